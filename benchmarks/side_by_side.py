@@ -2,7 +2,7 @@
 
     python benchmarks/side_by_side.py                     every job whose data is there
     python benchmarks/side_by_side.py isomap-swiss-20000  one job
-    python benchmarks/side_by_side.py --rounds 5 --write  and writes results.md, README, docs/scale.md
+    python benchmarks/side_by_side.py --rounds 5 --write  and writes docs/scale.md
 
 Needs scikit-learn (and tapkee for one job) beside mlcli; MNIST is read from `--data`, a folder
 that holds mnist/X.npy.
@@ -27,7 +27,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 MARKS = "<!-- timings -->", "<!-- /timings -->"
-QUOTED = HERE.parent / "README.md", HERE.parent / "docs" / "scale.md"
+QUOTED = HERE.parent / "docs" / "scale.md"
 WARM = 1  # rounds before those that count: files, libraries and memory are then as near to one side as to the other
 BLAS = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
 
@@ -192,9 +192,7 @@ def main() -> None:
     print(text)
     if chosen.write:
         results.write_text(json.dumps(list(known.values()), indent=1) + "\n")
-        (HERE / "results.md").write_text(text)
-        for page in QUOTED:
-            quote(page, text)
+        quote(QUOTED, text)
 
 
 if __name__ == "__main__":

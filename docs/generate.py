@@ -231,8 +231,8 @@ def entries(found: object) -> list[object]:
 def calls_with_codes_passed() -> list[tuple[ast.FunctionDef, ast.Call]]:
     """Every call that makes an error whose code is a parameter of the function around it."""
     return [(function, call) for tree in trees() for function in ast.walk(tree) if isinstance(function, ast.FunctionDef)
-            for call in ast.walk(function) if isinstance(call, ast.Call) and error_kinds(call)
-            and isinstance(call.args[0], ast.Name)]
+            for call in ast.walk(function) if isinstance(call, ast.Call) and call.args
+            and isinstance(call.args[0], ast.Name) and error_kinds(call)]
 
 
 def coded(function: ast.FunctionDef | None, call: ast.Call) -> list[tuple[str, str]]:
@@ -271,6 +271,7 @@ def found_codes() -> dict[str, tuple[str, str]]:
     return found
 
 
+@cache
 def calls() -> list[ast.Call]:
     """Every call in the package's source."""
     return [node for tree in trees() for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]

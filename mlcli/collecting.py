@@ -21,6 +21,7 @@ from mlcli.rundir.runs_table import NAME, Row, failed_row, finished_row, table
 from mlcli.rundir.shapes import Failure
 
 PAGE = "runs.html"
+FILES = (NAME, PAGE)
 OWN = ("output",)  # options that no two runs share
 
 

@@ -2,21 +2,21 @@
 
 from contextlib import nullcontext
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from mlcli import native
-from mlcli.ahead import Start, begin
+from mlcli.ahead import Start
 from mlcli.assessed import assess, drawing_of, rules_of
 from mlcli.base.footprint import followed_by
 from mlcli.base.publish import writing
 from mlcli.base.recall import recalling
 from mlcli.base.rows import rows_of
 from mlcli.base.scratch import scratch_in
-from mlcli.base.stage import note, running, stage
+from mlcli.base.stage import note, running, stage, unheard
 from mlcli.base.threads import threads_limited
+from mlcli.begun import begun
 from mlcli.certify.certificate import Certificate
 from mlcli.certify.record import Record, certify
 from mlcli.config import build
@@ -49,7 +49,7 @@ from mlcli.rundir.kept import write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.rundir.resumed import owning, resumed_by, resuming
-from mlcli.rundir.room import require_disk
+from mlcli.rundir.room import LARGER, require_disk, temporary
 
 
 def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: Folder | None = None) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
     with (recalling(), recording() as journal, clustered(config.compute) as cluster,
           owning(output, force=force) as claim, draft(output, force=force) as folder,
           threads_limited(config.compute.thread_count()), caching(cache, config.compute.thread_count()) as cached,
-          resuming(claim, config.compute, results=cached is None) as resume, scratch_in(folder)):
+          resuming(claim, config.compute, results=cached is None) as resume, scratch_in(folder, output, LARGER)):
         result = compute(config, resume)
         findings = assess(result)
         with writing(output):
@@ -89,7 +89,8 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
 def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:
     """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
     with (recalling(), recording() as journal, clustered(config.compute) as cluster,
-          threads_limited(config.compute.thread_count()), scratch_in(Path(gettempdir()))):
+          threads_limited(config.compute.thread_count()),
+          scratch_in(temporary(), temporary(), "set TMPDIR to a larger disk, or keep fewer axes")):
         result, certificate = certified_run(config)
         note_unused(config.compute, cluster)
         if strict:
@@ -112,7 +113,7 @@ def compute(config: RunConfig, resume: Resuming | None = None, given: Table | No
     config.require_fitting()
     if native.absence():
         note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
-    start = begin(config, given)
+    start = begun(config, given)
     config = config.with_image(start.source.image, start.features)
     if is_asked(config.method):
         config = config.replace(method=with_recommended_axes(
@@ -172,6 +173,9 @@ def write(folder: Path, result: Run, findings: Findings) -> dict[str, dict[str, 
         (folder / names.THUMBNAILS).write_bytes(findings.thumbnails.npz())
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+    if model.spreads is not None:
+        with unheard():  # ids were written already, with their notes
+            write_table(posterior_table(result.embedding, model.spreads), folder / names.POSTERIOR, "csv")
     if result.dropped:
         write_dropped(folder / names.DROPPED, result.dropped)
     if result.start.reduced is not None:
@@ -216,14 +220,12 @@ def certificate_text(result: Run, certificate: Certificate, files: dict[str, dic
 
 
 def fit_texts(result: Run) -> dict[str, str]:
-    """The tables that this method's fit has: trace, loadings, posterior covariances, forecast."""
+    """The small tables that this method's fit has: trace, loadings, forecast."""
     model, texts = result.model, {}
     if model.trace is not None:
         texts[names.TRACE] = trace_table(model.trace, model.curves)
     if model.loadings is not None:
         texts[names.LOADINGS] = loadings_table(model.loadings.columns, model.loadings.values)
-    if model.spreads is not None:
-        texts[names.POSTERIOR] = posterior_table(text_names(result.embedding)[0], result.embedding.ids, model.spreads)
     if model.forecast is not None:
         means, bounds = model.forecast.means, (model.forecast.deviations, -model.forecast.deviations)
         above, below = (result.start.undone(means + bound) for bound in bounds)

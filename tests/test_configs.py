@@ -3,6 +3,7 @@
 import csv
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -34,8 +35,9 @@ DRAWN = {"autoencoder", "fa-arrests", "gpdm-oscillator", "gplvm-iris", "ica-mixt
 
 @pytest.fixture(autouse=True)
 def in_the_repository_without_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Paths in the files are relative to the repository's root."""
+    """Paths in the files are relative to the repository's root; no names are drawn, which take longer than the runs."""
     monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("mlcli.report.paper.drawings.LABELED", 0)
     monkeypatch.delenv("MLCLI_PROGRESS", raising=False)
 
 
@@ -72,14 +74,26 @@ def embedding(folder: Path, format: str) -> int:
     return len(values)
 
 
+Ran = Callable[[str], tuple[list[dict], Path]]
+_ran: dict[str, tuple[list[dict], Path]] = {}
+
+
+@pytest.fixture
+def ran(tmp_path_factory: pytest.TempPathFactory, capfd: pytest.CaptureFixture[str]) -> Ran:
+    """What the runs of an example report, which is run once for all tests, and where they lie."""
+    def once(name: str) -> tuple[list[dict], Path]:
+        if name not in _ran:
+            output = tmp_path_factory.mktemp(name) / "runs" / "out"
+            assert run(["run", f"configs/{name}.yaml", "-o", str(output), "--json", "--progress", "none"]) == 0
+            told = json.loads(capfd.readouterr().out)
+            _ran[name] = told.get("runs", [told]), output
+        return _ran[name]
+    return once
+
+
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_runs_and_leaves_a_complete_directory(
-        path: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    output = tmp_path / "runs" / "out"
-    assert run(["run", f"configs/{path.name}", "-o", str(output), "--json", "--progress", "none"]) == 0
-    told = capfd.readouterr()
-    documents = json.loads(told.out)
-    documents = documents.get("runs", [documents])
+def test_runs_and_leaves_a_complete_directory(path: Path, ran: Ran) -> None:
+    documents, output = ran(path.stem)
     assert [Path(document["run"]) for document in documents] == (
         [output] if runs_of(path) == 1 else [output / name for name in names_of(path)])
     formats = content(path).get("report", {}).get("formats", ["csv"])
@@ -145,10 +159,8 @@ def test_schema_is_fresh(capfd: pytest.CaptureFixture[str]) -> None:
     ("cca-iris", 2, 0.94096899697574987),  # statsmodels
     ("ibfa-iris", 1, 0.94096899697574987),
 ])
-def test_what_the_examples_compute(
-        name: str, axes: int, leading: float, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["run", f"configs/{name}.yaml", "-o", str(tmp_path / "out"), "--json", "--progress", "none"]) == 0
-    document = json.loads(capfd.readouterr().out)
+def test_what_the_examples_compute(name: str, axes: int, leading: float, ran: Ran) -> None:
+    (document,), _ = ran(name)
     assert document["components"] == axes
     assert document["eigenvalues"][0] == pytest.approx(leading, rel=1e-8)
 
@@ -156,16 +168,16 @@ def test_what_the_examples_compute(
 @pytest.mark.parametrize("path", [path for path in CONFIGS
                                   if path.stem.startswith(("pca", "kpca", "lle", "mds-euro", "sde"))],
                          ids=lambda path: path.stem)
-def test_examples_whose_eigenvalues_cannot_be_negative_warn_of_dropped_rows_alone(path: Path, tmp_path: Path) -> None:
-    assert run(["run", f"configs/{path.name}", "-o", str(tmp_path / "out"), "--quiet"]) == 0
-    manifest = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+def test_examples_whose_eigenvalues_cannot_be_negative_warn_of_dropped_rows_alone(path: Path, ran: Ran) -> None:
+    _, output = ran(path.stem)
+    manifest = json.loads((output / "run.json").read_text(encoding="utf-8"))
     expected = ["W-DROPPED"] if path.stem == "pca-missing" else []
     assert [warning["code"] for warning in manifest["warnings"]] == expected
 
 
-def test_missing_cells_are_dropped_where_they_are_known_to_be(tmp_path: Path) -> None:
-    assert run(["run", "configs/pca-missing.yaml", "-o", str(tmp_path / "out"), "--quiet"]) == 0
-    with (tmp_path / "out" / "dropped.csv").open(newline="", encoding="utf-8") as stream:
+def test_missing_cells_are_dropped_where_they_are_known_to_be(ran: Ran) -> None:
+    _, output = ran("pca-missing")
+    with (output / "dropped.csv").open(newline="", encoding="utf-8") as stream:
         dropped = list(csv.DictReader(stream))
     rule = [i for i in range(1, 61) if any((7 * i + 11 * j) % 23 == 0 for j in (1, 2, 3))]
     assert [int(row["row"]) for row in dropped] == rule

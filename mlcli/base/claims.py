@@ -10,6 +10,7 @@ import json
 import os
 import re
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ from mlcli.errors import TryAgain
 OWNER = "owner"
 NAME = re.compile(r"\..+\.[0-9a-f]{8}\.claim", re.DOTALL)
 STALE = 60.0  # seconds after which an owner that was not touched is dead
+LOOK = 0.5  # seconds for which a folder may be locked by a process that looks whether its owner is dead
 TRIES = 20  # each fails only where another process removes the folder at the same moment
 
 
@@ -102,7 +104,7 @@ def _taken(path: Path, output: Path) -> int:
             path.mkdir()
         with suppress(FileNotFoundError):
             descriptor = _opened(path)
-            if _held(descriptor, path):
+            if _stays_held(descriptor, path):
                 os.close(descriptor)
                 raise _locked(path, output)
             if os.fstat(descriptor).st_ino == inode_of(path):
@@ -125,8 +127,22 @@ def _held(descriptor: int, path: Path) -> bool:
     except OSError:  # no locks here
         locks = False
     owner = _owner(path)
-    here = owner.get("system") == running_kernel() or mount_of(path).local
-    return bool(owner) and not (locks and here) and _age(path) < STALE
+    return bool(owner) and not (locks and _decides(owner, path)) and _age(path) < STALE
+
+
+def _decides(owner: dict[str, Any], path: Path) -> bool:
+    """Whether a lock on the folder says all: its owner is, or can only have been, a process of this machine."""
+    return owner.get("system") == running_kernel() or mount_of(path).local
+
+
+def _stays_held(descriptor: int, path: Path) -> bool:
+    """Whether a live process owns the folder, and does not only lock it for a moment, as `tidy` does."""
+    end = time.monotonic() + LOOK
+    while held := _held(descriptor, path):
+        if time.monotonic() > end:
+            break
+        time.sleep(LOOK / 50)
+    return held
 
 
 def _age(path: Path) -> float:

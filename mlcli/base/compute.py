@@ -88,9 +88,10 @@ class Compute(Options):
         """
         limit = self.allowed_memory()
         if needed > limit.bytes:
+            left = f"{limits.as_set(limit.source)} is" if limit.source in limits.LIMITS else "the limit is"
             fewer = "use fewer threads" if limit.source in limits.LIMITS and self.thread_count() > 1 else ""
             raise RefusedByPlan(
-                "MEMORY", f"{purpose} needs about {units.memory(needed)} and the limit is {units.memory(limit.bytes)}",
+                "MEMORY", f"{purpose} needs about {units.memory(needed)} and {left} {units.memory(limit.bytes)}",
                 where=limit.source, hint=", or ".join(filter(None, (hint, fewer, limit.remedy))))
 
 

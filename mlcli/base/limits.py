@@ -31,6 +31,11 @@ def limit(name: str) -> int:
     return 0 if soft == resource.RLIM_INFINITY else soft
 
 
+def as_set(source: str) -> str:
+    """Where a limit of memory comes from; of one that was set for more than memory, what was set."""
+    return f"what {source} {limit(source) // 1024} leaves" if source in LIMITS else source
+
+
 def mapped(name: str, threads: int) -> int:
     """The bytes that a run without data takes of a limit, with so many threads."""
     soft, _ = resource.getrlimit(resource.RLIMIT_STACK)

@@ -60,4 +60,5 @@ def recalled(kind: str, given: Sequence[Any], make: Callable[[], R]) -> R:
 
 
 def _same(given: Sequence[Any], other: Sequence[Any]) -> bool:
-    return all(one is another or np.array_equal(one, another) for one, another in zip(given, other, strict=True))
+    return len(given) == len(other) and all(one is another or np.array_equal(one, another)
+                                            for one, another in zip(given, other, strict=True))

@@ -8,8 +8,9 @@ from mlcli.base.inputs import Features
 from mlcli.base.stage import stage
 from mlcli.base.types import Array, Indices
 from mlcli.checkup.report import Concentration, Reach
-from mlcli.stages.algebra.distances import HELD, squared_distances
+from mlcli.stages.algebra.distances import squared_distances
 
+BLOCK = 2**20  # numbers worked on together
 SAMPLE = 1000  # points that neighborhoods are drawn around
 SHARES = (0.01, 0.1)
 INNER = 0.9  # by length: what lies beyond is near the boundary
@@ -53,7 +54,7 @@ def concentration_of(data: Features, intrinsic: float, compute: Compute) -> Conc
               else np.sort(compute.generator().choice(size, SAMPLE, replace=False)))
     ranks = [max(1, int(np.ceil(share * (size - 1)))) for share in SHARES]
     parts = [_around(np.sqrt(squared_distances(points[chosen[rows]], points)), chosen[rows], ranks)
-             for rows in one_by_one(row_blocks(len(chosen), HELD, size))]
+             for rows in one_by_one(row_blocks(len(chosen), BLOCK, size))]
     around = np.concatenate(parts)
     around = around[around[:, 3] > 0]
     if len(around) == 0:
@@ -94,5 +95,5 @@ def _near_walls(points: Array) -> float:
     low, high = points.min(axis=0), points.max(axis=0)
     margin = (1 - INNER) / 2 * (high - low)
     near = [((points[rows] < low + margin) | (points[rows] > high - margin)) & (margin > 0)
-            for rows in row_blocks(len(points), HELD, points.shape[1])]
+            for rows in row_blocks(len(points), BLOCK, points.shape[1])]
     return float(np.concatenate([block.any(axis=1) for block in near]).mean())

@@ -18,7 +18,7 @@ from mlcli.data.table import Table
 LISTED = 5
 NAMED = 100
 SELDOM, ENOUGH = 100, 20  # one row of so many may have another value in a column that is nearly constant; rows needed
-BLOCK = 2**22  # numbers worked on together
+BLOCK = 2**18  # numbers worked on together
 
 
 @stage("features")

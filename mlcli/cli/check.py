@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli import behavior
-from mlcli.cli.failure import escaped
+from mlcli.cli.columns import tell
 from mlcli.cli.flags import layer_of, with_flags
 from mlcli.cli.output import print_json
 from mlcli.cli.progress import mode_of, watching
@@ -56,8 +56,7 @@ def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignmen
     else:
         from mlcli.checkup.lines import finding_lines, lines_of
 
-        for line in finding_lines(report) if quiet else lines_of(report):
-            typer.echo(escaped(line))
+        tell(finding_lines(report) if quiet else lines_of(report))
     if strict and report.findings:
         codes = ", ".join(dict.fromkeys(finding.code for finding in report.findings))
         raise DataError("FINDINGS", f"the checkup has findings: {codes}", where=data,

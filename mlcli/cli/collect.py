@@ -7,7 +7,7 @@ import typer
 
 from mlcli.cli import behavior
 from mlcli.cli.failure import escaped, say
-from mlcli.cli.output import print_json
+from mlcli.cli.output import print_json, refuse_existing
 from mlcli.cli.streams import require_standard_output
 from mlcli.errors import UsageError
 
@@ -21,6 +21,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the samples th
 
 
 def collect(folders: Folders, *, output: Output = None, label_column: Label = None, seed: Seed = 0,
+            force: behavior.Force = False,
             quiet: behavior.Quiet = False, json: behavior.Json = False, debug: behavior.Debug = False) -> None:
     """Make one table and one page of finished runs.
 
@@ -29,17 +30,22 @@ def collect(folders: Folders, *, output: Output = None, label_column: Label = No
     mlcli collect runs/node-1 runs/node-2 -o runs/all --label-column pose
 
     runs.csv has a row for each run, with the options that are not the same in all of them; runs.html
-    shows quality, embeddings in one orientation, and the best by each measure.
+    shows quality, embeddings in one orientation, and the best by each measure. In a DIR that holds the
+    runs they are always made anew.
     """
     from mlcli import collecting
 
     if output is None and len(folders) > 1:
         raise UsageError("COLLECT", f"{len(folders)} directories were named and no place for the table", where="-o",
                          hint="name a directory with -o")
+    place = Path(output or folders[0])
+    if output is not None and place.resolve() not in {Path(folder).resolve() for folder in folders}:
+        for name in collecting.FILES:
+            refuse_existing(str(place / name), force)
     if json:
         require_standard_output()
     collected = collecting.collect([Path(folder) for folder in folders])
-    paths = collecting.write_collected(collected, Path(output or folders[0]), label=label_column, seed=seed)
+    paths = collecting.write_collected(collected, place, label=label_column, seed=seed)
     if json:
         print_json({"parameters": list(collected.parameters), "runs": [dict(row) for row in collected.rows],
                     "files": [str(path) for path in paths]})

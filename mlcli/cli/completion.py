@@ -1,25 +1,27 @@
 """Shell completion: the options that install and show it, for a shell that is named or that SHELL names; and values."""
 
 import os
+import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import typer
-from typer import _completion_shared as scripts
 from typer.completion import install_callback, show_callback
 
 from mlcli.errors import OutputRefused, UsageError
 
 ASKED = "_MLCLI_COMPLETE"  # set by the shell that asks for completions
-END = "    return 0\n"  # of the function in Typer's script for Bash, to which no space after KEY= is added
-BASH = scripts.COMPLETION_SCRIPT_BASH.replace(END, f"    [[ ${{COMPREPLY[0]}} == *= ]] && compopt -o nospace\n{END}")
-scripts._completion_scripts["bash"] = BASH
+CHANGED = {  # ends of Typer's scripts, and what stands there instead
+    "bash": ("    return 0\n", "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n    return 0\n"),  # after KEY=
+    "zsh": ("compdef %(complete_func)s %(prog_name)s\n", "compdef %(complete_func)s %(prog_name)s\n"
+            "if (( ${+compstate} )); then %(complete_func)s; fi\n")}  # for the first TAB, at which zsh loads the script
 Shell = Literal["bash", "zsh", "fish", "powershell", "pwsh"]
 
 
 def install(context: typer.Context, option: typer.CallbackParam, shell: str | None) -> None:
     """Writes the completion where the shell reads it, and exits; raises OutputRefused where that cannot be done."""
+    mend_scripts()
     try:
         install_callback(context, option, shell)
     except (OSError, RuntimeError) as error:  # the latter of a user without a home
@@ -27,11 +29,26 @@ def install(context: typer.Context, option: typer.CallbackParam, shell: str | No
                             hint="--show-completion prints it, for a place of your choice") from error
 
 
+def show(context: typer.Context, option: typer.CallbackParam, shell: str | None) -> None:
+    """Prints the completion, and exits."""
+    mend_scripts()
+    show_callback(context, option, shell)
+
+
+def mend_scripts() -> None:
+    """Puts into Typer's scripts what they lack; its private names are asked for where completion is, and only there."""
+    from typer import _completion_shared as typers
+
+    for shell, (end, better) in CHANGED.items():
+        script = typers._completion_scripts[shell]
+        typers._completion_scripts[shell] = script if better in script else script.replace(end, better)
+
+
 Install = Annotated[Shell | None, typer.Option(
     "--install-completion", callback=install, is_eager=True, expose_value=False, show_default=False,
     help="Install completion for a shell (default: the one that SHELL names).")]
 Show = Annotated[Shell | None, typer.Option(
-    "--show-completion", callback=show_callback, is_eager=True, expose_value=False, show_default=False,
+    "--show-completion", callback=show, is_eager=True, expose_value=False, show_default=False,
     help="Print what --install-completion would install.")]
 
 
@@ -49,16 +66,21 @@ def with_shell(arguments: list[str]) -> list[str]:
 def prepare() -> None:
     """Makes Typer's answers to shells known, which it does itself only for options of its own."""
     from typer._click.shell_completion import add_completion_class
-    from typer._completion_classes import BashComplete, completion_init
+    from typer._completion_classes import BashComplete, ZshComplete, completion_init
 
     class Bash(BashComplete):  # which replaces what is behind the sign of equality only
-        source_template = BASH
-
         def format_completion(self, item: Any) -> str:
             return str(item.value.rpartition("=")[2] or item.value)
 
+    class Zsh(ZshComplete):  # which adds a space, but not behind the sign of equality
+        def complete(self) -> str:
+            found = [str(item.value) for item in self.get_completions(*self.get_completion_args())]
+            keys = found and all(value.endswith("=") for value in found)
+            return f"compadd -S '' -- {shlex.join(found)}" if keys else str(super().complete())
+
     completion_init()
     add_completion_class(Bash, "bash")
+    add_completion_class(Zsh, "zsh")
     if os.environ[ASKED] == "complete_bash":
         between = "\n" if "\n" in os.environ["COMP_WORDS"] else " "
         words, place = whole(os.environ["COMP_WORDS"].split(between), int(os.environ["COMP_CWORD"]))

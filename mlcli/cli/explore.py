@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,10 +32,12 @@ from mlcli.config.run_names import directory_names, file_name, flattened
 from mlcli.config.sweep import Variant, without
 from mlcli.engine.cache import Folder
 from mlcli.engine.unused import note_here
-from mlcli.errors import MlcliError, OutputRefused, UsageError
+from mlcli.errors import MlcliError, OutputRefused, RefusedByPlan, UsageError
+from mlcli.rundir.runs_table import NAME as TABLE
 
 if TYPE_CHECKING:
     from mlcli.exploring.examine import Examined
+    from mlcli.exploring.settings import LeftOut
     from mlcli.report.exploration.contents import Exploration
 
 FLAGS = ("kind", "dissimilarities", "graph", "id_column", "label_column", "labels", "columns", "key", "transpose",
@@ -43,6 +45,7 @@ FLAGS = ("kind", "dissimilarities", "graph", "id_column", "label_column", "label
          "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
 TRIALS = 0.8  # share of the budget until which trials go on; the rest is for measuring and fits to parts of the rows
+SAID = 3  # trials that failed, of which an error says why
 LEAST = 20.0  # seconds that the first trial has, whatever the budget
 Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help="The file or finished run to read.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", metavar="DIR", show_default=False,
@@ -146,10 +149,10 @@ def examine(layer: Layer, components: int | None, budget: float, cache: Folder, 
 def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, batch: Batch,
              time_of: tuple[float, float], form: Form, again: Any) -> tuple["Exploration", int]:
     """Carries out the trials that fit into the budget, and concludes; with the worst exit code."""
-    from mlcli.ahead import reading_once
     from mlcli.exploring.conclude import Clock, conclude
-    from mlcli.exploring.made import read_back
+    from mlcli.exploring.made import Made, read_back
     from mlcli.exploring.settings import LeftOut, fitting
+    from mlcli.once import reading_once
     from mlcli.stages.graph.neighborhoods import searching_for
 
     clock = Clock(*time_of)
@@ -163,15 +166,27 @@ def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, b
     due = Due(until, max(until, time.monotonic() + LEAST), [setting.seconds for setting in settings])
     with reading_once(), searching_for(examined.neighbors):
         documents, code = carry_out(runs, manner, form, replace(batch, due=due)) if runs else ([], 0)
-    made = []
+    made, tried = list[Made](), list[LeftOut]()
     for setting, run, document in zip(settings, runs, documents, strict=True):
         if LEFT_OUT in document or "error" in document:
             reason = document.get(LEFT_OUT) or document["error"]["what"]
-            left.append(LeftOut(setting.name, reason, setting.seconds))
+            tried.append(LeftOut(setting.name, reason, setting.seconds))
         else:
             made.append(read_back(setting, Path(run.config.output or ""), run.config, document))
+    if not made:
+        raise nothing_made(folder, tried)
     with nullcontext() if manner.quiet else watching(manner.progress, manner.quiet):
-        return conclude(layer, examined, made, left, clock, again), code
+        return conclude(layer, examined, made, [*left, *tried], clock, again), code
+
+
+def nothing_made(folder: Path, tried: Sequence["LeftOut"]) -> MlcliError:
+    """The error where no trial came to its end, whose table of runs is removed."""
+    (folder / TABLE).unlink(missing_ok=True)
+    with suppress(OSError):  # an earlier exploration's runs stay, and what a trial has kept to go on from
+        folder.rmdir()
+    reasons = "; ".join(f"{one.name}: {one.reason}" for one in tried[:SAID])
+    return RefusedByPlan("EXPLORE", "no trial came to its end" + (f": {reasons}" if reasons else ""), where="--budget",
+                         hint="give more time, or see what mlcli check says of the data")
 
 
 def trials(settings: Sequence[Any], layer: Layer, folder: Path, examined: "Examined") -> list[Planned]:
@@ -199,7 +214,7 @@ def write(found: "Exploration", folder: Path, layer: Layer) -> None:
 
 def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
     """The ranking as a table, the recommendation and its command on standard output."""
-    from mlcli.cli.compare import aligned
+    from mlcli.cli import columns
     from mlcli.report.exploration.ranking import MEASURES, figures
 
     rows: list[tuple[str, ...]] = [("", "method", "mean rank", *MEASURES)]
@@ -208,8 +223,8 @@ def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
         mark = "->" if place == found.recommendation.chosen else "=" if one.place.tied else ""
         rows.append((mark, escaped(one.entry.name), f"{one.place.mean_rank:.1f}",
                      *(f"{known[name]:.3f}" for name in MEASURES)))
-    typer.echo("\n".join([f"{found.axes} axes: {found.why}", *aligned(rows), "",
-                          *map(escaped, found.recommendation.sentences), "", found.command]))
+    columns.tell([f"{found.axes} axes: {found.why}", *columns.aligned(rows), "", *found.recommendation.sentences, ""])
+    typer.echo(found.command)
     if not quiet:
         counted = f"; {len(found.left)} left out" if found.left else ""
         tried = f"{len(found.entries)} setting{'s' * (len(found.entries) > 1)}"

@@ -7,7 +7,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from mlcli.cli import remedies
-from mlcli.errors import UsageError
+from mlcli.errors import InputMissing, MlcliError, UsageError
 
 JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it takes a word; alone it is the first
 
@@ -18,7 +18,10 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Carries the command out; remedies of errors are given in its options."""
         remedies.own(frozenset(name for option in self.params for name in option.opts))
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except InputMissing as error:
+            raise of_data(error) from None
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reads the arguments; raises UsageError for an option that is given twice and would be read once."""
@@ -27,6 +30,16 @@ class Command(TyperCommand):
         if not ctx.resilient_parsing:
             require_once(self.make_parser(ctx).parse_args(args=list(args))[2])
         return super().parse_args(ctx, args)
+
+
+def of_data(error: InputMissing) -> MlcliError:
+    """The error of data where a run was expected, with what is to be said of a run of them."""
+    if error.code != "E-NO-RUN":
+        return error
+    from mlcli.cli.built import with_next
+    from mlcli.config.layers import assignment
+
+    return with_next(error, assignment("input.path", error.where, "DATA"))
 
 
 def require_once(given: Sequence[Any]) -> None:

@@ -6,13 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
+from mlcli.base.limits import as_set
 from mlcli.base.units import duration, memory
 from mlcli.cli import behavior
-from mlcli.cli.failure import escaped
+from mlcli.cli.built import built
+from mlcli.cli.columns import tell
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.output import print_json
 from mlcli.cli.progress import watching
-from mlcli.config.build import build, from_outside, variants_of
+from mlcli.config.build import from_outside, variants_of
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment
 from mlcli.engine.unused import note_here
@@ -30,11 +32,14 @@ At = Annotated[Path | None, typer.Option("--rates", metavar="FILE", show_default
                                          help="Rates of `mlcli doctor --calibrate FILE` (default: MLCLI_RATES, else "
                                          "those of a reference machine).")]
 
+OTHERWISE = ("stages without workers are predicted as of this machine, even ids and labels of a table in blocks, "
+             "scores of a network and PCA ahead of a method, which workers compute")
+
 
 @with_flags(*(name for name in FLAGS if name != "cluster"))
 def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Workers = None,
-         assignments: behavior.Assignments = None,
-         json: behavior.Json = False, debug: behavior.Debug = False, **flags: Any) -> None:
+         assignments: behavior.Assignments = None, quiet: behavior.Quiet = False, json: behavior.Json = False,
+         debug: behavior.Debug = False, **flags: Any) -> None:
     """Show what would run: stages, choices, memory and time.
 
     \b
@@ -45,22 +50,21 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
     The data is read and reduced as prepare.reduce says, and Isomap's graph is made, since its shape
     decides the cost. Exit code 82 where the run would not fit in memory or on disk. Seconds are those of a core
     that nothing else uses; of iterations whose number is not known, for a usual number of them. With --cluster,
-    passes over kernels that are not stored are predicted as on so many workers of one thread each, by the model of
-    docs/scale-out.md.
+    passes are predicted as on so many workers of one thread each, by the model of docs/scale-out.md. With --quiet
+    only what does not fit is shown.
     """
     from mlcli.planning import plan as planned
 
     layer = _layer(what, assignments or [], flags)
-    config = build(layer)
-    with watching("none", quiet=False, tell=not json):
+    config = built(layer)
+    with watching("none", quiet=quiet, tell=not json):
         note_here(config.compute.cluster)
     with located(layer):
         document = planned(config, measure, rates, cluster)
     if json:
         print_json(document)
     else:
-        for line in _told(document):
-            typer.echo(escaped(line))
+        tell(_told(document) if not quiet else [] if document["fits"] else _room(document))
     raise typer.Exit(0 if document["fits"] else 82)
 
 
@@ -91,10 +95,7 @@ def _told(document: dict[str, Any]) -> list[str]:
         size = memory(step["memory"])
         each = "" if step["each"] is None else f" ({duration(step['each'])} per iteration)"
         lines.append(f"  {step['stage']}: {duration(step['seconds'])}{each}{measured}, {size}: {step['how']}")
-    if count is not None:
-        lines.append(f"predicted on the workers: {', '.join(document['on_workers']) or 'nothing'}. Searches for "
-                     "neighbors, quality and passes over files, where they go there, are predicted as here")
-    return [*lines, _time(document), *_room(document)]
+    return [*lines, *([] if document["workers"] is None else [OTHERWISE]), _time(document), *_room(document)]
 
 
 def _time(document: dict[str, Any]) -> str:
@@ -107,7 +108,8 @@ def _time(document: dict[str, Any]) -> str:
 
 def _room(document: dict[str, Any]) -> list[str]:
     """What the run needs of memory and disk, with what would fit instead."""
-    limit, source, needed = memory(document["memory_limit"]), document["memory_source"], memory(document["memory"])
+    limit, source = memory(document["memory_limit"]), as_set(document["memory_source"])
+    needed = memory(document["memory"])
     lines = [f"on disk about {memory(document['disk'])} of {memory(document['disk_free'])} free"
              + ("" if document["disk_fits"] else ": does not fit"),
              f"memory about {needed} of {limit} ({source})"]

@@ -2,19 +2,24 @@
 
 import os
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
 
 from mlcli.cli import behavior
+from mlcli.cli.built import with_next
 from mlcli.cli.flags import layer_of, with_flags
 from mlcli.cli.launch import Manner
 from mlcli.cli.progress import mode_of
 from mlcli.cli.several import Batch, finish, planned
 from mlcli.cli.shard import shard_of
 from mlcli.config.build import from_outside, variants_of
+from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_config import RunConfig
-from mlcli.errors import UsageError
+from mlcli.config.sweep import Variant
+from mlcli.data.signatures import YAML as ENDINGS
+from mlcli.errors import ConfigError, InputMissing, UsageError
 
 Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=False,
                                               help="YAML files, or - for standard input.")]
@@ -41,12 +46,23 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     if len(configs) > 1 and flags["output"] is not None:
         raise UsageError("ONE-OUTPUT", f"{len(configs)} files cannot share one output", where="-o",
                          hint="set `output` in each file")
-    runs = planned([variant for path in configs for variant in variants_of(Path(path), outside)])
+    runs = planned([variant for path in configs for variant in described(path, outside)])
     refuse_read_twice(configs, [run.config for run in runs])
     manner = Manner(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
                     cache="none" if no_cache else "chosen")
     batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
     finish(runs, manner, batch, debug=debug)
+
+
+def described(path: str, outside: Layer) -> list[Variant]:
+    """The runs that a file describes; raises what `variants_of` does, with the command for data where that is given."""
+    try:
+        return variants_of(Path(path), outside)
+    except (ConfigError, InputMissing) as error:
+        if path == "-" or not Path(path).exists() or Path(path).suffix.lower() in ENDINGS:
+            raise
+        embed = error.changed(hint=f"name a YAML file; data there are run by mlcli embed {quote(path)}")
+        raise with_next(embed, assignment("input.path", path, "DATA")) from None
 
 
 def refuse_read_twice(configs: list[str], runs: list[RunConfig]) -> None:

@@ -16,13 +16,13 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine import forget_peak_memory
 from mlcli.base.publish import vacant, write_whole
 from mlcli.base.recall import recalling
+from mlcli.cli.built import built
 from mlcli.cli.failure import Form, attempt, escaped, say, understood
 from mlcli.cli.headline import print_headlines
 from mlcli.cli.jobs import Document, Result, Shown, at_once, told_division
 from mlcli.cli.launch import Manner, launch
 from mlcli.cli.output import print_json
 from mlcli.cli.shard import Shard
-from mlcli.config.build import build
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
@@ -81,7 +81,7 @@ class Batch:
 
 def planned(variants: Sequence[Variant]) -> list[Planned]:
     """The runs, checked; raises what `build` does, and ConfigError where two would write to one place."""
-    runs = [Planned(build(variant.layer), variant.layer,
+    runs = [Planned(built(variant.layer), variant.layer,
                     {path: text(value) for path, value in flattened(variant.values)}) for variant in variants]
     place, count = Counter(run.config.output for run in runs).most_common(1)[0]
     if count > 1:
@@ -204,7 +204,7 @@ def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
 
     The folder vanishes at the end. Neighbors are searched for once, for the run that needs the most of them.
     """
-    from mlcli.ahead import reading_once
+    from mlcli.once import reading_once
 
     alike = len(runs) > 1 and all(run.config.input == runs[0].config.input and run.values for run in runs)
     if not alike or manner.cache == "none" or isinstance(manner.cache, Folder):  # shared already

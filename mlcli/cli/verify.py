@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli import behavior
-from mlcli.cli.failure import escaped
+from mlcli.cli.columns import tell
 from mlcli.cli.output import print_json
 from mlcli.cli.reuse_options import Run
 from mlcli.errors import NumericalError, UnsafeFile
@@ -20,7 +20,7 @@ Full = Annotated[bool, typer.Option("--full", help="Look at every row and path, 
 
 
 def verify(run: Run, *, given: Given = None, view: View = None, full: Full = False,
-           json: behavior.Json = False, debug: behavior.Debug = False) -> None:
+           quiet: behavior.Quiet = False, json: behavior.Json = False, debug: behavior.Debug = False) -> None:
     """Check a finished run again: its files and its numbers.
 
     \b
@@ -38,9 +38,8 @@ def verify(run: Run, *, given: Given = None, view: View = None, full: Full = Fal
     document = verified.document(Path(run))
     if json:
         print_json(document)
-    else:
-        for line in lines_of(document):
-            typer.echo(escaped(line))
+    elif not quiet:
+        tell(lines_of(document))
     if verified.changed:
         raise UnsafeFile("HASH", f"{', '.join(verified.changed)} is not what the run wrote", where=run,
                          hint="make the run again")

@@ -94,7 +94,7 @@ class RunConfig(Options):
 
     def with_image(self, image: tuple[int, ...] | None, columns: int) -> "RunConfig":
         """The same with the shape of images that rows of so many features are, where the report can draw them so."""
-        if image is None or self.report.image is not None or not self.method.leads_back(self.input.gives):
+        if image is None or self.report.image is not None:
             return self
         return self.replace(report=self.report.with_image(image, columns))
 

@@ -71,7 +71,7 @@ def fulfilled(table: Table, input: Input, again: Columns) -> AnyArray:
     mask = np.ones(len(table.ids), dtype=bool)
     for one in conditions:
         cells = others[one.column] if one.column in others else column_of(table, one.column)
-        mask &= one.holds(cells, input.decimal)
+        mask &= one.holds(cells, table.point)
     return mask
 
 

@@ -15,6 +15,7 @@ from mlcli.data.arrow_text import arrow_text
 from mlcli.data.cells import warn_of_underflow
 from mlcli.data.csv_options import csv_options, doubtful
 from mlcli.data.diagnose import rescan
+from mlcli.data.dialect import as_written
 from mlcli.data.digest import changed
 from mlcli.data.header import Head, read_head
 from mlcli.data.input import Input
@@ -22,7 +23,7 @@ from mlcli.data.layout import Layout, require_numbers
 from mlcli.data.printed import is_printed, read_printed
 from mlcli.data.sheet import Sheet, require_content
 from mlcli.data.source import Opened
-from mlcli.data.text import Text, as_r_writes, surveyed
+from mlcli.data.text import Text, surveyed
 from mlcli.data.wording import place, shown
 from mlcli.errors import DataError
 
@@ -32,9 +33,10 @@ SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
 def read_delimited(opened: Opened, input: Input, separator: str, compute: Compute,
                    layout_of: Callable[[Text, Head], Layout]) -> Sheet:
     """The numbers and names of a delimited text."""
-    text = as_r_writes(surveyed(opened, input, separator))
-    if input.kind == "dissimilarities" and text.separator == "," and is_printed(text):
+    text = surveyed(opened, input, separator)
+    if input.kind == "dissimilarities" and separator == "," and is_printed(text):
         return read_printed(text, compute)
+    text = as_written(text)
     layout = layout_of(text, read_head(text))
     require_numbers(layout, text.path)
     columns = len(layout.choice.values)
@@ -44,7 +46,7 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
     require_content(filled.rows, layout.choice.width, text.path)
     if filled.doubtful or text.survey.quotes % 2 or _endless(text, filled):
         warn_of_underflow(rescan(text, layout))
-    return _sheet(layout, filled)
+    return _sheet(layout, filled, text.input.point)
 
 
 @dataclass
@@ -82,7 +84,7 @@ def _batches(text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
     choice, longest = layout.choice, text.survey.longest
     block = max(SMALL_BLOCK, min(LARGE_BLOCK, 64 * longest), 2 * longest + 2)
     texts = tuple(sorted({column for column in (choice.id, *choice.texts) if column is not None}))
-    options = csv_options(layout, text.separator, text.input.decimal, numbers=choice.values, texts=texts, block=block,
+    options = csv_options(layout, text.separator, text.input.point, numbers=choice.values, texts=texts, block=block,
                           threads=compute.thread_count() > 1)
     with csv.open_csv(arrow_text(text, layout.skip, compute), *options) as reader:
         yield from reader
@@ -121,10 +123,10 @@ def _endless(text: Text, filled: Rows) -> bool:
     return any(len(cell) > field_size_limit() for cells in (filled.ids, *filled.labels.values()) for cell in cells)
 
 
-def _sheet(layout: Layout, filled: Rows) -> Sheet:
+def _sheet(layout: Layout, filled: Rows, point: str) -> Sheet:
     """What was read, as a value."""
     labels = {name: tuple(texts) for name, texts in filled.labels.items()}
     return Sheet(filled.values[: filled.rows], layout.choice.columns, layout.named,
                  None if layout.choice.id is None else tuple(filled.ids),
                  layout.choice.id_name if layout.named else "", labels,
-                 words=layout.choice.word_names)
+                 words=layout.choice.word_names, point=point)

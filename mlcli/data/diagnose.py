@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from mlcli.base.missing import MISSING
+from mlcli.data.dialect import options_for
 from mlcli.data.layout import Layout
 from mlcli.data.numbers import fault, is_number
 from mlcli.data.text import Text
@@ -36,7 +37,7 @@ def rescan(text: Text, layout: Layout) -> int:
     for row, (line, cells) in enumerate(text.records(text.lines(layout.skip), layout.lines, layout.width), 1):
         require_width(text, layout, line, row, len(cells))
         for column in layout.choice.values:
-            kind = fault(cells[column], text.input.decimal)
+            kind = fault(cells[column], text.input.point)
             missing[column] += cells[column] in MISSING
             if kind:
                 kinds[kind].add(line, row, column, cells[column])
@@ -96,7 +97,7 @@ def other_convention(text: Text, cells: Cells) -> str:
     """The hint for cells that hold a semicolon or a decimal comma, empty where none does."""
     found = [cell for _, _, _, cell in cells.first]
     if text.input.separator == "auto" and any(";" in cell for cell in found):
-        return "is the separator ; ? give --set input.separator=';'"
-    if text.input.decimal == "." and found and all(is_number(cell, ",") for cell in found):
+        return f"is the separator ; ? give {options_for(text, ';')}"
+    if text.input.point == "." and found and all(is_number(cell, ",") for cell in found):
         return "are these decimal commas? give --set input.decimal=','"
     return ""

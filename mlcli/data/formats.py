@@ -1,12 +1,14 @@
 """Which format a file has: as given, by its name, or by its first bytes."""
 
 from pathlib import PurePath
+from shlex import quote
 
 from mlcli.data.input import Input
-from mlcli.data.signatures import START, Signature, signature_of
+from mlcli.data.signatures import START, YAML, Signature, signature_of
 from mlcli.data.source import Opened
 from mlcli.data.streams import COMPRESSED, compression, other_content
-from mlcli.errors import ConfigError
+from mlcli.data.wording import place
+from mlcli.errors import ConfigError, DataError
 
 SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
             ".feather": "arrow", ".ipc": "arrow", ".npy": "npy", ".npz": "npz", ".phy": "phylip", ".phylip": "phylip",
@@ -45,6 +47,9 @@ def _guessed(opened: Opened) -> str:
         suffixes.pop()
     if suffixes and suffixes[-1] in SUFFIXES:
         return SUFFIXES[suffixes[-1]]
+    if suffixes and suffixes[-1] in YAML:
+        raise DataError("NOT-READ", "YAML describes runs and holds no data", where=place(opened.path),
+                        hint=f"the run that it describes is made by mlcli run {quote(opened.path)}")
     signature = _signature(opened)
     return signature.format if signature is not None and signature.format else "csv"
 

@@ -66,7 +66,8 @@ def chosen(file: Hdf5) -> tuple[str, Any]:
         if len(there) != 1:
             raise DataError("HDF5-KEY", f"the file holds {counted(len(there), 'matrix').replace('matrixs', 'matrices')}"
                             + (f": {listed(there, LISTED)}" if there else " of numbers"), where=place(file.path),
-                            hint="choose one with --key" if there else "give another file")
+                            hint=f"choose one with --key, for example --key {there[0]}" if there
+                            else "give another file")
         key = there[0]
     found = file.member(key)
     if found is None:

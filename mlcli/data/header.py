@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
+from mlcli.data.dialect import options_for
 from mlcli.data.numbers import BLANKS, are_numbers, is_number
 from mlcli.data.text import Text
 from mlcli.data.wording import counted, listed, place, shown
@@ -31,6 +32,9 @@ def read_head(text: Text) -> Head:
     """Finds the first record; raises DataError where there is none."""
     lines = text.lines()
     top = list(itertools.takewhile(lambda line: line.startswith("#"), text.lines())) if text.input.square else []
+    if text.taken:
+        note("N-WRITTEN", f"found in the text: {', '.join(text.taken)}; input.separator, input.decimal and "
+             "input.encoding say otherwise")
     top_bytes = sum(len(line.encode()) for line in itertools.islice(lines, len(top)))
     taken: list[str] = []
     first = next(text.records(_recorded(lines, taken), len(top)), None)
@@ -57,7 +61,7 @@ def _recorded(lines: Iterator[str], taken: list[str]) -> Iterator[str]:
 
 def _lacks_a_name(text: Text, cells: tuple[str, ...], end: int, lines: int) -> bool:
     """Whether the first records have one cell more than the header of names, and none is empty at its end."""
-    numbers = any(is_number(cell, text.input.decimal) for cell in cells)
+    numbers = any(is_number(cell, text.input.point) for cell in cells)
     if text.input.header is False or (numbers and not text.input.square):
         return False
     with suppress(DataError):
@@ -74,32 +78,19 @@ def _require_separated(text: Text, head: Head) -> None:
         return
     marks = [mark for mark in (";", "\t", ",", "|") if mark in cells[0]]
     words = cells[0].split()
-    if not marks and len(words) > 1 and all(is_number(word, text.input.decimal) for word in words):
+    if not marks and len(words) > 1 and all(is_number(word, text.input.point) for word in words):
         marks = [" "]
     if marks:
-        decimal = " --set input.decimal=','" if _has_decimal_commas(text, head, marks[0]) else ""
         raise DataError("SEPARATOR", f"the first row is one cell, {shown(cells[0], 40)}, with {marks[0]!r} in it",
-                        where=place(text.path, 1), hint=f"give --set input.separator={_spoken(marks[0])}{decimal}, or "
-                        "--set input.separator=',' for a single column")
-
-
-def _has_decimal_commas(text: Text, head: Head, separator: str) -> bool:
-    """Whether numbers below the header have a comma for their point, under another separator."""
-    lines = itertools.islice(text.lines(head.end), LOOKED_AT)
-    cells = [cell.strip('"') for line in lines for cell in line.rstrip("\r\n").split(separator)]
-    return separator != "," and any(is_number(cell, ",") and not is_number(cell, ".") for cell in cells)
-
-
-def _spoken(mark: str) -> str:
-    """A separator as it is written on the command line."""
-    return {"\t": "tab", " ": "' '"}.get(mark, f"'{mark}'")
+                        where=place(text.path, 1), hint=f"give {options_for(text, marks[0])}, or --set "
+                        "input.separator=',' for a single column")
 
 
 def holds_names(text: Text, cells: tuple[str, ...]) -> bool:
     """Whether the first record is a header: as given, or by an empty first cell or any text in it."""
     if text.input.header != "auto":
         return text.input.header
-    return (len(cells) > 1 and cells[0] == "") or not are_numbers(cells, text.input.decimal)
+    return (len(cells) > 1 and cells[0] == "") or not are_numbers(cells, text.input.point)
 
 
 def tell_of_no_header(text: Text, cells: tuple[str, ...]) -> None:
@@ -126,7 +117,7 @@ def _counts(cells: tuple[str, ...]) -> bool:
 
 def warn_of_numbers(text: Text, cells: tuple[str, ...]) -> None:
     """Notes a header that looks like data."""
-    numbers = [cell for cell in cells if is_number(cell, text.input.decimal)]
+    numbers = [cell for cell in cells if is_number(cell, text.input.point)]
     if text.input.header == "auto" and cells[0] != "" and 2 * len(numbers) >= len(cells):
         note("W-HEADER-NUMBERS", f"the first row was taken for names although {counted(len(numbers), 'cell')} of "
              f"{len(cells)} are numbers; if it is data, give --set input.header=false", cells=len(numbers))

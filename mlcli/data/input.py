@@ -33,9 +33,11 @@ class Input(Options):
     columns: Names = option((), "The columns to use: names, or ranges first:last (empty: all).")
     header: Literal["auto"] | bool = option("auto", "Whether the first row holds the names of the columns (auto: yes, "
                                              "unless all its cells are numbers).")
-    separator: str = option("auto", "The character between cells (auto: tab for .tsv and .tab, else a comma).")
-    decimal: Literal[".", ","] = option(".", "The decimal point of the numbers.")
-    encoding: str = option("utf-8", "The text's encoding.")
+    separator: str = option("auto", "The character between cells (auto: a tab for .tsv and .tab, else a comma; where "
+                            "that makes no table, the only other one that does).")
+    decimal: Literal["auto", ".", ","] = option("auto", "The decimal point of the numbers (auto: a comma where another "
+                                                "character separates cells and numbers have commas, else a point).")
+    encoding: str = option("utf-8", "The text's encoding (UTF-16 is known by its mark).")
     key: str | None = option(
         None, "Which table of a file that may hold several: an array of an npz file; a data set of HDF5, as "
         "layers/counts or obsm/X_pca (default: X of AnnData, else the only one).", min_length=1)
@@ -77,6 +79,11 @@ class Input(Options):
         for text in value:
             condition(text)
         return value
+
+    @property
+    def point(self) -> str:
+        """The decimal point, where a text has not been looked at, or after that."""
+        return "," if self.decimal == "," else "."
 
     @property
     def chooses_rows(self) -> bool:
@@ -121,7 +128,7 @@ class WithCategories(Input):
 def check(input: Input) -> None:
     """Refuses options that contradict each other or have no use; raises ConfigError."""
     _check_encoding(input)
-    if input.decimal == input.separator:
+    if input.point == input.separator:
         _refuse("the decimal point and the separator are the same character", "input.decimal")
     _check_rows(input)
     if input.squared and input.kind != "dissimilarities":

@@ -18,6 +18,7 @@ from mlcli.data.source import Opened, opened
 from mlcli.data.streams import text_stream
 from mlcli.data.table import Source, Table
 from mlcli.data.wording import counted, duplicates, listed, nearest, place, shown
+from mlcli.data.words import is_word
 from mlcli.errors import ConfigError, DataError
 
 LABEL = "label"  # the name of an only column that the file does not name
@@ -117,6 +118,7 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels) -> dict[str, tup
         raise DataError("LABELS-DIFFER", f"{counted(labels.rows, 'row')} of labels for {counted(len(ids), 'row')}, and "
                         "no ids in both to join them by", where=path,
                         hint="name the ids of both files: --id-column, and --set input.labels.id_column=NAME")
+    _require_no_ids(ids, wanted if not file.columns else (), columns, path)
     note("N-LABELS-IN-ORDER", f"labels of {path} were joined row by row: the two files have no ids in common",
          columns=wanted)
     return {name: columns[name] for name in wanted}
@@ -132,6 +134,19 @@ def _key(ids: Sequence[str], id_name: str, columns: Texts) -> str | None:
     shares = {name: len(known.intersection(texts)) for name, texts in columns.items() if len(set(texts)) == len(texts)}
     best = max(shares, key=lambda name: shares[name], default=None)
     return best if best is not None and 2 * shares[best] > len(known) else None
+
+
+def _require_no_ids(ids: Sequence[str], wanted: Sequence[str], columns: Texts, path: str) -> None:
+    """Refuses to join rows in order where both files name them by words, and by other ones; raises DataError."""
+    def names_rows(texts: Sequence[str]) -> bool:
+        return len(set(texts)) == len(texts) and all(is_word(text, ".") for text in texts)
+
+    named = [name for name in wanted if len(wanted) > 1 and names_rows(columns[name])]
+    if named and not isinstance(ids, RowNumbers) and names_rows(ids):
+        others = ",".join(name for name in wanted if name != named[0])
+        raise DataError("LABELS-DIFFER", f"column {shown(named[0])} names each row once, and none as the table does: "
+                        f"{listed(columns[named[0]], 3)} for {listed(ids, 3)}", where=path, hint="correct the ids, or "
+                        f"join the files row by row: --set input.labels.columns=[{others}]")
 
 
 def _by_id(ids: Sequence[str], columns: Texts, key: str, wanted: Sequence[str],

@@ -40,7 +40,7 @@ def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout
     """The layout of points with coordinates; `known` are columns that a header must have, numbers or not."""
     expected = text.input.header == "auto" and bool(known) and set(known) <= set(head.cells)
     below = records_below(text, head)
-    words = word_columns(below, text.input.decimal)
+    words = word_columns(below, text.input.point)
     named = holds_names(text, head.cells) and not (
         text.input.header == "auto" and head.cells[0] and recurs(head.cells, below, words))
     if not expected and not named:
@@ -72,7 +72,7 @@ def _ids_without_header(text: Text, cells: Sequence[str], rows: int) -> bool:
     if text.input.header is True or text.input.id_column is not None or len(cells) != rows + 1:
         return False
     return cells[0] != "" and _all_numbers(text, cells[1:]) and (text.input.header is False or not is_number(
-        cells[0], text.input.decimal))
+        cells[0], text.input.point))
 
 
 def crossed_layout(text: Text, head: Head, points: Sequence[str]) -> Layout:
@@ -89,7 +89,7 @@ def crossed_layout(text: Text, head: Head, points: Sequence[str]) -> Layout:
 
 def _all_numbers(text: Text, cells: Sequence[str]) -> bool:
     """Whether every cell is a number or missing."""
-    return all(cell in MISSING or is_number(cell, text.input.decimal) for cell in cells)
+    return all(cell in MISSING or is_number(cell, text.input.point) for cell in cells)
 
 
 def _headed(head: Head, choice: Choice) -> Layout:

@@ -9,14 +9,15 @@ from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from mlcli.base.compute import Compute
+from mlcli.base.stage import note
 from mlcli.data.arrow import corrupt
 from mlcli.data.input import Input
-from mlcli.data.npy import array_sheet
+from mlcli.data.npy import array_sheet, points_of_pairs, read_header
 from mlcli.data.sheet import Sheet
 from mlcli.data.source import Opened
 from mlcli.data.streams import require_modest
 from mlcli.data.wording import counted, duplicates, listed, nearest, place, shown
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import ConfigError, DataError, UnsafeFile
 
 FAULTS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, ValueError,
           KeyError, OverflowError)
@@ -26,7 +27,7 @@ SPARSE = {"format", "shape", "data"}  # what every archive of scipy.sparse.save_
 def read_npz(opened: Opened, input: Input, compute: Compute) -> Sheet:
     """The numbers of one array of an NPZ file."""
     with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
-        entry = chosen(archive.infolist(), input)
+        entry = chosen(archive, input)
         require_modest(entry.file_size, entry.compress_size, "the array", input)
         with archive.open(entry) as array:
             return array_sheet(cast(BinaryIO, array), entry.file_size, input.path, input, compute)
@@ -44,8 +45,9 @@ def archive_faults(path: str) -> Iterator[None]:
         raise corrupt(path, "NPZ", error) from None
 
 
-def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
-    """The array that `input.key` names, or the only one."""
+def chosen(archive: zipfile.ZipFile, input: Input) -> zipfile.ZipInfo:
+    """The array that `input.key` names, else the only one, or the only one that may be a table."""
+    entries = archive.infolist()
     names = names_in(entries)
     again = duplicates(names)
     if again:
@@ -54,6 +56,12 @@ def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
     if not names:
         raise DataError("EMPTY", "the archive holds no array", where=place(input.path),
                         hint="save one with numpy.savez")
+    tables = [entry for entry in entries if input.key is None and len(names) > 1 and _is_table(archive, entry, input)]
+    if len(tables) == 1:
+        [taken] = names_in(tables)
+        note("N-ARRAY", f"read array {shown(taken)}, the only one of {listed(names)} with rows and columns; --key says "
+             "otherwise")
+        return tables[0]
     if input.key is None and len(names) > 1:
         raise DataError("NPZ-KEY", f"the archive holds {counted(len(names), 'array')}: {listed(names, 10)}",
                         where=place(input.path), hint=f"choose one with --key, for example --key {names[0]}")
@@ -61,6 +69,17 @@ def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
         raise ConfigError("UNKNOWN-KEY", f"there is no array {shown(input.key)}", where="input.key",
                           hint=nearest(input.key, names))
     return entries[0] if input.key is None else entries[names.index(input.key)]
+
+
+def _is_table(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, input: Input) -> bool:
+    """Whether an array has rows and columns, or one number for every two points where these are expected."""
+    with archive.open(entry) as stream:
+        try:
+            shape = read_header(cast(BinaryIO, stream), input.path).shape
+        except (DataError, UnsafeFile):  # texts or objects
+            return False
+    return len(shape) > 1 or (
+        input.kind == "dissimilarities" and len(shape) == 1 and points_of_pairs(shape[0]) > 1)
 
 
 def names_in(entries: list[zipfile.ZipInfo]) -> list[str]:

@@ -85,7 +85,8 @@ def _texts(ids: list[FileId], input: Input, format: str) -> Found:
                           hint="write them as UTF-8, or as one file")
     texts: list[TextFile] = []
     for id in ids:
-        text = cut_alike(opened_by(id), input, separator_of(input, format), texts[0].layout if texts else None)
+        asked = texts[0].input if texts else input  # as the first was found to be written
+        text = cut_alike(opened_by(id), asked, separator_of(asked, format), texts[0].layout if texts else None)
         if text is None:
             raise _unlike(id, ids[0], "the same columns in the same order, and no quote within a cell that does not "
                           "begin with one")

@@ -82,7 +82,7 @@ def matrix(text: Text, size: int, strict: bool) -> Sheet:
         if row > 0:
             name, numbers = split(lines.take(), strict)
         expected = row + diagonal if lower else size
-        values[row, :expected] = row_values(lines, numbers, expected, row, text.input.decimal)
+        values[row, :expected] = row_values(lines, numbers, expected, row, text.input.point)
         names.append(name)
     require_end(lines)
     warn_of_underflow(lines.underflows)

@@ -101,9 +101,9 @@ def _cells(text: Text, block: Block, width: int) -> Array:
         for column, end in enumerate(block.ends):
             cell = line[starts[column] : end].strip()
             if cell not in MISSING:
-                if fault(cell, text.input.decimal) in ("text", "overflow"):
+                if fault(cell, text.input.point) in ("text", "overflow"):
                     raise _fault(text, block.first + row + 1, f"{shown_cell(cell)} is not a number")
-                values[row, column] = number(cell, text.input.decimal)
+                values[row, column] = number(cell, text.input.point)
     return values
 
 

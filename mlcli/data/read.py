@@ -227,7 +227,7 @@ def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, 
     ids = sheet.row_names()
     require_unique_ids(ids, input.path)
     return Table(values, columns, ids, sheet.id_name or "id", sheet.labels, input.gives, source,
-                 categories=sheet.categories, image=sheet.image)
+                 categories=sheet.categories, image=sheet.image, point=sheet.point)
 
 
 def warn_of_ids(sheet: Sheet) -> None:

@@ -21,6 +21,7 @@ from mlcli.data.positioned import Positioned
 
 PART = 1 << 19  # numbers read together: 4 MiB
 FEWEST = 256  # rows read together of a columnar file, where each column costs a call
+DECODED = 1 << 21  # numbers of a Parquet file decoded at once, for each column of a batch costs a call
 BLOCK = 1 << 23  # numbers of a block of an NPY file: 64 MiB
 ROWS = 1 << 18  # the most rows of it, of which there are results
 BUFFERED = 1 << 26  # bytes of a row group above which columns are read through small buffers
@@ -92,9 +93,14 @@ class ParquetRows(GroupedRows):
 
     @cached_property
     def held(self) -> int:
-        """Bytes that a thread holds while it decodes: a page of every column, and its buffer."""
+        """Bytes that a thread holds while it decodes: a batch, a page of every column, and its buffer."""
         most = int(np.diff(self.bounds).max(initial=0))
-        return self.columns * (min(8 * most, PAGE) + BUFFER * self.large)
+        return self.columns * (8 * min(self.decoded, most) + min(8 * most, PAGE) + BUFFER * self.large)
+
+    @property
+    def decoded(self) -> int:
+        """Rows that are decoded at once, a multiple of those that are read together."""
+        return max(DECODED // max(self.columns, 1) // self.part, 1) * self.part
 
     @cached_property
     def bounds(self) -> tuple[int, ...]:
@@ -104,8 +110,10 @@ class ParquetRows(GroupedRows):
     def parts(self, number: int) -> Iterator[Part]:
         """The rows of a row group."""
         first = self.bounds[number]
-        for batch in self.batches(number, self.names):
-            yield first, numbers_of(batch.select(list(self.names)))
+        for batch in self.batches(number, self.names, self.decoded):
+            chosen = batch.select(list(self.names))
+            for start in range(0, batch.num_rows, self.part):
+                yield first + start, numbers_of(chosen.slice(start, self.part))
             first += batch.num_rows
         self._require(number, first)
 
@@ -113,18 +121,18 @@ class ParquetRows(GroupedRows):
         """Columns of texts of a row group."""
         path, first = self.groups[number][0].path, self.bounds[number]
         columns: list[list[str]] = [[] for _ in names]
-        for batch in self.batches(number, names):
+        for batch in self.batches(number, names, self.part):
             for texts, name in zip(columns, names, strict=True):
                 texts.extend(as_texts(batch.column(name), name, path))
         self._require(number, first + len(columns[0]))
         return columns
 
-    def batches(self, number: int, names: tuple[str, ...]) -> Iterator[Any]:
-        """Some columns of a row group, a few rows at a time."""
+    def batches(self, number: int, names: tuple[str, ...], rows: int) -> Iterator[Any]:
+        """Some columns of a row group, so many rows at a time."""
         id, group, _ = self.groups[number]
         with arrow_faults(id.path, "Parquet"):
             file = id.opened(buffered_parquet if self.large else parquet_file)
-            for batch in file.iter_batches(self.part, [group], list(names), use_threads=False):
+            for batch in file.iter_batches(rows, [group], list(names), use_threads=False):
                 batch.validate(full=True)
                 yield batch
 

@@ -11,7 +11,7 @@ from mlcli.data.wording import counted, listed
 from mlcli.errors import DataError
 
 FARTHEST = 1000  # exponents are kept in this range, where powers of two and their inverses exist
-BLOCK = 2**22  # numbers worked on together
+BLOCK = 2**20  # numbers worked on together
 NEAR_ZERO = 8 * np.finfo(np.float64).eps  # of the largest value: a standard deviation this small is rounding
 
 

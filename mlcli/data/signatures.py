@@ -29,6 +29,7 @@ class Signature:
         return known and (self.form is None or self.form.match(start) is not None)
 
 
+YAML = (".yaml", ".yml")  # endings of names that runs are described under
 SHEET = "save the sheet as CSV (File, Save as)"
 FOLDER = "give the folder that holds the images, each of which is a row"
 R = "in R: write.csv(as.matrix(x), \"data.csv\")"

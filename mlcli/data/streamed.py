@@ -66,7 +66,7 @@ def unread_table(found: Found, columns: Sequence[str], input: Input, source: Sou
     ids: Sequence[str] = RowNumbers.up_to(len(rows)) if named.ids is None else named.ids
     require_unique_ids(ids, input.path)
     return Table(as_array(rows), tuple(columns), ids, named.id_name or "id", named.labels, "features", source,
-                 image=found.image)
+                 image=found.image, point=named.point)
 
 
 def streamed_table(found: Found, input: Input, compute: Compute, source: Source) -> Table:
@@ -121,7 +121,8 @@ def texts_of(found: Found, input: Input) -> Sheet:
     choice = found.choice
     if found.names is not None:
         return found.names
-    bare = Sheet(np.empty((0, len(choice.columns))), choice.columns, named=found.named)
+    bare = Sheet(np.empty((0, len(choice.columns))), choice.columns, named=found.named,
+                 point=found.file.point if isinstance(found.file, TextRows) else ".")
     wanted = [column for column in (choice.id, *choice.labels) if column is not None]
     if isinstance(found.file, NpyRows) and wanted:
         raise ConfigError("STREAM", "ids and labels of an NPY file are not read in blocks", where="input.stream",

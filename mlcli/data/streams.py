@@ -19,6 +19,7 @@ from mlcli.data.wording import place
 from mlcli.errors import DataError
 
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+LATIN = "--set input.encoding=latin-1"  # how most files that are not UTF-8 are read
 FREE = 1 << 20  # bytes: content up to this size may be compressed to any ratio
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -27,6 +28,12 @@ def text_stream(opened: Opened, input: Input) -> BinaryIO:
     """The input's text as UTF-8 without a byte order mark; raises DataError while it is read."""
     chunks = capped(raw_chunks(opened), opened, input) if compression(opened.path) else raw_chunks(opened)
     return cast(BinaryIO, io.BufferedReader(Chunks(utf8(chunks, opened.path, input.encoding)), CHUNK))
+
+
+def in_encoding(opened: Opened, input: Input) -> Input:
+    """The input with the encoding that a mark at the beginning of the text tells."""
+    marked = codecs.lookup(input.encoding).name == "utf-8" and next(raw_chunks(opened), b"").startswith(WIDE)
+    return input.replace(encoding="utf-16") if marked else input
 
 
 def compression(path: str) -> str:
@@ -163,4 +170,4 @@ def _undecodable(error: UnicodeError, path: str, encoding: str, read: int, lines
         where = place(path, lines + 1 + error.object[: error.start].count(b"\n"))
         what = f"byte 0x{error.object[error.start]:02x} at position {offset}"
     return DataError("ENCODING", f"{what} is not {encoding}", where=where,
-                     hint="give the text's encoding, for example --set input.encoding=latin-1")
+                     hint=f"give the text's encoding, for example {LATIN}")

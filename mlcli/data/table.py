@@ -58,6 +58,7 @@ class Table:
     graph: WeightedGraph | None = None  # that joins the points, where these have no columns
     chosen_of: int | None = None  # rows in the file, where some were chosen
     image: tuple[int, ...] | None = None  # of rows that are images: rows, columns, and 3 where they have colors
+    point: str = "."  # the decimal one of numbers among labels
     places: Indices | None = None  # n, those of the rows among all that were read, from 0; None: these are all
 
     def __post_init__(self) -> None:

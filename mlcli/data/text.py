@@ -3,8 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
 import numpy as np
@@ -13,14 +12,13 @@ from mlcli.base.frozen import frozen
 from mlcli.data.input import Input
 from mlcli.data.positioned import CHUNK
 from mlcli.data.source import Opened
-from mlcli.data.streams import text_stream
+from mlcli.data.streams import in_encoding, text_stream
 from mlcli.data.wording import place
 from mlcli.errors import DataError
 
 LINE_LIMIT = 128 << 20  # bytes
 TINY = re.compile(rb"[eE]-[0-9]{3}")  # only numbers with such an exponent, or so many zeros,
 ZEROS = b"0" * 300  # can read as zero without being it
-QUOTED = re.compile(r'"[^"]*"( "[^"]*")+')  # names as R's write.table sets them
 Watch = Callable[[bytes], None]
 OVERLAP = 320  # bytes of a chunk that are searched again with the next
 
@@ -45,6 +43,7 @@ class Text:
     input: Input
     separator: str
     survey: Survey
+    taken: Sequence[str] = ()  # what it turned out to be without being said
 
     @property
     def path(self) -> str:
@@ -89,17 +88,11 @@ def surveyed(opened: Opened, input: Input, separator: str, watch: Watch | None =
 
     `watch` is given all of its bytes, without a byte order mark.
     """
+    given, input = input, in_encoding(opened, input)
     if watch is not None or input.encoding not in opened.surveys:
         opened.surveys[input.encoding] = survey(text_stream(opened, input), opened.path, watch)
-    return Text(opened, input, separator, opened.surveys[input.encoding])
-
-
-def as_r_writes(text: Text) -> Text:
-    """The text with blanks between cells, where nothing else is said and its first line is one of R's write.table."""
-    if text.input.separator != "auto" or text.separator != ",":
-        return text
-    first = next((line for line in text.lines() if line.strip()), "")
-    return replace(text, separator=" ") if QUOTED.fullmatch(first.rstrip("\r\n")) else text
+    taken = () if input is given else ("the text is UTF-16",)
+    return Text(opened, input, separator, opened.surveys[input.encoding], taken)
 
 
 def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> Survey:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from mlcli.base.compute import Compute
 from mlcli.base.stage import unheard
 from mlcli.data.cuts import Cuts
+from mlcli.data.dialect import as_written
 from mlcli.data.file_id import FileId
 from mlcli.data.found import Found, fits
 from mlcli.data.header import read_head
@@ -14,7 +15,7 @@ from mlcli.data.layout import Layout, features_layout, require_numbers
 from mlcli.data.sheet import require_content
 from mlcli.data.source import Opened
 from mlcli.data.streams import compression
-from mlcli.data.text import Text, as_r_writes, surveyed
+from mlcli.data.text import Text, surveyed
 from mlcli.data.text_rows import TextFile, TextRows
 
 SHORTEST = 2  # bytes of a cell and what ends it
@@ -23,14 +24,14 @@ SHORTEST = 2  # bytes of a cell and what ends it
 def found_text(opened: Opened, input: Input, separator: str, compute: Compute, known: tuple[str, ...]) -> Found | None:
     """A text by its pieces; None where it cannot be cut, or where memory holds it whatever it says of its columns."""
     auto = input.stream == "auto"
-    if not seekable(input) or (auto and fits(8.0 * opened.size / SHORTEST, input, compute)):
+    if not seekable(input) or (auto and fits(8.0 * opened.size / SHORTEST, input, compute, arrow=True)):
         return None
     text, cuts = _looked_over(opened, input, separator)
-    if cuts.stray:
+    if cuts.stray or not seekable(text.input):
         return None
     with unheard():  # what there is to say of the layout is said by whatever reads the text in the end
         layout = features_layout(text, read_head(text), known)
-    if auto and fits(8.0 * text.survey.lines * len(layout.choice.values), input, compute):
+    if auto and fits(8.0 * text.survey.lines * len(layout.choice.values), input, compute, arrow=True):
         return None
     file = cut(text, features_layout(text, read_head(text), known), cuts)
     require_content(file.firsts[-1], file.layout.choice.width, opened.path)
@@ -40,9 +41,8 @@ def found_text(opened: Opened, input: Input, separator: str, compute: Compute, k
 def _looked_over(opened: Opened, input: Input, separator: str) -> tuple[Text, Cuts]:
     """A text with where it can be cut, by the separator that it turns out to have."""
     cuts = Cuts(separator)
-    text = surveyed(opened, input, separator, cuts.add)
-    found = as_r_writes(text).separator
-    return (text, cuts) if found == separator else _looked_over(opened, input, found)
+    text = as_written(surveyed(opened, input, separator, cuts.add))
+    return (text, cuts) if text.separator == separator else (text, _looked_over(opened, text.input, text.separator)[1])
 
 
 def seekable(input: Input) -> bool:

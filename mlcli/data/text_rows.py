@@ -63,7 +63,7 @@ class TextFile:
         from pyarrow import csv as arrow_csv
 
         arrow, content = pyarrow(), self.content(piece)
-        options = csv_options(self.layout, self.separator, self.input.decimal, numbers=numbers, texts=texts,
+        options = csv_options(self.layout, self.separator, self.input.point, numbers=numbers, texts=texts,
                               block=max(content.size, 1))
         try:
             table = arrow_csv.read_csv(arrow.BufferReader(content), *options)
@@ -121,7 +121,7 @@ class TextFile:
         lines = io.TextIOWrapper(io.BytesIO(self.content(piece).to_pybytes()), encoding="utf-8", newline="")
         for cells in csv.reader(lines, delimiter=self.separator, strict=True):
             if len(cells) == self.layout.width:
-                yield from (fault(cells[column], self.input.decimal) for column in self.layout.choice.values)
+                yield from (fault(cells[column], self.input.point) for column in self.layout.choice.values)
 
 
 def opened_by(id: FileId) -> Opened:
@@ -137,6 +137,11 @@ class TextRows:
     files: tuple[TextFile, ...]
     names: tuple[str, ...]  # of columns of numbers
     direct = False
+
+    @property
+    def point(self) -> str:
+        """The decimal one."""
+        return self.files[0].input.point
 
     @cached_property
     def _blocks(self) -> tuple[tuple[TextFile, range, int], ...]:
@@ -200,7 +205,7 @@ class TextRows:
 
     def key(self) -> str:
         """The files, how they are read, and the columns."""
-        return repr(([(file.id.key, file.separator, file.input.decimal, file.layout.skip) for file in self.files],
+        return repr(([(file.id.key, file.separator, file.input.point, file.layout.skip) for file in self.files],
                      self.names))
 
 

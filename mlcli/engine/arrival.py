@@ -86,22 +86,22 @@ def work(task: Task, number: int, *arrays: AnyArray) -> Any:
 @contextmanager
 def reading_here() -> Iterator[None]:
     """Says of an input that a worker does not reach, or finds to be another one, that workers read it themselves."""
-    worker = f"a worker on {platform.node()}"
+    here = platform.node()
     try:
         yield
     except InputMissing as error:
-        raise InputMissing("CLUSTER-INPUT", f"{worker} fails to read the input: {error.found}", where=error.where,
-                           hint=_own(error)) from None
+        raise InputMissing("CLUSTER-INPUT", f"a worker on {here} fails to read the input: {error.found}",
+                           where=error.where, hint=_own(error)) from None
     except DependencyMissing as error:
-        if error.code != "E-REMOTE":
-            raise
-        raise DependencyMissing("CLUSTER-INPUT", f"{worker} fails to read the input: {error.found}", where=error.where,
-                                hint=_own(error)) from None
+        if error.code != "E-REMOTE":  # what this worker lacks
+            raise error.changed(where=f"a worker on {here}") from None
+        raise DependencyMissing("CLUSTER-INPUT", f"a worker on {here} fails to read the input: {error.found}",
+                                where=error.where, hint=_own(error)) from None
     except StorageError as error:
         if error.code not in ("E-CHANGED", "E-READ"):
             raise
-        what = "reads another input: its size or times are different"
-        raise StorageError("CLUSTER-INPUT", f"{worker} {what if error.code == 'E-CHANGED' else error.found}",
+        what = "finds another size or other times" if error.code == "E-CHANGED" else error.found
+        raise StorageError("CLUSTER-INPUT", f"a worker on {here} fails to read the input: {what}",
                            where=error.where, hint=_own(error)) from None
 
 

@@ -30,8 +30,8 @@ ALONE = 20.0  # seconds after which the only worker is given a block again
 FORGIVEN = 60.0  # seconds after which a worker that was overtaken is given blocks again
 RECENT, ENOUGH = 64, 3  # blocks whose median time is the usual one, and fewest of them
 DEATHS = 10  # times that all workers that Dask gives a block may die before the block is at fault
-LOST = ("the connection to the cluster's scheduler was lost", "start the cluster again; the same command goes on from "
-        "what was kept")
+LOST = ("the connection to the cluster's scheduler was lost", "start the cluster again; the same command goes on after "
+        "the last pass that was kept")
 
 
 def size_of(result: Any) -> int:
@@ -146,7 +146,7 @@ class Cluster(Executor):
                     deaths = self._forgiven(error, deaths)
                 if self._empty >= WAIT:
                     raise TryAgain("CLUSTER-EMPTY", f"the cluster has had no worker for {WAIT:.0f} seconds",
-                                   hint="start workers; the same command goes on from what was kept")
+                                   hint="start workers; the same command goes on after the last pass that was kept")
                 if not attempts:
                     attempts = {self._attempt(shipment, number)}
                 elif self._late(begun, len(attempts)):

@@ -11,7 +11,6 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stage import running
 from mlcli.base.threads import threads_limited
 from mlcli.config.layers import Layer
-from mlcli.errors import RefusedByPlan
 from mlcli.exploring.examine import Examined, base_config
 from mlcli.exploring.made import Made, Refit, by_axes, refits, seen_from
 from mlcli.exploring.settings import LeftOut, Setting
@@ -54,10 +53,7 @@ class Clock:
 
 def conclude(layer: Layer, examined: Examined, made: Sequence[Made], left: Sequence[LeftOut], clock: Clock,
              command: Command) -> Exploration:
-    """All that is said of finished trials; raises RefusedByPlan where there are none."""
-    if not made:
-        raise RefusedByPlan("EXPLORE", "no trial came to its end", where="--budget",
-                            hint="give more time; explore.json is not written")
+    """All that is said of finished trials."""
     config = base_config(layer)
     with threads_limited(config.compute.thread_count()):
         start = begin(config)

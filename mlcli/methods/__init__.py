@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import Field
 
 from mlcli.methods.base import Method
-from mlcli.methods.elsewhere import remedy
+from mlcli.methods.elsewhere import instead, remedy
 from mlcli.methods.model import Model
 from mlcli.stages.similarities import Projector
 
@@ -50,12 +50,17 @@ else:
     AnyMethod = Annotated[Union[tuple(METHODS.values())], Field(discriminator="name")]  # noqa: UP007
 
 __all__ = ["ALIASES", "METHODS", "NAMES", "AnyMethod", "Method", "Model", "Projector", "accepting", "comparing",
-           "decoding", "remedy_for", "streaming"]
+           "decoding", "method_instead", "remedy_for", "streaming"]
 
 
 def remedy_for(name: str) -> str:
     """What to say to a name that no method here has: of methods of other programs, the nearest in meaning."""
     return remedy(name, [*METHODS, *ALIASES])
+
+
+def method_instead(name: str) -> str:
+    """The method nearest to a name that no method here has; empty where there is none."""
+    return instead(name, [*METHODS, *ALIASES])
 
 
 def accepting(kind: str) -> list[str]:

@@ -65,9 +65,19 @@ def remedy(asked: str, known: Sequence[str]) -> str:
 
     Spelling is compared without regard to capitals, underscores and spaces.
     """
-    plain = "-".join(asked.lower().replace("_", " ").split())
-    if plain in BY_NAME:
-        lacking = BY_NAME[plain]
-        return f"it is not in this program; nearest in meaning is {lacking.nearest}: {lacking.why}"
-    near = difflib.get_close_matches(plain, known, n=1, cutoff=ALIKE)
-    return f"did you mean {near[0]!r}?" if near else ""
+    lacking, near = BY_NAME.get(plain(asked)), instead(asked, known)
+    if lacking is not None:
+        return f"it is not in this program; nearest in meaning is {near}: {lacking.why}"
+    return f"did you mean {near!r}?" if near else ""
+
+
+def instead(asked: str, known: Sequence[str]) -> str:
+    """The method nearest in meaning, else in spelling; empty where there is none."""
+    if plain(asked) in BY_NAME:
+        return BY_NAME[plain(asked)].nearest
+    return next(iter(difflib.get_close_matches(plain(asked), known, n=1, cutoff=ALIKE)), "")
+
+
+def plain(name: str) -> str:
+    """A name in lower case, with hyphens."""
+    return "-".join(name.lower().replace("_", " ").split())

@@ -47,6 +47,7 @@ class FA(Method):
         way("varimax", "rotation", "quick", rotation={"name": "varimax"}, scores="bartlett", iterate=EXACT),
         *(way(name, "rotation", "quick", rotation={"name": name}, iterate=EXACT) for name in ("promax", "oblimin")))
     axis: ClassVar = "Factor"
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
     name: Literal["fa"] = "fa"
     axes: Axes = Axes()
     rotation: Rotation = option(Unrotated(), "Rotation of the factors.")
@@ -84,5 +85,5 @@ class FA(Method):
         return model_of(found, observed, points, data.columns)
 
     def powers_of(self, data: Input) -> Powers:
-        """Scores carry no unit, and the spectrum only where columns keep theirs."""
-        return Powers(coordinates=0, spectrum=2 if self.noise == "equal" else 0)
+        """The spectrum carries one where columns keep theirs."""
+        return Powers(coordinates=0, spectrum=2) if self.noise == "equal" else self.powers

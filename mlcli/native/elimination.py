@@ -85,7 +85,7 @@ class Weights:
         library, held = kernels(), elimination._native
         sweeper = {"float32": library.SweeperSingle, "float64": library.SweeperDouble}[precision]
         self._native = sweeper(held) if numbers is None else sweeper(held, np.ascontiguousarray(numbers))
-        self.size, self._elimination, self._precision = elimination.size, elimination, precision
+        self.size, self._elimination, self.precision = elimination.size, elimination, precision
         self.stages: list[int] = held.tasks() if numbers is None else []  # how many tasks each has
         self.blocks, self.lanes = int(self._native.blocks), int(self._native.lanes)
 
@@ -99,11 +99,11 @@ class Weights:
 
     def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """What makes it again by work instead of its numbers: the analyzed graph, which is much smaller."""
-        return type(self).eliminated, (self._elimination, self._precision)
+        return type(self).eliminated, (self._elimination, self.precision)
 
     def state(self) -> dict[str, Any]:
         """What makes it again, once all tasks are done: the analyzed graph and its weights."""
-        return {"elimination": self._elimination, "precision": self._precision, "numbers": self._native.numbers}
+        return {"elimination": self._elimination, "precision": self.precision, "numbers": self._native.numbers}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self.state().values())
@@ -139,7 +139,7 @@ class Weights:
 
     def room(self, block: int) -> AnyArray:
         """An array that `fold` can keep a block's distances in, not initialized."""
-        return np.empty((self.size - self.first(block), self.lanes), dtype=self._precision)
+        return np.empty((self.size - self.first(block), self.lanes), dtype=self.precision)
 
     def fold(self, block: int, vectors: Array, product: Array, sums: Array, kept: AnyArray | None = None,
              again: bool = False) -> float:

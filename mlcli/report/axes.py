@@ -3,7 +3,6 @@
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from mlcli.report.drawing import Bar, Line, Mark, Text
 from mlcli.report.text import number
 
 MOST_TICKS = 6
+LETTER = 7.5  # pixels of a small letter in a row of names, also where a page draws it larger
 ALIKE = 1e-12  # share of their size that values differ by where that is rounding
 
 
@@ -137,8 +137,10 @@ def tick_kind(tick: float, step: float) -> str:
     return "axis" if abs(tick) < step / 2 else "grid"
 
 
-def legend(entries: Sequence[tuple[str, str]], x: float, y: float, room: float) -> list[Mark]:
-    """Short bars with names in a row, each given the same room."""
-    return list(chain.from_iterable(
-        (Bar(kind=kind, x=x + i * room, y=y - 8, width=12, height=8), Text(x + i * room + 17, y, name, kind="small"))
-        for i, (kind, name) in enumerate(entries)))
+def legend(entries: Sequence[tuple[str, str]], x: float, y: float) -> list[Mark]:
+    """Short bars with names in a row, each given the room of its name."""
+    marks: list[Mark] = []
+    for kind, name in entries:
+        marks += [Bar(kind=kind, x=x, y=y - 8, width=12, height=8), Text(x + 17, y, name, kind="small")]
+        x += 30 + LETTER * len(name)
+    return marks

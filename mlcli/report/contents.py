@@ -28,10 +28,13 @@ class Rows:
     """A small CSV file: its columns by name, cells as text."""
 
     columns: Mapping[str, Sequence[str]]
+    read: dict[str, Sequence[float]] = field(default_factory=dict)  # columns as numbers, once they are asked for
 
-    def numbers(self, name: str) -> list[float]:
+    def numbers(self, name: str) -> Sequence[float]:
         """A column as numbers, NaN where a cell is empty."""
-        return [float(cell) if cell else np.nan for cell in self.columns[name]]
+        if name not in self.read:
+            self.read[name] = [float(cell) if cell else np.nan for cell in self.columns[name]]
+        return self.read[name]
 
     def known(self, name: str) -> list[float | None]:
         """A column as numbers, None where there is none."""

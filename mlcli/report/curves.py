@@ -8,28 +8,29 @@ from mlcli.base.types import Array
 from mlcli.report.axes import Panel, Scale, guide, legend, spots
 from mlcli.report.drawing import Curve, Dots, Figure, Line, Mark, Text
 
-WIDTH, HEIGHT = 640, 320
-LEFT, RIGHT, TOP, BOTTOM = 78, 24, 62, 52
-SIDE = 380  # of the Shepard diagram
-KINDS = ("curve", "second")
+WIDTH, HEIGHT = 480, 290
+LEFT, RIGHT, TOP, BOTTOM = 66, 16, 56, 50
+SIDE = 350  # of the Shepard diagram
+NAMES = 20  # pixels of a row of names
+KINDS, SWATCHES = ("curve", "second"), ("knot", "mark")  # of lines, and of the same colors in a legend
 
 
 def curve(title: str, across: str, up: str, x: Sequence[float], lines: dict[str, Sequence[float]], *,
           marked: float | None = None, zero: bool = True) -> Figure:
     """One or two lines over the same places, with dots where these are few, and a mark at one of them."""
     values = [value for line in lines.values() for value in line]
-    panel = _panel(x, [0.0, *values] if zero else values)
-    marks: list[Mark] = [Text(LEFT, 24, title, kind="title"), *panel.rows(), *_below(panel, x)]
+    top = TOP + (NAMES if len(lines) > 1 else 0)
+    panel = _panel(x, [0.0, *values] if zero else values, top)
+    marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(), *_below(panel, x)]
     for kind, line in zip(KINDS, lines.values(), strict=False):
         points = [(panel.x(place), panel.y(value)) for place, value in zip(x, line, strict=True) if np.isfinite(value)]
         marks.append(Curve(kind, points))
         if 0 < len(points) <= 40 and kind == "curve":
             marks.append(Dots("knot", np.array(points), 3))
     if marked is not None and marked in x:
-        top = panel.edges[2]
         marks += guide(panel, panel.x(marked), top, f"kept: {marked:g}", top + 12)
     if len(lines) > 1:
-        marks += legend(list(zip(KINDS, lines, strict=False)), WIDTH - RIGHT - 300, TOP - 10, 150)
+        marks += legend(list(zip(SWATCHES, lines, strict=False)), LEFT, TOP - 12)
     return Figure(title, WIDTH, HEIGHT, [*marks, *panel.names(across, up)])
 
 
@@ -40,7 +41,7 @@ def shepard(title: str, pairs: Array) -> Figure:
         across = up = max(across, up)
     panel = Panel(Scale.over([0.0, across], LEFT, LEFT + SIDE, whole=False),
                   Scale.over([0.0, up], TOP + SIDE, TOP, whole=False))
-    marks: list[Mark] = [Text(LEFT, 24, title, kind="title"), *panel.rows(), *panel.columns(),
+    marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(), *panel.columns(),
                          Dots("plain", spots(pairs, panel), 1.5), *panel.names("distance to keep",
                                                                                "distance in the embedding")]
     if comparable(pairs):
@@ -54,11 +55,11 @@ def comparable(pairs: Array) -> bool:
     return bool(across / 5 <= up and up / 5 <= across)
 
 
-def _panel(x: Sequence[float], values: Sequence[float]) -> Panel:
+def _panel(x: Sequence[float], values: Sequence[float], top: float) -> Panel:
     room = 0.5 if len(x) > 1 and len(x) <= 40 else 0.0
     low, high = (min(x), max(x)) if len(x) > 1 else (min(x, default=0.0) - 1, max(x, default=1.0) + 1)
     return Panel(Scale.over([low - room, high + room], LEFT, WIDTH - RIGHT, whole=False, most=12),
-                 Scale.over(values, HEIGHT - BOTTOM, TOP))
+                 Scale.over(values, HEIGHT - BOTTOM, top))
 
 
 def _below(panel: Panel, x: Sequence[float]) -> list[Mark]:

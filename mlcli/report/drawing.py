@@ -81,6 +81,21 @@ class Picture:
     levels: AnyArray  # rows x columns x 2 or 4, from 0 to 255
 
 
+@frozen
+class Part:
+    """A rectangle of a figure that a page sets by itself: beside the others where there is room, else below them."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    key: bool = False  # a legend, which is never drawn smaller
+
+    def holds(self, x: float, y: float) -> bool:
+        """Whether a place lies in it."""
+        return 0 <= x - self.x < self.width and 0 <= y - self.y < self.height
+
+
 Mark = Line | Bar | Curve | Segments | Dots | Text | Picture
 
 
@@ -92,8 +107,28 @@ class Figure:
     width: float
     height: float
     marks: Sequence[Mark] = field(default_factory=tuple)
+    parts: Sequence[Part] = ()  # that hold all marks; none: it is one piece
 
     @property
     def kinds(self) -> set[str]:
         """The kinds of marks that it holds."""
         return {mark.kind for mark in self.marks}
+
+    @property
+    def pieces(self) -> list[tuple[Part, list[Mark]]]:
+        """The parts with the marks that begin in them; one that begins in none is in the first."""
+        pieces: list[tuple[Part, list[Mark]]] = [(part, []) for part in self.parts]
+        for mark in self.marks:
+            place = corner(mark)
+            next((marks for part, marks in pieces if part.holds(*place)), pieces[0][1]).append(mark)
+        return pieces
+
+
+def corner(mark: Mark) -> tuple[float, float]:
+    """Where a mark begins; one without points at the figure's corner."""
+    if isinstance(mark, Line):
+        return mark.x1, mark.y1
+    if isinstance(mark, Segments | Curve | Dots):
+        points = mark.ends if isinstance(mark, Segments) else mark.points
+        return (float(points[0][0]), float(points[0][1])) if len(points) else (0.0, 0.0)
+    return mark.x, mark.y

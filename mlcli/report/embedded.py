@@ -7,7 +7,7 @@ from mlcli.report.coloring import Coloring, Range, coloring, plain
 from mlcli.report.contents import Contents
 from mlcli.report.decoder.shade import shares_of
 from mlcli.report.drawing import Figure
-from mlcli.report.html import Part, figure, framed, section, sentence
+from mlcli.report.html import Part, figure, framed, section, sentence, side_by_side
 from mlcli.report.paper import drawings
 from mlcli.report.paper.inline import inline
 from mlcli.report.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Edges, Points, equal_units, pairs, scatter
@@ -28,18 +28,19 @@ def embedding(run: Contents, label: str | None) -> Part:
     points = [Points(values, run.embedding.ids, color, len(values), axes=run.axes) for color in colors]
     edges = _edges(run)
     unsure = _deviations(run)
-    parts: list[Part] = [drawings.advice(run)]
+    parts: list[Part] = []
     for i, some in enumerate(points):
         said = _joined(edges) + _gray(unsure) if i == 0 else ""
         first = i == 0 and label is None
         parts.append(_by_matplotlib(run, some, None if i else edges, said, first) if drawings.plotted(run) else figure(
             scatter(some, _colored(some.colors), edges if i == 0 else None, unsure), _caption(some, i == 0) + said))
+    shown = [side_by_side(*parts)]
     if values.shape[1] > 2:
         few = len(values) <= MOST
         some = points[0].sample(MOST_IN_PAIRS, int(run.manifest.get("seed") or 0)) if few else points[0]
-        parts.append(figure(pairs(some), f"Pairs of the first {min(values.shape[1], 4)} axes; each "
+        shown.append(figure(pairs(some), f"Pairs of the first {min(values.shape[1], 4)} axes; each "
                             f"panel has scales of its own.{_sampled(some)}{_clouded(some)}"))
-    return section("Embedding", *parts, _turned(run))
+    return section("Embedding", drawings.advice(run), *shown, _turned(run))
 
 
 def _turned(run: Contents) -> Part:

@@ -20,7 +20,7 @@ def figures(run: Contents) -> dict[str, Drawing]:
     title, papers = run.title, plotted(run)
     drawn: dict[str, Drawing] = {}
     if run.scree is not None:
-        drawn["scree"] = _drawing(scree(run.scree, title), scree_plot(run, run.scree, title).drawn, papers)
+        drawn["scree"] = _drawing(scree(run.scree, title, shared=True), scree_plot(run, run.scree, title).drawn, papers)
     if run.embedding.values.size:
         drawn["scatter"] = lambda format: (main_drawing(run, format) if papers or format != "svg" else
                                            _svg(main_scatter(run, title)))

@@ -11,6 +11,8 @@ from mlcli.report.text import safe
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 LONG = 1000  # characters of a sentence
 UNKNOWN = "–"
+LEAST = 9  # characters of the head of numbers that are never broken
+BRIEF = ' class="n brief"'
 NOTHING = ("", UNKNOWN)  # cells that say nothing
 
 
@@ -70,25 +72,34 @@ def framed(picture: Html, caption: str = "") -> Html:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[int] = (),
-          whole: Sequence[int] = ()) -> Html | None:
+          whole: Sequence[int] = (), *, said: bool = False) -> Html | None:
     """A table whose columns of numbers are set to the right, some of words never broken; None without rows.
 
-    Columns that say nothing are left out.
+    Columns that say nothing are left out. With `said` the last column is a sentence, which a narrow screen sets below.
     """
     if not rows:
         return None
     sides = {i: ' class="n"' if i in numeric else ' class="w"' if i in whole else ""
              for i in range(len(head)) if any(row[i] not in NOTHING for row in rows)}
-    top = "".join(f"<th{side}>{safe(head[i])}</th>" for i, side in sides.items())
+    top = "".join(f"<th{BRIEF if i in numeric and len(head[i]) <= LEAST else side}>{safe(head[i])}</th>"
+                  for i, side in sides.items())
     lines = ["".join(f"<td{side}>{safe(row[i], LONG)}</td>" for i, side in sides.items()) for row in rows]
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
-    return Html(f'<div class="wide"><table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>')
+    kind = ' class="said"' if said else ""
+    return Html(f'<div class="wide"><table{kind}>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
+                "</div>")
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Html:
     """Names with their values."""
     rows = "\n".join(f"<dt>{safe(name)}</dt><dd>{safe(value, LONG)}</dd>" for name, value in pairs)
     return Html(f"<dl>\n{rows}\n</dl>")
+
+
+def figures(pairs: Iterable[tuple[str, object]]) -> Html:
+    """Names with single numbers, in as many columns as there is room for."""
+    rows = "\n".join(f"<div><dt>{safe(name)}</dt><dd>{safe(value)}</dd></div>" for name, value in pairs)
+    return Html(f'<dl class="figures">\n{rows}\n</dl>')
 
 
 def verbatim(text: str, lines: int = 400) -> Html:
@@ -127,6 +138,7 @@ h2{{font-size:1.1rem;margin:2.2rem 0 .6rem;padding-bottom:.25rem;border-bottom:1
 p{{margin:.5rem 0;overflow-wrap:anywhere}} .lead{{font-size:1.02rem}} .soft,figcaption{{color:var(--soft)}}
 figure{{margin:1rem 0}} figcaption{{font-size:.87rem;margin-top:.3rem;max-width:46rem}}
 svg{{display:block;max-width:100%;height:auto}}
+.parts{{display:grid;align-items:start}} .parts>svg{{overflow:visible}} .key{{margin-top:var(--down)}}
 .badge{{display:inline-block;border-radius:.7rem;padding:.1rem .6rem;margin:0 .4rem .3rem 0;font-size:.85rem;
   background:var(--tint);border:1px solid var(--line)}}
 .good{{color:var(--good);background:var(--good-tint)}} .bad{{color:var(--bad);background:var(--bad-tint)}}
@@ -144,25 +156,38 @@ th,td{{text-align:left;padding:.22rem .9rem .22rem 0;border-bottom:1px solid var
   overflow-wrap:anywhere}}
 td:not(.n,.w){{min-width:5.5em}}
 th{{font-weight:600;color:var(--soft)}} .n{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
-th.n{{white-space:normal;overflow-wrap:normal}}
+th.n:not(.brief){{white-space:normal;overflow-wrap:normal}}
 .w{{white-space:nowrap}}
 dl{{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.2rem;margin:.4rem 0;font-size:.93rem}}
+.figures{{display:block;columns:19rem auto;column-gap:2.5rem}}
+.figures div{{display:flex;justify-content:space-between;gap:1rem;padding:.08rem 0;border-bottom:1px solid var(--line);
+  break-inside:avoid;max-width:24rem}}
 dt{{color:var(--soft)}} dd{{margin:0;overflow-wrap:anywhere}}
 pre{{background:var(--tint);border:1px solid var(--line);border-radius:.3rem;padding:.6rem .8rem;font-size:.82rem;
   line-height:1.4;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}}
 @media screen and (max-width:40rem){{table{{font-size:.8rem}} th,td{{padding-right:.5rem}}
   td:not(.n,.w){{min-width:5.2rem}} td:first-child:not(.n,.w){{min-width:7.6rem}}
-  svg .small{{font-size:13px}} svg .text{{font-size:14px}}
-  dl{{grid-template-columns:1fr}} dd{{margin-bottom:.4rem}}}}
+  svg .small,svg .text{{font-size:var(--letters)}} svg .title{{font-size:calc(1.12*var(--letters))}}
+  .parts{{grid-template-columns:1fr 1fr!important}} .parts>svg{{grid-area:auto!important;width:100%}}
+  .parts>.broad,.parts>.key{{grid-column:1/-1!important}} .parts>.key{{width:auto;margin-top:0}}
+  .dense{{max-width:none}}
+  .said,.said>*{{display:block}} .said tr{{display:flex;flex-wrap:wrap;gap:0 .6rem;padding:.3rem 0;
+  border-bottom:1px solid var(--line)}} .said td,.said th{{border:0;padding:0;flex:1}}
+  .said .n{{flex:0 0 4.6rem}} .said tr>:last-child{{flex:0 0 100%}}
+  .said thead tr>:last-child{{display:none}}
+  dl{{grid-template-columns:minmax(4rem,8rem) 1fr;gap:.3rem .7rem}}}}
 ul{{padding-left:1.1rem}} li{{margin:.25rem 0}}
 @page{{margin:14mm}}
 @media print{{body{{max-width:none;padding:0;font-size:9pt;line-height:1.4}} figure,tr,li{{break-inside:avoid}}
-  h2{{break-after:avoid;margin-top:.9rem;font-size:1rem}} .wide,figure{{overflow:visible}} figure{{margin:.5rem 0}}
+  h2,pre{{break-after:avoid}} h2{{margin:.7rem 0 .3rem;font-size:1rem}} p{{margin:.25rem 0}}
+  .wide,figure{{overflow:visible}} figure{{margin:.5rem 0}}
   .columns{{display:block}} figure .columns,section>.columns{{display:grid;grid-template-columns:1fr 1fr;gap:0 1rem}}
   details:not([open])>summary{{list-style:none;font-weight:400;font-size:8pt;color:var(--soft);margin:.2rem 0}}
   details:not([open])>summary::after{{content:" (folded; printed where it is open)"}} .advice{{display:none}}
+  .columns .columns .pile{{grid-template-columns:1fr!important}}
+  .columns .columns .pile>svg{{grid-area:auto!important;margin-top:0}}
   .lead{{font-size:9.5pt}} table,dl{{font-size:.75rem}}
   dl{{gap:.05rem 1rem}} td,th{{padding-top:.1rem;padding-bottom:.1rem}}
   .badge{{print-color-adjust:exact}} figcaption{{font-size:8pt}}
-  svg{{zoom:.52;max-height:250mm}}}}
+  .parts,:not(.parts)>svg{{zoom:.66}} svg{{max-height:140mm}}}}
 """

@@ -30,7 +30,8 @@ class Loaded:
     """The loadings of a run: of standardized variables where the model gives each a noise of its own."""
 
     names: tuple[str, ...]  # d
-    axes: tuple[str, ...]  # q
+    columns: tuple[str, ...]  # q, in loadings.csv
+    axes: tuple[str, ...]  # q, as figures name them
     values: Array  # d x q
     head: str  # of the column of names
     correlations: Array  # q x q, of the factors
@@ -68,11 +69,11 @@ def loaded(run: Contents) -> Loaded | None:
     """The loadings of a run; None where it has none."""
     if run.loadings is None or len(run.loadings.columns) < 2:
         return None
-    head, *axes = run.loadings.columns
+    head, *columns = run.loadings.columns
     names, fit = tuple(run.loadings.columns[head]), run.manifest.get("fit", {})
-    values = np.array([run.loadings.numbers(axis) for axis in axes]).T
+    values = np.array([run.loadings.numbers(column) for column in columns]).T
     values = np.where(np.isfinite(values), values, np.nan)
-    given, correlations = fit.get("factor_correlations"), np.eye(len(axes))
+    given, correlations = fit.get("factor_correlations"), np.eye(len(columns))
     if given and np.shape(given) == correlations.shape:
         correlations = np.array(given, dtype=np.float64)
     variances = _each(fit, "variances", names)
@@ -83,7 +84,8 @@ def loaded(run: Contents) -> Loaded | None:
         variances = np.sign(variances)
     elif variances is None:
         variances = _scaled(run, values)
-    found = Loaded(names=names, axes=tuple(axes), values=values, head=head, correlations=correlations,
+    axes = tuple(run.config.method.axis_names((), len(columns)))
+    found = Loaded(names=names, columns=tuple(columns), axes=axes, values=values, head=head, correlations=correlations,
                    standardized=standardized, adequacy=_each(fit, "sampling_adequacy", names))
     return _with_shares(run, found, variances, _each(fit, "uniquenesses", names))
 
@@ -140,7 +142,7 @@ def loadings_table(run: Contents, cutoff: float = 0.0, most: int | None = None) 
     rows = [(found.names[place], *cells[place]) for place in found.order.tolist() if place in wanted]
     return Table(caption=_caption(found, cutoff), head=(found.head, *found.axes, *extra), rows=rows,
                  footers=[(*row, *("",) * len(extra)) for row in _carried(found)],
-                 decimals=found.decimals, cutoff=cutoff, cut=len(found.axes))
+                 decimals=found.decimals, cutoff=cutoff, cut=len(found.axes), keys=(found.head, *found.columns, *extra))
 
 
 def _caption(found: Loaded, cutoff: float) -> str:
@@ -157,7 +159,7 @@ def factors_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     if found is None or not rows:
         return None
     return Table("What the factors carry.", ("figure", *found.axes), rows,
-                 decimals=found.decimals)
+                 decimals=found.decimals, keys=("figure", *found.columns))
 
 
 def _carried(found: Loaded) -> list[Row]:

@@ -74,9 +74,9 @@ def _measures(document: Mapping[str, Any], values: Mapping[str, float]) -> Part:
     named = [(key, *MEASURES.get(key, (key.replace("_", " "), ""))) for key in values]
     if not any(f"{key}_se" in document for key in values):
         rows = [(name, number(values[key]), meaning) for key, name, meaning in named]
-        return table(("measure", "value", "meaning"), rows, (1,))
+        return table(("measure", "value", "meaning"), rows, (1,), said=True)
     sampled = [(name, number(values[key]), _error(document.get(f"{key}_se")), meaning) for key, name, meaning in named]
-    return table(("measure", "value", "± s.e.", "meaning"), sampled, (1, 2))
+    return table(("measure", "value", "± s.e.", "meaning"), sampled, (1, 2), said=True)
 
 
 def _scale(document: Mapping[str, Any]) -> Part:
@@ -112,5 +112,5 @@ def _q_nx(document: Mapping[str, Any]) -> Part:
     if not isinstance(values, Mapping) or not values.get("values"):
         return None
     places = [float(place) for place in values["neighbors"]]
-    return figure(curve("Shared neighbors by size of neighborhood (Q_NX)", "neighbors", "share", places,
+    return figure(curve("Shared neighbors by their number (Q_NX)", "neighbors", "share", places,
                         {"Q_NX": values["values"]}), "The share of each point's nearest neighbors that it keeps.")

@@ -19,8 +19,10 @@ def page(run: Contents, *, label: str | None = None, image: Image | None = None,
     image = image or run.config.report.picture
     shown = joined([embedded.embedding(run, label), results.spectrum(run)])
     said = joined([measured.in_words(run), record.warnings(run), results.dimension(run)])
-    parts = [side_by_side(shown, said if said.text else None), images.over_plane(run), measured.quality(run),
-             stability(run), side_by_side(decoder.plane(run, image), decoder.reconstructions(run, image)),
-             results.loadings(run, cutoff), results.fit(run), images.axes(run, image), results.trace(run),
-             record.what_was_run(run), record.certificate(run), record.timings(run), record.repeating(run)]
+    factors, rows = [results.loadings(run, cutoff), results.fit(run)], bool(run.embedding.values.size)
+    parts = [*([] if rows else factors), side_by_side(shown, said if said.text else None), images.over_plane(run),
+             measured.quality(run), stability(run),
+             side_by_side(decoder.plane(run, image), decoder.reconstructions(run, image)), *(factors if rows else []),
+             images.axes(run, image), results.trace(run), record.what_was_run(run), record.certificate(run),
+             record.timings(run), record.repeating(run)]
     return document(run.title, record.heading(run), joined(parts))

@@ -8,7 +8,20 @@ from mlcli.base.types import Array
 from mlcli.report.axes import spots
 from mlcli.report.coloring import ROW, coloring, plain
 from mlcli.report.drawing import Dots, Figure, Mark, Text
-from mlcli.report.scatter import BOTTOM, LEFT, MOST, RIGHT, TOP, WIDE, Points, dots, panel_of, plane, sampled
+from mlcli.report.scatter import (
+    BESIDE,
+    BOTTOM,
+    LEFT,
+    MOST,
+    TOP,
+    WIDE,
+    Points,
+    dots,
+    keyed,
+    panel_of,
+    plane,
+    sampled,
+)
 
 FAINT = 0.8  # of the radius of the new points
 
@@ -25,18 +38,18 @@ def placed_over(values: Array, new: Array, ids: Sequence[str], labels: Mapping[s
     others = plane(values, rows) if rows is None else plane(values[rows], rows)
     panel = panel_of(np.concatenate([values, new]))
     title = f"{len(new):,} new point{'' if len(new) == 1 else 's'} among {len(values):,}"
-    key = [*_key(len(values), len(new), named=bool(labels)), *colors.legend(LEFT + WIDE + 20, TOP + 8 + 3 * ROW)]
+    right = float(LEFT + WIDE + BESIDE)
+    key = [*_key(len(values), len(new), right, named=bool(labels)), *colors.legend(right, TOP + 8 + 3 * ROW)]
     marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns(),
                          Dots("other", spots(others, panel), FAINT * shown.radius),
                          *dots(shown, plane(shown.values, shown.rows), panel, shown.radius + 0.6),
                          *panel.names(*shown.sides), *key]
-    lowest = max(mark.y for mark in key if isinstance(mark, Text)) + 14
-    return Figure(title, LEFT + WIDE + RIGHT, max(panel.y.start + BOTTOM, lowest), marks)
+    return keyed(title, panel.y.start + BOTTOM, marks, key)
 
 
-def _key(old: int, new: int, *, named: bool) -> list[Mark]:
+def _key(old: int, new: int, x: float, *, named: bool) -> list[Mark]:
     """What gray is, and the color of the new points where they have one."""
-    x, y = LEFT + WIDE + 20.0, TOP + 8.0
+    y = TOP + 8.0
     gray: list[Mark] = [Dots("other", np.array([[x + 6, y - 4]]), 3),
                         Text(x + 17, y, f"the run's ({old:,})", kind="small")]
     own: list[Mark] = [Dots("plain", np.array([[x + 6, y + ROW - 4]]), 4),

@@ -18,7 +18,7 @@ def heading(run: Contents) -> str:
     given, made = run.manifest["input"], run.manifest["embedding"]
     what = "columns" if given.get("kind") == "features" else "points"
     axes = f"{number(made['components'])} {'axis' if made['components'] == 1 else 'axes'}"
-    sizes = (f"the covariance of {number(given['columns'])} columns → loadings on {axes}"
+    sizes = (f"the {kind_of(run)}s of {number(given['columns'])} columns → loadings on {axes}"
              if given.get("kind") == "covariance" else
              f"{number(given['rows'])} points, {number(given.get('edges'))} edges → "
              f"{number(made['rows'])} rows × {axes}" if given.get("kind") == "graph" else
@@ -26,6 +26,12 @@ def heading(run: Contents) -> str:
     line = (f"{sizes}, "
             f"{run.manifest.get('seconds', 0):.3g} s, finished {run.manifest.get('finished', 'unknown')}")
     return f"{''.join(badges)}\n<p class=\"soft\">{safe(line, 300)}</p>"
+
+
+def kind_of(run: Contents) -> str:
+    """The kind of the input; correlations, which are covariances to a method, by their own name."""
+    asked = run.config.input.kind
+    return asked if asked == "correlation" else str(run.manifest["input"].get("kind"))
 
 
 def verdict(certificate: Mapping[str, Any]) -> tuple[str, str]:
@@ -40,7 +46,7 @@ def what_was_run(run: Contents) -> Part:
     dropped = f", {number(made['dropped'])} rows left out (dropped.csv)" if made.get("dropped") else ""
     pairs = [
         ("method", run.manifest["method"]), ("input", given["path"]),
-        ("kind", f"{given.get('kind')}, {given.get('format') or 'unknown format'}"),
+        ("kind", f"{kind_of(run)}, {given.get('format') or 'unknown format'}"),
         ("rows × columns", f"{number(given['rows'])} × {number(given['columns'])}") if given["rows"] else
         ("columns", number(given["columns"])),
         ("SHA-256 of the input", given.get("sha256") or "unknown"),
@@ -110,7 +116,7 @@ def timings(run: Contents) -> Part:
              STAGES.get(stage["stage"], "")) for stage in stages]
     whole = sentence(f"{run.manifest.get('seconds', 0):.3f} s in all; memory is the most so far.", "soft")
     head = ("stage", "seconds", "peak memory, MiB", "what it does")
-    return section("Timings", whole, folded("by stage", table(head, rows, (1, 2), (0,)))) if rows else None
+    return section("Timings", whole, folded("by stage", table(head, rows, (1, 2), (0,), said=True))) if rows else None
 
 
 def repeating(run: Contents) -> Part:

@@ -7,7 +7,7 @@ from typing import Any
 from mlcli.report.contents import Contents
 from mlcli.report.curves import curve
 from mlcli.report.dimension.recommend import words
-from mlcli.report.html import UNKNOWN, Part, facts, figure, folded, section, sentence, side_by_side, table
+from mlcli.report.html import UNKNOWN, Part, figure, figures, folded, section, sentence, side_by_side, table
 from mlcli.report.loadings import correlations_table, loadings_table
 from mlcli.report.positive import WHY, of_positive, passes
 from mlcli.report.scree import Eigenvalues, cumulative, scree
@@ -79,7 +79,7 @@ def dimension(run: Contents) -> Part:
             for name, rule in document.get("rules", {}).items()]
     left = [(words(name), reason) for name, reason in document.get("left_out", {}).items()]
     return section("How many dimensions", sentence(document["recommendation"]["sentence"], "lead"),
-                   table(("rule", "axes", "found", "what it says"), rows, (1,)), residuals(run),
+                   table(("rule", "axes", "found", "what it says"), rows, (1,), said=True), residuals(run),
                    folded(_inapplicable(len(left)), table(("rule", "why"), left)))
 
 
@@ -101,14 +101,14 @@ def residuals(run: Contents) -> Part:
 
 def fit(run: Contents) -> Part:
     """The figures of the method's fit: single numbers, and those that every column or class has one of."""
-    figures = run.manifest.get("fit", {})
-    single = [(in_words(name), _said(value)) for name, value in figures.items()
+    found = run.manifest.get("fit", {})
+    single = [(in_words(name), _said(value)) for name, value in found.items()
               if value is None or isinstance(value, int | float)]
     columns = set() if run.loadings is None else set(next(iter(run.loadings.columns.values())))
-    each = {in_words(name): values for name, values in figures.items() if isinstance(values, Mapping)
+    each = {in_words(name): values for name, values in found.items() if isinstance(values, Mapping)
             and not (name in OF_COLUMNS and columns and columns.issuperset(values))}
     cut = any(len(values) > LISTED for values in each.values())
-    return section("Fit", facts(single) if single else None, *(_of_each(*item) for item in each.items()),
+    return section("Fit", figures(single) if single else None, *(_of_each(*item) for item in each.items()),
                    sentence(f"The first {LISTED}; all of them stand in run.json.", "soft") if cut else None)
 
 

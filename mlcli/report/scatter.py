@@ -13,15 +13,16 @@ from mlcli.report.axes import Panel, Scale, extent, spots
 from mlcli.report.coloring import Coloring
 from mlcli.report.decoder import shade
 from mlcli.report.density import clouds
-from mlcli.report.drawing import Bar, Dots, Figure, Mark, Segments, Text
+from mlcli.report.drawing import Bar, Dots, Figure, Mark, Part, Segments, Text
 
 MOST = 5_000  # points drawn one by one
 MOST_EDGES = 10_000  # edges drawn
 MOST_IN_PAIRS = 2_000
 MOST_TIPS = 300  # points that each carry a name
 ROUNDS = 4  # in which groups are drawn alternately, so that none hides the others
-LEFT, RIGHT, TOP, BOTTOM = 64, 216, 60, 48
-WIDE, LOWEST, HIGHEST = 480, 200, 520  # pixels of the plot
+LEFT, RIGHT, TOP, BOTTOM = 60, 216, 60, 48
+WIDE, LOWEST, HIGHEST, FREE = 408, 170, 442, 289  # pixels of the plot; its height where units differ
+BESIDE, LETTER = 20, 6.5  # pixels between the plot and its legend, and of a letter there
 LONGEST_RATIO = WIDE / LOWEST  # of the axes' ranges while a unit is equally long on both
 
 
@@ -97,7 +98,7 @@ def scatter(points: Points, title: str, edges: Edges | None = None, deviations: 
 
     Where a decoder is unsure by `deviations` over the panel, the background is gray.
     """
-    panel, right = panel_of(points.values, points.rows), LEFT + WIDE + 20
+    panel, right = panel_of(points.values, points.rows), LEFT + WIDE + BESIDE
     colors = points.colors.legend(right, TOP + 8)
     under, grays = ([], []) if deviations is None else (
         shade.shade(deviations, panel), shade.legend(deviations, right, _legend_end(colors, TOP - 6) + 14))
@@ -105,8 +106,17 @@ def scatter(points: Points, title: str, edges: Edges | None = None, deviations: 
     marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *under, *panel.rows(), *panel.columns(), *joined,
                          *dots(points, plane(points.values, points.rows), panel, points.radius),
                          *panel.names(*points.sides), *colors, *grays]
-    wide = LEFT + WIDE + (RIGHT if colors or grays else 40)
-    return Figure(f"Scatter plot: {title}", wide, max(panel.y.start + BOTTOM, _legend_end(marks)), marks)
+    return keyed(f"Scatter plot: {title}", panel.y.start + BOTTOM, marks, [*colors, *grays])
+
+
+def keyed(title: str, height: float, marks: Sequence[Mark], key: Sequence[Mark]) -> Figure:
+    """A plot as a figure, with the legend that stands to its right as a part of its own."""
+    if not key:
+        return Figure(title, LEFT + WIDE + BESIDE, height, marks)
+    left, low = LEFT + WIDE + BESIDE - 4, _legend_end(key)
+    wide = max(mark.x + LETTER * len(mark.text) for mark in key if isinstance(mark, Text)) - left + 4
+    return Figure(title, left + wide, max(height, low), marks, [
+        Part(0, 0, left, height), Part(left, TOP - 8, wide, low - TOP + 8, key=True)])
 
 
 def equal_units(values: Array) -> bool:
@@ -117,8 +127,9 @@ def equal_units(values: Array) -> bool:
 def pairs(points: Points) -> Figure:
     """Every pair of the first three or four axes, each panel with scales of its own."""
     count = min(points.values.shape[1], 4)
-    side, gap = (300.0, 64.0) if count == 3 else (186.0, 60.0)
+    side, gap = (220.0, 60.0) if count == 3 else (146.0, 56.0)
     marks: list[Mark] = []
+    parts: list[Part] = []
     for first, second in combinations(range(count), 2):
         left, top = 60 + first * (side + gap), 14 + (second - 1) * (side + gap)
         places = points.values[:, first : second + 1 : second - first]
@@ -128,16 +139,22 @@ def pairs(points: Points) -> Figure:
                   *dots(points, places, panel, 0.75 * points.radius),
                   Text(left + side / 2, top + side + 31, points.axis(first), "middle", "small"),
                   Text(left - 42, top + side / 2, points.axis(second), "middle", "small", turned=True)]
-    whole = 60 + (count - 1) * (side + gap)
-    marks += points.colors.legend(whole - RIGHT - 10 if count > 3 else whole - side / 2 - gap, 30)
-    return Figure("Scatter plots of pairs of axes", whole, max(whole - 46, _legend_end(marks)), marks)
+        parts.append(Part(left - 60, top - 14, side + gap, side + gap))
+    step, whole = side + gap, (count - 1) * (side + gap)
+    low = _legend_end(points.colors.legend(0, 30))
+    right = whole - step if low < (count - 2) * step else whole  # in the corner without pairs, or beside them
+    key = points.colors.legend(right + 12, 30)
+    if key:
+        parts.append(Part(right, 0, step, low, key=True))
+    wide, high = max(whole + 6, right + step), max(whole, low)
+    return Figure("Scatter plots of pairs of axes", wide, high, [*marks, *key], parts)
 
 
 def panel_of(values: Array, rows: Indices | None = None) -> Panel:
     """The panel that holds the first two axes, with equal scales where that fits."""
     x, y = (_ends(places) for places in plane(values, rows).T)
     if not equal_units(values):
-        return Panel(Scale.over(x, LEFT, LEFT + WIDE, whole=False), Scale.over(y, TOP + 340, TOP, whole=False))
+        return Panel(Scale.over(x, LEFT, LEFT + WIDE, whole=False), Scale.over(y, TOP + FREE, TOP, whole=False))
     spans = x[1] / 2 - x[0] / 2, y[1] / 2 - y[0] / 2
     tall = float(min(max(WIDE * spans[1] / spans[0], LOWEST), HIGHEST))
     pixel = max(spans[0] / WIDE, spans[1] / tall)  # half of one: a whole range may be larger than any double

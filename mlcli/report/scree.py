@@ -9,8 +9,10 @@ from mlcli.report.axes import ALIKE, Panel, Scale, guide, legend
 from mlcli.report.drawing import Bar, Curve, Dots, Figure, Mark, Text
 from mlcli.report.text import number
 
-WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 78, 24, 66, 52
+WIDTH, HEIGHT = 480, 310
+LEFT, RIGHT, TOP, BOTTOM = 66, 16, 76, 50
+HIGH = 56  # the top of the plot where there is no legend
+SHARED = 44  # pixels of the numbers of a second scale
 MOST = 30  # more bars cannot be distinguished
 DOTTED = 40  # points of a curve that are drawn as dots too
 KINDS = (("kept", "kept"), ("rest", "not kept"), ("negative", "negative"), ("bound", "at least"))  # of bars
@@ -29,23 +31,44 @@ class Eigenvalues:
     line: Sequence[float] = ()  # what parallel analysis expects of unrelated columns, from the first on
 
 
-def scree(spectrum: Eigenvalues, title: str) -> Figure:
-    """Eigenvalues as bars; kept axes are darker, negative ones and lower bounds have colors of their own."""
+def scree(spectrum: Eigenvalues, title: str, *, shared: bool = False) -> Figure:
+    """Eigenvalues as bars; kept axes are darker, negative ones and lower bounds have colors of their own.
+
+    With `shared`, their cumulative share is a curve over them, on a scale to the right whose zero is that of the bars.
+    """
     values = bars(spectrum)
-    line = spectrum.line[: len(values)]
-    panel = _panel(len(values), Scale.over([0.0, *(value for value, _ in values), *line], HEIGHT - BOTTOM, TOP))
+    line, shares = spectrum.line[: len(values)], shares_of(spectrum, len(values)) if shared else []
+    heights = Scale.over([0.0, *(value for value, _ in values), *line], HEIGHT - BOTTOM, TOP)
+    shares = shares if heights.high > 0 else []
+    panel = _panel(len(values), heights, SHARED if shares else 0)
     used = {kind for _, kind in values}
-    shown = [*(entry for entry in KINDS if entry[0] in used), *([("knot", "parallel analysis")] if line else [])]
-    marks: list[Mark] = [Text(LEFT, 24, title, kind="title"), *panel.rows(),
+    shown = [*(entry for entry in KINDS if entry[0] in used), *([("knot", "parallel analysis")] if line else []),
+             *([("c2", "cumulative share")] if shares else [])]
+    marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(),
                          *(_bar(panel, i, value, kind) for i, (value, kind) in enumerate(values)),
-                         *_lined(panel, line), *panel.counted(range(1, len(values) + 1)),
-                         *panel.names("component", spectrum.what),
-                         *legend(shown, WIDTH - RIGHT - 80 * len(shown) - (40 if line else 0), TOP - 10, 80)]
-    if len(values) < spectrum.computed:
-        kept = f", {spectrum.kept:,} kept" if spectrum.kept > len(values) else ""
-        marks.append(Text(WIDTH - RIGHT, HEIGHT - 16, f"first {len(values)} of {spectrum.computed:,} computed{kept}",
-                          "end", "small"))
+                         *_lined(panel, line), *_shared(panel, shares), *panel.counted(range(1, len(values) + 1)),
+                         *panel.names(_which(spectrum, len(values)), spectrum.what), *legend(shown, LEFT, 44)]
     return Figure(f"Scree plot: {title}", WIDTH, HEIGHT, marks)
+
+
+def _which(spectrum: Eigenvalues, drawn: int) -> str:
+    """What the bars are."""
+    kept = f", {spectrum.kept:,} kept" if spectrum.kept > drawn else ""
+    return "component" if drawn >= spectrum.computed else (
+        f"component, the first {drawn} of {spectrum.computed:,} computed{kept}")
+
+
+def _shared(panel: Panel, shares: Sequence[float]) -> list[Mark]:
+    """The cumulative share of the trace over the bars, with its numbers at the right."""
+    if not shares:
+        return []
+    top, heights = 1.05 * max(1.0, *shares), panel.y
+    scale = Scale(low=top * heights.low / heights.high, high=top, start=heights.start, end=heights.end, step=0.2)
+    points = [(panel.x(i), scale(share)) for i, share in enumerate(shares)]
+    right = panel.edges[1]
+    return [Curve("l2", points), Dots("c2", np.array(points), 2.5), Text(WIDTH, TOP - 10, "share, %", "end"),
+            *(Text(right + 6, scale(tick) + 4, f"{100 * tick:.0f}", kind="small") for tick in scale.ticks()
+              if tick > -1e-9)]
 
 
 def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
@@ -53,9 +76,9 @@ def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
     shares = shares_of(spectrum, max(MOST, spectrum.kept))
     if not shares:
         return None
-    panel = _panel(len(shares), Scale.over([0.0, 100.0, *(100 * share for share in shares)], HEIGHT - BOTTOM, TOP))
+    panel = _panel(len(shares), Scale.over([0.0, 100.0, *(100 * share for share in shares)], HEIGHT - BOTTOM, HIGH))
     points = [(panel.x(i), panel.y(100 * share)) for i, share in enumerate(shares)]
-    marks: list[Mark] = [Text(LEFT, 24, title, kind="title"), *panel.rows(), Curve("curve", points),
+    marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(), Curve("curve", points),
                          *([Dots("knot", np.array(points), 3)] if len(points) <= DOTTED else []),
                          *panel.counted(range(1, len(shares) + 1)),
                          *panel.names("components kept", "share of the trace, %")]
@@ -72,8 +95,8 @@ def shares_of(spectrum: Eigenvalues, most: int) -> list[float]:
     return shares if len(shares) == len(spectrum.cumulative[:most]) else []
 
 
-def _panel(count: int, heights: Scale) -> Panel:
-    return Panel(Scale(low=-0.5, high=max(count, 1) - 0.5, start=LEFT, end=WIDTH - RIGHT, step=1), heights)
+def _panel(count: int, heights: Scale, beside: float = 0) -> Panel:
+    return Panel(Scale(low=-0.5, high=max(count, 1) - 0.5, start=LEFT, end=WIDTH - max(RIGHT, beside), step=1), heights)
 
 
 def bars(spectrum: Eigenvalues) -> list[tuple[float, str]]:

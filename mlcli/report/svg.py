@@ -1,10 +1,11 @@
 """Figures as SVG: inside a page, whose style sheet they share, or as documents of their own."""
 
+import math
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Picture, Segments, Text
+from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Part, Picture, Segments, Text
 from mlcli.report.palette import GROUND, style_sheet
 from mlcli.report.png import png
 from mlcli.report.text import safe
@@ -13,9 +14,56 @@ SHAPES = {"triangle": "m0-{0}l{1} {2}h-{3}z", "diamond": "m0-{0}l{0} {0}l-{0} {0
           "square": "m-{4}-{4}h{5}v{5}h-{5}z"}
 
 
+PHONE = 340.0  # pixels that a figure has on a narrow screen
+BROAD = 300.0  # pixels of a part from which it has all of them, and not half
+DENSE = 600.0  # pixels of a figure in one piece from which a narrow screen scrolls it
+LETTERS = 11.0, 15.0  # pixels of small letters in a figure: as drawn, and at most on a narrow screen, where it shrinks
+LEGIBLE = 10.5  # pixels that letters have on the narrow screen, where the drawing has room for so large ones
+
+
 def inline(figure: Figure) -> str:
-    """A figure as an element of a page."""
-    return f"{_opened(figure, '')}{_drawn(figure)}</svg>"
+    """A figure as an element of a page; its parts as a grid, which a narrow screen sets below each other."""
+    if not figure.parts:
+        whole = Part(0, 0, figure.width, figure.height)
+        dense = figure.width > DENSE
+        drawn = (f'{_piece(whole, "dense" if dense else "broad")} role="img">\n'
+                 f"<title>{safe(figure.title, 200)}</title>\n{_drawn(figure.marks)}</svg>")
+        return f'<div class="wide">{drawn}</div>' if dense else drawn
+    lefts, tops = sorted({part.x for part in figure.parts}), _rows(figure.parts)
+    columns = [max(part.width for part in figure.parts if part.x == left) for left in lefts]
+    shares = " ".join(f"minmax(0,{width:g}fr)" for width in columns)
+    cells = "\n".join(f"{_cell(part, lefts, tops)}{_drawn(marks)}</svg>" for part, marks in figure.pieces)
+    kind = "parts pile" if any(part.width > BROAD for part in figure.parts) else "parts"
+    return (f'<div class="{kind}" role="img" aria-label="{safe(figure.title, 200)}" '
+            f'style="max-width:{sum(columns):g}px;grid-template-columns:{shares}">\n{cells}\n</div>')
+
+
+def _rows(parts: Sequence[Part]) -> list[float]:
+    """Where the rows of a grid begin: below all that came before."""
+    tops: list[float] = []
+    end = -math.inf
+    for part in sorted(parts, key=lambda part: part.y):
+        if part.y >= end:
+            tops, end = [*tops, part.y], part.y + part.height
+    return tops
+
+
+def _cell(part: Part, lefts: Sequence[float], tops: Sequence[float]) -> str:
+    """The beginning of a part in its place of the grid; a legend may begin further down, and reach over rows."""
+    row, last = (sum(top <= y for top in tops) for y in (part.y, part.y + part.height - 1))
+    kind = "key" if part.key else "broad" if part.width > BROAD else ""
+    down = f"--down:{part.y - tops[row - 1]:g}px;" if part.key else ""
+    return f"{_piece(part, kind, f'grid-area:{row}/{lefts.index(part.x) + 1}/span {1 + last - row};{down}')}>\n"
+
+
+def _piece(part: Part, kind: str, style: str = "") -> str:
+    """The beginning of an element, with the size of its letters on a narrow screen."""
+    shown = part.width if kind == "dense" else PHONE if kind else min(PHONE / 2, part.width)
+    least, most = LETTERS
+    letters = least if part.key else min(max(LEGIBLE * part.width / shown, least), most)
+    named = f' class="{kind}"' if kind else ""
+    return (f'<svg{named} viewBox="{part.x:g} {part.y:g} {part.width:g} {part.height:g}" width="{part.width:g}" '
+            f'height="{part.height:g}" style="{style}--letters:{letters:.1f}px"')
 
 
 def document(figure: Figure) -> str:
@@ -23,7 +71,7 @@ def document(figure: Figure) -> str:
     style = (f"{style_sheet(figure.kinds)}\nsvg{{background:{GROUND[0]}}}"
              f"@media screen and (prefers-color-scheme:dark){{svg{{background:{GROUND[1]}}}}}")
     space = ' xmlns="http://www.w3.org/2000/svg"'
-    return f"{_opened(figure, space)}<style>{style}</style>\n{_drawn(figure)}</svg>\n"
+    return f"{_opened(figure, space)}<style>{style}</style>\n{_drawn(figure.marks)}</svg>\n"
 
 
 def _opened(figure: Figure, space: str) -> str:
@@ -31,8 +79,8 @@ def _opened(figure: Figure, space: str) -> str:
             f'height="{figure.height:g}" role="img">\n<title>{safe(figure.title, 200)}</title>\n')
 
 
-def _drawn(figure: Figure) -> str:
-    return "".join(f"{WRITERS[type(mark)](mark)}\n" for mark in figure.marks)
+def _drawn(marks: Sequence[Mark]) -> str:
+    return "".join(f"{WRITERS[type(mark)](mark)}\n" for mark in marks)
 
 
 def _line(mark: Line) -> str:

@@ -15,6 +15,7 @@ Row = Sequence[Cell]
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
          ">": r"\textgreater{}", "²": r"\textsuperscript{2}", "≥": r"$\geq$", "–": "--", "−": "$-$",
          **{sign: f"\\{sign}" for sign in "&%$#_{}"}}
+NAME = 26  # characters of a row's name that is never broken
 LONG = 400  # characters of a caption
 MARKDOWN = {sign: f"\\{sign}" for sign in "\\|*_`<>[]"}
 
@@ -31,6 +32,7 @@ class Table:
     cutoff: float = 0.0  # numbers of the columns `cut` that are smaller in size are left blank, for people
     cut: int = 0  # how many columns, from the second
     words: Sequence[int] = (0,)  # the columns of texts
+    keys: Sequence[str] = ()  # the head of a CSV file, where the files of a run call columns otherwise
 
     def shown(self, row: Row, *, blank: bool) -> list[str]:
         """The cells of a row for people; `blank` leaves small numbers out."""
@@ -63,7 +65,7 @@ def as_csv(table: Table) -> str:
     """All rows with all digits."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.head)
+    writer.writerow(table.keys or table.head)
     writer.writerows([_exact(cell) for cell in row] for row in table.rows)
     return out.getvalue()
 
@@ -100,8 +102,9 @@ def as_latex(table: Table) -> str:
 
 def as_html(table: Table) -> html.Part:
     """The rows of a page, their footers below."""
-    places = range(len(table.head))
-    return html.table(table.head, table.lines, [place for place in places if place not in table.words])
+    places, lines = range(len(table.head)), table.lines
+    short = all(len(line[0]) <= NAME for line in lines)
+    return html.table(table.head, lines, [place for place in places if place not in table.words], [0] if short else [])
 
 
 FORMS: Mapping[Form, Callable[[Table], str]] = {"markdown": as_markdown, "latex": as_latex, "csv": as_csv}

@@ -4,7 +4,7 @@ import re
 from html import escape
 
 LONGEST = 80
-ABBREVIATED = frozenset({"bic", "kmo", "rmsea", "rmsr", "tli"})  # figures of a fit that are known by their letters
+PROPER = {"bartlett": "Bartlett", **{name: name.upper() for name in ("bic", "kmo", "rmsea", "rmsr", "tli")}}
 HARMLESS = re.compile(r"[\w .,:;+=()/%-]*", re.ASCII).fullmatch  # nothing to escape, and nothing invisible
 
 
@@ -39,4 +39,4 @@ def number(value: float | None) -> str:
 
 def in_words(key: str) -> str:
     """The key of a figure as people write it."""
-    return " ".join(word.upper() if word in ABBREVIATED else word for word in key.split("_"))
+    return " ".join(PROPER.get(word, word) for word in key.split("_"))

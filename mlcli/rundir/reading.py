@@ -6,8 +6,10 @@ import io
 import json
 import math
 import os
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +139,7 @@ def arrays_of(path: Path) -> dict[str, AnyArray]:
         return arrays_in(file, os.fstat(file.fileno()).st_size)
 
 
-def csv_of(path: Path, needed: Sequence[str] = (), *, texts: int = 0) -> dict[str, list[str]]:
+def csv_of(path: Path, needed: Sequence[str] = (), *, texts: int = 0) -> dict[str, Sequence[str]]:
     """A small CSV file by its columns: names first, whole rows, and numbers or nothing after `texts` columns.
 
     Raises UnsafeFile with the line.
@@ -147,13 +149,22 @@ def csv_of(path: Path, needed: Sequence[str] = (), *, texts: int = 0) -> dict[st
         head, body = next(lines, []), list(lines)
     if len(set(head)) < len(head) or not set(needed) <= set(head):
         raise damaged(path, f"its first line should name {', '.join(needed) or 'different columns'}", 1)
+    try:
+        columns = [*zip(*body, strict=True)] if body else [()] * len(head)
+        deque(map(float, filter(None, chain.from_iterable(columns[texts:]))), maxlen=0)
+        return dict(zip(head, columns, strict=True))
+    except ValueError as error:
+        raise damaged(path, *_first_fault(body, len(head), texts)) from error
+
+
+def _first_fault(body: Sequence[Sequence[str]], width: int, texts: int) -> tuple[str, int]:
+    """What is wrong in the first row of a CSV file that is not as the others, and its line."""
     for number, row in enumerate(body, 2):
-        if len(row) != len(head):
-            raise damaged(path, f"{len(row)} cells, not {len(head)}", number)
-        cell = ""
-        try:
-            for cell in row[texts:]:
-                float(cell or "nan")
-        except ValueError as error:
-            raise damaged(path, f"{cell[:40]!r} is not a number", number) from error
-    return {name: [row[place] for row in body] for place, name in enumerate(head)}
+        if len(row) != width:
+            return f"{len(row)} cells, not {width}", number
+        for cell in filter(None, row[texts:]):
+            try:
+                float(cell)
+            except ValueError:
+                return f"{cell[:40]!r} is not a number", number
+    raise AssertionError("no row is at fault")

@@ -1,11 +1,13 @@
 """One process makes an output at a time; the claim of a dead one is taken over, on this machine and on others."""
 
 import errno
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,6 +66,20 @@ def test_what_was_kept_for_a_run_that_is_done_goes_with_its_claim(tmp_path: Path
     os.utime(output, (moment, moment))
     tidy(tmp_path)
     assert left.exists() == (not newer) and output.exists()
+
+
+def test_who_looks_whether_an_owner_is_dead_owns_nothing(tmp_path: Path) -> None:
+    """Another run in the same folder looks at every claim there, and locks each for a moment."""
+    with claimed(tmp_path / "out") as claim:
+        place = claim.path
+    place.mkdir()
+    looking = os.open(place, os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_EX)
+    ends = threading.Timer(claims.LOOK / 5, os.close, [looking])
+    ends.start()
+    with claimed(tmp_path / "out") as claim:
+        claim.require()
+    ends.join()
 
 
 def test_another_output_of_the_same_folder_is_free(tmp_path: Path) -> None:

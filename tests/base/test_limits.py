@@ -88,9 +88,11 @@ def test_what_is_mapped_already_is_no_memory_for_data(monkeypatch: pytest.Monkey
 def test_a_refusal_says_what_gives_more_memory(monkeypatch: pytest.MonkeyPatch, source: str, threads: int,
                                                hint: str) -> None:
     monkeypatch.setattr(Compute, "allowed_memory", lambda self: Memory(2**20, source))
+    monkeypatch.setattr(limits, "limit", lambda name: 7 << 10)
     with pytest.raises(RefusedByPlan) as caught:
         Compute(threads=threads).require(2**21, "a table", "choose fewer columns")
     assert (caught.value.where, caught.value.hint) == (source, hint)
+    assert ("what ulimit -v 7 leaves is 1 MiB" in caught.value.what) == (source == "ulimit -v")
 
 
 def test_more_threads_and_larger_stacks_take_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ for i in range(int(sys.argv[4])):
 
 
 @pytest.mark.parametrize("lacking", ["", "exchange"])
-@pytest.mark.parametrize("rounds", [25, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [12, pytest.param(500, marks=pytest.mark.slow)])
 def test_writers_that_force_at_the_same_time_all_succeed(tmp_path: Path, lacking: str, rounds: int) -> None:
     jobs = [subprocess.Popen([sys.executable, "-c", FORCING, tmp_path / "out", lacking, str(number), str(rounds)],
                              stderr=subprocess.PIPE, text=True) for number in range(4)]

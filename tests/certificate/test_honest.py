@@ -26,7 +26,8 @@ def alarms(found: Counter[str]) -> list[str]:
     return [text for text in found if not (text == "pass" or text.startswith("E-"))]
 
 
-@pytest.mark.parametrize("first", [*range(0, 60, 15), *range(FIRST_LATENT, FIRST_LATENT + 45, 15)])
+@pytest.mark.parametrize("first", [0, FIRST_LATENT, *(pytest.param(first, marks=pytest.mark.slow) for first in (
+    *range(15, 60, 15), FIRST_LATENT + 15, FIRST_LATENT + 30))])
 @pytest.mark.filterwarnings("ignore")
 def test_honest_runs_pass(first: int, tmp_path: Path) -> None:
     found = verdicts(range(first, first + 15), tmp_path, 200)

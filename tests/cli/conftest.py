@@ -16,6 +16,12 @@ def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(autouse=True)
+def unnamed_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures name few points only where they are asked to: that takes longer than the runs of these tests."""
+    monkeypatch.setattr("mlcli.report.paper.drawings.LABELED", 0)
+
+
 @pytest.fixture
 def mlcli(capsys: pytest.CaptureFixture[str]) -> Caller:
     """The command line in this process."""

@@ -12,6 +12,9 @@ from tests.processes import process
 __all__ = ["Called", "Caller", "process", "write_points"]
 
 
+_finished: dict[tuple[object, ...], dict[str, bytes]] = {}  # the files of runs, by what they were made from
+
+
 @dataclass(frozen=True)
 class Called:
     """How a call ended."""
@@ -32,6 +35,28 @@ class Caller:
         code = run([str(argument) for argument in arguments])
         captured = self.capture.readouterr()
         return Called(code, captured.out, captured.err)
+
+    def finished(self, *arguments: object) -> Path:
+        """The folder of a run that a test starts from; a copy where another test has made the same of the same files.
+
+        What a test has changed in the program does not reach a copy.
+        """
+        folder = Path(str(arguments[arguments.index("-o") + 1]))
+        given = (*map(str, arguments), *sorted(content(Path()).items()))
+        if given in _finished:
+            folder.mkdir()
+            for name, file in _finished[given].items():
+                folder.joinpath(name).write_bytes(file)
+        else:
+            called = self(*arguments)
+            assert called.code == 0, called.err
+            _finished[given] = content(folder)
+        return folder
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """The files in a folder and in those below it, by their paths in it."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def write_points(path: Path, rows: int = 30, seed: int = 0) -> Path:

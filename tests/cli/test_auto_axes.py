@@ -28,6 +28,7 @@ def test_the_rules_decide_and_the_run_is_the_one_with_that_count(mlcli: Caller, 
     found = json.loads(Path("auto/dimension.json").read_text())
     assert found["kept"] == 4 == found["recommendation"]["components"]
     assert mlcli("verify", "auto").code == 0
+    assert (silent := mlcli("verify", "auto", "-q")).code == 0 and not silent.out
     stages = [stage["stage"] for stage in json.loads(Path("auto/run.json").read_text())["stages"]]
     assert len(stages) == len(set(stages)) and "dimension" in stages
 

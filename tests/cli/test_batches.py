@@ -14,7 +14,7 @@ from mlcli.errors import UsageError
 from tests.cli.support import Caller, write_points
 
 SWEEP = ("input: {path: data.csv}\nmethod: {name: isomap}\noutput: out\n"
-         "sweep: {method.neighbors.count: [6, 8, 10], method.eigensolve.components: [1, 2]}\n")
+         "sweep: {method.neighbors.count: [6, 8], method.eigensolve.components: [1, 2]}\n")
 MADE = ("seconds", "memory_mib")  # columns that differ from one making to the next
 
 
@@ -94,7 +94,7 @@ def test_threads_and_places_are_not_part_of_what_is_asked_for(swept: Caller) -> 
 
 
 def test_a_single_run_is_kept_too(mlcli: Caller) -> None:
-    assert mlcli("embed", "data.csv", "-o", "one", "-q").code == 0
+    mlcli.finished("embed", "data.csv", "-o", "one", "-q")
     assert mlcli("embed", "data.csv", "-o", "one", "--skip-existing").err == (
         "mlcli: kept one, which is there already\n")
     assert mlcli("embed", "data.csv", "-o", "one", "-p", "3", "--skip-existing").code == 73
@@ -102,9 +102,9 @@ def test_a_single_run_is_kept_too(mlcli: Caller) -> None:
 
 def test_shards_make_every_run_once_and_collect_makes_the_sweeps_table(swept: Caller) -> None:
     Path("out").rename("whole")
-    for place in (1, 2, 3, 4):
-        assert swept("run", "sweep.yaml", "-q", "--shard", f"{place}/4").code == 0
-    assert [len(table(f"out/runs.{place}-of-4.csv")) for place in (1, 2, 3, 4)] == [2, 2, 1, 1]
+    for place in (1, 2, 3):
+        assert swept("run", "sweep.yaml", "-q", "--shard", f"{place}/3").code == 0
+    assert [len(table(f"out/runs.{place}-of-3.csv")) for place in (1, 2, 3)] == [2, 1, 1]
     assert not Path("out/runs.html").exists()
     assert swept("collect", "out", "-q").code == 0
     assert table("out/runs.csv") == table("whole/runs.csv")
@@ -123,9 +123,19 @@ def test_runs_from_several_places_and_failed_ones(swept: Caller) -> None:
     document = json.loads(called.out)
     assert document["parameters"] == ["method.neighbors.count", "method.eigensolve.components"]
     rows = table("all/runs.csv")
-    assert [row["run"] for row in rows] == ["first", *(f"count={count},components={kept}" for count in (6, 8, 10)
+    assert [row["run"] for row in rows] == ["first", *(f"count={count},components={kept}" for count in (6, 8)
                                             for kept in (1, 2) if (count, kept) != (6, 1)), "count=1.failed"]
     assert (rows[-1]["exit"], rows[-1]["error"]) == ("80", "E-KRYLOV: 2 of 3 converged")
+
+
+def test_a_table_elsewhere_is_replaced_with_force_alone(swept: Caller) -> None:
+    Path("all").mkdir()
+    Path("all/runs.csv").write_text("of someone else\n", encoding="utf-8")
+    refused = swept("collect", "out", "-o", "all")
+    assert refused.code == 73 and "--force" in refused.err and not Path("all/runs.html").exists()
+    assert Path("all/runs.csv").read_text(encoding="utf-8") == "of someone else\n"
+    assert swept("collect", "out", "-o", "all", "--force", "-q").code == 0
+    assert len(table("all/runs.csv")) == 6 and Path("all/runs.html").exists()
 
 
 @pytest.mark.parametrize(("arguments", "code", "name"), [

@@ -2,7 +2,6 @@
 
 import io
 import os
-import subprocess
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
-from tests.cli.support import Caller, process
+from tests.cli.support import Caller
 from tests.fuzz import directories
 from tests.fuzz.directories import damaged
 
@@ -21,7 +20,7 @@ READERS = [("verify",), ("report", "-q"), ("compare", "run", "-q"), ("project", 
 
 @pytest.fixture
 def run(mlcli: Caller) -> Path:
-    assert mlcli("embed", "data.csv", "-o", "run", "-q").code == 0
+    mlcli.finished("embed", "data.csv", "-o", "run", "-q")
     return Path("run")
 
 
@@ -90,32 +89,32 @@ def named_as_input(run: Path, path: str) -> Path:
     return damaged(run, Path("copy"), "config.yaml", content.encode())
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("path", ["/proc/kmsg", "/dev/zero", "/dev/random", "pipe", "/", "/proc/self/mem"])
-def test_verify_opens_regular_files_only(run: Path, path: str) -> None:
+def test_verify_opens_regular_files_only(run: Path, mlcli: Caller, path: str) -> None:
     os.mkfifo("pipe")
     path = str(Path(path).absolute())
-    with process("verify", named_as_input(run, path)) as verify:
-        out, err = verify.communicate(timeout=60)
-    assert verify.returncode == 0, err
-    assert b"; the input is missing" in out or b"; the input is changed" in out
+    called = mlcli("verify", named_as_input(run, path))
+    assert called.code == 0, called.err
+    assert "; the input is missing" in called.out or "; the input is changed" in called.out
 
 
-def test_a_path_that_no_system_takes_is_a_missing_input(run: Path, mlcli: Caller) -> None:
-    called = mlcli("verify", named_as_input(run, 5000 * "x"))
+def test_a_path_that_no_system_takes_is_a_missing_input(mlcli: Caller) -> None:
+    assert mlcli("embed", "data.csv", "-o", "run", "-q").code == 0
+    called = mlcli("verify", named_as_input(Path("run"), 5000 * "x"))
     assert called.code == 0 and "; the input is unchanged" in called.out  # found where the run found it
     Path("data.csv").unlink()
     assert "; the input is missing" in mlcli("verify", "copy").out
 
 
-@pytest.mark.parametrize("name", ["run.json", "model.npz", *(
-    pytest.param(name, marks=pytest.mark.slow) for name in ("config.yaml", "embedding.csv"))])
-def test_a_pipe_in_the_place_of_a_file_is_refused(run: Path, name: str) -> None:
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", ["run.json", "model.npz", "config.yaml", "embedding.csv"])
+def test_a_pipe_in_the_place_of_a_file_is_refused(run: Path, mlcli: Caller, name: str) -> None:
     (run / name).unlink()
     os.mkfifo(run / name)
     for reader in READERS[:2]:
-        with process(reader[0], run, *reader[1:], stdin=subprocess.DEVNULL) as called:
-            _, err = called.communicate(timeout=60)
-        assert called.returncode in {"run.json": (66,), "model.npz": (0, 83)}.get(name, (83,)), err
+        called = mlcli(reader[0], run, *reader[1:])
+        assert called.code in {"run.json": (66,), "model.npz": (0, 83)}.get(name, (83,)), called.err
 
 
 @pytest.mark.parametrize(("section", "damage"), [

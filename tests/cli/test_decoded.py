@@ -92,7 +92,7 @@ def test_the_page_is_drawn_again_from_the_files(mlcli: Caller, run: Path) -> Non
 
 
 def test_a_shape_may_be_chosen_when_the_page_is_drawn_again(mlcli: Caller, run: Path) -> None:
-    assert mlcli("embed", "faces.npy", "-p", "3", "-o", "plain", "-q").code == 0
+    mlcli.finished("embed", "faces.npy", "-p", "3", "-o", "plain", "-q")
     assert images(Path("plain/report.html").read_text()) == []
     assert mlcli("report", "plain", "--image", "4,5", "-q").code == 0
     plane, beside = sheets(Path("plain/report.html"))
@@ -110,7 +110,7 @@ def test_a_shape_that_does_not_fit_a_finished_run_is_refused(mlcli: Caller, run:
 
 
 def test_a_run_without_decoded_rows_has_none_to_draw_as_images(mlcli: Caller, faces: Array) -> None:
-    assert mlcli("embed", "faces.npy", "-m", "isomap", "-k", "8", "-o", "run", "-q").code == 0
+    mlcli.finished("embed", "faces.npy", "-m", "isomap", "-k", "8", "-o", "run", "-q")
     called = mlcli("report", "run", "--image", "4,5")
     assert called.code == 78 and "the run has no decoded rows to draw" in called.err
     page = Path("run/report.html").read_text()
@@ -119,7 +119,7 @@ def test_a_run_without_decoded_rows_has_none_to_draw_as_images(mlcli: Caller, fa
 
 def test_threads_do_not_change_what_is_drawn(mlcli: Caller, run: Path) -> None:
     for threads in ("1", "2"):
-        assert mlcli("embed", "faces.npy", "-p", "3", "--threads", threads, "-o", threads, "-q").code == 0
+        mlcli.finished("embed", "faces.npy", "-p", "3", "--threads", threads, "-o", threads, "-q")
     assert Path("1/decoded.npz").read_bytes() == Path("2/decoded.npz").read_bytes()
 
 

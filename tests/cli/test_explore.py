@@ -13,6 +13,8 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.cli.program import run
+from mlcli.errors import GeometryError
+from mlcli.methods.pca import PCA
 from tests.cli.support import Caller
 from tests.support import distances
 
@@ -164,6 +166,20 @@ def test_what_does_not_fit_into_the_budget_is_left_out_with_its_time(mlcli: Call
     assert left["isomap k=12"]["predicted_seconds"] > 0
     assert found["ranking"][0]["stability"]["fits"] == 0
     assert found["ranking"][0]["stability"]["reason"] == "the budget was used up"
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_where_no_trial_ends_nothing_is_left(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    def fails(*arguments: object) -> None:
+        raise GeometryError("RANK", "there are no axes")
+
+    monkeypatch.setattr(PCA, "fit", fails)
+    if there:
+        Path("runs/data-explore/name=pca").mkdir(parents=True)
+    written("data.csv", plane(10))
+    called = mlcli("explore", "data.csv", "--budget", "0.01s", "-p", "1", "--id-column", "site")
+    assert called.code == 82 and "came to its end: pca: there are no axes;" in called.err, called.err
+    assert [path.name for path in Path("runs").rglob("*")] == ["data-explore", "name=pca"] * there
 
 
 @pytest.mark.parametrize(("arguments", "said"), [

@@ -25,7 +25,7 @@ def run(mlcli: Caller) -> str:
     """PCA of three columns, with ids and a label that some rows lack."""
     with Path("data.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["id", "kind", "u", "v", "w"], *ROWS])
-    assert mlcli("embed", "data.csv", "--id-column", "id", "--label-column", "kind", "-o", "run", "-q").code == 0
+    mlcli.finished("embed", "data.csv", "--id-column", "id", "--label-column", "kind", "-o", "run", "-q")
     return "run"
 
 
@@ -86,7 +86,7 @@ def test_ordination_results_have_six_sections(mlcli: Caller, run: str) -> None:
 
 def test_distances_have_no_species(mlcli: Caller) -> None:
     Path("d.csv").write_text(",a,b,c\na,0,3,4\nb,3,0,5\nc,4,5,0\n")
-    assert mlcli("embed", "d.csv", "--dissimilarities", "-m", "mds", "-o", "run", "-q").code == 0
+    mlcli.finished("embed", "d.csv", "--dissimilarities", "-m", "mds", "-o", "run", "-q")
     found = sections(mlcli("export", "run").out)
     assert found["Species"] == ([0, 0], []) and found["Site"][0] == [3, 2]
     assert mlcli("export", "run", "-o", "run.h5ad").code == 0
@@ -117,7 +117,7 @@ def test_names_that_the_text_cannot_hold(mlcli: Caller) -> None:
 
 def test_runs_without_points_or_eigenvalues(mlcli: Caller, run: str) -> None:
     Path("c.csv").write_text(",a,b\na,2,1\nb,1,2\n")
-    assert mlcli("embed", "c.csv", "--kind", "covariance", "-o", "of", "-q").code == 0
+    mlcli.finished("embed", "c.csv", "--kind", "covariance", "-o", "of", "-q")
     called = mlcli("export", "of", "-o", "x.h5ad")
     assert called.code == 78 and "E-NO-ROWS" in called.err
     content = exported(Path(run))

@@ -1,21 +1,23 @@
-"""Every kind of file under the first commands that come to mind: the right result, or first lines that lead to it.
+"""Every kind of file under the first commands that come to mind: the right result, or a first line that leads to it.
 
-Each fault of the command and each fault of the file costs one line, and what a line says to do is done as it says.
+Whatever is wrong with the command and with the file, one line says it, and what it says to do is done as it says.
 """
 
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy.linalg import eigh
+from scipy.linalg import eigh, eigvalsh
 
 import mlcli as door
 from mlcli.base.types import Array
+from mlcli.base.units import memory
 from tests.cli.first_files import (
     COLUMNS,
     CORRELATIONS,
@@ -29,6 +31,7 @@ from tests.cli.first_files import (
     WORDS,
     Rows,
     accented,
+    edges,
     text,
     words_of,
 )
@@ -45,12 +48,13 @@ COMMANDS = {
     "report": "report FILE"}
 NATURAL = {"distances": "--kind dissimilarities -m mds", "correlations": "--kind correlation",
            "covariances": "--kind covariance", "graph": "--kind graph -m isomap"}  # how the run to project on is made
-OPTION = {  # files of points that are read with an option
-    "semicolons.csv", "commas.csv", "tabs.csv", "tabs.txt", "blanks.txt", "latin.csv", "excel-european.csv",
-    "several.npz"}
+OPTION = {"latin.csv"}  # files of points that are read with an option: its bytes are text in any of many encodings
 UNMARKED = {"tree.phy", "pdist.npy"}  # distances that are no table, which `check` would take for what it looks like
 MATRICES = {"tree.phy": "distances.csv", "pdist.npy": "distances.npy"}  # the same with a row for every point
 WHOLE = np.setdiff1d(np.arange(ROWS), [row for row, _ in GAPS])
+MATRICES_OF = {"correlations": CORRELATIONS, "covariances": COVARIANCES}
+FORMATS = {".csv.gz": "csv", ".txt": "csv", ".phy": "phylip", ".feather": "arrow", ".h5ad": "hdf5", ".h5": "hdf5",
+           "": "images"}  # by the endings of names, where these say something else
 FLAG = r"--[a-z-]+ [^\s,;']*(?:'[^']*')?"  # with its value
 CLOSE = 1e-6  # of the largest number
 
@@ -61,17 +65,16 @@ def hopeless(name: str, command: str) -> bool:
         command == "project" and HOLDS[name] in ("words", "correlations", "covariances", "graph"))
 
 
-def faults(name: str, command: str) -> int:
-    """How many things are wrong with a command and a file."""
+def faulty(name: str, command: str) -> bool:
+    """Whether anything is wrong with a command and a file."""
     holds = HOLDS[name]
-    count = (command in ("umap", "report")) + (name in OPTION) + (holds == "elsewhere")
-    count += (holds == "words" and command != "project") + (holds == "gaps" and command != "check")
-    if command == "dissimilarities":  # which a workbook and R's file may hold
-        known = holds in ("distances", "nothing") or name in ("sheet.xlsx", "saved.rds")
-        return count + (not known) + (holds == "graph")
-    if command in ("check", "project"):
-        return count + (name in UNMARKED)
-    return count + (holds in NATURAL)
+    if command in ("umap", "report") or name in OPTION or holds in ("elsewhere", "nothing"):
+        return True
+    if (holds == "words" and command != "project") or (holds == "gaps" and command != "check"):
+        return True
+    if command == "dissimilarities":
+        return holds != "distances"
+    return name in UNMARKED if command in ("check", "project") else holds in NATURAL
 
 
 @cache
@@ -137,7 +140,15 @@ def with_file(command: Sequence[str], name: str, other: str) -> list[str]:
 
 
 def led(command: Sequence[str], line: str, name: str) -> list[str]:
-    """The command that a first line leads to, whose words are taken as they stand there."""
+    """The command that a first line leads to: all that is said there is done, one after the other."""
+    words = list(command)
+    for part in line.split("; besides, "):
+        words = changed(words, part, name)
+    return words
+
+
+def changed(command: Sequence[str], line: str, name: str) -> list[str]:
+    """The command after one remedy, whose words are taken as they stand there."""
     if whole := re.search(r"mlcli (embed [^,;]+)", line):
         return shlex.split(whole[1])
     if method := re.search(r"nearest in meaning is (\w+)", line):
@@ -181,16 +192,16 @@ def test_first_lines_lead_to_the_right_result(mlcli: Caller, name: str, command:
     while (done := called(mlcli, words, output)).code:
         lines.append(done.err.splitlines()[-1])
         assert not output.exists() and done.code not in (1, 2), done.err
-        if hopeless(name, command) and len(lines) > faults(name, command):
-            assert re.search("holds no rows|has no points|all columns are text|points have no features", lines[-1])
+        assert len(lines) == 1, "\n".join(lines)
+        if hopeless(name, command):
+            assert re.search("holds no rows|has no points|all columns are text|points have no features", lines[0])
             return
-        assert len(lines) <= faults(name, command), "\n".join(lines)
         if "a run that was made with" in lines[-1]:
             remade = mlcli(*shlex.split(f"embed header.csv -q --force -o known {flags_in(lines[-1])}"))
             assert remade.code == 0, remade.err
         else:
             words = led(words, lines[-1], name)
-    assert len(lines) == faults(name, command) and not hopeless(name, command), lines
+    assert bool(lines) == faulty(name, command) and not hopeless(name, command), lines
     right(mlcli, words, done, output, name)
 
 
@@ -198,9 +209,9 @@ def right(mlcli: Caller, words: Sequence[str], done: Called, output: Path, name:
     """Asserts that a command gave what the same points give in any other file."""
     gaps, columns = HOLDS[name] == "gaps", HOLDS[name] in ("correlations", "covariances")
     if words[0] == "check":
-        assert re.search(rf": \w+, {f'{len(COLUMNS)} columns' if columns else f'{ROWS} (rows|points)'}", done.out)
+        examined(json.loads(mlcli(*words, "--json").out), HOLDS[name])
     elif words[0] == "plan":
-        assert re.match(rf"\w+: .*\b{len(COLUMNS) if columns else len(WHOLE) if gaps else ROWS} ", done.out), done.out
+        foreseen(json.loads(mlcli(*words, "--json").out), words)
     elif words[0] == "project":
         kept = coordinates(Path("known/embedding.csv"))
         assert agree(coordinates(output), kept[WHOLE] if gaps else kept)
@@ -215,6 +226,49 @@ def right(mlcli: Caller, words: Sequence[str], done: Called, output: Path, name:
         of_points(output, name)
     if "--labels" in words and not columns:
         assert "kind" in records((output / "embedding.csv").read_text(encoding="utf-8"))[0]
+
+
+def examined(found: Mapping[str, Any], holds: str) -> None:
+    """Asserts that `check` took a file for what it holds, and what it says of that is true."""
+    if holds in ("correlations", "covariances"):
+        kind, rows, columns = "covariance", len(COLUMNS), len(COLUMNS)
+        largest, true = found["kernel"]["largest_eigenvalue"], eigvalsh(MATRICES_OF[holds])[-1]
+    elif holds == "distances":
+        kind, rows, columns = "dissimilarities", ROWS, ROWS
+        assert found["metric"]["is_metric"] and found["euclidean"]["is_euclidean"]
+        largest, true = found["euclidean"]["largest_eigenvalue"], np.linalg.norm(POINTS - POINTS.mean(axis=0), 2) ** 2
+    elif holds == "graph":
+        kind, rows, columns = "graph", ROWS, 0
+        lengths = [float(row[2]) for row in edges()[1:]]
+        assert (found["edges"]["edges"], found["edges"]["pieces"]) == (len(lengths), 1)
+        largest, true = found["edges"]["largest"], max(lengths)
+    else:
+        kind, rows, columns = "features", ROWS, len(WORDS if holds == "words" else COLUMNS)
+        assert found["features"]["missing"]["cells"] == (len(GAPS) if holds == "gaps" else 0)
+        alike = len({tuple(words_of(row)) for row in range(ROWS)})
+        assert found["features"]["duplicate_rows"] == (ROWS - alike if holds == "words" else 0)
+        there = POINTS.astype(float)
+        if holds == "gaps":
+            there[tuple(zip(*GAPS, strict=True))] = np.nan
+        true = np.nanstd(there, axis=0).max()
+        largest = true if holds == "words" else found["features"]["scales"]["largest"]
+    assert (found["kind"], found["rows"], found["columns"]) == (kind, rows, columns)
+    assert np.isclose(largest, true, rtol=CLOSE)
+
+
+def foreseen(document: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Asserts that `plan` read what a file holds, and says what a run will read."""
+    path = Path(words[-1] if Path(words[-1]).exists() else next(word for word in words if Path(word).exists()))
+    holds = HOLDS[path.name]
+    sizes = {"correlations": ("covariance", 0, len(COLUMNS)), "distances": ("dissimilarities", ROWS, ROWS),
+             "graph": ("graph", ROWS, 0), "gaps": ("features", len(WHOLE), len(COLUMNS)),
+             "words": ("features", ROWS, len(WORDS)), "points": ("features", ROWS, len(COLUMNS))}
+    sizes["covariances"] = sizes["correlations"]
+    assert (document["kind"], document["rows"], document["columns"]) == sizes[holds]
+    size = sum(file.stat().st_size for file in path.iterdir()) if path.is_dir() else path.stat().st_size
+    suffix = "".join(path.suffixes)
+    assert document["steps"][0]["stage"] == "read"
+    assert document["steps"][0]["how"] == f"{FORMATS.get(suffix, suffix[1:])}, {memory(size)}"
 
 
 def of_columns(mlcli: Caller, run: Path, matrix: Array) -> None:

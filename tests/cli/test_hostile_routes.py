@@ -20,8 +20,8 @@ def run(mlcli: Caller) -> None:
     quoted = [f'"{name}"'.replace('q"', 'q""') for name in NAMES]
     Path("named.csv").write_text("\n".join(["id,x,y", *(f"{name},{x!r},{y!r}" for name, (x, y) in zip(
         quoted, places, strict=True)), ""]), encoding="utf-8")
-    assert mlcli("embed", "named.csv", "--id-column", "id", "-m", "isomap", "-k", "4", "-o", "run", "-q",
-                 "--set", "report.point_labels=none").code == 0
+    mlcli.finished("embed", "named.csv", "--id-column", "id", "-m", "isomap", "-k", "4", "-o", "run", "-q",
+                 "--set", "report.point_labels=none")
 
 
 def test_ids_that_look_like_something_else_are_ids(run: None, mlcli: Caller) -> None:

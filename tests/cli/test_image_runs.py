@@ -23,7 +23,8 @@ def test_a_run_of_a_folder_knows_the_shape_of_its_images(mlcli: Caller) -> None:
     assert "changed" in mlcli("verify", "run").out
 
 
-def test_methods_that_decode_nothing_take_images_too(mlcli: Caller) -> None:
+def test_images_lie_over_the_embedding_of_methods_that_decode_nothing(mlcli: Caller) -> None:
     np.save("images.npy", np.random.default_rng(0).random((20, 4, 3)))
     assert mlcli("embed", "images.npy", "-m", "isomap", "-k", "10", "-o", "run", "-q").code == 0
-    assert "image: null" in Path("run/config.yaml").read_text()
+    assert "  image:\n  - 4\n  - 3\n" in Path("run/config.yaml").read_text()
+    assert "Rows over the embedding" in Path("run/report.html").read_text()

@@ -20,7 +20,7 @@ from tests.cli.support import Caller, process, write_points
 from tests.processes import neutral
 
 SWEEP = ("input: {path: data.csv}\nmethod: {name: isomap}\noutput: out\n"
-         "sweep: {method.neighbors.count: [5, 99, 8], method.eigensolve.components: [1, 2]}\n")
+         "sweep: {method.neighbors.count: [5, 99], method.eigensolve.components: [1, 2]}\n")
 PER_RUN = ("run.json", "report.html")  # which hold times
 
 
@@ -44,7 +44,7 @@ def test_the_same_bytes_whether_at_once_or_one_after_another(mlcli: Caller, two_
     assert [run["run"] for run in json.loads(once.out)["runs"]] == [run["run"] for run in json.loads(turn.out)["runs"]]
     assert sorted(once.err.splitlines()) == sorted(turn.err.splitlines())
     ours, theirs = bytes_of("at-once"), bytes_of("out")
-    assert ours.keys() == theirs.keys() and len(ours) > 40
+    assert ours.keys() == theirs.keys() and len(ours) > 20
     different = {name for name in ours if ours[name] != theirs[name]}
     assert {Path(name).name for name in different} == {
         "config.yaml", "runs.csv", "runs.html"}  # threads and seconds
@@ -99,7 +99,7 @@ def test_a_run_whose_process_is_killed_is_one_failure(
 def test_a_fit_asks_for_the_memory_that_is_planned_for_it(mlcli: Caller) -> None:
     asked: list[tuple[float, float]] = []
     with admitted_by(lambda needed, limit: asked.append((needed, limit))):
-        assert mlcli("embed", "data.csv", "-m", "isomap", "-k", "8", "-o", "out", "-q").code == 0
+        mlcli.finished("embed", "data.csv", "-m", "isomap", "-k", "8", "-o", "out", "-q")
     plan = json.loads(mlcli("plan", "data.csv", "-m", "isomap", "-k", "8", "--json").out)
     assert asked[-1] == (plan["memory"], plan["memory_limit"])
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from mlcli.cli.completion import offering
-from mlcli.cli.program import COMMANDS
+from mlcli.cli.program import COMMANDS, run
 from mlcli.methods import METHODS
 from tests.cli.support import Caller
-from tests.processes import call, neutral, process, program
+from tests.processes import call, neutral, program
 
 BASH = shutil.which("bash")
 
@@ -64,12 +64,6 @@ def test_several_values_in_a_file_are_answered_by_what_to_write_there(mlcli: Cal
         "a run for each is a sweep: sweep: {method.neighbors.count: [8, 9]} in place of method.neighbors.count\n")
 
 
-def completed(line: str) -> list[str]:
-    """What a shell is told of the last word of a line."""
-    asked = {"_MLCLI_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-    return process(env=neutral(**asked)).communicate(timeout=60)[0].decode().split()
-
-
 @pytest.mark.parametrize(("line", "words"), [
     ("mlcli embed data.csv -m is", ["isomap"]),
     ("mlcli embed -m lle --set method.neighbors.", [f"method.neighbors.{name}=" for name in (
@@ -79,13 +73,20 @@ def completed(line: str) -> list[str]:
     ("mlcli check --metric bra", ["braycurtis"]),
     ("mlcli help ver", ["verify"]),
 ])
-def test_values_are_completed(line: str, words: list[str]) -> None:
-    assert completed(line) == words
+def test_values_are_completed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str,
+                              words: list[str]) -> None:
+    for name, value in {"_MLCLI_COMPLETE": "complete_bash", "COMP_WORDS": line,
+                        "COMP_CWORD": str(line.count(" "))}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit):  # as Typer ends what a shell asks
+        run([])
+    assert capsys.readouterr().out.split() == words
 
 
 @pytest.mark.skipif(BASH is None, reason="there is no Bash")
 @pytest.mark.parametrize(("given", "completed"), [
-    ("mlcli embed --set method.neighbors.r", "method.neighbors.radius=x"), ("mlcli embed --thr", "--threads x")])
+    ("mlcli embed --set method.neighbors.r", "method.neighbors.radius=x"),
+    pytest.param("mlcli embed --thr", "--threads x", marks=pytest.mark.slow)])
 def test_a_space_follows_what_is_complete(tmp_path: Path, given: str, completed: str) -> None:
     """As typed at a terminal, a Tab and one more letter: a value stands directly behind its key."""
     script = call("--show-completion", "bash").stdout

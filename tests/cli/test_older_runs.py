@@ -16,7 +16,7 @@ FACTS = {"ranked_by": "nothing", "computed": 0, "complete": False, "divisor": 1.
 @pytest.fixture
 def older(mlcli: Caller) -> Path:
     """A run without a spectrum, as it was when it had an empty one."""
-    assert mlcli("embed", "data.csv", "-m", "ica", "-o", "run", "-q").code == 0
+    mlcli.finished("embed", "data.csv", "-m", "ica", "-o", "run", "-q")
     path = Path("run/run.json")
     document = json.loads(path.read_text())
     assert "spectrum" not in document and "spectrum.csv" not in document["files"]

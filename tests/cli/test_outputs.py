@@ -25,7 +25,7 @@ def names(folder: str) -> set[str]:
 @pytest.fixture
 def runs(mlcli: Caller) -> None:
     for name in ("run", "other"):
-        assert mlcli("embed", "data.csv", "-q", "-o", name).code == 0
+        mlcli.finished("embed", "data.csv", "-q", "-o", name)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_force_replaces_regular_files_only(mlcli: Caller, runs: None, command: s
 def test_a_race_of_processes_has_one_winner(runs: None) -> None:
     """All have seen that there is no output before any of them gets its points."""
     command = ("project", "run", "-", "-o", "out.csv", "--progress", "json")
-    racers = [process(*command, stdin=subprocess.PIPE) for _ in range(3)]
+    racers = [process(*command, stdin=subprocess.PIPE) for _ in range(2)]
     assert all(racer.stderr and b"begin" in racer.stderr.readline() for racer in racers)
     points = Path("data.csv").read_bytes()
     for racer in racers:
@@ -75,7 +75,7 @@ def test_a_race_of_processes_has_one_winner(runs: None) -> None:
         racer.stdin.close()
         racer.stdin = None
     told = [racer.communicate()[1] for racer in racers]
-    assert sorted(racer.returncode for racer in racers) == [0, 73, 73], told
+    assert sorted(racer.returncode for racer in racers) == [0, 73], told
     assert names(".") == {"data.csv", "run", "other", "out.csv"}
     assert Path("out.csv").read_text().count("\n") == 31
 

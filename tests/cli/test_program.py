@@ -19,9 +19,9 @@ def imported(*arguments: str) -> list[str]:
     return eval(python(STATE.format(HEAVY), *arguments).splitlines()[-1])
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["--version"]])
-def test_the_root_imports_nothing_heavy(arguments: list[str]) -> None:
-    assert imported(*arguments) == []
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+def test_the_root_imports_nothing_heavy(argument: str) -> None:
+    assert imported(argument) == []
 
 
 def test_the_settings_for_blas_import_nothing_heavy() -> None:
@@ -94,8 +94,9 @@ def complete(tmp_path: Path, *arguments: str, **environment: str) -> tuple[int |
     return started.returncode, out.decode(), err.decode()
 
 
-@pytest.mark.parametrize(("arguments", "environment"), [(["zsh"], {}), (["zsh"], {"SHELL": "/bin/bash"}),
-                                                        ([], {"SHELL": "/usr/bin/zsh"})])
+@pytest.mark.parametrize(("arguments", "environment"), [
+    (["zsh"], {"SHELL": "/bin/bash"}), *(pytest.param(*some, marks=pytest.mark.slow) for some in (
+        (["zsh"], {}), ([], {"SHELL": "/usr/bin/zsh"})))])
 def test_completion_is_for_the_shell_that_is_named(tmp_path: Path, arguments: list[str],
                                                    environment: dict[str, str]) -> None:
     code, out, err = complete(tmp_path, "--show-completion", *arguments, **environment)

@@ -15,7 +15,8 @@ JOB = "input: {path: data.csv}\nmethod: {name: pca}\n"
 def files() -> None:
     Path("apart.csv").write_text(APART, encoding="utf-8")
     Path("words.csv").write_text("id,color\np,red\nq,blue\nr,red\n", encoding="utf-8")
-    Path("commas.csv").write_text("a;b\n1,5;2\n3;4\n", encoding="utf-8")
+    Path("uneven.csv").write_text("a;b\n1,5;2\n3\n", encoding="utf-8")
+    Path("commas.csv").write_text("a;b\n1,500;2\n3;4\n", encoding="utf-8")
     Path("job.yaml").write_text(JOB, encoding="utf-8")
     np.savez("several.npz", first=np.eye(3)[:2], second=np.eye(3)[:2])
 
@@ -32,20 +33,46 @@ def files() -> None:
     ("check words.csv", ": --metric gower --columns NAME"),
     ("run job.yaml --set input.path=words.csv",
      "--set method.metric.name=gower --set method.name=mds --set input.columns=[NAME]"),
-    ("embed commas.csv", "--set input.separator=';' --set input.decimal=',', or"),
-    ("embed commas.csv --set input.separator=;", "decimal commas? give --set input.decimal=','"),
+    ("embed uneven.csv", "--set input.separator=';' --set input.decimal=',', or"),
+    ("embed commas.csv", "decimal commas? give --set input.decimal=','"),
     ("embed several.npz", "--key first"), ("run job.yaml --set input.path=several.npz", "--set input.key=first"),
     ("embed data.csv --dissimilarities -m mds", "leave out --kind or --dissimilarities"),
     ("run job.yaml --set input.kind=dissimilarities --set method.name=mds",
      "leave out input.kind or --set input.kind=dissimilarities"),
-    ("report data.csv", "mlcli embed data.csv"), ("verify .", "`mlcli run` wrote; a run of data there is made by")])
+    ("report data.csv", "mlcli embed data.csv"), ("run data.csv", "data there are run by mlcli embed data.csv"),
+    ("embed job.yaml", "mlcli run job.yaml"), ("check job.yaml", "mlcli run job.yaml"),
+    ("verify .", "`mlcli run` wrote; a run of data there is made by")])
 def test_a_remedy_is_one_that_the_command_takes(mlcli: Caller, command: str, remedy: str) -> None:
     called = mlcli(*command.split())
     assert called.code not in (0, 1, 2) and remedy in called.err, called.err
 
 
+@pytest.mark.parametrize(("command", "first", "besides"), [
+    ("embed -m umap apart.csv", "nearest in meaning is laplacian", "give --kind dissimilarities, or"),
+    ("embed -m isomp apart.csv", "did you mean 'isomap'?", "give --kind dissimilarities, or"),
+    ("plan -m umap words.csv", "nearest in meaning is laplacian", "--metric gower --columns NAME"),
+    ("embed -m umap -k 3 --set method.least=1 data.csv", "is laplacian", "unknown key 'method.least'"),
+    ("report apart.csv", "by mlcli embed apart.csv", "give --kind dissimilarities --method mds, or"),
+    ("run apart.csv", "by mlcli embed apart.csv", "give --kind dissimilarities --method mds, or"),
+    ("project latin.csv data.csv", "by mlcli embed latin.csv", "--set input.encoding=latin-1"),
+    ("embed --dissimilarities -m mds gaps.csv", "leave out --kind or --dissimilarities", "prepare.missing=drop"),
+    ("embed --dissimilarities -m mds latin.csv", "input.encoding=latin-1", "leave out --kind or --dissimilarities")])
+def test_what_the_next_command_would_be_refused_for_is_said(
+        mlcli: Caller, command: str, first: str, besides: str) -> None:
+    Path("gaps.csv").write_text("x,y\n1,2\n3,\n5,6\n", encoding="utf-8")
+    Path("latin.csv").write_bytes("name,x\n\xe91,1\n\xe92,4\n\xe93,9\n".encode("latin-1"))
+    said = mlcli(*command.split()).err.splitlines()[-1].split("; besides, ")
+    assert first in said[0] and besides in said[1] and len(said) == 2, said
+
+
+@pytest.mark.parametrize("command", ["embed -m umap data.csv", "report data.csv", "embed -m umap nothing.csv",
+                                     "embed -m isomap -k 4,6,8 data.csv"])
+def test_nothing_else_is_said_where_a_run_would_not_be_refused(mlcli: Caller, command: str) -> None:
+    assert "besides" not in mlcli(*command.split()).err
+
+
 def test_a_matrix_of_the_columns_is_not_projected(mlcli: Caller) -> None:
-    assert mlcli("embed", "data.csv", "-q", "-o", "run").code == 0
+    mlcli.finished("embed", "data.csv", "-q", "-o", "run")
     spread = np.cov(np.genfromtxt("data.csv", delimiter=",", skip_header=1)[:, 1:].T)
     rows = [",".join([name, *map(repr, row)]) for name, row in zip("xyz", spread.tolist(), strict=True)]
     Path("spread.csv").write_text("\n".join([",x,y,z", *rows, ""]), encoding="utf-8")

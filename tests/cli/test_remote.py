@@ -63,8 +63,10 @@ def saved(store: fs.FileSystem, name: str) -> str:
     return f"s3://bucket/{name}"
 
 
-@pytest.mark.parametrize("stream", ["never", "always"])
-@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.csv", "t.npy"])
+@pytest.mark.parametrize(("name", "stream"), [
+    ("t.parquet", "always"), ("t.csv", "never"), ("t.npy", "always"), ("t.arrow", "never"), *(
+        pytest.param(*some, marks=pytest.mark.slow) for some in (
+            ("t.parquet", "never"), ("t.csv", "always"), ("t.npy", "never"), ("t.arrow", "always")))])
 def test_a_file_on_a_store_holds_what_a_local_one_holds(store: fs.FileSystem, name: str, stream: str) -> None:
     with noted():
         table = read(Input(path=saved(store, name), stream=stream), streams=True)
@@ -121,7 +123,8 @@ def test_a_file_that_changes_is_refused(store: fs.FileSystem) -> None:
         store.move("bucket/t.parquet", "bucket/t.npy")
 
 
-@pytest.mark.parametrize("path", ["s3://bucket/none.csv", "s3://no-bucket/t.csv", "s3://bucket/folder"])
+@pytest.mark.parametrize("path", ["s3://bucket/none.csv", "s3://no-bucket/t.csv", "s3://bucket/folder",
+                                  "s3://no-bucket/parts/", "s3://no-bucket/", "s3://bucket/no-parts/"])
 def test_what_is_not_there_is_named(store: fs.FileSystem, path: str) -> None:
     saved(store, "folder/t.csv")
     with pytest.raises(InputMissing) as caught:

@@ -17,7 +17,7 @@ from tests.support import fit
 @pytest.fixture
 def finished(mlcli: Caller) -> str:
     """A finished run that keeps all three axes."""
-    assert mlcli("embed", "data.csv", "-p", "3", "-o", "run").code == 0
+    mlcli.finished("embed", "data.csv", "-p", "3", "-o", "run")
     return "run"
 
 
@@ -108,13 +108,13 @@ def test_a_failed_write_leaves_the_old_file(mlcli: Caller, finished: str, monkey
 
 
 def test_a_method_without_a_way_back(mlcli: Caller) -> None:
-    assert mlcli("embed", "data.csv", "-m", "isomap", "-o", "curved").code == 0
+    mlcli.finished("embed", "data.csv", "-m", "isomap", "-o", "curved")
     refused = mlcli("reconstruct", "curved", "curved/embedding.csv")
     assert refused.code == 78 and "; curved; only these methods can: pca, ppca, fa, mds (features" in refused.err
 
 
 def test_new_rows_are_dropped_as_the_training_rows_were(mlcli: Caller) -> None:
-    assert mlcli("embed", "data.csv", "-p", "3", "--set", "prepare.missing=drop", "-o", "run").code == 0
+    mlcli.finished("embed", "data.csv", "-p", "3", "--set", "prepare.missing=drop", "-o", "run")
     whole = mlcli("project", "run", "data.csv").out.splitlines()
     lines = Path("data.csv").read_text().splitlines()
     lines[2] = "p2,,1,2"
@@ -128,7 +128,7 @@ def test_new_rows_without_ids_keep_their_numbers(mlcli: Caller) -> None:
     values = np.array([[float(cell) for cell in line.split(",")[1:]]
                        for line in Path("data.csv").read_text().splitlines()[1:]])
     np.save("data.npy", values)
-    assert mlcli("embed", "data.npy", "--set", "prepare.missing=drop", "-o", "run").code == 0
+    mlcli.finished("embed", "data.npy", "--set", "prepare.missing=drop", "-o", "run")
     values[[0, 4]] = np.nan
     np.save("gaps.npy", values)
     called = mlcli("project", "run", "gaps.npy")
@@ -165,7 +165,7 @@ def test_coordinates_come_from_arrays_whatever_their_name(mlcli: Caller, finishe
 
 def test_ids_written_under_another_name_are_found_again(mlcli: Caller) -> None:
     Path("named.csv").write_text("y1" + Path("data.csv").read_text())
-    assert mlcli("embed", "named.csv", "-p", "3", "--id-column", "y1", "-o", "run").code == 0
+    mlcli.finished("embed", "named.csv", "-p", "3", "--id-column", "y1", "-o", "run")
     assert Path("run/embedding.csv").read_text().startswith("y1_id,y1,y2,y3\n")
     called = mlcli("reconstruct", "run", "run/embedding.csv")
     assert called.code == 0, called.err
@@ -190,8 +190,8 @@ def curved_process(mlcli: Caller) -> str:
     rows = np.column_stack([np.cos(angles), np.sin(angles), 0.3 * np.cos(2 * angles)]).tolist()
     lines = [f"p{i},{','.join(map(repr, row))}" for i, row in enumerate(rows)]
     Path("arc.csv").write_text("\n".join([",x,y,z", *lines, ""]))
-    assert mlcli("embed", "arc.csv", "-m", "gplvm", "-p", "1", "-o", "arc", "--set", "prepare.missing=model",
-                 "--set", "method.minimize.limit=60").code == 0
+    mlcli.finished("embed", "arc.csv", "-m", "gplvm", "-p", "1", "-o", "arc", "--set", "prepare.missing=model",
+                 "--set", "method.minimize.limit=60")
     return "arc"
 
 
@@ -253,5 +253,5 @@ def test_axes_on_which_new_points_have_no_coordinate_are_told(mlcli: Caller) -> 
         own = np.loadtxt(f"star{count}/embedding.csv", delimiter=",", skiprows=1)[:, 1:]
         assert not placed[:, :5].any() and np.abs(own[:, :5]).max() > 0.5
         assert np.allclose(placed[:, 5:], own[:, 5:], atol=1e-9)
-    assert mlcli("embed", "data.csv", "-m", "laplacian", "-o", "plain", "-q").code == 0
+    mlcli.finished("embed", "data.csv", "-m", "laplacian", "-o", "plain", "-q")
     assert "W-NO-COORDINATE" not in mlcli("project", "plain", "data.csv").err

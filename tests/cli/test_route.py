@@ -29,8 +29,8 @@ def run(mlcli: Caller) -> Array:
     values = np.random.default_rng(2).random((50, 2)) * [4e7, 1e7]
     Path("points.csv").write_text("id,x,y\n" + "".join(
         f"{name},{x!r},{y!r}\n" for name, (x, y) in zip(NAMES, values.tolist(), strict=True)))
-    assert mlcli("embed", "points.csv", "--id-column", "id", "-m", "isomap", "-k", "5", "-o", "run", "-q", "--keep",
-                 "graph", "--set", "report.point_labels=none").code == 0
+    mlcli.finished("embed", "points.csv", "--id-column", "id", "-m", "isomap", "-k", "5", "-o", "run", "-q", "--keep",
+                 "graph", "--set", "report.point_labels=none")
     return np.asarray(dijkstra(sparse.load_npz("run/graph.npz")))
 
 
@@ -63,7 +63,7 @@ def test_a_point_to_itself_is_a_path_of_one_point(mlcli: Caller) -> None:
 @pytest.mark.parametrize("format", ["csv", "npy"])
 def test_points_without_ids_have_the_numbers_of_their_rows(mlcli: Caller, run: Array, format: str) -> None:
     np.save("points.npy", np.genfromtxt("points.csv", delimiter=",", skip_header=1)[:, 1:])
-    assert mlcli("embed", "points.npy", "-m", "isomap", "-k", "5", "-o", "plain", "-q", "--format", format).code == 0
+    mlcli.finished("embed", "points.npy", "-m", "isomap", "-k", "5", "-o", "plain", "-q", "--format", format)
     ids, lengths = way(mlcli("route", "plain", "1", "50"))
     assert (ids[0], ids[-1]) == ("1", "50")
     assert lengths[-1] == pytest.approx(run[0, 49], rel=1e-12)
@@ -110,7 +110,7 @@ def test_a_picture_does_not_appear_without_its_table(mlcli: Caller, monkeypatch:
 
 def test_the_picture_holds_the_path_and_escapes_names(mlcli: Caller) -> None:
     Path("points.csv").write_text(Path("points.csv").read_text().replace("p9,", "<b>&,"))
-    assert mlcli("embed", "points.csv", "--id-column", "id", "-m", "isomap", "-k", "5", "-o", "odd", "-q").code == 0
+    mlcli.finished("embed", "points.csv", "--id-column", "id", "-m", "isomap", "-k", "5", "-o", "odd", "-q")
     ids, _ = way(mlcli("route", "odd", "<b>&", "p40", "--picture", "way.svg", "-q"))
     drawn = Path("way.svg").read_text()
     assert ">Isomap 1<" in drawn and ">Isomap 2<" in drawn
@@ -132,7 +132,7 @@ def test_refusals(mlcli: Caller, arguments: tuple[str, ...], code: int, said: st
 
 @pytest.mark.parametrize("method", ["pca", "laplacian", "lle"])
 def test_a_run_without_a_graph_of_lengths_has_no_paths(mlcli: Caller, method: str) -> None:
-    assert mlcli("embed", "points.csv", "--id-column", "id", "-m", method, "-o", "other", "-q").code == 0
+    mlcli.finished("embed", "points.csv", "--id-column", "id", "-m", method, "-o", "other", "-q")
     called = mlcli("route", "other", "p1", "p2")
     assert (called.code, "E-NO-GRAPH" in called.err) == (78, True)
 

@@ -66,7 +66,11 @@ def ended(child: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     return child.wait(timeout=30), said
 
 
-@pytest.mark.parametrize("number", STOPPING)
+OFTEN = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}  # what people, batch systems and lost terminals send
+
+
+@pytest.mark.parametrize("number", [pytest.param(number, marks=[] if number in OFTEN else pytest.mark.slow)
+                                    for number in STOPPING])
 def test_a_signal_ends_the_run_without_an_output(number: signal.Signals) -> None:
     child = process("embed", "-", "-o", "out", "--progress", "json", stdin=subprocess.PIPE)
     assert child.stderr and child.stdin

@@ -60,6 +60,12 @@ def test_rows_without_labels_are_told_and_labels_without_rows_are_not_used(tmp_p
     assert "1 row without labels" in notes.message("W-UNLABELED") and "'v'" in notes.message("W-UNLABELED")
 
 
+def test_files_that_name_rows_otherwise_are_joined_row_by_row_where_that_is_said(tmp_path: Path) -> None:
+    others = "name,kind\np,moor\nq,mill\nr,moor\n"
+    assert dict(joined(tmp_path, NAMED, others, columns=["kind"]).labels) == {"kind": ("moor", "mill", "moor")}
+    assert list(joined(tmp_path, PLAIN, others).labels) == ["name", "kind"]  # a table without ids
+
+
 def test_they_stand_before_the_labels_of_the_table(tmp_path: Path) -> None:
     table = joined(tmp_path, "site,a,soil\nu,1,peat\nv,3,peat\nw,5,sand\n", META)
     assert list(table.labels) == ["kind", "soil"]
@@ -68,6 +74,7 @@ def test_they_stand_before_the_labels_of_the_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("table", "labels", "options", "code"), [
     (PLAIN, "group\nx\ny\n", {}, "LABELS-DIFFER"),
     (NAMED, META, {"id_column": "kind"}, "LABELS-DIFFER"),
+    (NAMED, "name,kind\np,moor\nq,mill\nr,moor\n", {}, "LABELS-DIFFER"),
     (NAMED, META, {"id_column": "nowhere"}, "UNKNOWN-COLUMN"),
     (NAMED, META, {"columns": ["nowhere"]}, "UNKNOWN-COLUMN"),
     (NAMED, "site\nu\nv\nw\n", {}, "NO-LABELS"),

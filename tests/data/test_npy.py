@@ -191,6 +191,15 @@ def test_an_array_is_chosen_by_its_key(tmp_path: Path) -> None:
     assert refused(path, ConfigError, "UNKNOWN-KEY", key="z").exit_code == 78
 
 
+def test_the_only_array_with_rows_and_columns_is_read(tmp_path: Path) -> None:
+    with noted() as notes:
+        table = table_of(tmp_path, archive(y=SMALL[:, 0], x=SMALL, names=np.array(["p", "q", "r"])), "data.npz")
+    assert (table.values == SMALL).all() and "array 'x', the only one of 'y', 'x', 'names'" in notes.message("N-ARRAY")
+    both = written(tmp_path, archive(pairs=np.arange(3.0), matrix=1 - np.eye(3)), "both.npz")
+    assert (read(Input(path=both, kind="features")).values == 1 - np.eye(3)).all()
+    refused(both, DataError, "NPZ-KEY", kind="dissimilarities")  # condensed, or square
+
+
 def test_a_key_is_of_no_use_elsewhere(tmp_path: Path) -> None:
     refused(written(tmp_path, stored(SMALL), "data.npy"), ConfigError, "FORMAT", key="x")
 

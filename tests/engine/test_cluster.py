@@ -199,22 +199,41 @@ def test_workers_come_and_go(roll: Path, here: Path, loopback: Loopback, tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_lost_scheduler_ends_the_run_with_75_and_the_same_command_repeats_it(roll: Path, here: Path,
-                                                                              tmp_path: Path) -> None:
+def test_a_lost_scheduler_ends_the_run_with_75_and_the_same_command_goes_on(roll: Path, here: Path,
+                                                                            tmp_path: Path) -> None:
     output = tmp_path / "there"
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     with Loopback(tmp_path / "one") as first:
         first.worker(SLEEPY.format(seconds=0.5))
         run = begun(roll, output, first.address)
-        folded(first, 3.0)
+        until = time.monotonic() + 300
+        while not list(tmp_path.glob(".there.*/eigensolve-at-*.stage")):  # after a pass, which takes over ten seconds
+            assert time.monotonic() < until, first.log()
+            time.sleep(0.05)
         first.scheduler.kill()
         said = ended(run, 75)
     assert "E-CLUSTER-LOST" in said and not output.exists()
     with Loopback(tmp_path / "two") as second:
         second.worker()
         ended(begun(roll, output, second.address))
-    assert same(here, output)
+    assert same(here, output) and "eigensolve" in json.loads((output / "run.json").read_text())["resumed"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_killed_command_leaves_nothing_after_the_next(roll: Path, here: Path, tmp_path: Path) -> None:
+    (temporary := tmp_path / "tmp").mkdir()
+    environment = neutral(TMPDIR=str(temporary))
+    run = begun(roll, output := tmp_path / "there", "local:1", env=environment)
+    until = time.monotonic() + 300
+    while not list(temporary.glob("*/*.npy")):  # the eliminated graph
+        assert time.monotonic() < until and run.poll() is None
+        time.sleep(0.02)
+    run.kill()
+    run.communicate()
+    ended(begun(roll, output, "local:1", env=environment))
+    assert same(here, output) and not any(temporary.iterdir())
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """Searches, quality and passes over files on the workers of a cluster: the bytes of one machine."""
 
-import json
-import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +24,7 @@ from tests.engine.test_cluster import SLEEPY, folded
 from tests.engine.test_files import run
 from tests.processes import OWN_KERNEL
 from tests.stages.test_metrics import metric
-from tests.support import Notes, features
+from tests.support import features
 
 POINTS = np.random.default_rng(8).standard_normal((1200, 20))
 
@@ -55,17 +53,6 @@ def test_runs_share_a_connection(scheduler: str) -> None:
     with clustered(compute) as alone:
         assert alone is not None
     assert alone.client.status == "closed"
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-@pytest.mark.parametrize("here", [True, False])
-def test_a_scheduler_on_another_machine_that_its_file_names_is_warned_of(
-        here: bool, scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not here:
-        monkeypatch.setattr("mlcli.engine.address.LOOPBACK", re.compile("nowhere"))
-    (path := tmp_path / "scheduler.json").write_text(json.dumps({"address": scheduler}))
-    with Notes() as notes, clustered(Compute(cluster=f"file:{path}")):
-        assert ("W-CLUSTER-OPEN" in notes.codes) == (not here)
 
 
 def neighbors(path: Path) -> list[bytes]:

@@ -1,6 +1,7 @@
 """Tables on an object store are read by the workers themselves, who must have its variables, or say so."""
 
 import json
+import platform
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def test_a_worker_without_the_variables_of_the_store(lacking: Mapping[str, str],
     (InputMissing("REMOTE-DENIED", "the store denies access", where=TABLE), "E-CLUSTER-INPUT"),
     (StorageError("READ", "reading failed", where="t.npy"), "E-CLUSTER-INPUT"),
     (DependencyMissing("EXTRA", "it needs h5py"), "E-EXTRA"),
-    (StorageError("CLUSTER-FOLDER", "a worker cannot read what was written for it"), "E-CLUSTER-FOLDER")],
+    (StorageError("CLUSTER-FOLDER", "a worker cannot read what was written for it", where="t"), "E-CLUSTER-FOLDER")],
                          ids=lambda part: part if isinstance(part, str) else part.code)
 def test_what_a_worker_fails_to_read_is_told_with_its_own_remedy(error: MlcliError, code: str) -> None:
     with pytest.raises(type(error)) as raised, reading_here():
@@ -79,3 +80,4 @@ def test_what_a_worker_fails_to_read_is_told_with_its_own_remedy(error: MlcliErr
     assert (raised.value.code, raised.value.exit_code) == (code, error.exit_code)
     own = "start them with the store's variables" if error.where == TABLE else "storage that all machines share"
     assert (own in raised.value.hint) == (code == "E-CLUSTER-INPUT")
+    assert f"a worker on {platform.node()}" in str(raised.value) or code == "E-CLUSTER-FOLDER"

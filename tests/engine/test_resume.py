@@ -23,6 +23,8 @@ from mlcli.errors import MlcliError, NumericalError, StorageError
 from mlcli.rundir.resumed import owning
 from mlcli.stages.algebra.krylov import Checkpoint
 from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.kernels import streamed
+from mlcli.stages.kernels.streamed import Streamed
 from tests.certificate.support import configured
 
 ROLL = sample("swiss-roll", 120, 0).values
@@ -99,6 +101,46 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(
     assert deaths >= 1 and len(kept) >= EVERY.get(name, 4) * deaths
     assert computed(tmp_path) == whole and said["resumed"]
     assert {path.name for path in tmp_path.iterdir() if path.name.startswith(".")} == set()
+
+
+PASSES: dict[str, dict[str, Any]] = {  # whose kernel is computed again in every pass
+    "elimination": RUNS["isomap"][0],
+    "dijkstra": {"name": "isomap", "neighbors": {"count": 9}, "paths": {"store": "streamed", "algorithm": "dijkstra"},
+                 "eigensolve": {"solver": "krylov"}},
+    "tiles": {"name": "kpca", "kernel": {"name": "gaussian", "rate": 0.05}, "eigensolve": {"solver": "krylov"}},
+}
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("name", PASSES)
+def test_passes_over_a_kernel_that_is_never_stored_go_on_after_any_of_them(
+        name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streamed, "STORED", 1)
+    monkeypatch.setitem(RUNS, name, (PASSES[name], ROLL))
+    run(tmp_path, name)
+    whole, keep, passes = computed(tmp_path), Resuming.keep, Streamed._made
+    made, deaths, said = list[int](), 0, {}
+
+    def dies(self: Resuming, scope: Any, kind: str, *rest: Any) -> bool:
+        if keep(self, scope, kind, *rest) and (scope.name, kind) == ("eigensolve", "at"):
+            raise Killed
+        return True
+
+    def counted(self: Streamed, *arguments: Any) -> Any:
+        made[-1] += 1
+        return passes(self, *arguments)
+
+    monkeypatch.setattr(Resuming, "keep", dies)
+    monkeypatch.setattr(Streamed, "_made", counted)
+    while not said:
+        made.append(0)
+        try:
+            said = run(tmp_path, name)
+        except Killed:
+            deaths += 1
+    assert deaths >= 2 and "eigensolve" in said["resumed"]
+    assert set(made[:deaths]) == {1}  # no pass was made twice
+    assert computed(tmp_path) == whole
 
 
 @pytest.mark.usefixtures("eager")

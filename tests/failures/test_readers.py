@@ -52,10 +52,9 @@ REFUSED: dict[str, tuple[str, bytes | None, tuple[str, ...], int, str, str]] = {
     "A5 full width": ("x.csv", csv((2, 0, "１２")), (), 65, "E-NOT-A-NUMBER", "x.csv"),
     "A5 Arabic digits": ("x.csv", csv((2, 0, "١")), (), 65, "E-NOT-A-NUMBER", "x.csv"),
     "A6 too large": ("x.csv", csv((3, 2, "1e400")), (), 65, "E-OVERFLOW", "x.csv"),
-    "A7 semicolons": ("x.csv", PLAIN.replace(b",", b";"), (), 65, "E-SEPARATOR", "x.csv"),
-    "A7 tabs": ("x.csv", PLAIN.replace(b",", b"\t"), (), 65, "E-SEPARATOR", "x.csv"),
+    "A7 semicolons in some rows": ("x.csv", b"a;b\n1;2\n3\n", (), 65, "E-SEPARATOR", "x.csv"),
     "A7 decimal commas": ("x.csv", b"1,5;2,5\n3,5;4,5\n", (), 65, "E-TEXT-COLUMN", "x.csv"),
-    "A7 two bytes": ("x.csv", PLAIN.decode().encode("utf-16"), (), 65, "E-ENCODING", "x.csv"),
+    "A7 one byte": ("x.csv", PLAIN.replace(b"a", b"\xe9"), (), 65, "E-ENCODING", "x.csv"),
     "A7 a zero byte": ("x.csv", csv((4, 0, "1\0")), (), 65, "E-NUL", "x.csv:5"),
     "A8 equal columns": ("x.csv", b"a,b,a\n1,2,3\n", (), 65, "E-DUPLICATE-COLUMNS", "x.csv"),
     "A8 equal ids": ("x.csv", b"id,a\np,1\nq,2\np,3\n", ("--id-column", "id"), 65, "E-DUPLICATE-IDS", "x.csv"),
@@ -125,6 +124,10 @@ def test_a1_a_directory_that_is_no_run(mlcli: Caller) -> None:
 ANSWERED: dict[str, tuple[str, bytes, tuple[str, ...], str]] = {  # name, content, options, warning: the same points
     "A7 a byte order mark": ("x.csv", b"\xef\xbb\xbf" + PLAIN, (), ""),
     "A7 carriage returns": ("x.csv", PLAIN.replace(b"\n", b"\r\n"), (), ""),
+    **{f"A7 {name}": ("x.csv", PLAIN.replace(b",", mark), (), "") for name, mark in (
+        ("semicolons", b";"), ("tabs", b"\t"), ("bars", b"|"), ("blanks", b" "))},
+    "A7 decimal commas, found": ("x.csv", PLAIN.replace(b",", b";").replace(b".", b","), (), ""),
+    "A7 two bytes": ("x.csv", PLAIN.decode().encode("utf-16"), (), ""),
     "A7 semicolons, said": ("x.csv", PLAIN.replace(b",", b";"), ("--set", "input.separator=;"), ""),
     "A7 decimal commas, said": ("x.csv", PLAIN.replace(b",", b";").replace(b".", b","), (
         "--set", "input.separator=;", "--set", "input.decimal=,"), ""),

@@ -42,7 +42,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("code", "variable", "says"), [
     (WITHOUT, "", "mlcli was installed without its native kernels"),
-    (BROKEN, "", "the native kernels do not load (GLIBCXX_9 not found)"),
+    pytest.param(BROKEN, "", "the native kernels do not load (GLIBCXX_9 not found)", marks=pytest.mark.slow),
     ("from mlcli.__main__ import main; main()", "none", "MLCLI_SIMD=none does without the native kernels"),
 ])
 def test_a_run_without_kernels_says_so(tmp_path: Path, copy: Path, code: str, variable: str, says: str) -> None:

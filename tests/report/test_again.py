@@ -12,7 +12,9 @@ EVERYDAY = ("pca", "factors", "kpca", "landmarks", "stable", "reduced")  # of th
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in EVERYDAY else [pytest.mark.slow])
                                   for name in RUNS])
-def test_a_page_is_rendered_again_to_the_same_bytes(tmp_path: Path, name: str) -> None:
+def test_a_page_is_rendered_again_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    if name != "pca":  # the others draw no names, which take longer than the runs
+        monkeypatch.setattr("mlcli.report.paper.drawings.LABELED", 0)
     page = made(tmp_path, name) / "report.html"
     written = page.read_bytes()
     page.unlink()

@@ -78,7 +78,7 @@ def only_slow(*names: str) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile", *only_slow("images", "sites")])
+@pytest.mark.parametrize("name", ["hostile", *only_slow("plain", "images", "sites")])
 def test_the_console_stays_empty_and_nothing_is_active(pages: dict[str, Path], name: str, tmp_path: Path) -> None:
     told = browse(pages[name], tmp_path, "--dump-dom")
     assert not CONSOLE.search(told.stderr), told.stderr

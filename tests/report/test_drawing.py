@@ -1,5 +1,6 @@
 """Axes, colors and dots: round ticks, true places, and what a label column means."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,13 +12,13 @@ from hypothesis import strategies as st
 from mlcli.report.axes import Panel, Scale, round_step, spots
 from mlcli.report.coloring import SHAPED, Groups, Range, coloring, numbers_of
 from mlcli.report.curves import curve, shepard
-from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Text
+from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Part, Text
 from mlcli.report.exploration.heat import cell
 from mlcli.report.matplotlib_figures import image
 from mlcli.report.palette import CLASSES, GROUND, INKS, STEPS, sequential
 from mlcli.report.scatter import Points, pairs, plane, sampled, scatter
 from mlcli.report.scree import Eigenvalues, cumulative, scree
-from mlcli.report.svg import document
+from mlcli.report.svg import document, inline
 from mlcli.report.text import shortened, visible
 
 reals = st.floats(allow_nan=False, allow_infinity=False, width=64)
@@ -197,6 +198,32 @@ def test_nothing_is_drawn_outside_the_figure() -> None:
                       else np.array([[mark.x1, mark.y1], [mark.x2, mark.y2]]) if isinstance(mark, Line)
                       else np.empty((0, 2)))
             assert (spread >= 0).all() and (spread <= [figure.width, figure.height]).all(), mark
+
+
+@pytest.mark.parametrize(("axes", "groups"), [(2, 3), (2, 15), (3, 3), (3, 20), (4, 3), (4, 20)])
+def test_the_parts_of_a_figure_hold_its_marks_each_where_it_lies(axes: int, groups: int) -> None:
+    shown = points(60, axes, [f"g{i % groups}" for i in range(60)])
+    figure = scatter(shown, "t") if axes == 2 else pairs(shown)
+    panels = [(part, marks) for part, marks in figure.pieces if not part.key]
+    (key,) = ((part, marks) for part, marks in figure.pieces if part.key)
+    assert sum(len(marks) for _, marks in figure.pieces) == len(figure.marks)
+    assert all(any(isinstance(mark, Dots) for mark in marks) for _, marks in panels)
+    assert len([mark for mark in key[1] if isinstance(mark, Text)]) == groups + 1
+    for part, marks in panels:
+        for mark in marks:
+            if isinstance(mark, Dots):
+                assert all(part.holds(x, y) for x, y in mark.points.tolist())
+    page = inline(figure)
+    assert page.count("<svg") == len(figure.parts) and all(page.count(f">g{i} (") == 1 for i in range(groups))
+
+
+def test_letters_of_a_narrow_screen_are_as_large_as_the_drawing_lets_them() -> None:
+    def letters(width: float, *parts: Part) -> list[float]:
+        return [float(size) for size in re.findall(r"--letters:([\d.]+)", inline(Figure("", width, 100, (), parts)))]
+
+    assert letters(340) == [11.0] and letters(440) == [pytest.approx(10.5 * 440 / 340, abs=0.05)]
+    assert letters(580) == [15.0] and letters(900) == [11.0] and 'class="dense"' in inline(Figure("", 900, 100))
+    assert letters(640, Part(0, 0, 440, 100), Part(440, 0, 200, 100, key=True)) == letters(440) + [11.0]
 
 
 def test_a_sample_is_seeded_ordered_and_without_repetition() -> None:

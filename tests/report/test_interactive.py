@@ -184,6 +184,18 @@ def test_the_pointer_names_the_right_row_and_names_stay_text(opened: Browser, ma
 
 
 @needs_browser
+def test_of_three_axes_the_second_points_up(opened: Browser, made: Path) -> None:
+    heights, words = opened.value("""
+        const s = document.getElementById("z"); s.value = "2"; s.dispatchEvent(new Event("change"));
+        const plot = document.getElementById("plot"), scene = plot.layout.scene;
+        return [plot.data.flatMap(trace => Array.from(trace.z)), ["x", "z", "y"].map(a => scene[a + "axis"].title.text)]
+        """)
+    page = told((made / "interactive.html").read_text())
+    assert words == [axis["title"] for axis in page["axes"]]
+    assert sorted(heights) == sorted(numbers(page["axes"][1]["values"], "<f8").tolist())
+
+
+@needs_browser
 def test_nothing_is_asked_of_the_network_and_nothing_sends_data(opened: Browser, made: Path) -> None:
     asked = [address for address in opened.requests() if not address.startswith(("chrome://", "data:", "blob:"))]
     assert asked == [(made / "interactive.html").as_uri()]

@@ -92,10 +92,23 @@ def test_what_rounding_leaves_of_zero_is_not_negative() -> None:
     assert kinds == ["kept", "kept", "rest"] and [kind for _, kind in bars(shown([28.0, -1e-9]))][1] == "negative"
 
 
+def test_the_scree_plot_of_a_file_has_the_share_of_the_trace_on_a_scale_with_the_same_zero() -> None:
+    figure = scree(shown([6.0, 3.0, 1.0, -2.0]), "", shared=True)
+    (line,) = (mark for mark in figure.marks if isinstance(mark, Curve))
+    bars = {mark.tip.partition(":")[0]: mark for mark in figure.marks if isinstance(mark, Bar) and mark.tip}
+    zero = bars["1"].y + bars["1"].height
+    heights = np.array([zero - y for _, y in line.points])
+    assert heights / heights[-1] == pytest.approx([0.75, 1.125, 1.25, 1.0])
+    numbers = {mark.text: mark.y for mark in figure.marks if isinstance(mark, Text) and mark.x > 430}
+    assert numbers["0"] == pytest.approx(zero + 4) and numbers["100"] == pytest.approx(line.points[-1][1] + 4)
+    assert "cumulative share" in texts(figure) and "cumulative share" not in texts(scree(shown([6.0, 3.0]), ""))
+    assert "cumulative share" not in texts(scree(Eigenvalues([2.0, 1.0], [None] * 2, 1, 2), "", shared=True))
+
+
 def test_a_cut_scree_says_so() -> None:
     texts = [mark.text for mark in scree(Eigenvalues([2.0, 1.0], [0.5, 0.75], 1, 500), "").marks
              if isinstance(mark, Text)]
-    assert "first 2 of 500 computed" in texts
+    assert "component, the first 2 of 500 computed" in texts
 
 
 def test_lower_bounds_are_drawn_as_such_after_the_computed_ones() -> None:
@@ -115,7 +128,7 @@ def test_the_cumulative_curve_goes_as_far_as_axes_were_kept() -> None:
     whole = shown(values, kept=50)
     figure = cumulative(whole, "")
     assert figure is not None and f"50 kept: {sum(values[:50]) / sum(values):.1%}" in texts(figure)
-    assert "first 30 of 80 computed, 50 kept" in texts(scree(whole, ""))
+    assert "component, the first 30 of 80 computed, 50 kept" in texts(scree(whole, ""))
     cut = cumulative(Eigenvalues(values[:3], whole.cumulative[:3], 50, 80), "")
     assert cut is not None and not any("kept:" in text for text in texts(cut))
 

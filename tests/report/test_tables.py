@@ -74,7 +74,8 @@ def test_variables_stand_with_their_factor_largest_first() -> None:
 
 def test_loadings_of_length_one_have_no_communalities() -> None:
     table = loadings_table(of_pca(loadings="unit"))
-    assert table is not None and list(table.head) == ["column", "y1", "y2"] and not table.footers
+    assert table is not None and list(table.head) == ["column", "PC 1", "PC 2"] and not table.footers
+    assert as_csv(table).startswith("column,y1,y2\n")  # as loadings.csv has them
     assert METHODS["pca"](loadings="unit").loadings == "unit"
 
 

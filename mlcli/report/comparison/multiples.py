@@ -7,14 +7,14 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.report.axes import Panel, Scale
 from mlcli.report.comparison.side_by_side import LEADING, Side
-from mlcli.report.drawing import Bar, Figure, Mark, Text
+from mlcli.report.drawing import Bar, Figure, Mark, Part, Text
 from mlcli.report.scatter import Points, dots
 from mlcli.report.text import shortened
 
 COLUMNS = 3
 SIDE, GAP, TOP, LEFT = 320.0, 42.0, 30.0, 20.0
 LOW = 190.0  # pixels of a spectrum's panel
-LEGEND = 216.0
+LEGEND, KEYED = 216.0, 300.0  # pixels of the legend across and down
 
 
 def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
@@ -22,8 +22,10 @@ def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
     first, titles = [_first_two(points.values) for points in placed], _titles(sides)
     half = 1.05 * max((float(np.abs(values).max(initial=0.0)) for values in first), default=0.0) or 1.0
     marks: list[Mark] = []
+    parts: list[Part] = []
     for place, (title, points, values) in enumerate(zip(titles, placed, first, strict=True)):
         left, top = _corner(place, SIDE + TOP + GAP)
+        parts.append(Part(left - LEFT, top - TOP, SIDE + GAP, SIDE + TOP + GAP))
         panel = Panel(Scale(low=-half, high=half, start=left, end=left + SIDE, step=half),
                       Scale(low=-half, high=half, start=top + SIDE, end=top, step=half))
         marks += [Bar(kind="frame", x=left, y=top, width=SIDE, height=SIDE), *panel.rows(texts=False),
@@ -34,8 +36,10 @@ def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
     width = min(len(placed), COLUMNS) * (SIDE + GAP)
     height = -(-len(placed) // COLUMNS) * (SIDE + TOP + GAP)
     key = placed[0].colors.legend(width + 8, TOP + 8)
-    return Figure("Embeddings, aligned to the first", width + (LEGEND if key else 0), max(height, 300 if key else 0),
-                  [*marks, *key])
+    if key:
+        parts.append(Part(width, 0, LEGEND, KEYED, key=True))
+    return Figure("Embeddings, aligned to the first", width + (LEGEND if key else 0), max(height, KEYED if key else 0),
+                  [*marks, *key], parts)
 
 
 def spectra(sides: Sequence[Side]) -> Figure:
@@ -43,8 +47,10 @@ def spectra(sides: Sequence[Side]) -> Figure:
     shares = [_shares(side.eigenvalues[:LEADING]) for side in sides]
     count, flat = max(*map(len, shares), 1), [share for part in shares for share in part]
     marks: list[Mark] = []
+    parts: list[Part] = []
     for place, (side, title, part) in enumerate(zip(sides, _titles(sides), shares, strict=True)):
         left, top = _corner(place, LOW + TOP + GAP + 18)
+        parts.append(Part(left - LEFT, top - TOP, SIDE + GAP, LOW + TOP + GAP + 18))
         panel = Panel(Scale(low=-0.5, high=count - 0.5, start=left + 34, end=left + SIDE, step=1.0),
                       Scale.over([0.0, 100.0, *flat], top + LOW, top, most=4))
         wide = 0.7 * (SIDE - 34) / count
@@ -55,7 +61,7 @@ def spectra(sides: Sequence[Side]) -> Figure:
             marks.append(Bar(kind=kind, x=panel.x(i) - wide / 2, y=above, width=wide, height=below - above,
                              tip=f"{i + 1}: {share:.2f}%"))
     return Figure("Spectra side by side", min(len(shares), COLUMNS) * (SIDE + GAP),
-                  -(-len(shares) // COLUMNS) * (LOW + TOP + GAP + 18), marks)
+                  -(-len(shares) // COLUMNS) * (LOW + TOP + GAP + 18), marks, parts)
 
 
 def _shares(values: Sequence[float]) -> list[float]:

@@ -43,7 +43,8 @@ def _quality(comparison: Comparison) -> Part:
     rows = [(MEASURES[key][0], *(number(side.quality[key]) if key in side.quality else "–"
                                  for side in comparison.sides), MEASURES[key][1]) for key in keys]
     head = ("measure", *(side.name for side in comparison.sides), "meaning")
-    return section("Quality", table(head, rows, range(1, 1 + len(comparison.sides))))
+    return section("Quality", table(head, rows, range(1, 1 + len(comparison.sides)),
+                                            said=len(comparison.sides) <= 2))
 
 
 def _options(comparison: Comparison) -> Part:

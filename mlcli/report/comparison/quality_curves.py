@@ -7,13 +7,13 @@ import numpy as np
 
 from mlcli.report.axes import Panel, Scale, tick_text
 from mlcli.report.comparison.runs import MEASURES, Line, Row, lines
-from mlcli.report.drawing import Bar, Dots, Figure, Mark, Segments, Text
+from mlcli.report.drawing import Bar, Dots, Figure, Mark, Part, Segments, Text
 from mlcli.report.palette import CLASSES
 from mlcli.report.text import shortened
 
 MOST = len(CLASSES)  # lines in a panel
 SIDE, TALL, GAP, LEFT, TOP, BOTTOM = 210.0, 170.0, 62.0, 46.0, 58.0, 46.0
-ROW, ENTRY = 18.0, 262.0  # pixels of an entry of the legend
+ROW = 18.0  # pixels of an entry of the legend
 TICKS = 7  # values that each have a number below
 WIDE = 50.0  # ratio of the largest value to the least from which the scale is logarithmic
 
@@ -24,9 +24,12 @@ def quality_curves(rows: Sequence[Row], parameters: Sequence[str], swept: str) -
     names = list(dict.fromkeys(line.name for _, found in drawn for line in found))[:MOST]
     places = sorted({value for _, found in drawn for line in found for value in line.values})
     logarithmic = len(places) > 1 and places[0] > 0 and places[-1] / places[0] > WIDE
+    below, step = TOP + TALL + BOTTOM, SIDE + GAP
     marks: list[Mark] = []
+    parts: list[Part] = []
     for number, (measure, found) in enumerate(drawn):
-        left = LEFT + number * (SIDE + GAP)
+        left = LEFT + number * step
+        parts.append(Part(number * step, 0, step, below))
         ends = [height + sign * error for line in found for height, error in zip(line.heights, line.errors, strict=True)
                 for sign in (-1, 1)]
         panel = Panel(across(places, logarithmic, left), Scale.over(ends, TOP + TALL, TOP, most=4))
@@ -35,14 +38,14 @@ def quality_curves(rows: Sequence[Row], parameters: Sequence[str], swept: str) -
                   *(mark for line in found if line.name in names
                     for mark in drawn_line(line, panel, names.index(line.name), logarithmic))]
     title = f"Quality against {swept}"
-    below = TOP + TALL + BOTTOM
     marks += [Text(LEFT, 22, title, kind="title"), Text(LEFT + SIDE / 2, below - 8, swept, "middle", "small")]
     entries = names if names != [""] else []
     for place, name in enumerate(entries):
-        x, y = LEFT + place % 3 * ENTRY, below + 14 + place // 3 * ROW
+        x, y = LEFT + place % 3 * step, below + 14 + place // 3 * ROW
+        parts.append(Part(place % 3 * step, y - 14, step, ROW, key=True))
         marks += [Bar(kind=f"c{place}", x=x, y=y - 8, width=12, height=8),
-                  Text(x + 17, y, shortened(name, 40), kind="small")]
-    return Figure(title, LEFT + 3 * (SIDE + GAP), below + ROW * math.ceil(len(entries) / 3) + 8, marks)
+                  Text(x + 17, y, shortened(name, 36), kind="small")]
+    return Figure(title, LEFT + 3 * step, below + ROW * math.ceil(len(entries) / 3) + 8, marks, parts)
 
 
 def across(places: Sequence[float], logarithmic: bool, left: float, side: float = SIDE) -> Scale:

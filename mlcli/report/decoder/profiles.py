@@ -9,7 +9,7 @@ from mlcli.base.types import Array
 from mlcli.report.axes import extent, legend
 from mlcli.report.decoder.decoded import Decoded
 from mlcli.report.decoder.layout import ABOVE, BOTTOM, LEFT, PLANE, RIGHT, TITLE, TOP, around, rounded
-from mlcli.report.drawing import Bar, Curve, Dots, Figure, Mark, Text
+from mlcli.report.drawing import Bar, Curve, Dots, Figure, Mark, Part, Text
 from mlcli.report.text import shortened
 
 ACROSS = 4  # rows beside each other
@@ -42,18 +42,20 @@ def beside(decoded: Decoded, ids: Sequence[str], *, apart: bool) -> Figure:
     """Each row with its reconstruction in a panel of its own, with its name and its error."""
     heights, count = Heights.of(decoded, apart), len(decoded.rows)
     marks: list[Mark] = []
+    parts = [Part(LEFT - GAP / 2, 0, WIDE + GAP, TOP, key=True)]
     for place in range(count):
         left = LEFT + place % ACROSS * (WIDE + GAP)
         top = TOP + ABOVE + place // ACROSS * (TALL + GAP + ABOVE)
         box = (left, top, WIDE, TALL)
+        parts.append(Part(left - GAP / 2, top - ABOVE, WIDE + GAP, TALL + GAP + ABOVE))
         marks += [frame(box), Text(left, top - 7, shortened(ids[place], 12), kind="small"),
                   Text(left + WIDE, top - 7, f"error {rounded(decoded.errors[place])}", "end", "small"),
                   *line("curve", heights.shares(decoded.originals[place]), box),
                   *line("second", heights.shares(decoded.reconstructed[place]), box)]
     lines = -(-count // ACROSS)
-    marks += legend([("curve", "original"), ("second", "reconstruction")], LEFT, TOP - 12, 120)
+    marks += legend([("knot", "original"), ("mark", "reconstruction")], LEFT, TOP - 12)
     return Figure(TITLE, LEFT + min(count, ACROSS) * (WIDE + GAP) - GAP + RIGHT,
-                  TOP + lines * (TALL + GAP + ABOVE) + 4, marks)
+                  TOP + lines * (TALL + GAP + ABOVE) + 4, marks, parts)
 
 
 def plane(decoded: Decoded, axes: Sequence[str], *, apart: bool) -> Figure:

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from mlcli.report.axes import Panel, Scale
 from mlcli.report.comparison.quality_curves import across, drawn_line, scaled
 from mlcli.report.comparison.runs import Line
-from mlcli.report.drawing import Bar, Curve, Figure, Mark, Text
+from mlcli.report.drawing import Bar, Curve, Figure, Mark, Part, Text
 from mlcli.report.exploration.contents import Candidate, Entry, curve_places
 from mlcli.report.exploration.ranking import figures
 from mlcli.report.text import shortened
 
-SIDE, TALL, LEFT, TOP, BOTTOM, KEY = 470.0, 250.0, 56.0, 52.0, 50.0, 190.0
+SIDE, TALL, LEFT, TOP, BOTTOM, KEY = 410.0, 250.0, 56.0, 52.0, 50.0, 190.0
 TICKS = [factor * 10.0**power for power in range(7) for factor in (1, 2, 5)]
 DRAWN = 0.8  # share of the sizes; of almost all points nearly the same are neighbors by chance
 Lines = Mapping[str, Line | None]  # by method; None where it has none here, which keeps the colors of the others
@@ -71,7 +71,9 @@ def panel(title: str, below: str, lines: Lines, *, logarithmic: bool = False, do
         marks += [Bar(kind=f"c{number}", x=LEFT + SIDE + 20, y=y - 8, width=12, height=8),
                   Text(LEFT + SIDE + 37, y, shortened(name, 26), kind="small"),
                   *(drawn_line if dots else smooth)(line, box, number, logarithmic)]
-    return Figure(title, LEFT + SIDE + KEY, TOP + TALL + BOTTOM, marks)
+    right, height = LEFT + SIDE + 14, TOP + TALL + BOTTOM
+    return Figure(title, LEFT + SIDE + KEY, height, marks, [
+        Part(0, 0, right, height), Part(right, TOP - 10, KEY, 20 + 19 * len(there), key=True)])
 
 
 def numbered(box: Panel, ticks: Sequence[float], logarithmic: bool) -> list[Mark]:

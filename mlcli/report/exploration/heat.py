@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 
 from mlcli.report.comparison.side_by_side import Pair
-from mlcli.report.drawing import Bar, Figure, Mark, Text
+from mlcli.report.drawing import Bar, Figure, Mark, Part, Text
 from mlcli.report.palette import STEPS
 from mlcli.report.text import shortened
 
-CELL, LEFT, TOP, GAP = 52.0, 150.0, 74.0, 40.0
+CELL, LEFT, TOP, GAP = 48.0, 136.0, 74.0, 24.0
 DARK = 9  # the last step of the scale that white text is read on better than black
 
 
@@ -20,19 +20,20 @@ def heat(names: Sequence[str], pairs: Sequence[Pair]) -> Figure | None:
     for number, (title, value) in enumerate((
             ("Shape: 1 − Procrustes m²", lambda pair: 1 - pair.fit.m2),
             ("Neighbors in common", lambda pair: pair.agreement.overlap if pair.agreement else float("nan")))):
-        marks += matrix(title, names, pairs, value, number * (len(names) * CELL + GAP), texts=number == 0)
-    return Figure("Agreement of the methods", width + len(names) * CELL + GAP + 8, TOP + len(names) * CELL + 8, marks)
+        marks += matrix(title, names, pairs, value, number * (width + GAP))
+    height = TOP + len(names) * CELL + 8
+    return Figure("Agreement of the methods", 2 * (width + GAP), height, marks,
+                  [Part(number * (width + GAP), 0, width + GAP, height) for number in range(2)])
 
 
-def matrix(title: str, names: Sequence[str], pairs: Sequence[Pair], value: Callable[[Pair], float], left: float, *,
-           texts: bool) -> list[Mark]:
-    """One matrix, with the names of the rows where these are wanted."""
+def matrix(title: str, names: Sequence[str], pairs: Sequence[Pair], value: Callable[[Pair], float], left: float,
+           ) -> list[Mark]:
+    """One matrix with the names of its rows and columns."""
     place = {name: i for i, name in enumerate(names)}
     marks: list[Mark] = [Text(LEFT + left, 20, title)]
     for name, i in place.items():
-        if texts:
-            marks.append(Text(LEFT - 8, TOP + (i + 0.5) * CELL + 4, shortened(name, 24), "end", "small"))
-        marks += [Text(LEFT + left + (i + 0.5) * CELL, TOP - 8 - 13 * (i % 2), shortened(name.partition(" ")[0], 10),
+        marks += [Text(LEFT + left - 8, TOP + (i + 0.5) * CELL + 4, shortened(name, 20), "end", "small"),
+                  Text(LEFT + left + (i + 0.5) * CELL, TOP - 8 - 13 * (i % 2), shortened(name.partition(" ")[0], 10),
                        "middle", "small"), *cell(i, i, 1.0, left)]
     for pair in pairs:
         i, j = place[pair.first], place[pair.second]

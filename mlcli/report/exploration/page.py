@@ -32,7 +32,7 @@ def _recommended(exploration: Exploration) -> Part:
 
 def _checked(exploration: Exploration) -> Part:
     rows = [(finding["code"], f"{finding['sentence']}; {finding['advice']}") for finding in exploration.findings]
-    return section("What to know of the data", table(("finding", "what it says"), rows, (), (0,))
+    return section("What to know of the data", table(("finding", "what it says"), rows, (), (0,), said=True)
                    or sentence("The checkup found nothing that needs care.", "soft"))
 
 
@@ -74,7 +74,7 @@ def _axes(exploration: Exploration) -> Part:
     return section("How many axes", figure(drawn.of_axes(exploration.candidates),
                                            "The first axes of one fit. A curve that levels off has enough of them. "
                                            "Bars are standard errors over the points."),
-                   table(("method", "axes", "rules of the method"), rows, (1,), (0,)))
+                   table(("method", "axes", "rules of the method"), rows, (1,), (0,), said=True))
 
 
 def _settings(exploration: Exploration) -> Part:
@@ -83,7 +83,7 @@ def _settings(exploration: Exploration) -> Part:
     return section("Settings", figure(drawn.of_counts(exploration.candidates, exploration.entries),
                                       "The level line is the linear method, which needs no neighbors."),
                    table(("setting", *(words for _, words in MEASURES), "seconds", "warnings", "run"), rows,
-                         (1, 2, 3, 4), (0, 6)))
+                         (1, 2, 3, 4), (0, 5)))
 
 
 def _by_method(exploration: Exploration) -> list[Entry]:
@@ -98,9 +98,9 @@ def _agreement(exploration: Exploration) -> Part:
     names = [one.entry.name for one in exploration.candidates]
     near = next((pair.agreement.neighbors for pair in exploration.comparison.pairs if pair.agreement), 0)
     return section("Where methods agree", figure(heat(names, exploration.comparison.pairs), (
-        "Left: what one embedding explains of another's shape, once moved, turned and scaled onto it; 1 is the same "
-        f"shape. Right: of the {near} nearest points in one, the share among the {near} nearest in the other. What "
-        "methods agree on is less likely to be made by one of them.")))
+        "Shape: what one embedding explains of another's, once moved, turned and scaled onto it; 1 is the same. "
+        f"Neighbors in common: of the {near} nearest points in one, the share among the {near} nearest in the other. "
+        "What methods agree on is less likely to be made by one of them.")))
 
 
 def _stability(candidates: Sequence[Candidate]) -> Part:

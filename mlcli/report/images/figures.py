@@ -18,7 +18,7 @@ from mlcli.report.scatter import BOTTOM, LEFT, MOST, panel_of, plane, sampled
 from mlcli.report.text import shortened
 
 TITLE, AXES = "Rows over the embedding", "Axes as images"
-LARGER = 1.7  # sides of the image of an axis, in those of a picture over the embedding
+LARGER = 2.4  # sides of the image of an axis, in those of a picture over the embedding
 ROOM, TOP = 600.0, 24.0  # pixels of a line of axes, and above it
 RIGHT = 20.0  # and beside the plot
 
@@ -58,4 +58,5 @@ def axes_as_images(loadings: Array, image: Image, names: Sequence[str]) -> Figur
         levels = Shape(image, -most, most).levels(weights[None])[0]
         marks += [Text(x, y - 6, shortened(name, max(4, int(wide / LETTER))), kind="small"),
                   Picture(kind="shade", x=x, y=y, width=wide, height=tall, levels=levels)]
-    return Figure(AXES, LEFT + ROOM, TOP + (1 + (len(marks) > 2 * across)) * (tall + TOP), marks)
+    drawn = len(marks) // 2
+    return Figure(AXES, LEFT + min(across, drawn) * (wide + GAP), -(-drawn // across) * (tall + TOP) + 4, marks)

@@ -11,9 +11,9 @@ from mlcli.config.report_options import Image
 from mlcli.report.axes import spots
 from mlcli.report.scatter import MOST, panel_of, plane, sampled
 
-AREA = 44.0**2  # square pixels of a picture
-SIDES = 16.0, 120.0  # pixels of its sides at least and at most
-GAP = 5.0  # pixels between two pictures, and between a picture and its point
+AREA = 37.4**2  # square pixels of a picture
+SIDES = 13.6, 102.0  # pixels of its sides at least and at most
+GAP = 4.25  # pixels between two pictures, and between a picture and its point
 MOST_PICTURES = 80
 
 

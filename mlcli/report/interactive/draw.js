@@ -27,11 +27,11 @@ const texts = Array.from(all, told);
 
 function trace(places, marker, name) {
   const [x, y, z] = ["x", "y", "z"].map(chosen), deep = z >= 0;
+  const up = y >= 0 ? shown(axes[y], places) : Array.from(places, place => 1 + rows[place]);
   const small = rows.length > 5000, size = deep ? (small ? 2 : 4) : (small ? 3 : 6);
   return {
     type: deep ? "scatter3d" : rows.length > FEW ? "scattergl" : "scatter", mode: "markers", name,
-    x: shown(axes[x], places), y: y >= 0 ? shown(axes[y], places) : Array.from(places, place => 1 + rows[place]),
-    ...(deep ? { z: shown(axes[z], places) } : {}),
+    x: shown(axes[x], places), ...(deep ? { y: shown(axes[z], places), z: up } : { y: up }), /* z points up */
     text: shown(texts, places), hovertemplate: "%{text}<extra></extra>",
     marker: { size, opacity: small && !deep ? 0.5 : 1, line: { width: 0 }, ...marker, /* none hides all others */
       symbol: deep && small ? "square" : (deep ? DEEP : FLAT)[marker.symbol] }, /* two triangles turn fastest */
@@ -64,14 +64,17 @@ function layout(dark) {
   const across = styled(named(x)), up = styled(y >= 0 ? named(y) : "row"), label = data.labels[chosen("color")];
   const spans = [x, y].filter(axis => axis >= 0).map(axis => axes[axis].reduce((most, value) => Math.max(most, value),
     -Infinity) - axes[axis].reduce((least, value) => Math.min(least, value), Infinity));
+  const narrow = innerWidth < NARROW, away = narrow ? 2.6 : 1.25; /* of the eye from the middle */
   const alike = y >= 0 && Math.max(...spans) <= 4 * Math.min(...spans); /* as Plotly has it for three axes */
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink }, hovermode: "closest",
-    margin: { l: 60, r: 20, t: 34, b: 50 }, hoverlabel: { align: "left", namelength: -1 }, uirevision: `${x} ${y} ${z}`,
+    margin: z >= 0 ? { l: 0, r: 0, t: 34, b: 20 } : { l: 60, r: 20, t: 34, b: 50 },
+    hoverlabel: { align: "left", namelength: -1 }, uirevision: `${x} ${y} ${z}`,
     modebar: { bgcolor: "rgba(0,0,0,0)", color: line, activecolor: ink },
     legend: { title: { text: label ? plain(label.name) : "" }, itemsizing: "constant",
-      ...(innerWidth < NARROW ? { orientation: "h", y: -0.12, yanchor: "top" } : {}) },
-    ...(z >= 0 ? { scene: { xaxis: across, yaxis: up, zaxis: styled(named(z)), aspectmode: "auto" } }
+      ...(narrow ? { orientation: "h", y: -0.12, yanchor: "top" } : {}) },
+    ...(z >= 0 ? { scene: { xaxis: across, yaxis: styled(named(z)), zaxis: up, aspectmode: "auto",
+      camera: { eye: { x: away, y: away, z: away } } } }
       : { xaxis: across, yaxis: { ...up, ...(alike ? { scaleanchor: "x" } : {}) } }),
   };
 }

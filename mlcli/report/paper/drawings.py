@@ -11,6 +11,7 @@ from mlcli.config.report_options import LABELED, Report
 from mlcli.report.contents import Contents
 from mlcli.report.html import Part, sentence
 from mlcli.report.paper.arrows import Arrows
+from mlcli.report.paper.labels import MOVED
 from mlcli.report.paper.scatter import SIZE, Plot
 from mlcli.report.paper.scree import ScreePlot
 from mlcli.report.paper.sheet import RESOLUTION, inches, silenced
@@ -116,13 +117,14 @@ def scree_plot(run: Contents, eigenvalues: Eigenvalues, title: str) -> ScreePlot
 
 
 def caption(run: Contents) -> str:
-    """What outlines and arrows of the scatter plot are."""
-    outlines, found = run.config.report.outlines, arrows(run)
+    """What labels, outlines and arrows of the scatter plot are."""
+    outlines, found, count = run.config.report.outlines, arrows(run), len(texts(run))
+    beside = f" {count:,} labels find no room apart, and stand where their points are." * (count > MOVED)
     around = (f" Ellipses hold {100 * outlines.level:.4g}% of a normal distribution with a group's mean and covariance."
               if isinstance(outlines, Ellipses) else " Groups stand in their convex hulls."
               if outlines.name == "hulls" else "")
     if found is None:
-        return around
+        return beside + around
     longest = f"the {len(found.names)} of {found.whole:,} columns with the largest loadings" if (
         len(found.names) < found.whole) else "the columns"
-    return f"{around} Arrows are the loadings of {longest}, scaled together to fit."
+    return f"{beside}{around} Arrows are the loadings of {longest}, scaled together to fit."

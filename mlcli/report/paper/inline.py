@@ -13,6 +13,7 @@ DRAWN = ("path", "text", "image", "rect")
 PLACED = ("d", "x", "y", "width", "height", "transform")
 STYLED = ("fill", "stroke", "stroke-width", "stroke-linecap", "stroke-dasharray", "opacity", "fill-opacity",
           "stroke-opacity", "font-size", "font-weight", "text-anchor")
+GROUNDS = ("patch_1", "patch_2")  # of the figure and its panel, under which a page has its own
 PIXEL = 4 / 3  # pixels of a page for each point
 IMAGE = "data:image/png;base64,"
 Attributes = dict[str, str]
@@ -24,9 +25,9 @@ def inline(drawing: bytes, title: str) -> Html:
     marks = {str(element.get("id")): element for element in root.iter(f"{SPACE}path") if element.get("id")}
     parts = [part for element in _above(root) for part in _part(element, marks)]
     wide, high = (PIXEL * float(side) for side in root.get("viewBox", "0 0 0 0").split()[2:])
-    opened = (f'<svg viewBox="{root.get("viewBox")}" width="{wide:g}" height="{high:g}" role="img" '
+    opened = (f'<svg class="dense" viewBox="{root.get("viewBox")}" width="{wide:g}" height="{high:g}" role="img" '
               f'font-family="system-ui,sans-serif">\n<title>{safe(title, 200)}</title>\n')
-    text = opened + "\n".join(parts) + "\n</svg>"
+    text = f'<div class="wide">{opened}' + "\n".join(parts) + "\n</svg></div>"
     return Html(text, frozenset(color for color in DARK if variable(color) in text))
 
 
@@ -34,7 +35,7 @@ def _above(root: Element) -> Iterator[Element]:
     """All elements that are drawn where they stand."""
     for element in root:
         if element.tag == f"{SPACE}g":
-            yield from _above(element)
+            yield from () if element.get("id") in GROUNDS else _above(element)
         elif element.tag != f"{SPACE}defs":
             yield element
 

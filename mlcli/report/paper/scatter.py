@@ -91,11 +91,12 @@ class Plot:
         self._joined(axes)
         self._dots(axes)
         self._outlined(axes)
-        named = self._biplot(axes)
+        ends = self._ends
+        named = self._biplot(axes, ends)
         _key(figure, self.points.colors, self.look)
         beside = [axes.text(x, y, written(text, 24), fontsize=0.8 * self.look.font_size, in_layout=False)
                   for (x, y), text in zip(self._places.tolist(), self.texts, strict=False)]
-        place(figure, [*beside, *named], self._places, self._marker)
+        place(figure, [*beside, *named], self._places, self._marker, ends)
 
     def _joined(self, axes: Any) -> None:
         from matplotlib.collections import LineCollection
@@ -133,18 +134,21 @@ class Plot:
             if curve is not None:
                 axes.plot(*curve.T, color=color, linewidth=1.1, zorder=1.5)
 
-    def _biplot(self, axes: Any) -> list[Any]:
+    @property
+    def _ends(self) -> Array:
+        """The ends of the arrows (k x 2)."""
+        return np.empty((0, 2)) if self.arrows is None else self.arrows.within(self._places)
+
+    def _biplot(self, axes: Any, ends: Array) -> list[Any]:
         """The arrows, and the texts at their ends."""
-        if self.arrows is None or self.points.values.shape[1] < 2:
-            return []
-        ends, color = self.arrows.within(self._places), INKS["way"].light
+        color = INKS["way"].light
         for end in ends.tolist():
             axes.annotate("", end, (0, 0), zorder=3, arrowprops={
                 "arrowstyle": "-|>", "color": color, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0,
                 "mutation_scale": 0.8 * self.look.font_size})
         return [axes.text(*(1.04 * end), written(name, 24), color=color, fontsize=0.8 * self.look.font_size,
                           ha="left" if end[0] > 0 else "right", va="center", in_layout=False)
-                for name, end in zip(self.arrows.names, ends, strict=True)]
+                for name, end in zip(self.arrows.names if self.arrows else (), ends, strict=True)]
 
 
 def styles(colors: Coloring, look: Look) -> list[tuple[Any, str]]:

@@ -40,8 +40,7 @@ class ScreePlot:
         axes.set(xlim=(0.4, max(len(heights), 1) + 0.6), xlabel="component", ylabel=written(self.eigenvalues.what))
         axes.set_title(written(self.title, 120))
         self._shared(axes, len(heights))
-        if sum(len(part.get_legend_handles_labels()[0]) for part in figure.axes) > 1:
-            figure.legend(loc="outside lower center", ncols=3)
+        _key(figure)
 
     def _shared(self, axes: Any, count: int) -> None:
         """The running share of the trace, where it is known, on a scale of its own whose zero is that of the bars."""
@@ -55,7 +54,17 @@ class ScreePlot:
                     linewidth=1.2, markersize=3, label="cumulative share")
 
     def _lined(self, axes: Any, count: int) -> None:
+        """The line of parallel analysis."""
         line = self.eigenvalues.line[:count]
         if line:
             axes.plot(range(1, len(line) + 1), line, "o--", color=INKS["curve"].light, linewidth=1.2, markersize=3,
                       label="parallel analysis")
+
+
+def _key(figure: Any) -> None:
+    """What bars and lines mean, the bars first."""
+    pairs = [pair for axes in figure.axes for pair in zip(*axes.get_legend_handles_labels(), strict=True)]
+    bars = [name for _, name in KINDS]
+    pairs.sort(key=lambda pair: bars.index(pair[1]) if pair[1] in bars else len(bars))
+    if len(pairs) > 1:
+        figure.legend(*zip(*pairs, strict=True), loc="outside lower center", ncols=2 if len(pairs) > 2 else len(pairs))

@@ -37,9 +37,17 @@ def sheet(look: Look, size: tuple[float, float], format: str, paint: Callable[[A
         figure = Figure(figsize=size, layout="constrained", dpi=72)
         FigureCanvasAgg(figure)
         paint(figure, figure.add_subplot())
+        laid_out(figure)
         out = io.BytesIO()
         figure.savefig(out, format=format, dpi=RESOLUTION, metadata=DATELESS[format])
     return out.getvalue()
+
+
+def laid_out(figure: Any) -> None:
+    """Gives the parts of a figure their places for good; each further drawing would look for them anew."""
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+        figure.set_layout_engine(None)
 
 
 def silenced() -> None:

@@ -1,7 +1,7 @@
 """A pass over a kernel that is never stored: the source of its blocks, and what one of them adds."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices, RowsOf
@@ -20,6 +20,10 @@ class Folded:
 
 class KernelRows(Protocol):
     """A symmetric kernel K (n x n) whose rows are found when they are needed; it can be pickled."""
+
+    @property
+    def given(self) -> Sequence[Any]:
+        """What every number of a pass follows from."""
 
     @property
     def size(self) -> int:

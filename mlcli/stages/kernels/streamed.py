@@ -1,6 +1,6 @@
 """A kernel whose rows are computed block by block whenever they are needed; nothing n x n is ever stored."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -17,7 +17,6 @@ from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import solve_symmetric
-from mlcli.stages.kernels.file_rows import FileRows
 from mlcli.stages.kernels.folding import KernelRows, Pass
 from mlcli.stages.kernels.forms import Dense, square_memory
 from mlcli.stages.kernels.pairwise import Pairwise
@@ -42,26 +41,25 @@ class Streamed:
     """H K H for a kernel K whose rows are folded into a product, a block of them at a time; or K, not `centered`.
 
     The first pass also collects row sums, trace and Frobenius norm, which centering needs.
-    `rough`, where there is one, is the same kernel in single precision. `given` is what the kernel follows from, so
-    that a later run of a sweep, which asks for other axes of it, finds the passes that were made.
+    `rough`, where there is one, is the same kernel in single precision. `lasting` passes are found by a later run of a
+    sweep, which asks for other axes of the same kernel.
     """
 
     definite, inverse, by_factor, rank, remedy, name = False, False, False, None, "", "the kernel matrix"
     passed = True
 
     def __init__(self, kernel: KernelRows, tolerance: float = 1e-6, rough: KernelRows | None = None,
-                 centered: bool = True, given: Sequence[Any] | None = None) -> None:
+                 centered: bool = True, lasting: bool = False) -> None:
         self._kernel, self._rough, self._moved = kernel, rough, centered
         self.tolerance = tolerance  # the tolerance that its precision allows and that is worth the passes
         self._moments: Moments | None = None
         self.passes = 0
-        self._passed: dict[int, Passed] | None = None if given is None else recalled("passes", given, dict)
+        self._passed: dict[int, Passed] | None = recalled("passes", kernel.given, dict) if lasting else None
 
     def state(self) -> dict[str, Any]:
-        """What distinguishes it, where its rows are those of a file; raises TypeError for live state."""
-        if not isinstance(self._kernel, FileRows):
-            raise TypeError("a kernel that is computed has no key")
-        return {"rows": self._kernel, "centered": self._moved}
+        """What distinguishes it: what its rows follow from, and how they are used."""
+        return {"rows": self._kernel.given, "rough": None if self._rough is None else self._rough.given,
+                "centered": self._moved, "tolerance": self.tolerance}
 
     @property
     def size(self) -> int:

@@ -55,7 +55,8 @@ class Analysis:
         blocks = -(-strips // group_of(strips))
         return Passes(count, seconds=cost.seconds * cost.threads, blocks=blocks, sent=8.0 * WIDTH * size,
                       returned=4.0 * WIDTH * size * blocks, before=cost.preparation * cost.threads,
-                      once=self.graph.bytes + 8.0 * size)
+                      once=self.graph.bytes + 8.0 * size,
+                      working=self.native.bytes(precision) + self.native.block_bytes(precision, False))
 
     def bytes(self, precision: Precision, stored: bool) -> int:
         """Memory of the eliminated graph, and of one sweep in each thread."""
@@ -92,6 +93,11 @@ class EliminationRows:
     def __reduce__(self) -> tuple[Any, ...]:
         """What was kept stays behind: it is computed again, to the same bits."""
         return EliminationRows, (self.graph, self.weights, self.keep)
+
+    @property
+    def given(self) -> tuple[AnyArray | str, ...]:
+        """The graph, the order of elimination and the precision."""
+        return *self.graph.parts, self.order, self.weights.precision
 
     @property
     def size(self) -> int:

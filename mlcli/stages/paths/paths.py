@@ -62,8 +62,7 @@ class Paths(Options):
         plan = plan or self.plan(graph, compute)
         if plan.store == "streamed":
             _note_plan(plan)
-            given = *graph.parts, plan.algorithm, plan.precision
-            return Streamed(_source(graph, plan), TOLERANCE[plan.precision], given=given)
+            return Streamed(_source(graph, plan), TOLERANCE[plan.precision], lasting=True)
         return Dense.of(self.halved(graph, plan, compute), rounding_of(plan))
 
     def halved(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:

@@ -1,0 +1,61 @@
+"""Completion as shells carry it out: lines typed in a terminal, and what the shell makes of them."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+SHELLS = {  # how each starts without what a user has set, and what it is told first; {} is the folder of the script
+    "bash": (["bash", "--norc", "--noprofile", "-i"], "source {}/_mlcli"),
+    "zsh": (["zsh", "-f", "-i"], "fpath=({} $fpath); autoload -Uz compinit; compinit -u -d {}/dump"),
+    "fish": (["fish", "-i", "--no-config"], "source {}/_mlcli")}
+READY, PATIENCE = "now", 30.0  # what a shell says when it has read its script, and seconds that it has for it
+CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[()=>][0-9A-B]?|\x1b\][^\x07\x1b]*(\x07|\x1b\\)")
+
+
+def shown(terminal: int, expected: str) -> str:
+    """What a terminal shows until there is what is expected, or nothing comes any more."""
+    seen, end = "", time.monotonic() + PATIENCE
+    while expected not in seen and time.monotonic() < end:
+        if select.select([terminal], [], [], 0.1)[0]:
+            seen = CODES.sub("", seen + os.read(terminal, 1 << 16).decode(errors="replace"))
+    return seen
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(("line", "expected"), [
+    ("mlcli expl\t", "explore "), ("mlcli embed -m is\t", "isomap "), ("mlcli embed --comp\t", "--components "),
+    ("mlcli embed -m isomap --set method.neighbors.cou\t", "method.neighbors.count="),
+    ("mlcli embed --set prepare.scale=sta\t", "prepare.scale=standard "), ("mlcli embed meas\t", "measures.csv ")])
+def test_a_shell_completes(tmp_path: Path, shell: str, line: str, expected: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell}")
+    start, first = SHELLS[shell]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    script = subprocess.run(["mlcli", "--show-completion", shell], capture_output=True, check=True,
+                            env={**os.environ, "PATH": path}).stdout
+    (tmp_path / "_mlcli").write_bytes(script)
+    (tmp_path / "measures.csv").touch()
+    process, terminal = pty.fork()
+    if not process:
+        os.chdir(tmp_path)
+        os.execvpe(start[0], start, {**os.environ, "PATH": path, "HOME": str(tmp_path), "TERM": "xterm", "PS1": "$ "})
+    try:
+        os.write(terminal, f"{first.replace('{}', str(tmp_path))}; echo {READY[0]}''{READY[1:]}\r".encode())
+        assert READY in shown(terminal, READY)
+        os.write(terminal, line.encode())
+        assert expected in shown(terminal, expected)
+    finally:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        os.close(terminal)
