@@ -1,7 +1,6 @@
 """What the installed program sends to workers, beside passes over kernels: the files of one machine, byte for byte."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -29,12 +28,6 @@ def table(path: Path) -> Path:
     return path
 
 
-def many(path: Path) -> Path:
-    """Points whose neighbors take long to find, under a metric that no products help with."""
-    np.save(path, np.random.default_rng(5).random((15_000, 100)) * np.linspace(3, 1, 100))
-    return path
-
-
 def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*")
             if path.is_file() and path.name not in TIMED and not path.name.startswith(("runs", "index"))}
@@ -42,17 +35,15 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize(("make", "options"), [
-    (table, ["-m", "pca", *BLOCKS, "--label-column", "kind", "--id-column", "id", "--scale", "standard", "--set",
-             "prepare.missing=mean"]),
-    (table, ["-m", "lda", *BLOCKS, "--label-column", "kind", "--set", "prepare.missing=drop"]),
-    (table, ["-m", "isomap", *BLOCKS, "--columns", "x0:x7", "--reduce", "4", "--set", "method.landmarks=40", "--set",
-             "prepare.missing=drop"]),
-    (many, ["-m", "isomap", "--metric", "canberra", "--set", "method.landmarks=40", "--set",
-            "report.quality.sample=15000"])],
-                         ids=["filled and scaled", "classes", "reduced ahead", "a search, and quality"])
-def test_an_embedding(make: Callable[[Path], Path], options: list[str], tmp_path: Path) -> None:
-    data = make(tmp_path / ("t.npy" if make is many else "t.parquet"))
+@pytest.mark.parametrize("options", [
+    ["-m", "pca", *BLOCKS, "--label-column", "kind", "--id-column", "id", "--scale", "standard", "--set",
+     "prepare.missing=mean"],
+    ["-m", "lda", *BLOCKS, "--label-column", "kind", "--set", "prepare.missing=drop"],
+    ["-m", "isomap", *BLOCKS, "--columns", "x0:x7", "--reduce", "4", "--set", "method.landmarks=40", "--set",
+     "prepare.missing=drop"]],
+                         ids=["filled and scaled", "classes", "reduced ahead"])
+def test_an_embedding(options: list[str], tmp_path: Path) -> None:
+    data = table(tmp_path / "t.parquet")
     for output, more in {"here": [], "there": ["--cluster", "local:2"]}.items():
         done = call("embed", data, *options, "-o", tmp_path / output, "-q", *more)
         assert done.returncode == 0, done.stderr
