@@ -228,10 +228,8 @@ def _followed(error: MlcliError, config: RunConfig) -> MlcliError:
             said = {name: getattr(config.input, name) for name in config.input.model_fields_set} | options
             input = Input(**{name: value for name, value in said.items() if value is not None})
             return besides(error, config.replace(input=input))
-    if FOLDER in error.hint and config.input.square:
-        return error.changed(hint=f"{error.hint}; besides, images are points with features: leave out --kind or "
-                             "--dissimilarities")
-    return error
+    images = "; besides, images are points with features: leave out --kind or --dissimilarities"
+    return error.changed(hint=error.hint + images) if FOLDER in error.hint and config.input.square else error
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The whole flow on one screen: read, prepare, fit, assess, write, certify."""
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,12 +24,13 @@ from mlcli.config import build
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare import Dropped, as_dropped
 from mlcli.data.table import Table, coordinates
+from mlcli.data.wording import listed
 from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.engine.cache import Folder
 from mlcli.engine.connect import clustered, used
 from mlcli.engine.resume import Resuming
 from mlcli.engine.unused import note_unused
-from mlcli.errors import DataError, NumericalError
+from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
 from mlcli.report.dimension import dimension_table
@@ -127,7 +129,8 @@ def fitted(config: RunConfig, start: Start, resume: Resuming | None) -> Run:
     config.report.require_memory_rows(held=rows_of(prepared.table.values) is None)
     drawing = drawing_of(config, start)
     with prepared.table.rows_named():
-        method = config.method.resolve(data)
+        with labels_named(prepared.table):
+            method = config.method.resolve(data)
         if config.output is not None:
             require_disk(config, method, prepared.table)
         with (followed_by(drawing),
@@ -140,6 +143,18 @@ def fitted(config: RunConfig, start: Start, resume: Resuming | None) -> Run:
     table = table if table.rows else table.take(())
     embedding = coordinates(table, model.embedding)
     return Run(config=config, start=start, prepared=table, embedding=embedding, dropped=dropped, model=model)
+
+
+@contextmanager
+def labels_named(table: Table) -> Iterator[None]:
+    """An error of more axes than there are columns names the columns that are labels."""
+    try:
+        yield
+    except ConfigError as error:
+        if error.code != "E-COMPONENTS" or not table.labels:
+            raise
+        raise error.changed(hint=f"{error.hint}; columns of labels are no numbers: {listed(list(table.labels), 20)}"
+                            ) from error
 
 
 @stage("write")

@@ -157,12 +157,12 @@ def remote_state(path: str, known: dict[str, Any]) -> str:
 def file_state(path: str, known: dict[str, Any]) -> str:
     """Whether a regular file is still the one that the run read; no other file is opened, for it may never end.
 
-    Of a run, the files that were read.
+    Of a run, or a file that has others beside it, the files that were read.
     """
     if is_remote(path):
         return remote_state(path, known)
     if files := known.get("files"):
-        folder = Path(path)
+        folder = Path(path).parent if Path(path).is_file() else Path(path)
         wanted = (names.MANIFEST, *files) if known.get("format") == "run" else tuple(files)  # or a directory of parts
         there = all(is_there(folder / name) and (folder / name).is_file() for name in wanted)
         intact = there and all(is_intact(folder / name, entry) for name, entry in files.items())
