@@ -59,8 +59,10 @@ def fits(config: RunConfig, start: Start) -> bool:
     """
     table, first, compute = start.prepared.table, start.reduced, config.compute
     data, limit = table.data(), compute.memory_bytes()
-    with suppress(MlcliError), followed_by(drawing_of(config, start)):
-        method = config.method.resolve(data)
-        alone = peak(method.known(method.compared(data), compute), data, method, compute)
-        return alone <= limit if first is None else alone > limit or alone + first.given.table.bytes <= limit
+    with suppress(MlcliError):
+        config.report.require_point_labels(table.rows, table.labels)
+        with followed_by(drawing_of(config, start)):
+            method = config.method.resolve(data)
+            alone = peak(method.known(method.compared(data), compute), data, method, compute)
+            return alone <= limit if first is None else alone > limit or alone + first.given.table.bytes <= limit
     return True
