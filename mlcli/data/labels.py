@@ -3,11 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
 from mlcli.data.formats import TEXTS, format_of
+from mlcli.data.images import SUFFIXES
 from mlcli.data.input import AllTexts, Input
 from mlcli.data.label_file import LabelFile
 from mlcli.data.layout import features_layout
@@ -108,6 +110,8 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels) -> dict[str, tup
                 raise ConfigError("UNKNOWN-COLUMN", f"{path} has no column {shown(name)}",
                                   where=f"input.labels.{where}", hint=nearest(name, list(columns)))
     key = file.id_column or _key(ids, id_name, columns)
+    if key is None and (bare := _without_endings(ids)) is not None and (key := _key(bare, id_name, columns)):
+        ids = bare
     wanted = [name for name in file.columns or columns if name != key]
     if not wanted:
         raise DataError("NO-LABELS", "the file holds ids and no labels", where=path,
@@ -147,6 +151,15 @@ def _require_no_ids(ids: Sequence[str], wanted: Sequence[str], columns: Texts, p
         raise DataError("LABELS-DIFFER", f"column {shown(named[0])} names each row once, and none as the table does: "
                         f"{listed(columns[named[0]], 3)} for {listed(ids, 3)}", where=path, hint="correct the ids, or "
                         f"join the files row by row: --set input.labels.columns=[{others}]")
+
+
+def _without_endings(ids: Sequence[str]) -> Sequence[str] | None:
+    """Names of images as files of labels often have them; None where rows are not named after images."""
+    paths = [] if isinstance(ids, RowNumbers) else [PurePath(name) for name in ids]
+    if not paths or any(path.suffix.lower() not in SUFFIXES for path in paths):
+        return None
+    bare = tuple(str(path.with_suffix("")) for path in paths)
+    return bare if len(set(bare)) == len(bare) else None
 
 
 def _by_id(ids: Sequence[str], columns: Texts, key: str, wanted: Sequence[str],

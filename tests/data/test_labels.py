@@ -66,6 +66,14 @@ def test_files_that_name_rows_otherwise_are_joined_row_by_row_where_that_is_said
     assert list(joined(tmp_path, PLAIN, others).labels) == ["name", "kind"]  # a table without ids
 
 
+def test_images_may_be_named_without_their_endings(tmp_path: Path) -> None:
+    images = "file,a\nu.png,1\nv.PNG,2\nw.jpg,3\n"
+    labels = joined(tmp_path, images, "name,kind\nw,moor\nv,mill\nu,heath\n").labels
+    assert dict(labels) == {"kind": ("heath", "mill", "moor")}
+    twice = images.replace("v.PNG", "u.gif")  # two images of one name
+    assert list(joined(tmp_path, twice, "kind\nx\ny\nx\n").labels) == ["kind"]
+
+
 def test_they_stand_before_the_labels_of_the_table(tmp_path: Path) -> None:
     table = joined(tmp_path, "site,a,soil\nu,1,peat\nv,3,peat\nw,5,sand\n", META)
     assert list(table.labels) == ["kind", "soil"]
