@@ -55,10 +55,14 @@ def drawn(result: Run) -> Decoded | None:
 
 
 def drawing_of(config: RunConfig, start: Start) -> Later:
-    """What drawing the figures of a run will take: nothing where standard output gets the embedding alone."""
+    """What drawing the figures of a run will take: nothing where standard output gets the embedding alone.
+
+    Raises ConfigError where they are to show labels that the table lacks.
+    """
     table = start.prepared.table
     if config.output == "-":
         return NOTHING
+    config.report.require_point_labels(table.rows, table.labels)
     if not table.rows:  # a covariance, whose columns have names
         table = table.take(())
     return drawing(config.report, table, unsure=config.method.unsure and config.draws_decoder(start.features))

@@ -1,6 +1,7 @@
 """The whole flow on one screen: read, prepare, fit, assess, write, certify."""
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,12 +24,13 @@ from mlcli.config import build
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare import Dropped, as_dropped
 from mlcli.data.table import Table, coordinates
+from mlcli.data.wording import listed
 from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.engine.cache import Folder
 from mlcli.engine.connect import clustered, used
 from mlcli.engine.resume import Resuming
 from mlcli.engine.unused import note_unused
-from mlcli.errors import DataError, NumericalError
+from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
 from mlcli.report.dimension import dimension_table
@@ -49,7 +51,7 @@ from mlcli.rundir.kept import write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.rundir.resumed import owning, resumed_by, resuming
-from mlcli.rundir.room import LARGER, require_disk, temporary
+from mlcli.rundir.room import LARGER, in_temporary_files, require_disk
 
 
 def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: Folder | None = None) -> dict[str, Any]:
@@ -89,8 +91,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
 def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:
     """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
     with (recalling(), recording() as journal, clustered(config.compute) as cluster,
-          threads_limited(config.compute.thread_count()),
-          scratch_in(temporary(), temporary(), "set TMPDIR to a larger disk, or keep fewer axes")):
+          threads_limited(config.compute.thread_count()), in_temporary_files()):
         result, certificate = certified_run(config)
         note_unused(config.compute, cluster)
         if strict:
@@ -126,12 +127,13 @@ def fitted(config: RunConfig, start: Start, resume: Resuming | None) -> Run:
     prepared, data = start.prepared, start.prepared.table.data()
     config.report.require_image(start.features)
     config.report.require_memory_rows(held=rows_of(prepared.table.values) is None)
-    config.report.require_point_labels(prepared.table.rows, prepared.table.labels)
+    drawing = drawing_of(config, start)
     with prepared.table.rows_named():
-        method = config.method.resolve(data)
+        with labels_named(prepared.table):
+            method = config.method.resolve(data)
         if config.output is not None:
             require_disk(config, method, prepared.table)
-        with (followed_by(drawing_of(config, start)),
+        with (followed_by(drawing),
               nullcontext() if resume is None else resume.fitting(lambda: (method, data, config.compute))):
             model = method.fit(data, config.compute)
     config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
@@ -141,6 +143,18 @@ def fitted(config: RunConfig, start: Start, resume: Resuming | None) -> Run:
     table = table if table.rows else table.take(())
     embedding = coordinates(table, model.embedding)
     return Run(config=config, start=start, prepared=table, embedding=embedding, dropped=dropped, model=model)
+
+
+@contextmanager
+def labels_named(table: Table) -> Iterator[None]:
+    """An error of more axes than there are columns names the columns that are labels."""
+    try:
+        yield
+    except ConfigError as error:
+        if error.code != "E-COMPONENTS" or not table.labels:
+            raise
+        raise error.changed(hint=f"{error.hint}; columns of labels are no numbers: {listed(list(table.labels), 20)}"
+                            ) from error
 
 
 @stage("write")

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mlcli.base.scaling import all_finite
 from mlcli.base.types import Indices
 from mlcli.config.build import build
 from mlcli.config.describe import TAG
@@ -166,8 +167,8 @@ def finished(folder: Path, drawing: Layer = WHOLE) -> Contents:
         raise damaged(folder / MANIFEST, "it names no embedding, no configuration or no spectrum", "files")
     config = config_of(folder, drawing)
     table = embedding_of(read_embedding(folder / kept[0], manifest)) if rows else without_rows(manifest)
-    wrong = np.flatnonzero(~np.isfinite(table.values).all(axis=1))
-    if len(wrong):
+    if not all_finite(table.values):
+        wrong = np.flatnonzero(~np.isfinite(table.values).all(axis=1))
         raise damaged(folder / kept[0], "a coordinate is not a number", int(wrong[0]) + 2)
     return contents(folder, manifest, config, table)
 

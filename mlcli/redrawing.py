@@ -13,12 +13,13 @@ from mlcli.config.report_options import FigureFormat, Image, Report
 from mlcli.errors import ConfigError, DependencyMissing
 from mlcli.readback import encoded, figure_files, finished, with_labels
 from mlcli.report.contents import Contents
+from mlcli.report.figures import NAMES
 from mlcli.report.interactive.page import interactive_page
 from mlcli.report.page import page
 from mlcli.rundir import names
 from mlcli.rundir.manifest import listed, manifest_bytes, read_manifest, replace_listed
 
-FIGURES = [names.figure(name, format) for name in ("scree", "scatter") for format in get_args(FigureFormat)]
+FIGURES = [names.figure(name, format) for name in NAMES for format in get_args(FigureFormat)]
 
 
 @frozen

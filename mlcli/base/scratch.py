@@ -105,6 +105,16 @@ def parts(values: Array) -> Iterator[Array]:
         let_go()
 
 
+def together(first: Array, second: Array) -> Iterator[tuple[Array, Array]]:
+    """The same rows of two arrays, all at once or a few at a time."""
+    blocks = [slice(None)]
+    if in_file(first) or in_file(second):
+        blocks = row_blocks(len(first), TOGETHER, first.shape[1] + second.shape[1])
+    for rows in blocks:
+        yield first[rows], second[rows]
+        let_go()
+
+
 def some_of(values: Array, rows: Indices) -> Array:
     """Some rows, in memory; few at a time, for the system reads many pages around each."""
     if not in_file(values):

@@ -32,7 +32,7 @@ def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
     mlcli methods isomap --yaml > chain.yaml
     mlcli run chain.yaml --set input.path=data.csv -o runs/chain
     """
-    name = ALIASES.get(name or "", name)
+    name = name and ALIASES.get(name.lower(), name.lower())
     if name is not None and name not in METHODS:
         raise UsageError("METHOD", f"no method is called {name[:80]!r}", where="NAME",
                          hint=remedy_for(name) or f"there are {', '.join(METHODS)}")

@@ -51,8 +51,8 @@ def report(run: Run, *, label_column: Label = None, labels: Labels = None, image
     mlcli report runs/survey --table loadings --as latex --cutoff 0.3 > table.tex
 
     The page, or the table that is asked for, is made from the files of the run, whose hashes are checked first.
-    Scatter and scree plot are drawn again with it, in the formats that they have unless --figures names others:
-    page and figures show the same.
+    The figures are drawn again with it, in the formats that they have unless --figures names others: page and
+    figures show the same.
     """
     from mlcli import readback, redrawing
 

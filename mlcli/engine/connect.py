@@ -122,7 +122,7 @@ def _reached(where: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, TypeError, RuntimeError) as error:
-        why = f"the cluster cannot be reached: {str(error)[:300] or SILENT}"
+        why = f"the cluster cannot be reached: {(getattr(error, 'strerror', '') or str(error))[:300] or SILENT}"
         raise DependencyMissing("CLUSTER-UNREACHABLE", why, where=where,
                                 hint="start its scheduler, or leave --cluster out") from None
 
@@ -158,30 +158,29 @@ def _own(workers: int) -> Iterator[Any]:
 
 def _scheduler(address: Address) -> str:
     """The address of a scheduler, its file waited for; raises OSError and ValueError."""
-    if address.file is None:
-        return address.remote
-    try:
-        found = json.loads(_written(address.file))
-    except OSError as error:
-        raise OSError(f"its file cannot be read: {error.strerror}") from None
-    except ValueError:  # no text, or no JSON
-        found = None
-    scheduler = found.get("address") if isinstance(found, dict) else None
-    if not isinstance(scheduler, str) or not is_scheduler(scheduler):
+    from distributed import Security
+
+    scheduler = address.remote if address.file is None else _written(address.file)
+    if not is_scheduler(scheduler):
         raise ValueError("the file does not say where a scheduler is")
+    if scheduler.startswith("tls:") and Security().get_connection_args("client").get("ssl_context") is None:
+        raise ValueError("Dask's settings name no certificates for tls://, as docs/scale-out.md shows")
     return scheduler
 
 
 def _written(file: Path) -> str:
-    """The text of a scheduler's file, which is waited for: it is made before it is written."""
-    until = time.monotonic() + CONNECT
-    while True:
+    """The address in a scheduler's file, which is waited for: it is made before it is written; empty without one."""
+    until, text = time.monotonic() + CONNECT, ""
+    while not text:
         with suppress(FileNotFoundError):
-            if text := file.read_text(encoding="utf-8"):
-                return text
-        if time.monotonic() > until:
-            raise OSError(None, f"no scheduler has written it within {CONNECT:.0f} seconds")
-        time.sleep(0.1)
+            text = file.read_text(encoding="utf-8", errors="replace")
+        if not text and time.monotonic() > until:
+            raise OSError(f"no scheduler has written the file within {CONNECT:.0f} seconds")
+        time.sleep(0 if text else 0.1)
+    try:
+        return str(json.loads(text)["address"])
+    except (ValueError, TypeError, LookupError):
+        return ""
 
 
 def _examine(client: "distributed.Client", where: str) -> None:

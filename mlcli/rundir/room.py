@@ -1,10 +1,11 @@
 """How much room a run takes on a disk, and whether there is so much."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import gettempdir
 
 from mlcli.base.rows import rows_of
-from mlcli.base.scratch import filed
+from mlcli.base.scratch import filed, scratch_in
 from mlcli.base.units import memory
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
@@ -22,6 +23,11 @@ LARGER = "give an output directory on a larger disk (-o), or keep fewer axes"
 def temporary() -> Path:
     """Where such files lie of a run that has no directory."""
     return Path(gettempdir())
+
+
+def in_temporary_files() -> AbstractContextManager[None]:
+    """Within the block, large arrays lie in such files."""
+    return scratch_in(temporary(), temporary(), "set TMPDIR to a larger disk")
 
 
 def disk_of(config: RunConfig) -> Path:

@@ -5,7 +5,9 @@ import errno
 import gzip
 import json
 import os
+import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,9 @@ from pyarrow import csv as arrow_csv
 from pyarrow import ipc, parquet
 
 from mlcli.base import scratch
+from mlcli.base.rows import Rows
 from mlcli.base.types import AnyArray, Array
+from mlcli.data import filled
 from mlcli.data.digest import Digest
 from mlcli.report import scatter
 from mlcli.rundir import room as rundir_room
@@ -625,3 +629,39 @@ def test_passes_go_on_after_a_kill(what: str) -> None:
     assert told["resumed"] == {"eigensolve": 1}
     for name in ("embedding.csv", "spectrum.csv"):
         assert Path("out", name).read_bytes() == Path("undisturbed", name).read_bytes()
+
+
+def test_commands_on_finished_runs_hold_few_rows_of_large_embeddings(mlcli: Caller,
+                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    """They say of coordinates in a file what they say of the same ones in memory."""
+    made(mlcli, "t.parquet", "named", *BLOCKS)
+    made(mlcli, "t.npy", "counted", *BLOCKS, "--set", "report.formats=[npy]")
+    np.save("less.npy", numbers()[: ROWS // 2])
+    made(mlcli, "less.npy", "less")
+    commands = [("verify", "named"), ("verify", "--full", "counted"), ("report", "counted"), ("export", "counted"),
+                ("export", "named"), ("compare", "counted", "less"), ("compare", "named", "named"),
+                ("report", "named", "--label-column", "kind")]
+    held = [mlcli(*command) for command in commands]
+    page = Path("named/report.html").read_bytes()
+    assert all(called.code == 0 for called in held), [called.err for called in held]
+    monkeypatch.setattr(scratch, "HELD", 1 << 10)
+    monkeypatch.setattr(scratch, "TOGETHER", 1 << 10)
+    seen: list[bool] = []
+
+    def read(rows: Rows, fill: Callable[[Rows], Array] = filled.filled) -> Array:
+        values = fill(rows)
+        seen.append(scratch.in_file(values))
+        return values
+
+    monkeypatch.setattr(filled, "filled", read)
+    for command, before in zip(commands, held, strict=True):
+        again = mlcli(*command)
+        assert (again.code, again.err) == (before.code, before.err)
+        assert without_figures(again.out) == without_figures(before.out)
+    assert Path("named/report.html").read_bytes() == page
+    assert len(seen) == 10 and all(seen)  # every run that a command names
+
+
+def without_figures(text: str) -> str:
+    """The output of a command but for figures smaller than 0.001, which are rounding, and how many there are."""
+    return re.sub(r" +", " ", re.sub(r"\d(\.\d+)?e-\d+|\b0(\.00\d+)?\b", "0", text))

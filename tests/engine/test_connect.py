@@ -33,7 +33,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (b"garbage", "does not say where a scheduler is"), (b"\xff\xfe\x00", "does not say where a scheduler is"),
     (b"[1]", "does not say where a scheduler is"), (b'{"address": "nowhere"}', "does not say where a scheduler is"),
     (b'{"address": "tcp://h:99999"}', "does not say where a scheduler is"),
-    (b"", "no scheduler has written it within"), (None, "no scheduler has written it within")])
+    (b"", "no scheduler has written the file"), (None, "no scheduler has written the file")])
 def test_a_file_that_is_not_a_schedulers(content: bytes | None, said: str, tmp_path: Path,
                                          monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "CONNECT", 0.2)
@@ -44,6 +44,18 @@ def test_a_file_that_is_not_a_schedulers(content: bytes | None, said: str, tmp_p
           connect.clustered(Compute(cluster=f"file:{path}"))):
         pass
     assert raised.value.code == "E-CLUSTER-UNREACHABLE" and "line 1" not in str(raised.value)
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with (pytest.raises(DependencyMissing, match="cannot be reached: Is a directory; "),
+          connect.clustered(Compute(cluster=f"file:{tmp_path}"))):
+        pass
+
+
+def test_tls_without_certificates_is_told_at_once() -> None:
+    with (pytest.raises(DependencyMissing, match="Dask's settings name no certificates"),
+          connect.clustered(Compute(cluster="tls://127.0.0.1:9"))):
+        pass
 
 
 @pytest.fixture

@@ -42,6 +42,7 @@ from mlcli.stages.kernels.sides import from_directions, solve_factor
 TOLERANCE = 1e-10  # residual of an axis, relative to the largest eigenvalue
 TIGHT, MANY = 1e-12, 500  # the same, and the most passes, where these take little: over sparse rows
 WIDTH = 16  # vectors multiplied in a pass: more would cost more than reading
+THIN = 6  # the same where nothing is read: a product costs by the vector, and thin blocks gain more by each
 SAMPLED = 512  # rows of the sample from which the search for axes begins
 COPIES = 5  # arrays of scores that are held at once
 PASSES = 8  # that block Krylov takes, about
@@ -178,8 +179,9 @@ class RowFactor:
             return solve_factor(self, demand, compute)
         sparse, count = is_sparse(self.rows), demand.wanted(size)
         tolerance = demand.tolerance or (TIGHT if sparse else TOLERANCE)
-        ritz = krylov(self.applied, self._start(max(count + SPARE, WIDTH), compute), count, tolerance,
-                      passes=MANY if sparse else MOST)
+        width = max(count + SPARE, THIN if sparse else WIDTH)
+        ritz = krylov(self.applied, self._start(width, compute), count, tolerance, passes=MANY if sparse else MOST,
+                      kept=WIDEST * max(width, WIDTH))
         tell(ritz)
         floor = 10 * rows * EPS * float(ritz.values[:1].max(initial=0.0))
         return Solved(ritz.values, lambda q: from_directions(self, ritz.values[:q], ritz.vectors[:, :q], floor), rows,
