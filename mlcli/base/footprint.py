@@ -33,6 +33,8 @@ class Later:
     memory: float = 0.0  # bytes
     starts: float = 0.0  # seconds beside those of loading libraries, as multiples of a start
     instead: str = ""  # how to do without
+    rules: bool = True  # whether rules for the number of axes look at rows
+    quality: bool = True  # whether distances among rows are compared
 
 
 NOTHING = Later()

@@ -87,7 +87,8 @@ def _told(document: dict[str, Any]) -> list[str]:
         size = f"the covariance of {document['columns']} columns"
     if document["kind"] == "graph":
         size = f"a graph of {document['rows']} points"
-    workers = "" if document["workers"] is None else f", a cluster of {document['workers']} workers"
+    count = document["workers"]
+    workers = "" if count is None else f", a cluster of {count} worker{'s' * (count > 1)}"
     lines = [f"{document['method']}: {size}, {document['threads']} threads{workers}"]
     for step in document["steps"]:
         measured = "" if step["measured"] is None else f", measured {duration(step['measured'])}"

@@ -31,4 +31,4 @@ def on_workers(step: Step, workers: int) -> Step:
     if step.passes is None:
         return step
     return replace(step, seconds=seconds_of(step.passes, workers), measured=None,
-                   how=f"{step.how}; on {workers} workers, {step.passes.blocks} blocks a pass")
+                   how=f"{step.how}; on {workers} worker{'s' * (workers > 1)}, {step.passes.blocks} blocks a pass")

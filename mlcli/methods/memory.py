@@ -6,6 +6,7 @@ The figures besides the steps' own were measured as resident memory of whole pro
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +19,6 @@ from mlcli.base.footprint import (
     DASK,
     KEPT,
     MIB,
-    NOTHING,
     TEXT,
     WORKER,
     accompanied_by,
@@ -101,13 +101,14 @@ def checks_memory(method: Planned, data: Given) -> float:
     of_columns, stored, table = method.columns_model != "none", method.stored(data), float(data.bytes)
     in_file = rows_of(data.values)
     there = rows if in_file is None else len(in_file.at_hand)  # a sample is looked at
-    looked = 8.0 * COPIES * of_columns * min(there, max(ROOM // max(columns, 1), EXACT)) * columns
+    looked = 8.0 * COPIES * (of_columns and later().rules) * min(there, max(ROOM // max(columns, 1), EXACT)) * columns
     if rows <= EXACT or in_file is not None:
         few = min(there, EXACT)
         compared = 8.0 * (PAIRS * few**2 + few * columns)
     else:
         held = data.kind == "features" and columns > FEW_COLUMNS
         compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * held
+    compared *= later().quality
     written = WRITING * stored + LATENT * table * (method.proof == "latent")
     named = in_file is None or isinstance(data.ids, tuple)  # numbers are made into text as they are written
     return max(looked, compared + stored, written) + ROW * rows * named
@@ -130,7 +131,7 @@ def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute
 
     Of data that the steps are for, in their units. Where the rest would fit, what follows the fit says it.
     """
-    with followed_by(NOTHING):
+    with followed_by(replace(later(), needs=(), memory=0.0)):
         alone = peak(steps, data, method, compute) <= compute.memory_bytes()
     if alone and later().instead:
         return later().instead

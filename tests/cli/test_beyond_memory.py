@@ -395,6 +395,16 @@ def test_a_table_that_memory_holds_is_read_in_blocks_where_its_fit_does_not_fit(
     assert refused.code == 82 and "is read in blocks" in refused.err and "rows fit" in refused.err
 
 
+def test_memory_of_quality_and_rules_is_predicted_where_they_are_asked_for(mlcli: Caller) -> None:
+    off = ("--set", "report.quality=null", "--set", "report.dimension=false")
+    whole, neither, piped = (planned(mlcli, "t.npy", *more)["memory"] for more in ((), off, ("-o", "-")))
+    without = planned(mlcli, "t.npy", *off[:2])["memory"]
+    assert neither < without < whole and piped <= neither
+    limit = ("--memory-limit", str(round((whole + neither) / 2)), "--set", "input.stream=never")
+    assert mlcli("embed", "t.npy", "-o", "none", "-q", *limit).code == 82
+    assert mlcli("embed", "t.npy", "-o", "run", "-q", *limit, *off).code == 0
+
+
 def planned(mlcli: Caller, *arguments: str) -> dict[str, float]:
     """What a run is predicted to take."""
     return json.loads(mlcli("plan", *arguments, "--json").out)

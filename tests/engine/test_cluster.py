@@ -1,11 +1,9 @@
 """The same bytes on a Dask cluster as on one machine, whatever becomes of its workers."""
 
 import json
-import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -281,22 +279,6 @@ def test_encrypted_and_authenticated(roll: Path, here: Path, tmp_path: Path) -> 
         assert same(here, output)
         for cluster in (loopback.address, loopback.address.replace("tls", "tcp")):
             assert "cannot be reached" in ended(begun(roll, tmp_path / "refused", cluster), 69)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_the_slurm_script_where_every_node_is_this_one(roll: Path, here: Path, tmp_path: Path) -> None:
-    srun = tmp_path / "bin" / "srun"
-    srun.parent.mkdir()
-    srun.write_text('#!/bin/sh\nexec "$@"\n')
-    srun.chmod(0o755)
-    path = f"{srun.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    (work := tmp_path / "work").mkdir()
-    script = subprocess.run(["bash", ROOT / "configs" / "cluster" / "slurm.sh", roll, "there"], cwd=work, check=False,
-                            env=neutral(PATH=path, SLURM_CPUS_PER_TASK="1"), capture_output=True, text=True)
-    assert script.returncode == 0 and "W-CLUSTER" not in script.stderr, script.stderr
-    assert counts(work / "there")["blocks"] > 0 and [path.name for path in work.iterdir()] == ["there"]
-    assert (work / "there" / "embedding.csv").read_bytes() == (here / "embedding.csv").read_bytes()
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 import json
 import os
+import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -87,9 +89,12 @@ def test_workers_of_this_machine_serve_this_process_alone_and_leave_nothing(temp
         assert cluster is not None and "W-CLUSTER-OPEN" not in notes.codes
         own, address = cluster.client.cluster, cluster.client.scheduler.address
         assert address.startswith("tls://127.0.0.1:")
-        for stranger in (address, address.replace("tls:", "tcp:")):
-            with pytest.raises((OSError, TypeError)):
-                distributed.Client(stranger, timeout=1, set_as_default=False)
+        host, port = address.removeprefix("tls://").split(":")
+        stranger = ssl.create_default_context()
+        stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
+        with (socket.create_connection((host, int(port)), timeout=30) as way,
+              pytest.raises((ssl.SSLError, ConnectionError)), stranger.wrap_socket(way) as secured):
+            assert not secured.recv(1)  # refused for want of a certificate
         with pytest.raises(HTTPError):
             urlopen(f"http://127.0.0.1:{own.scheduler.http_server.port}/info/main/workers.html", timeout=5)
         assert [path.name.startswith(".mlcli-cluster.") for path in temporary.iterdir()] == [True, True]
