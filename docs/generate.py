@@ -1,7 +1,7 @@
 """Writes the generated pages from the declarations they describe; `--check` only compares.
 
-Made here: docs/methods/*.md, docs/tutorials/*.sh, docs/config.md, docs/errors.md, docs/stages.md, docs/metrics.md,
-docs/mlcli.1, configs/mlcli.schema.json, and the table of methods in the README.
+Made here: docs/methods/*.md, docs/gallery.sh, docs/tutorials/*.sh, docs/config.md, docs/errors.md, docs/stages.md,
+docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, and the table of methods in the README.
 """
 
 import ast
@@ -27,6 +27,7 @@ from mlcli.stages.chain.refusals import OF_GRAPH
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
+SCRIPTS = [ROOT / "docs" / "gallery.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
 SCALES = {"roots": "coordinates V √λ", "unit": "coordinates V", "variance": "coordinates √n V"}
 CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}
@@ -41,7 +42,7 @@ def pages() -> dict[Path, str]:
     made[ROOT / "docs" / "stages.md"] = stages_page()
     made[ROOT / "docs" / "metrics.md"] = metrics_page()
     made[ROOT / "docs" / "mlcli.1"] = manual()
-    made |= {page.with_suffix(".sh"): script(page) for page in sorted((ROOT / "docs" / "tutorials").glob("*.md"))}
+    made |= {page.with_suffix(".sh"): script(page) for page in SCRIPTS}
     made[ROOT / "README.md"] = readme()
     made[ROOT / "configs" / "mlcli.schema.json"] = json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
     return made

@@ -1,8 +1,7 @@
 """What comes ahead of a method: the table of a file or of a finished run, prepared, and PCA where it is asked for."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.assigned import assigned
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import Note, note, running, stage, tell, unheard
+from mlcli.base.stage import note, running, stage, unheard
 from mlcli.base.types import Array
 from mlcli.config.run_config import RunConfig
 from mlcli.data.categories import require_unchanged
@@ -30,10 +28,10 @@ from mlcli.errors import ConfigError, GeometryError, MlcliError, UnsafeFile
 from mlcli.methods import Model, Projector, accepting, comparing
 from mlcli.methods.model import existing
 from mlcli.methods.pca import PCA
+from mlcli.once import Reader, remembered
 from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.finished import Finished, finished
-from mlcli.rundir.journal import recording
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import is_there
 from mlcli.rundir.reduction import Reduction
@@ -43,10 +41,6 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 AT_ONCE = 64 << 20  # bytes of a file that is read a second time to see what would be refused next
 LEADS: Mapping[str, dict[str, Any]] = MappingProxyType({  # parts of hints, and options of the input that follows them
     NO_PAIRS: {"kind": None}, LATIN: {"encoding": "latin-1"}})
-Reader = Callable[[Input, Compute, bool, bool], Table]
-
-# what was read last, how, and the notes of that; None where nothing is remembered
-_last: ContextVar[list[tuple[Any, Table, list[Note]]] | None] = ContextVar("last", default=None)
 
 
 @frozen
@@ -167,39 +161,6 @@ def source_of(config: RunConfig, reader: Reader) -> tuple[Table, Finished | None
     return remembered(config, reader), None
 
 
-def reading_once() -> AbstractContextManager[None]:
-    """For the length of a `with` block, a file that was read is not read again while it stays the same.
-
-    For runs of one input; what is remembered is one table, which nothing changes.
-    """
-    return assigned(_last, [])
-
-
-def remembered(config: RunConfig, reader: Reader) -> Table:
-    """The table of a file; where it is the one that was read last, with the notes of that time."""
-    last, state = _last.get(), state_of(config.input)
-    asked = reader, config.input, config.method.distance.categories, config.streams, config.compute.seed, state
-    for known, table, notes in last or ():
-        if known == asked and None not in state:
-            for repeated in notes:
-                tell(repeated)
-            return table
-    with running("read"), recording() as journal:
-        table = reader(config.input, config.compute, config.method.distance.categories, config.streams)
-    if last is not None:
-        last[:] = [(asked, table, journal.notes)]
-    return table
-
-
-def state_of(input: Input) -> tuple[tuple[int, ...] | None, ...]:
-    """What changes when the files of an input do; None for one that is not a regular file."""
-    states: list[tuple[int, ...] | None] = []
-    for path in map(Path, filter(None, (input.path, input.view.path, input.labels.path))):
-        known = path.stat() if is_there(path) and path.is_file() else None
-        states.append(known and (known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns, known.st_ctime_ns))
-    return tuple(states)
-
-
 def require_other(folder: Path, output: str | None) -> None:
     """Refuses to replace a run by one that is made of it; raises ConfigError."""
     if output is not None and Path(output).is_dir() and folder.samefile(output):
@@ -267,10 +228,8 @@ def _followed(error: MlcliError, config: RunConfig) -> MlcliError:
             said = {name: getattr(config.input, name) for name in config.input.model_fields_set} | options
             input = Input(**{name: value for name, value in said.items() if value is not None})
             return besides(error, config.replace(input=input))
-    if FOLDER in error.hint and config.input.square:
-        return error.changed(hint=f"{error.hint}; besides, images are points with features: leave out --kind or "
-                             "--dissimilarities")
-    return error
+    images = "; besides, images are points with features: leave out --kind or --dissimilarities"
+    return error.changed(hint=error.hint + images) if FOLDER in error.hint and config.input.square else error
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcli.ahead import Start
 from mlcli.base.anchors import EXACT
-from mlcli.base.footprint import NOTHING, Later
+from mlcli.base.footprint import Later
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.scaling import all_finite
 from mlcli.base.scratch import some_of
@@ -17,6 +17,7 @@ from mlcli.data.table import Table
 from mlcli.report.decoder.decode import decoded
 from mlcli.report.decoder.decoded import Decoded
 from mlcli.report.dimension import dimension
+from mlcli.report.dimension.choose import is_asked
 from mlcli.report.findings import Findings
 from mlcli.report.images.thumbnails import Thumbnails, chosen
 from mlcli.report.paper.drawings import drawing
@@ -55,13 +56,18 @@ def drawn(result: Run) -> Decoded | None:
 
 
 def drawing_of(config: RunConfig, start: Start) -> Later:
-    """What drawing the figures of a run will take: nothing where standard output gets the embedding alone."""
-    table = start.prepared.table
+    """What assessing a fit and drawing its figures will take: little where standard output gets the embedding alone.
+
+    Raises ConfigError where figures are to show labels that the table lacks.
+    """
+    table, asked = start.prepared.table, is_asked(config.method)
     if config.output == "-":
-        return NOTHING
+        return Later(rules=asked, quality=False)
+    config.report.require_point_labels(table.rows, table.labels)
     if not table.rows:  # a covariance, whose columns have names
         table = table.take(())
-    return drawing(config.report, table, unsure=config.method.unsure and config.draws_decoder(start.features))
+    drawn = drawing(config.report, table, unsure=config.method.unsure and config.draws_decoder(start.features))
+    return replace(drawn, rules=config.report.rules or asked, quality=config.report.measures is not None)
 
 
 def measured(result: Run) -> Measured | None:

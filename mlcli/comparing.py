@@ -6,16 +6,19 @@ from pathlib import Path
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.scratch import some_of
 from mlcli.base.stage import note
 from mlcli.base.threads import threads_limited
-from mlcli.base.types import Indices
+from mlcli.base.types import Array, Indices
 from mlcli.config.differences import differences
+from mlcli.data.row_numbers import RowNumbers, taken
 from mlcli.errors import ConfigError, DataError
 from mlcli.readback import finished, with_labels
 from mlcli.report.comparison.side_by_side import Comparison, Side, aligned, side_by_side
 from mlcli.report.contents import Contents
 from mlcli.report.measured import MEASURES
 from mlcli.report.quality.scale import counting
+from mlcli.rundir.room import in_temporary_files
 
 COMPARED = ("input.", "prepare.", "method.", "compute.seed")  # options that decide on results
 FEWEST = 2  # rows that a comparison needs
@@ -27,18 +30,18 @@ def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: 
 
     With `labels`, those of a file stand before the first run's own.
     """
-    with threads_limited(Compute().thread_count()):
+    with threads_limited(Compute().thread_count()), in_temporary_files():
         return side_by_side(*sides_of(folders, folders, label, labels), neighbors, np.random.default_rng(seed))
 
 
 def align(folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
     """Finished runs in one orientation, under some names; raises what `compare` does."""
-    with threads_limited(Compute().thread_count()):
+    with threads_limited(Compute().thread_count()), in_temporary_files():
         return aligned(*sides_of(folders, names, label))
 
 
 def sides_of(folders: Sequence[str], names: Sequence[str], label: str | None,
-             labels: str | None = None) -> tuple[list[Side], list[str], dict[str, list[str]]]:
+             labels: str | None = None) -> tuple[list[Side], Sequence[str], dict[str, Sequence[str]]]:
     """Finished runs over the rows that all have: each under its name, the rows' ids, and the first run's labels."""
     runs = [finished(Path(folder)) for folder in folders]
     runs[0] = with_labels(runs[0], labels)
@@ -55,25 +58,48 @@ def sides_of(folders: Sequence[str], names: Sequence[str], label: str | None,
     inputs = {side.sha256 for side in sides if side.sha256}
     if len(inputs) > 1:
         note("W-INPUTS-DIFFER", f"the runs were made from {len(inputs)} different inputs", inputs=len(inputs))
-    ids = [first.ids[row] for row in rows[0].tolist()]
-    return sides, ids, {name: [texts[row] for row in rows[0].tolist()] for name, texts in first.labels.items()}
+    whole = len(rows[0]) == len(first.ids)  # then in their order, so that millions need no other list
+    ids = first.ids if whole else taken(first.ids, rows[0])
+    return sides, ids, {name: texts if whole else taken(texts, rows[0]) for name, texts in first.labels.items()}
 
 
 def common_rows(ids: Sequence[Sequence[str]], names: Sequence[str]) -> list[Indices]:
     """The rows of each run whose ids all runs have, in the order of the first run."""
     if all(part == ids[0] for part in ids):
         return [np.arange(len(ids[0]))] * len(ids)
-    places = [{name: row for row, name in enumerate(part)} for part in ids]
-    common = [name for name in ids[0] if all(name in place for place in places[1:])]
-    if len(common) < FEWEST:
-        raise DataError("NO-COMMON-ROWS", f"the runs have {len(common)} ids in common", where=", ".join(names)[:200],
+    rows = common_numbers(ids) if all(map(are_counted, ids)) else common_texts(ids)
+    if (there := len(rows[0])) < FEWEST:
+        raise DataError("NO-COMMON-ROWS", f"the runs have {there} ids in common", where=", ".join(names)[:200],
                         hint="compare runs of the same rows; embedding.npy holds no ids, so write csv as well")
-    left = [len(part) - len(common) for part in ids]
+    left = [len(part) - there for part in ids]
     if any(left):
         counts = ", ".join(f"{count:,} of {name[-40:]}" for count, name in zip(left, names, strict=True) if count)
-        note("W-COMMON-ROWS", f"the {len(common):,} rows that all runs have are compared; left out are {counts}",
-             rows=len(common))
+        note("W-COMMON-ROWS", f"the {there:,} rows that all runs have are compared; left out are {counts}", rows=there)
+    return rows
+
+
+def are_counted(ids: Sequence[str]) -> bool:
+    """Whether ids are the numbers of all rows."""
+    return isinstance(ids, RowNumbers) and ids == RowNumbers.up_to(len(ids))
+
+
+def common_numbers(ids: Sequence[Sequence[str]]) -> list[Indices]:
+    """The same of numbers from 1."""
+    return [np.arange(min(map(len, ids)))] * len(ids)
+
+
+def common_texts(ids: Sequence[Sequence[str]]) -> list[Indices]:
+    """The same of texts."""
+    places = [{name: row for row, name in enumerate(part)} for part in ids]
+    common = [name for name in ids[0] if all(name in place for place in places[1:])]
     return [np.array([place[name] for name in common], dtype=np.int64) for place in places]
+
+
+def _rows_of(run: Contents, rows: Indices) -> Array:
+    """Some of a run's coordinates; all in their order where they lie."""
+    values = run.embedding.values
+    whole = len(rows) == len(values) and bool(np.all(rows[1:] > rows[:-1]))
+    return values if whole else some_of(values, rows)
 
 
 def _side(name: str, run: Contents, rows: Indices) -> Side:
@@ -85,6 +111,6 @@ def _side(name: str, run: Contents, rows: Indices) -> Side:
                if item.path.startswith(COMPARED)}
     source = run.manifest["input"]
     return Side(name=name, method=str(run.manifest["method"]), input=str(source["path"]), sha256=source.get("sha256"),
-                rows=len(run.embedding.ids), values=run.embedding.values[rows], eigenvalues=eigenvalues,
+                rows=len(run.embedding.ids), values=_rows_of(run, rows), eigenvalues=eigenvalues,
                 proportions=run.proportions, quality=measures, seconds=run.manifest.get("seconds"), options=options,
                 named=run.config.report.point_labels != "none", axes=run.config.method.axis_names((), 2))

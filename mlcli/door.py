@@ -22,6 +22,7 @@ from mlcli.data.arrays import HERE, new_rows, table_of
 from mlcli.data.table import Table, axis_names
 from mlcli.errors import UsageError
 from mlcli.report.contents import Rows
+from mlcli.report.text import visible
 from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.finished import Finished, finished
@@ -33,12 +34,23 @@ OPTIONS = ("components", "neighbors", "radius", "paths", "metric", "kernel", "tr
            "reduce", "seed", "threads", "memory_limit")  # flags of `mlcli embed` that are keywords of `embed`
 
 
+LEADING = 5  # eigenvalues that a result shows of itself
+WARNING = 160  # characters of a warning that it shows
+
+
 @frozen
 class Spectrum:
     """What `spectrum.csv` holds."""
 
     eigenvalues: Array  # all that were computed, with their signs
     proportions: Array  # of the trace; NaN where that is unknown
+
+    def __repr__(self) -> str:
+        """The leading eigenvalues, each with its share of the trace where that is known."""
+        pairs = zip(self.eigenvalues[:LEADING], self.proportions[:LEADING], strict=True)
+        shown = [f"{value:.4g}" + (f" ({share:.1%})" if np.isfinite(share) else "") for value, share in pairs]
+        count = len(self.eigenvalues)
+        return f"eigenvalues: {', '.join(shown)}" + (f", ... ({count} in all)" if count > LEADING else "")
 
 
 @frozen
@@ -48,12 +60,22 @@ class Run:
     `project` and `reconstruct` need the run's model, and read it when they are first called.
     """
 
+    method: str
     embedding: Array  # n x p
     ids: tuple[str, ...]  # n
     labels: Mapping[str, tuple[str, ...]]  # by the name of the column, n each
     spectrum: Spectrum | None  # None where the method has none
     warnings: tuple[str, ...] = ()  # of the run
-    source: Path | Finished = field(kw_only=True, repr=False)
+    source: Path | Finished = field(kw_only=True)
+
+    def __repr__(self) -> str:
+        """In a few lines: the method, the sizes, the leading eigenvalues and the warnings."""
+        rows, axes = self.embedding.shape
+        labels = [f"labels: {visible(', '.join(self.labels))}"] if self.labels else []
+        spectrum = [] if self.spectrum is None else [repr(self.spectrum)]
+        warned = [visible(text, WARNING) for text in self.warnings]
+        head = f"{self.method}: {rows:,} rows x {axes} {'axis' if axes == 1 else 'axes'}"
+        return "\n".join([head, *labels, *spectrum, *warned])
 
     def project(self, array: Any) -> Array:
         """Coordinates (m x p) of new rows (m x d): the run's columns in their order, before any preparation.
@@ -91,7 +113,7 @@ def open_run(path: str | PathLike[str]) -> Run:
     folder = Path(path)
     manifest = read_manifest(folder)
     table = intact_embedding(folder, manifest)[1]
-    return _run(table, _spectrum_of(folder, manifest), manifest.get("warnings", ()), folder)
+    return _run(manifest["method"], table, _spectrum_of(folder, manifest), manifest.get("warnings", ()), folder)
 
 
 def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequence[Any] | None = None,
@@ -100,8 +122,9 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
     """Runs a method on an array (n x d), or on a matrix of pairs (n x n) of a `kind`, as `mlcli embed` does.
 
     `ids` name the rows and `columns` the columns; `labels` go with the rows, the first ones are the classes of lda.
-    `options` are those in `OPTIONS`, by the names of its flags: neighbors=8, components=3, scale="standard". `set` has
-    all others by their config paths: {"method.graph": "mutual"}. Numbers are certified as those of a command.
+    `options` are flags of the command by their names: components=3, neighbors, radius, paths, metric, kernel,
+    transform, top_variance, scale="standard", reduce, seed, threads, memory_limit. `set` has all others by their config
+    paths: {"method.graph": "mutual"}. Numbers are certified as those of a command.
     Raises UsageError and ConfigError for an option that does not fit, DataError and GeometryError for data that does
     not, NumericalError where the result is not right, and RefusedByPlan where it would need too much memory.
     """
@@ -116,13 +139,13 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
     spectrum = None if model.spectrum is None else Spectrum(model.spectrum.eigenvalues[:rows],
                                                             model.spectrum.proportions[:rows])
     model_of_run = result.start.finished(config.input, result.embedding, model.projector)
-    return _run(result.embedding, spectrum, journal.noted("W-"), model_of_run)
+    return _run(result.config.method.name, result.embedding, spectrum, journal.noted("W-"), model_of_run)
 
 
-def _run(table: Table, spectrum: Spectrum | None, warnings: Iterable[Mapping[str, Any]],
+def _run(method: str, table: Table, spectrum: Spectrum | None, warnings: Iterable[Mapping[str, Any]],
          source: Path | Finished) -> Run:
     said = tuple(f"{item['code']}: {item['message']}" for item in warnings)
-    return Run(np.array(table.values), tuple(table.ids), dict(table.labels), spectrum, said, source=source)
+    return Run(method, np.array(table.values), tuple(table.ids), dict(table.labels), spectrum, said, source=source)
 
 
 def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:

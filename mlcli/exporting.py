@@ -1,6 +1,6 @@
 """A finished run as a file that other programs read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -51,12 +51,13 @@ def _directions(folder: Path, run: Contents) -> tuple[Sequence[str], Array | Non
 
 def write_ordination(content: Exported, path: Path) -> None:
     """Ordination results, as scikit-bio reads them; raises ConfigError where the run has no eigenvalues."""
-    text = ordination_of(content)
-    path.write_text(text, encoding="utf-8", errors="replace")
+    lines = ordination_of(content)
+    with path.open("w", encoding="utf-8", errors="replace") as file:
+        file.writelines(lines)
 
 
-def ordination_of(content: Exported) -> str:
-    """The same as text."""
+def ordination_of(content: Exported) -> Iterator[str]:
+    """The same as lines."""
     run, count = content.run, content.run.embedding.values.shape[1]
     if run.spectrum is None:
         raise ConfigError("NO-SPECTRUM", f"{run.manifest['method']} has no eigenvalues, which the format needs",

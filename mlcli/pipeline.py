@@ -1,33 +1,36 @@
 """The whole flow on one screen: read, prepare, fit, assess, write, certify."""
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from mlcli import native
-from mlcli.ahead import Start, begin
+from mlcli.ahead import Start
 from mlcli.assessed import assess, drawing_of, rules_of
 from mlcli.base.footprint import followed_by
 from mlcli.base.publish import writing
 from mlcli.base.recall import recalling
 from mlcli.base.rows import rows_of
 from mlcli.base.scratch import scratch_in
-from mlcli.base.stage import note, running, stage
+from mlcli.base.stage import note, running, stage, unheard
 from mlcli.base.threads import threads_limited
+from mlcli.begun import begun
 from mlcli.certify.certificate import Certificate
 from mlcli.certify.record import Record, certify
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare import Dropped, as_dropped
 from mlcli.data.table import Table, coordinates
+from mlcli.data.wording import listed
 from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.engine.cache import Folder
 from mlcli.engine.connect import clustered, used
 from mlcli.engine.resume import Resuming
-from mlcli.errors import DataError, NumericalError
+from mlcli.engine.unused import note_unused
+from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
 from mlcli.report.dimension import dimension_table
@@ -48,7 +51,7 @@ from mlcli.rundir.kept import write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.rundir.resumed import owning, resumed_by, resuming
-from mlcli.rundir.room import require_disk
+from mlcli.rundir.room import LARGER, in_temporary_files, require_disk
 
 
 def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: Folder | None = None) -> dict[str, Any]:
@@ -60,7 +63,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
     with (recalling(), recording() as journal, clustered(config.compute) as cluster,
           owning(output, force=force) as claim, draft(output, force=force) as folder,
           threads_limited(config.compute.thread_count()), caching(cache, config.compute.thread_count()) as cached,
-          resuming(claim, config.compute, results=cached is None) as resume, scratch_in(folder)):
+          resuming(claim, config.compute, results=cached is None) as resume, scratch_in(folder, output, LARGER)):
         result = compute(config, resume)
         findings = assess(result)
         with writing(output):
@@ -72,6 +75,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
                 files = hashed(folder, known)
                 (folder / names.CERTIFICATE).write_text(certificate_text(result, certificate, files), encoding="utf-8")
             require_passed(certificate, output)
+            note_unused(config.compute, cluster)
             if strict:
                 refuse_warnings(journal)
             manifest = manifest_of({**facts(result, journal, certificate), **answers_of(cached), **resumed_by(resume),
@@ -86,9 +90,10 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
 
 def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:
     """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
-    with (recalling(), recording() as journal, clustered(config.compute),
-          threads_limited(config.compute.thread_count()), scratch_in(Path(gettempdir()))):
+    with (recalling(), recording() as journal, clustered(config.compute) as cluster,
+          threads_limited(config.compute.thread_count()), in_temporary_files()):
         result, certificate = certified_run(config)
+        note_unused(config.compute, cluster)
         if strict:
             refuse_warnings(journal)
         with running("write"):
@@ -109,7 +114,7 @@ def compute(config: RunConfig, resume: Resuming | None = None, given: Table | No
     config.require_fitting()
     if native.absence():
         note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
-    start = begin(config, given)
+    start = begun(config, given)
     config = config.with_image(start.source.image, start.features)
     if is_asked(config.method):
         config = config.replace(method=with_recommended_axes(
@@ -122,12 +127,13 @@ def fitted(config: RunConfig, start: Start, resume: Resuming | None) -> Run:
     prepared, data = start.prepared, start.prepared.table.data()
     config.report.require_image(start.features)
     config.report.require_memory_rows(held=rows_of(prepared.table.values) is None)
-    config.report.require_point_labels(prepared.table.rows, prepared.table.labels)
+    drawing = drawing_of(config, start)
     with prepared.table.rows_named():
-        method = config.method.resolve(data)
+        with labels_named(prepared.table):
+            method = config.method.resolve(data)
         if config.output is not None:
             require_disk(config, method, prepared.table)
-        with (followed_by(drawing_of(config, start)),
+        with (followed_by(drawing),
               nullcontext() if resume is None else resume.fitting(lambda: (method, data, config.compute))):
             model = method.fit(data, config.compute)
     config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
@@ -137,6 +143,18 @@ def fitted(config: RunConfig, start: Start, resume: Resuming | None) -> Run:
     table = table if table.rows else table.take(())
     embedding = coordinates(table, model.embedding)
     return Run(config=config, start=start, prepared=table, embedding=embedding, dropped=dropped, model=model)
+
+
+@contextmanager
+def labels_named(table: Table) -> Iterator[None]:
+    """An error of more axes than there are columns names the columns that are labels."""
+    try:
+        yield
+    except ConfigError as error:
+        if error.code != "E-COMPONENTS" or not table.labels:
+            raise
+        raise error.changed(hint=f"{error.hint}; columns of labels are no numbers: {listed(list(table.labels), 20)}"
+                            ) from error
 
 
 @stage("write")
@@ -169,6 +187,9 @@ def write(folder: Path, result: Run, findings: Findings) -> dict[str, dict[str, 
         (folder / names.THUMBNAILS).write_bytes(findings.thumbnails.npz())
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+    if model.spreads is not None:
+        with unheard():  # ids were written already, with their notes
+            write_table(posterior_table(result.embedding, model.spreads), folder / names.POSTERIOR, "csv")
     if result.dropped:
         write_dropped(folder / names.DROPPED, result.dropped)
     if result.start.reduced is not None:
@@ -213,14 +234,12 @@ def certificate_text(result: Run, certificate: Certificate, files: dict[str, dic
 
 
 def fit_texts(result: Run) -> dict[str, str]:
-    """The tables that this method's fit has: trace, loadings, posterior covariances, forecast."""
+    """The small tables that this method's fit has: trace, loadings, forecast."""
     model, texts = result.model, {}
     if model.trace is not None:
         texts[names.TRACE] = trace_table(model.trace, model.curves)
     if model.loadings is not None:
         texts[names.LOADINGS] = loadings_table(model.loadings.columns, model.loadings.values)
-    if model.spreads is not None:
-        texts[names.POSTERIOR] = posterior_table(text_names(result.embedding)[0], result.embedding.ids, model.spreads)
     if model.forecast is not None:
         means, bounds = model.forecast.means, (model.forecast.deviations, -model.forecast.deviations)
         above, below = (result.start.undone(means + bound) for bound in bounds)

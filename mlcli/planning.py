@@ -5,29 +5,34 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from mlcli.ahead import Reduced, Start, begin
+from mlcli.ahead import Reduced, Start
 from mlcli.assessed import drawing_of
-from mlcli.base.anchors import automatic
+from mlcli.base.anchors import GROUP, automatic
+from mlcli.base.blocks import row_blocks
 from mlcli.base.compute import Compute
-from mlcli.base.footprint import ARROW, BESIDE, LOADING, PLOT, followed_by, later
+from mlcli.base.footprint import ARROW, BESIDE, LOADING, PLOT, accompanied_by, followed_by, later
 from mlcli.base.inputs import Input
 from mlcli.base.rates import chosen_file, going_by, read
 from mlcli.base.rates import rates as rates_at_hand
 from mlcli.base.rows import rows_of
-from mlcli.base.steps import Step
+from mlcli.base.steps import Passes, Step
 from mlcli.base.threads import threads_limited
 from mlcli.base.units import memory as bytes_in_words
+from mlcli.begun import begun
 from mlcli.config.report_options import Stability
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
+from mlcli.engine.address import own_workers
+from mlcli.engine.executor import WORTH
 from mlcli.engine.scaling import on_workers
 from mlcli.methods import Method
 from mlcli.methods.memory import checks_memory, peak, remedy
 from mlcli.native import available
 from mlcli.report.dimension.choose import is_asked
 from mlcli.rundir.kept import free_bytes, kept_step
-from mlcli.rundir.room import fits_on_disk, numbers_written, output_bytes
+from mlcli.rundir.room import disk_of, fits_on_disk, numbers_written, output_bytes
 from mlcli.stages.algebra.costs import dijkstra_cost, neighbors_cost, pass_cost, product_rate
+from mlcli.stages.algebra.gathering import WIDE
 
 BINARY = ("npy", "npz", "parquet", "arrow")  # formats whose numbers need not be parsed
 COPIED = 10  # passes over memory that a table's preparation, with the memory it takes for the first time, is worth
@@ -36,6 +41,7 @@ SAMPLED = 2000  # rows that rules search for neighbors in
 SMALL = {"dimension": 0.015, "quality": 0.008, "reconstruct": 0.005, "write": 0.08, "certify": 0.01}
 COLUMNS = 0.05  # more of it for rules that look at columns
 NEIGHBORS = 6  # edges of a point of a usual graph
+OBSERVED = 32  # numbers that an anchor adds to the measures of quality, about
 CHECKED = 0.016  # seconds that checks may take (`certify/plan.py`)
 
 
@@ -49,14 +55,15 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
     config.require_fitting()
     measured_at = chosen_file(None if rates is None else str(rates))
     by, machine = (None, "the reference machine") if measured_at is None else read(measured_at)
-    with going_by(by), threads_limited(config.compute.thread_count()):
+    with (going_by(by), threads_limited(config.compute.thread_count()),
+          accompanied_by(own_workers(config.compute))):
         return {**predicted(config, measure, workers), "workers": workers,
                 "rates": {"file": measured_at and str(measured_at), "machine": machine}}
 
 
 def predicted(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
     """The same, by the rates at hand."""
-    start = begin(config)
+    start = begun(config)
     with followed_by(drawing_of(config, start)):
         return of_rows(config, start, measure, workers)
 
@@ -73,17 +80,16 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
         fit = method.steps(normalized, config.compute, measure)
         instead = "" if peak(fit, data, method, config.compute) <= config.compute.memory_bytes() else remedy(
             fit, normalized, method, config.compute)
-    if workers is not None:
-        fit = [on_workers(step, workers) for step in fit]
     ahead = [] if first is None else fitting(first.method, first.given.table.data(), config.compute, None)
     rows, columns = data.values.shape
     memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()
     if first is not None:  # whose rows stay in memory
         wide = first.given.table
         memory = max(memory + wide.bytes, peak(ahead, wide.data(), first.method, config.compute))
-    steps = with_loading([*before(config, start, ahead), *fit, *after(config, method, start, fit)])
+    steps = [*before(config, start, ahead), *fit, *after(config, method, start, fit)]
+    steps = with_loading(steps if workers is None else [on_workers(step, workers) for step in steps])
     disk = output_bytes(config, method, table)
-    free = free_bytes(Path(config.output or ""))
+    free = free_bytes(disk_of(config))
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
     on_disk = fits_on_disk(config, method, table)
     rows = 0 if data.kind == "covariance" else rows  # its points are not at hand
@@ -142,9 +148,20 @@ def before(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]
                   else file.bytes * rates_at_hand().parsed / threads for file in files)
     how = ", ".join(f"{file.format}, {bytes_in_words(file.bytes)}" for file in files)
     said = [f"scale: {config.prepare.scale}, missing cells: {config.prepare.missing}"] * (source.kind == "features")
-    return [Step("read", how, seconds, size),
+    return [Step("read", how, seconds, size, passes=first_pass(table, seconds)),
             Step("prepare", "; ".join([*said, "units of a power of two"]), COPIED * pass_cost(table.values.size), size),
             *([] if first is None else [reduce_step(first, ahead)])]
+
+
+def first_pass(table: Table, seconds: float) -> Passes | None:
+    """What workers do of reading a table that is read in blocks: they sum it, while the command hashes the file."""
+    rows = rows_of(table.values)
+    if rows is None:
+        return None
+    columns = rows.shape[1]
+    sums = 8.0 * columns * (columns if columns <= WIDE else 1)
+    return Passes(1, seconds, rows.blocks, sent=8.0 * columns, returned=rows.blocks * sums,
+                  working=float(rows.nbytes))
 
 
 def reduce_step(first: Reduced, ahead: Sequence[Step]) -> Step:
@@ -203,9 +220,16 @@ def quality_step(sample: int | str, table: Table, fit: Sequence[Step], threads: 
     """What measuring the embedding would cost, from all points or from a sample."""
     rows, columns = table.values.shape
     count = min(automatic(rows, columns) if sample == "auto" else int(sample), rows)
-    pairs = float(count) * rows
-    seconds = pairs * (rates_at_hand().measured / threads + 2 * columns / product_rate(threads))
-    if count < rows and any(step.stage == "paths" for step in fit):  # which are found again
-        seconds += dijkstra_cost(rows, NEIGHBORS * rows, threads, available()).seconds * count / rows
-    return Step("quality", f"from {'all' if count == rows else count} of {rows} points",
-                SMALL["quality"] * rates_at_hand().start + seconds, held)
+    found_again = count < rows and any(step.stage == "paths" for step in fit)
+
+    def seconds_on(cores: int) -> float:
+        paths = dijkstra_cost(rows, NEIGHBORS * rows, cores, available()).seconds * count / rows
+        return count * rows * (rates_at_hand().measured / cores + 2 * columns / product_rate(cores)) + (
+            paths if found_again else 0.0)
+
+    alone, small = seconds_on(1), SMALL["quality"] * rates_at_hand().start
+    travels = table.kind == "features" and alone > WORTH
+    return Step("quality", f"from {'all' if count == rows else count} of {rows} points", small + seconds_on(threads),
+                held, passes=Passes(1, alone, len(row_blocks(count, GROUP, rows)), sent=0.0, once=float(table.bytes),
+                                    returned=8.0 * OBSERVED * count, here=small, working=8.0 * min(GROUP, count * rows))
+                if travels else None)

@@ -7,19 +7,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mlcli.base.scaling import all_finite
 from mlcli.base.types import Indices
-from mlcli.config.build import build, require_plotly
+from mlcli.config.build import build
 from mlcli.config.describe import TAG
-from mlcli.config.explain import located
 from mlcli.config.layers import Layer, from_file
-from mlcli.config.report_options import Image, Report
 from mlcli.config.run_config import RunConfig
 from mlcli.data.input import Input
 from mlcli.data.label_file import LabelFile
 from mlcli.data.labels import labels_of, read_labels
 from mlcli.data.read import read
 from mlcli.data.table import Table
-from mlcli.errors import ConfigError
 from mlcli.report.contents import Contents, Embedding, Rows
 from mlcli.report.decoder.decoded import Decoded
 from mlcli.report.figures import figures
@@ -32,7 +30,7 @@ from mlcli.report.tables import FORMS
 from mlcli.rundir import names
 from mlcli.rundir.embedding import listed as embeddings
 from mlcli.rundir.embedding import read_embedding
-from mlcli.rundir.manifest import manifest_bytes, read_manifest, replace_listed, require_intact
+from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.names import MANIFEST
 from mlcli.rundir.parts import require_shape, require_within
 from mlcli.rundir.reading import arrays_of, csv_of, damaged, json_of, own_file
@@ -169,8 +167,8 @@ def finished(folder: Path, drawing: Layer = WHOLE) -> Contents:
         raise damaged(folder / MANIFEST, "it names no embedding, no configuration or no spectrum", "files")
     config = config_of(folder, drawing)
     table = embedding_of(read_embedding(folder / kept[0], manifest)) if rows else without_rows(manifest)
-    wrong = np.flatnonzero(~np.isfinite(table.values).all(axis=1))
-    if len(wrong):
+    if not all_finite(table.values):
+        wrong = np.flatnonzero(~np.isfinite(table.values).all(axis=1))
         raise damaged(folder / kept[0], "a coordinate is not a number", int(wrong[0]) + 2)
     return contents(folder, manifest, config, table)
 
@@ -188,86 +186,6 @@ def with_labels(run: Contents, path: str | None) -> Contents:
 def table_of(folder: Path, name: Name, form: Form, cutoff: float | None) -> str:
     """A table of a finished run as text; raises ConfigError where it has none of this name."""
     return "\n".join(map(FORMS[form], tables_of(finished(folder), name, form, cutoff)))
-
-
-def render_again(folder: Path, drawing: Layer, *, label: str | None, image: str | None = None,
-                 order: str | None = None, labels: str | None = None, interactive: bool = False,
-                 cutoff: float | None = None) -> tuple[list[Path], list[Path]]:
-    """Writes a finished run's report.html anew, with `labels` colored by those of a file.
-
-    Returns the pages and the figures written.
-
-    Where something says how figures are drawn, those of the run are written anew too, and with `interactive` the
-    interactive page. Raises ConfigError for an unknown label, a shape that no row has, a page without points and
-    options that do not fit, DependencyMissing, what reading the file does, and OutputRefused where another run takes
-    its place meanwhile.
-    """
-    if interactive:
-        require_plotly("--interactive")
-    listed = manifest_bytes(folder)
-    run = with_labels(finished(folder, drawing), labels)
-    if label is not None:
-        run = led_by(run, label)
-    run = replace(run, interactive=run.interactive or interactive)
-    with located(drawing):
-        require_drawable(run)
-    pages = {names.REPORT: encoded(page(run, label=label, image=shape_of(image, order, run), cutoff=cutoff))}
-    if interactive:
-        require_points(run)
-        pages[names.INTERACTIVE] = encoded(interactive_page(run, label=label))
-    drawn = figure_files(run) if drawing.values or label is not None or labels is not None else {}
-    replace_listed(folder, {**pages, **drawn}, known=listed)
-    return [folder / name for name in pages], [folder / name for name in drawn]
-
-
-def led_by(run: Contents, label: str) -> Contents:
-    """A run with one of its label columns before the others; raises ConfigError where there is none."""
-    table = run.embedding
-    if label not in table.labels:
-        known = ", ".join(list(table.labels)[:10]) or "none"
-        raise ConfigError("REPORT-LABEL", f"the run has no label column {label[:80]!r}", where="--label-column",
-                          hint=f"its label columns are: {known[:200]}")
-    return replace(run, embedding=replace(table, labels={label: table.labels[label], **table.labels}))
-
-
-def require_drawable(run: Contents) -> None:
-    """Raises ConfigError where the run lacks what its figures are to show."""
-    report, table = run.config.report, run.embedding
-    report.require_point_labels(len(table.ids), table.labels)
-    report.require_arrows(table.values.shape[1], loaded=run.loadings is not None)
-
-
-def require_points(run: Contents) -> None:
-    """Raises ConfigError where the run has nothing for an interactive page."""
-    if not run.embedding.values.size:
-        raise ConfigError("UNUSED", "the run has no points for an interactive page", where="--interactive",
-                          hint="leave it out")
-
-
-def shape_of(text: str | None, order: str | None, run: Contents) -> Image | None:
-    """The images that a command names, as in 28,28, and the order of their cells; None where it names neither.
-
-    Raises ConfigError unless decoded rows are such images.
-    """
-    if text is None and order is None:
-        return None
-    where, given = ("--image", text) if text is not None else ("--image-order", order)
-    own = run.config.report
-    try:
-        chosen = Report.model_validate({"image": own.image if text is None else tuple(map(int, text.split(","))),
-                                        "image_order": order or own.image_order})
-    except ValueError as error:
-        raise ConfigError("REPORT-IMAGE", f"{str(given)[:40]!r} is no shape of images that are drawn", where=where,
-                          hint="give rows and columns, as in 28,28, and 3 for colors; the order is row or column",
-                          ) from error
-    if run.decoded is None:
-        raise ConfigError("REPORT-IMAGE", "the run has no decoded rows to draw", where=where,
-                          hint="choose report.image when the run is made, with a method that leads back to features")
-    if chosen.image is None:
-        raise ConfigError("REPORT-IMAGE", "an order was given, and no shape of images", where=where,
-                          hint="give --image too")
-    chosen.require_image(run.decoded.plane.shape[1], where)
-    return chosen.picture
 
 
 def config_of(folder: Path, drawing: Layer = WHOLE) -> RunConfig:

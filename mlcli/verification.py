@@ -19,7 +19,7 @@ from mlcli.certify.record import Record, certify
 from mlcli.config.build import fingerprint
 from mlcli.config.run_config import RunConfig
 from mlcli.data.input import Input
-from mlcli.data.prepare import Dropped
+from mlcli.data.prepare import Dropped, Prepared
 from mlcli.data.read import read
 from mlcli.data.remote import is_remote, state_of
 from mlcli.data.row_numbers import RowNumbers
@@ -33,6 +33,7 @@ from mlcli.rundir import archive, names
 from mlcli.rundir.embedding import read_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import csv_of, damaged, is_intact, is_there, own_file
+from mlcli.rundir.room import in_temporary_files
 from mlcli.stages.eigen.spectrum import Spectrum
 
 LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
@@ -70,9 +71,9 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
     changed = tuple(name for name, known in manifest["files"].items() if not is_intact(folder / name, known))
     if changed:
         return Verified(changed, "not looked at", Certificate((), {}))
-    config = moved(config_of(folder), manifest["input"], given, view)
+    config = read_as_then(moved(config_of(folder), manifest["input"], given, view), manifest)
     state = input_state(config, manifest["input"])
-    with threads_limited(config.compute.thread_count()):
+    with threads_limited(config.compute.thread_count()), in_temporary_files():
         if names.MODEL not in manifest["files"]:
             return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}))
         stored = archive.load(folder, whole=True)
@@ -121,6 +122,12 @@ def moved(config: RunConfig, known: dict[str, Any], given: str | None, view: str
     return config.replace(input=config.input.replace(path=first, view=other, labels=labels))
 
 
+def read_as_then(config: RunConfig, manifest: dict[str, Any]) -> RunConfig:
+    """The configuration by which a table is read in blocks where the run read it so, whatever memory there is now."""
+    streamed = any(said["code"] == "N-STREAMED" for said in manifest.get("notes", ()))
+    return config.replace(input=config.input.replace(stream="always")) if streamed else config
+
+
 def found(path: str, known: dict[str, Any]) -> str:
     """A path, or where it led when the run was made if it leads nowhere from here."""
     return path if path == "-" or is_there(Path(path)) else known.get("absolute") or path
@@ -150,12 +157,12 @@ def remote_state(path: str, known: dict[str, Any]) -> str:
 def file_state(path: str, known: dict[str, Any]) -> str:
     """Whether a regular file is still the one that the run read; no other file is opened, for it may never end.
 
-    Of a run, the files that were read.
+    Of a run, or a file that has others beside it, the files that were read.
     """
     if is_remote(path):
         return remote_state(path, known)
     if files := known.get("files"):
-        folder = Path(path)
+        folder = Path(path).parent if Path(path).is_file() else Path(path)
         wanted = (names.MANIFEST, *files) if known.get("format") == "run" else tuple(files)  # or a directory of parts
         there = all(is_there(folder / name) and (folder / name).is_file() for name in wanted)
         intact = there and all(is_intact(folder / name, entry) for name, entry in files.items())
@@ -174,16 +181,23 @@ def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequ
         start = start.with_scores(scores_of(folder / names.SCORES, start.prepared.table.values.shape))
     source, prepared = start.source, start.prepared
     gone = dropped_rows(folder)
-    numbers = np.setdiff1d(source.numbers, [d.row for d in prepared.dropped])
-    kept = np.flatnonzero(~np.isin(numbers, [d.row for d in gone]))
-    table = prepared.table if len(kept) == len(numbers) else prepared.table.take(kept)
-    chosen: Indices | None = None if len(kept) == len(numbers) else kept
+    chosen, table = left_of(source, prepared, gone), prepared.table
+    table = table if chosen is None else table.take(chosen)
     embedding = coordinates(table, model.embedding)
     if texts is not None:
         labels = dict(zip(table.labels, map(tuple, texts[1:]), strict=True))
-        numbered = isinstance(table.ids, RowNumbers) and list(table.ids) == list(texts[0])
-        embedding = replace(embedding, ids=table.ids if numbered else tuple(texts[0]), labels=labels)
+        numbered = isinstance(table.ids, RowNumbers) and table.ids == texts[0]
+        embedding = replace(embedding, ids=table.ids if numbered else texts[0], labels=labels)
     return Record(config, start, embedding, replace(model, kept=chosen), tuple(gone), stored)
+
+
+def left_of(source: Table, prepared: Prepared, gone: Sequence[Dropped]) -> Indices | None:
+    """The prepared rows that the run did not leave out later; None for all."""
+    if not gone:
+        return None
+    numbers = np.setdiff1d(source.numbers, [lost.row for lost in prepared.dropped])
+    kept = np.flatnonzero(~np.isin(numbers, [lost.row for lost in gone]))
+    return None if len(kept) == len(numbers) else kept
 
 
 def scores_of(path: Path, shape: tuple[int, ...]) -> Array:
@@ -198,7 +212,7 @@ def scores_of(path: Path, shape: tuple[int, ...]) -> Array:
 def alone(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
           stored: dict[str, Any]) -> Record:
     """The run without its input: whether its files agree."""
-    ids = tuple(texts[0]) if texts is not None else tuple(map(str, range(1, len(model.embedding) + 1)))
+    ids = texts[0] if texts is not None else RowNumbers.up_to(len(model.embedding))
     labels = {} if texts is None else {str(i): tuple(column) for i, column in enumerate(texts[1:])}
     table = Table(model.embedding, axis_names(model.embedding.shape[1]), ids, labels=labels)
     return Record(config, None, table, model, (), stored)

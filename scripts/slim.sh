@@ -12,6 +12,6 @@ done
 find . -type f \( -name '*.pyi' -o -name '*.pxd' -o -name '*.pyx' -o -name '*.h' -o -name '*.hpp' -o -name '*.a' \) -delete
 rm -rf pyarrow/include pyarrow/src matplotlib/mpl-data/sample_data
 
-# Arrow's clients of servers and of S3, and the other names of a library that is loaded by its version's name
+# Arrow's client of Flight servers, and the other names of a library that is loaded by its version's name
 find pyarrow -maxdepth 1 -name 'libarrow_*flight.so*' -delete
-rm -f pyarrow/libarrow_s3.so* pyarrow/_flight.* pyarrow/_s3fs.* pyarrow/libarrow_python.so pyarrow/libarrow_python.so.*.*
+rm -f pyarrow/_flight.* pyarrow/libarrow_python.so pyarrow/libarrow_python.so.*.*

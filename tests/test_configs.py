@@ -11,8 +11,7 @@ import pyarrow.parquet as parquet
 import pytest
 import yaml
 
-from mlcli.cli.program import COMMANDS, run
-from mlcli.config.run_config import described
+from mlcli.cli.program import run
 from mlcli.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
@@ -183,13 +182,3 @@ def test_missing_cells_are_dropped_where_they_are_known_to_be(ran: Ran) -> None:
     rule = [i for i in range(1, 61) if any((7 * i + 11 * j) % 23 == 0 for j in (1, 2, 3))]
     assert [int(row["row"]) for row in dropped] == rule
     assert [row["id"] for row in dropped] == [f"p{i}" for i in rule]
-
-
-def test_files_for_clusters_set_options_that_exist() -> None:
-    compose, kubernetes = (list(yaml.safe_load_all((ROOT / "configs" / "cluster" / name).read_text(encoding="utf-8")))
-                           for name in ("compose.yaml", "kubernetes.yaml"))
-    known = {row.path for row in described()}
-    variables = compose[0]["services"]["client"]["environment"]
-    assert variables and {".".join(name.lower().split("__")[1:]) for name in variables} <= known
-    job, = kubernetes[0]["spec"]["job"]["spec"]["containers"]
-    assert job["args"][0] in COMMANDS and {text.partition("=")[0] for text in job["args"] if "=" in text} <= known

@@ -1,7 +1,9 @@
 """The Python door gives the numbers of the command, by the same code, and loads nothing before it is used."""
 
 import csv
+import inspect
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +45,33 @@ def test_what_is_public_is_two_functions_which_load_nothing_ahead() -> None:
     assert python(heavy + "sys.modules]); mlcli.open_run; print('numpy' in sys.modules)") == "[]\nTrue\n"
     with pytest.raises(AttributeError, match="no attribute 'run'"):
         mlcli.run  # noqa: B018
+
+
+def test_a_notebook_completes_what_is_public_and_helps_with_it() -> None:
+    public = [name for name in dir(mlcli) if not name.startswith("__")]
+    assert public == mlcli.__all__
+    said = python("import mlcli; help(mlcli.embed)")
+    assert said.splitlines()[2].startswith("embed(array: Any, method: str = 'pca', *, kind: str | None = None")
+    words = set(re.findall(r"\w+", inspect.getdoc(mlcli.embed) or ""))
+    assert words >= set(OPTIONS)
+    assert words >= inspect.signature(mlcli.embed).parameters.keys()
+
+
+def test_a_result_shows_itself_in_a_few_lines(mlcli_: Caller) -> None:
+    values = np.random.default_rng(0).standard_normal((500, 30)) * np.geomspace(30, 1, 30)
+    group = ["a", "b"] * 250
+    shown = repr(mlcli.embed(np.column_stack([values, np.ones(500)]), components=1, scale="standard",
+                             labels={"group": group})).splitlines()
+    assert shown[:2] == ["pca: 500 rows x 1 axis", "labels: group"] and shown[3].startswith("W-CONST: ")
+    run = mlcli.embed(values, components=3)
+    leading, shares = np.linalg.eigvalsh(np.cov(values.T, bias=True))[::-1], run.spectrum.proportions
+    told = re.findall(r"([\d.]+) \(([\d.]+)%\)", repr(run.spectrum))
+    assert [float(value) for value, _ in told] == pytest.approx(leading[:5], rel=1e-3)
+    assert [float(share) for _, share in told] == pytest.approx(100 * shares[:5], abs=0.05)
+    assert repr(run).splitlines() == ["pca: 500 rows x 3 axes", repr(run.spectrum)]
+    assert mlcli_("embed", "data.csv", "-m", "fa", "-p", "1", "-o", "run", "-q").code == 0
+    assert repr(mlcli.open_run("run")).startswith("fa: 30 rows x 1 axis\neigenvalues: ")
+    assert repr(replace(run, spectrum=None, labels={}, method="vae")) == "vae: 500 rows x 3 axes"
 
 
 @pytest.mark.parametrize("method", RUNS)

@@ -11,10 +11,10 @@ from mlcli.methods import METHODS
 
 PACKAGE = Path(mlcli.__file__).parent
 LAYERS = [{"door"}, {"cli", "__main__"}, {"routing", "collecting", "exploring"},
-          {"reuse", "comparing", "verification", "exporting"},
-          {"pipeline", "assessed", "result", "planning", "calibration", "checkup", "readback"}, {"certify"}, {"ahead"},
-          {"rundir", "report"}, {"config"}, {"methods", "data"}, {"stages"}, {"engine"}, {"native"}, {"storage"},
-          {"base"}, {"errors"}]
+          {"reuse", "comparing", "redrawing", "verification", "exporting"},
+          {"pipeline", "assessed", "begun", "result", "planning", "calibration", "checkup", "readback"}, {"certify"},
+          {"ahead"}, {"once"}, {"rundir", "report"}, {"config"}, {"methods", "data"}, {"stages"}, {"engine"},
+          {"native"}, {"storage"}, {"base"}, {"errors"}]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ROOMS = [{"chain"}, {"similarities"}, {"unfolding", "latent", "neural", "gaussian"}, {"paths", "linear"}, {"kernels"},
          {"eigen", "graph"}, {"algebra"}]

@@ -1,6 +1,7 @@
-"""The tutorials run as they are written, and print what they say."""
+"""The tutorials and the gallery run as they are written, print what they say, and make the pictures they show."""
 
 import re
+import struct
 import subprocess
 from pathlib import Path
 
@@ -10,12 +11,34 @@ from mlcli.cli.program import run
 from tests.processes import neutral, program
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+PICTURES = ROOT / "docs" / "pictures"
+PAGES = [ROOT / "docs" / "gallery.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+FOR_PAPERS = ("mlcli report", "--figures", "--title")
 
 
-def test_there_is_one_for_each_field() -> None:
-    assert [page.stem for page in PAGES] == ["batch", "ecology", "genomics", "images", "psychology"]
+def pictures_of(page: Path) -> list[Path]:
+    """The pictures that a page shows of its own runs."""
+    return [PICTURES / page.stem / f"{name}.png" for name in re.findall(
+        rf"pictures/{page.stem}/([\w-]+)\.png", page.read_text(encoding="utf-8"))]
+
+
+def test_there_is_one_for_each_field_and_each_ends_at_a_figure_for_a_paper() -> None:
+    assert [page.stem for page in PAGES[1:]] == ["batch", "ecology", "genomics", "images", "psychology"]
     assert all(page.with_suffix(".sh").is_file() for page in PAGES)  # tests/test_docs.py holds that they are fresh
+    assert all(part in page.read_text(encoding="utf-8") for page in PAGES for part in FOR_PAPERS)
+    assert all(pictures_of(page) for page in PAGES)
+
+
+def test_every_picture_is_shown_and_all_of_them_are_small() -> None:
+    there = sorted(PICTURES.rglob("*.*"))
+    assert there == sorted({picture for page in PAGES for picture in pictures_of(page)})
+    assert sum(picture.stat().st_size for picture in there) < 1e6
+
+
+def test_the_gallery_has_commands_under_each_kind_of_picture() -> None:
+    parts = PAGES[0].read_text(encoding="utf-8").split("\n## ")[1:]
+    assert len(parts) == 9 and all("![" in part for part in parts)
+    assert [part.partition("\n")[0] for part in parts if "```sh\nmlcli " not in part] == ["A scree plot"]
 
 
 @pytest.mark.slow
@@ -27,8 +50,19 @@ def test_a_tutorial_runs_and_prints_what_it_quotes(page: Path, tmp_path: Path) -
     done = subprocess.run(["sh", page.with_suffix(".sh")], cwd=tmp_path, env=environment, text=True, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 0, done.stdout
+    drawn = {re.sub(r"[^a-z0-9]+", "-", str(file.relative_to(tmp_path / "runs").with_suffix(""))): file
+             for file in tmp_path.rglob("*.png")}
+    for picture in pictures_of(page):
+        (wide, tall), (width, height) = size_of(picture), size_of(drawn[picture.stem])
+        assert wide / tall == pytest.approx(width / height, rel=0.01), "make it anew: python docs/pictures.py"
     quoted = re.findall(r"^```text\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert quoted and [line for text in quoted for line in text.splitlines() if line not in done.stdout] == []
+
+
+def size_of(picture: Path) -> tuple[int, int]:
+    """Width and height, from the head of a PNG."""
+    wide, tall = struct.unpack(">II", picture.read_bytes()[16:24])
+    return wide, tall
 
 
 def test_the_tour_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

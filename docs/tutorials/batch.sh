@@ -5,12 +5,17 @@ mlcli sample swiss-roll --rows 400 -o roll.csv
 cat > sweep.yaml <<'YAML'
 input: {path: roll.csv}
 method: {name: isomap}
+report: {draw_graph: true}
 sweep: {method.neighbors.count: [5, 8, 12, 30]}
 output: runs/sweep
 YAML
 mlcli plan roll.csv --method isomap -k 5
 mlcli run sweep.yaml --jobs 2 --quiet
 cut -d, -f1,9 runs/sweep/runs.csv | cut -c 1-14
+
+for run in runs/sweep/count=*; do
+  mlcli report "$run" --figures pdf,png --size 4.5,3 --font-size 8 --title "${run##*/}" --quiet
+done
 
 mlcli run sweep.yaml --skip-existing
 

@@ -9,3 +9,6 @@ mlcli embed sites.csv --labels places.csv --method pcoa --metric braycurtis -o r
 mlcli embed sites.csv --labels places.csv --method isomap --metric braycurtis -k 8 -o runs/isomap
 
 mlcli compare runs/pcoa runs/isomap -o side-by-side.html
+
+mlcli report runs/pcoa --figures pdf,png --label-column t --size 4.5,3.2 --font-size 8 --title "Principal coordinates"
+mlcli report runs/isomap --figures pdf,png --label-column t --size 4.5,2.4 --font-size 8 --title "Isomap"

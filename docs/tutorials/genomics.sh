@@ -8,6 +8,9 @@ mlcli embed counts.parquet --labels cells.csv --transform cpm,log1p --top-varian
 
 mlcli embed runs/cells --method laplacian -k 15 -o runs/cells-map
 
+mlcli report runs/cells --figures pdf,png --label-column type --outlines ellipses --size 5,3.6 --title "Cells by type"
+mlcli report runs/cells-map --figures pdf,png --label-column batch --size 5,3.6 --title "The map, by batch"
+
 mlcli embed counts.parquet --labels cells.csv --where "batch == one" --transform cpm,log1p --top-variance 200 -p 10 -o runs/one
 
 mlcli sample cells --rows 50 --seed 0 --labels new-cells.csv -o new.parquet

@@ -6,6 +6,8 @@ mlcli check spots.parquet --labels places.csv
 
 mlcli embed spots.parquet --labels places.csv --set report.image=[16,16] -o runs/spots-pca
 
-mlcli embed spots.parquet --labels places.csv --method isomap -k 8 -o runs/spots-isomap
+mlcli embed spots.parquet --labels places.csv --method isomap -k 8 --set report.image=[16,16] -o runs/spots-isomap
 
 mlcli route runs/spots-isomap 1 2 --picture way.svg
+
+mlcli report runs/spots-isomap --figures pdf,png --label-column t --size 4.5,3.6 --title "600 pictures of a spot"

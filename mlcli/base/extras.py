@@ -8,7 +8,7 @@ from typing import Any
 from mlcli.errors import DependencyMissing
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
-    "dask": ("distributed",), "plot": ("matplotlib", "adjustText"), "h5": ("h5py",), "images": ("PIL",),
+    "dask": ("distributed", "cryptography"), "plot": ("matplotlib", "adjustText"), "h5": ("h5py",), "images": ("PIL",),
     "interactive": ("plotly",), "neural": ("jax", "optax")}
 
 

@@ -15,11 +15,13 @@ MIB = 2**20
 PROGRAM = 64 * MIB  # the interpreter, NumPy, the options and the stages
 CHECKS = 8 * MIB  # what measures, draws and certifies, with its small arrays
 THREAD = 3 * MIB  # a further thread, with its share of OpenBLAS's buffers
+DASK, WORKER = 50 * MIB, 70 * MIB  # a scheduler within the program, and each worker that it starts beside itself
 LINEAR, SPARSE, OPTIMIZE = "scipy.linalg", "scipy.sparse", "scipy.optimize"  # each loads the ones before it
 ALL = "scipy"  # what is loaded with the optimizers
 ARROW, JAX, PLOT = "pyarrow", "jax", "matplotlib"
 LIBRARIES = {LINEAR: 15 * MIB, SPARSE: 24 * MIB, OPTIMIZE: 38 * MIB}
 BESIDE = {ARROW: 36 * MIB, JAX: 280 * MIB, PLOT: 34 * MIB}
+TEXT, KEPT = 5.0, 3.0  # arrays of the size of a table while Arrow reads it from text, and what Arrow keeps of them
 LOADING = {"": 0.0, LINEAR: 0.12, SPARSE: 0.16, OPTIMIZE: 0.28, JAX: 3.0, PLOT: 0.8}  # of the seconds of a start
 
 
@@ -31,15 +33,34 @@ class Later:
     memory: float = 0.0  # bytes
     starts: float = 0.0  # seconds beside those of loading libraries, as multiples of a start
     instead: str = ""  # how to do without
+    rules: bool = True  # whether rules for the number of axes look at rows
+    quality: bool = True  # whether distances among rows are compared
 
 
 NOTHING = Later()
 _later: ContextVar[Later] = ContextVar("later", default=NOTHING)
+_workers: ContextVar[int] = ContextVar("workers beside", default=0)
 
 
 def followed_by(later: Later) -> AbstractContextManager[None]:
     """Within the block, what follows the fit counts as part of what a run takes."""
     return assigned(_later, later)
+
+
+def accompanied_by(workers: int) -> AbstractContextManager[None]:
+    """Within the block, so many workers of this machine count as part of what a run takes."""
+    return assigned(_workers, workers)
+
+
+def workers_beside() -> int:
+    """How many workers the run has started on this machine."""
+    return _workers.get()
+
+
+def workers_fitting(left: float, each: float) -> str:
+    """What to do where so many bytes are left for workers of this machine, each of which takes so many."""
+    count = int((left - DASK) / each)
+    return f"--cluster local:{count} fits" if count > 0 else "leave --cluster out"
 
 
 def later() -> Later:

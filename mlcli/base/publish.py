@@ -110,13 +110,13 @@ def vacant(output: Path, kind: Kind) -> bool:
 
 
 @contextmanager
-def writing(what: Path | str) -> Iterator[None]:
+def writing(what: Path | str, hint: str = "check the disk's free space and quota") -> Iterator[None]:
     """Turns failures of the file system under a block into StorageError; a full disk has many errnos."""
     try:
         yield
     except OSError as error:
         raise StorageError("WRITE", f"could not write: {error.strerror or error}", where=str(what),
-                           hint="check the disk's free space and quota") from error
+                           hint=hint) from error
 
 
 def _take_place(draft: Draft, output: Path, check: Check) -> None:

@@ -19,29 +19,45 @@ import numpy as np
 
 from mlcli.base.assigned import assigned
 from mlcli.base.blocks import row_blocks
-from mlcli.base.publish import writing
+from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.units import memory
+from mlcli.errors import StorageError
 
 HELD = 1 << 24  # bytes of an array that is held in memory
 TOGETHER = 1 << 18  # numbers that are looked at together
 SCATTERED = 128  # single rows that are
 
-_folder: ContextVar[Path | None] = ContextVar("folder", default=None)
+
+
+@frozen
+class Scratch:
+    """Where large arrays are made in files, and what is said where there is no room."""
+
+    folder: Path
+    where: str  # as the user knows it
+    hint: str
+
+
+_scratch: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
 _maps: WeakSet[mmap.mmap] = WeakSet()
 
 
-def scratch_in(folder: Path) -> AbstractContextManager[None]:
+def scratch_in(folder: Path, where: Path, hint: str) -> AbstractContextManager[None]:
     """For the length of a `with` block, large arrays are made in files of a folder, which nobody sees there."""
-    return assigned(_folder, folder)
+    return assigned(_scratch, Scratch(folder, str(where), hint))
 
 
 def room(*shape: int) -> Array:
     """An array to be filled: a large one in a file, where a folder is known. Raises StorageError for a full disk."""
-    folder, size = _folder.get(), 8 * math.prod(shape)
-    if folder is None or size <= HELD:
+    scratch, size = _scratch.get(), 8 * math.prod(shape)
+    if scratch is None or size <= HELD:
         return np.empty(shape)
-    with writing(folder):
-        pages = mapped(size, folder)
+    try:
+        pages = mapped(size, scratch.folder)
+    except OSError as error:
+        raise StorageError("SCRATCH", f"no room for {memory(size)} of coordinates: {error.strerror or error}",
+                           where=scratch.where, hint=scratch.hint) from error
     _maps.add(pages)
     return np.frombuffer(pages, dtype=np.float64).reshape(shape)
 
@@ -59,6 +75,11 @@ def mapped(size: int, folder: Path) -> mmap.mmap:
 def held(copies: int, numbers: int) -> float:
     """The bytes that so many arrays of this size take of memory."""
     return 8.0 * copies * (numbers if 8 * numbers <= HELD else TOGETHER)
+
+
+def filed(copies: int, numbers: int) -> float:
+    """The bytes that so many arrays of this size take of the disk."""
+    return 8.0 * copies * numbers if 8 * numbers > HELD else 0.0
 
 
 def in_file(values: Any) -> bool:
@@ -81,6 +102,16 @@ def parts(values: Array) -> Iterator[Array]:
         return
     for rows in row_blocks(len(values), TOGETHER, math.prod(values.shape[1:])):
         yield values[rows]
+        let_go()
+
+
+def together(first: Array, second: Array) -> Iterator[tuple[Array, Array]]:
+    """The same rows of two arrays, all at once or a few at a time."""
+    blocks = [slice(None)]
+    if in_file(first) or in_file(second):
+        blocks = row_blocks(len(first), TOGETHER, first.shape[1] + second.shape[1])
+    for rows in blocks:
+        yield first[rows], second[rows]
         let_go()
 
 

@@ -5,7 +5,7 @@ from mlcli.base.frozen import frozen
 
 @frozen
 class Passes:
-    """Passes over a kernel that is never stored, whose blocks can run on the workers of a cluster."""
+    """What a stage computes in blocks that can run on the workers of a cluster, such as passes over a file."""
 
     count: int
     seconds: float  # of one core, for a pass
@@ -14,6 +14,13 @@ class Passes:
     returned: float  # bytes, from all blocks of a pass
     before: float = 0.0  # seconds of one core that each worker spends ahead of its first block
     once: float = 0.0  # bytes that each worker is sent ahead of it
+    here: float = 0.0  # seconds of the stage besides, where the command runs
+    working: float = 0.0  # bytes that a worker of one thread takes besides what it is sent and what it gives back
+
+    @property
+    def held(self) -> float:
+        """Bytes that a worker of one thread holds: what it was sent, and two results, one of them on its way."""
+        return self.once + self.sent + self.working + 2 * self.returned / self.blocks
 
 
 @frozen
@@ -31,7 +38,7 @@ class Step:
     each: float | None = None  # seconds of one iteration, where their number is not known before
     usual: int = 0  # iterations that `seconds` counts
     most: int = 0  # iterations after which it stops, converged or not
-    passes: Passes | None = None  # that the stage consists of
+    passes: Passes | None = None  # what of it workers can do
 
 
 def repeated(stage: str, how: str, each: float, memory: float, *, usual: int, most: int, remedy: str = "",

@@ -50,7 +50,7 @@ def projected(subject: Subject, tolerance: Tolerance) -> Check:
     how = f"{len(rows)} training rows, projected, against their coordinates"
     check = ratio("projection", worst(gap, tolerance(subject, rows)), 1.0, how, exact=len(rows) == subject.size)
     apart, size = float(gap.max(initial=0.0)), most(subject.embedding)
-    if tolerance is not by_rows or check.verdict != "pass" or apart <= LOST * size:
+    if tolerance is not by_rows or check.verdict != "pass" or apart <= max(LOST * size, most(unsolved(subject))):
         return check
     return replace(check, verdict="warn", how=f"{how}; they differ by {apart / (size or apart):.0e} of the largest "
                    "one: a row far from all others, or features that nearly depend on each other, leave no more digits")
@@ -110,7 +110,21 @@ def _equal(subject: Subject, row: int) -> AnyArray:
 def by_rows(subject: Subject, rows: Indices) -> Array | float:
     """To the rounding of rows times axes: for coordinates that are not eigenvectors of a kernel."""
     size = most(subject.embedding)
-    return OWN * size + subject.projector.rounding(subject.data.values[rows])
+    return OWN * size + subject.projector.rounding(subject.data.values[rows]) + unsolved(subject)
+
+
+def unsolved(subject: Subject) -> Array:
+    """How far a row of a graph may be from its neighbors' mean over 1 - λ, by the residual of its axes (p).
+
+    An iterative solver's residual of K v = v / λ, relative to the largest 1 / λ, is one of L v = λ v that is as large
+    relative to λ (the norm of L is 2 at most); it may lie in one of n rows, whose coordinates have unit variance.
+    """
+    spectrum, axes = subject.spectrum, subject.embedding.shape[1]
+    if not spectrum.of_inverse or spectrum.complete:
+        return np.zeros(axes)
+    costs = 1 / spectrum.solved[:axes]
+    relative = 2 * spectrum.tolerance * costs / costs[0]
+    return np.asarray(relative * np.sqrt(subject.size) / np.maximum(np.abs(1 - costs), relative))
 
 
 def by_weights(subject: Subject, rows: Indices) -> Array | float:

@@ -225,7 +225,7 @@ def _concentration(apart: Concentration) -> list[tuple[str, str]]:
     facts = [("nearest point", f"{apart.nearest_over_farthest:.3f} (the median; at 1 all points would be equally far)"),
              ("spread", f"{apart.spread:.3f} (standard deviation over mean of all distances)"),
              ("outer tenth of the box", f"{apart.box_outer_tenth:.1%} of the points"),
-             ("", f"{'1% of points':>12}{'10% of points':>14}{'center to nearest':>18}{'outer tenth':>12}"),
+             ("", f"{'1% of points':>12}{'10% of them':>13}{'to nearest':>12}{'outer tenth':>13}"),
              ("measured reach of", _reach(apart.measured)),
              (f"uniform, d = {apart.uniform.dimensions:g}", _reach(apart.uniform))]
     if apart.uniform_intrinsic:
@@ -234,5 +234,5 @@ def _concentration(apart: Concentration) -> list[tuple[str, str]]:
 
 
 def _reach(reach: Reach) -> str:
-    return (f"{reach.one_percent:>12.3f}{reach.ten_percent:>14.3f}{reach.center_nearest:>18.3f}"
-            f"{reach.outer_tenth:>12.1%}")
+    return (f"{reach.one_percent:>12.3f}{reach.ten_percent:>13.3f}{reach.center_nearest:>12.3f}"
+            f"{reach.outer_tenth:>13.1%}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from mlcli.config.build import build
 from mlcli.config.layers import Layer, assignment
 from mlcli.errors import ConfigError, MlcliError
-from mlcli.methods import method_instead
+from mlcli.methods import ALIASES, METHODS, method_instead
 
 if TYPE_CHECKING:
     from mlcli.config.run_config import RunConfig
@@ -18,8 +18,8 @@ def built(layer: Layer) -> "RunConfig":
     except ConfigError as error:
         method = layer.values.get("method")
         name = method.get("name") if isinstance(method, dict) else None
-        near = method_instead(name) if isinstance(name, str) else ""
-        if not near or near not in error.hint:
+        near = method_instead(name) if isinstance(name, str) and name not in {*METHODS, *ALIASES} else ""
+        if not near:
             raise
         raise with_next(error, assignment("method.name", near, "").over(layer)) from None
 

@@ -9,7 +9,7 @@ import typer
 from mlcli.base.compute import Compute
 from mlcli.base.units import duration, memory
 from mlcli.cli import behavior
-from mlcli.cli.failure import escaped
+from mlcli.cli.columns import tell
 from mlcli.cli.output import print_json
 from mlcli.engine.cache import Folder, folder_of
 from mlcli.errors import UsageError
@@ -37,8 +37,7 @@ def cache(run: Run = None, *, folder: Where = None, clear: Clear = False, json: 
     if json:
         print_json(document)
     else:
-        for line in (answer_lines if run is not None else held_lines)(document):
-            typer.echo(escaped(line))
+        tell((answer_lines if run is not None else held_lines)(document))
 
 
 def held(folder: str | None, *, clear: bool) -> dict[str, Any]:

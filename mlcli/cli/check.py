@@ -6,13 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli import behavior
-from mlcli.cli.failure import escaped
+from mlcli.cli.columns import tell
 from mlcli.cli.flags import layer_of, with_flags
 from mlcli.cli.output import print_json
 from mlcli.cli.progress import mode_of, watching
 from mlcli.config.build import build, from_outside
 from mlcli.config.explain import located
 from mlcli.config.layers import assignment
+from mlcli.engine.unused import note_here
 from mlcli.errors import DataError
 from mlcli.rundir.journal import recording
 
@@ -48,14 +49,14 @@ def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignmen
     with located(layer), watching(mode_of(progress), quiet, tell=not json), recording() as journal:
         from mlcli.checkup.examine import check as examined
 
+        note_here(config.compute.cluster)
         report = examined(config)
     if json:
         print_json({**report.document(), "notes": [*journal.noted("W-"), *journal.noted("N-")]})
     else:
         from mlcli.checkup.lines import finding_lines, lines_of
 
-        for line in finding_lines(report) if quiet else lines_of(report):
-            typer.echo(escaped(line))
+        tell(finding_lines(report) if quiet else lines_of(report))
     if strict and report.findings:
         codes = ", ".join(dict.fromkeys(finding.code for finding in report.findings))
         raise DataError("FINDINGS", f"the checkup has findings: {codes}", where=data,

@@ -1,12 +1,13 @@
 """`mlcli compare`: finished runs side by side."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mlcli.base.publish import write_whole
 from mlcli.cli import behavior
+from mlcli.cli.columns import tell
 from mlcli.cli.failure import escaped, say
 from mlcli.cli.output import print_json, refuse_existing
 from mlcli.cli.progress import mode_of, watching
@@ -23,8 +24,6 @@ Label = Annotated[str | None, typer.Option("--label-column", show_default=False,
 Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
     "A file with labels of the rows, joined by id, or row by row."))]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the samples taken of many rows.")]
-LEADING = 5  # eigenvalues in the table
-HEAD = ("run", "with", "m2", "angles (degrees)", "shared", "jaccard")
 
 
 def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, label_column: Label = None,
@@ -60,54 +59,8 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, lab
     if json:
         print_json(document)
     else:
-        typer.echo("\n".join(table(document)))
+        from mlcli.cli.compared import table
+
+        tell(table(document))
     if output is not None and not (quiet or json):
         say(escaped(f"mlcli: wrote {output}"))
-
-
-def table(document: dict[str, Any]) -> list[str]:
-    """Every two runs in a line, then the leading shares of all spectra."""
-    rows = [HEAD, *(line_of(pair) for pair in document["pairs"])]
-    runs = document["runs"]
-    most = min(max(len(run["eigenvalues"]) for run in runs), LEADING)
-    spectra = [("eigenvalues", *(str(i + 1) for i in range(most))), *(
-        (name_of(run["run"]), *padded(list(map(figure, run["eigenvalues"], run["proportions"])), most))
-        for run in runs)]
-    return [*aligned(rows), "", *aligned(spectra), "", f"{document['rows']:,} rows"]
-
-
-def padded(cells: list[str], count: int) -> list[str]:
-    """So many cells, the last ones empty where there are fewer."""
-    return [*cells, *[""] * count][:count]
-
-
-def line_of(pair: dict[str, Any]) -> tuple[str, ...]:
-    """Two runs compared, as cells."""
-    angles, m2 = pair["principal_angles"], pair["procrustes_m2"]
-    shown = " ".join(f"{angle:.3g}" for angle in angles[:4]) + (f" .. {angles[-1]:.3g}" if len(angles) > 4 else "")
-    return (name_of(pair["first"]), name_of(pair["second"]), f"{m2:.6g}", shown or "-",
-            share(pair, "overlap"), share(pair, "jaccard"))
-
-
-def share(pair: dict[str, Any], name: str) -> str:
-    """A share with its standard error, where there is one."""
-    if name not in pair:
-        return "-"
-    error = pair[f"{name}_se"]
-    return f"{pair[name]:.4f}" + ("" if error is None else f" +- {error:.2g}")
-
-
-def figure(value: float, proportion: float | None) -> str:
-    """An eigenvalue and its share of the trace."""
-    return f"{value:.4g}" + ("" if proportion is None else f" ({proportion:.1%})")
-
-
-def name_of(run: str) -> str:
-    """The end of a run's path."""
-    return escaped(run if len(run) <= 40 else f"...{run[-37:]}")
-
-
-def aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Cells in columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

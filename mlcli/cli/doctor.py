@@ -13,6 +13,7 @@ import mlcli
 from mlcli.base import blas, limits, machine, units
 from mlcli.base.rates import read
 from mlcli.cli.behavior import Json
+from mlcli.cli.columns import tell
 from mlcli.cli.output import print_json
 from mlcli.errors import NumericalError
 from mlcli.rundir.machine import libraries, packages, system
@@ -37,7 +38,7 @@ def doctor(json: Json = False, calibrate: Calibrate = None) -> None:
     if json:
         print_json(document)
     else:
-        typer.echo("\n".join(lines(document)))
+        tell(lines(document))
     if not document["eigensolver"]["right"]:
         raise NumericalError("SELF-TEST", "the eigensolver gives wrong results on a 64 x 64 matrix",
                              where=", ".join(library["library"] for library in document["blas"]),

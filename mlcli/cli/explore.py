@@ -28,9 +28,10 @@ from mlcli.cli.streams import require_standard_output
 from mlcli.cli.workers import Lost, in_processes
 from mlcli.config.build import from_outside
 from mlcli.config.layers import Layer, assignment
-from mlcli.config.run_names import directory_names, file_name
-from mlcli.config.sweep import Variant
+from mlcli.config.run_names import directory_names, file_name, flattened
+from mlcli.config.sweep import Variant, without
 from mlcli.engine.cache import Folder
+from mlcli.engine.unused import note_here
 from mlcli.errors import MlcliError, OutputRefused, RefusedByPlan, UsageError
 from mlcli.rundir.runs_table import NAME as TABLE
 
@@ -73,6 +74,8 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     """
     begun = time.monotonic()
     layer = checked(data, from_outside(os.environ, assignments or [], layer_of({**flags, "output": output})))
+    with watching("none", quiet, tell=not json):
+        layer = here(layer)
     folder = Path(layer.values.get("output") or f"runs/{file_name(data)}-explore")
     refuse_existing(folder, replaces=force or skip_existing)
     require_standard_output()
@@ -103,6 +106,12 @@ def checked(data: str, outside: Layer) -> Layer:
                          hint="write it to a file")
     require_explorable(outside)
     return assignment("input.path", data, "DATA").over(outside)
+
+
+def here(layer: Layer) -> Layer:
+    """The layer without a cluster: trials are short, and their times are predicted for this machine."""
+    note_here(dict(flattened(layer.values)).get("compute.cluster"))
+    return without(layer, "compute.cluster")
 
 
 def refuse_existing(folder: Path, *, replaces: bool) -> None:
@@ -140,10 +149,10 @@ def examine(layer: Layer, components: int | None, budget: float, cache: Folder, 
 def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, batch: Batch,
              time_of: tuple[float, float], form: Form, again: Any) -> tuple["Exploration", int]:
     """Carries out the trials that fit into the budget, and concludes; with the worst exit code."""
-    from mlcli.ahead import reading_once
     from mlcli.exploring.conclude import Clock, conclude
     from mlcli.exploring.made import Made, read_back
     from mlcli.exploring.settings import LeftOut, fitting
+    from mlcli.once import reading_once
     from mlcli.stages.graph.neighborhoods import searching_for
 
     clock = Clock(*time_of)
@@ -205,7 +214,7 @@ def write(found: "Exploration", folder: Path, layer: Layer) -> None:
 
 def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
     """The ranking as a table, the recommendation and its command on standard output."""
-    from mlcli.cli.compare import aligned
+    from mlcli.cli import columns
     from mlcli.report.exploration.ranking import MEASURES, figures
 
     rows: list[tuple[str, ...]] = [("", "method", "mean rank", *MEASURES)]
@@ -214,8 +223,8 @@ def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
         mark = "->" if place == found.recommendation.chosen else "=" if one.place.tied else ""
         rows.append((mark, escaped(one.entry.name), f"{one.place.mean_rank:.1f}",
                      *(f"{known[name]:.3f}" for name in MEASURES)))
-    typer.echo("\n".join([f"{found.axes} axes: {found.why}", *aligned(rows), "",
-                          *map(escaped, found.recommendation.sentences), "", found.command]))
+    columns.tell([f"{found.axes} axes: {found.why}", *columns.aligned(rows), "", *found.recommendation.sentences, ""])
+    typer.echo(found.command)
     if not quiet:
         counted = f"; {len(found.left)} left out" if found.left else ""
         tried = f"{len(found.entries)} setting{'s' * (len(found.entries) > 1)}"

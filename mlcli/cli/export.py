@@ -36,8 +36,8 @@ def export(run: Run, *, output: Output = "-", format: Format = None, labels: Lab
     chosen = format_of(output, format)
     refuse_existing(output, force)
     if output == "-":
-        text = exporting.ordination_of(exporting.exported(Path(run), labels))
-        standard_output().write(text.encode("utf-8", "replace"))
+        for line in exporting.ordination_of(exporting.exported(Path(run), labels)):
+            standard_output().write(line.encode("utf-8", "replace"))
         return
     exporting.export(Path(run), Path(output), chosen, labels=labels, force=force)
     if not quiet:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli.behavior import Json
+from mlcli.cli.columns import GAP, wrapped
 from mlcli.cli.completion import offering
 from mlcli.cli.flags import FLAGS
 from mlcli.cli.output import print_json
@@ -31,7 +32,7 @@ def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
     mlcli methods isomap --yaml > chain.yaml
     mlcli run chain.yaml --set input.path=data.csv -o runs/chain
     """
-    name = ALIASES.get(name or "", name)
+    name = name and ALIASES.get(name.lower(), name.lower())
     if name is not None and name not in METHODS:
         raise UsageError("METHOD", f"no method is called {name[:80]!r}", where="NAME",
                          hint=remedy_for(name) or f"there are {', '.join(METHODS)}")
@@ -48,8 +49,8 @@ def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
 
 def listing() -> str:
     """One line for each method."""
-    width = max(map(len, METHODS))
-    return "\n".join(f"{name:{width}}  {paragraphs(name)[0]}" for name in METHODS)
+    width = max(map(len, METHODS)) + GAP
+    return "\n".join(wrapped(paragraphs(name)[0], name.ljust(width), " " * width) for name in METHODS)
 
 
 def page(name: str) -> str:
@@ -58,16 +59,17 @@ def page(name: str) -> str:
     takes = f"Takes {accepts}. {METHODS[name].holds()}"
     other = [f"Also called {' or '.join(METHODS[name].aliases)}."] if METHODS[name].aliases else []
     parts = [f"{name}: {paragraphs(name)[0]}", *paragraphs(name)[1:], takes, *other, "Options:"]
-    return "\n\n".join([*parts, *(option(row) for row in options_of(name))])
+    return "\n\n".join([*map(wrapped, parts), *(option(row) for row in options_of(name))])
 
 
 def option(row: Row) -> str:
-    """An option in two lines."""
+    """An option in words, and what it is for."""
     flags = [flag.names[0] for flag in FLAGS.values() if row.path in (flag.path, flag.also) and not flag.constant]
     short = f" ({flags[0]})" if flags else ""
     only = [tag for section, tag in row.only.items() if section != "method"]
     scope = f" [{', '.join(only)}]" if only else ""
-    return f"  {row.path}{short}{scope}: {row.words}; default {row.default}\n      {row.sentence}"
+    said = wrapped(f"{row.path}{short}{scope}: {row.words}; default {row.default}", "  ", "    ")
+    return f"{said}\n{wrapped(row.sentence, '      ')}"
 
 
 def options_of(name: str) -> list[Row]:

@@ -10,12 +10,14 @@ from mlcli.base.limits import as_set
 from mlcli.base.units import duration, memory
 from mlcli.cli import behavior
 from mlcli.cli.built import built
-from mlcli.cli.failure import escaped
+from mlcli.cli.columns import tell
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.output import print_json
+from mlcli.cli.progress import watching
 from mlcli.config.build import from_outside, variants_of
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment
+from mlcli.engine.unused import note_here
 from mlcli.errors import UsageError
 
 What = Annotated[str, typer.Argument(metavar="DATA|CONFIG", show_default=False,
@@ -29,6 +31,9 @@ Workers = Annotated[int | None, typer.Option("--cluster", metavar="N", min=1, ma
 At = Annotated[Path | None, typer.Option("--rates", metavar="FILE", show_default=False,
                                          help="Rates of `mlcli doctor --calibrate FILE` (default: MLCLI_RATES, else "
                                          "those of a reference machine).")]
+
+OTHERWISE = ("stages without workers are predicted as of this machine, even ids and labels of a table in blocks, "
+             "scores of a network and PCA ahead of a method, which workers compute")
 
 
 @with_flags(*(name for name in FLAGS if name != "cluster"))
@@ -52,13 +57,14 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
 
     layer = _layer(what, assignments or [], flags)
     config = built(layer)
+    with watching("none", quiet=quiet, tell=not json):
+        note_here(config.compute.cluster)
     with located(layer):
         document = planned(config, measure, rates, cluster)
     if json:
         print_json(document)
     else:
-        for line in _told(document) if not quiet else [] if document["fits"] else _room(document):
-            typer.echo(escaped(line))
+        tell(_told(document) if not quiet else [] if document["fits"] else _room(document))
     raise typer.Exit(0 if document["fits"] else 82)
 
 
@@ -81,14 +87,15 @@ def _told(document: dict[str, Any]) -> list[str]:
         size = f"the covariance of {document['columns']} columns"
     if document["kind"] == "graph":
         size = f"a graph of {document['rows']} points"
-    workers = "" if document["workers"] is None else f", a cluster of {document['workers']} workers"
+    count = document["workers"]
+    workers = "" if count is None else f", a cluster of {count} worker{'s' * (count > 1)}"
     lines = [f"{document['method']}: {size}, {document['threads']} threads{workers}"]
     for step in document["steps"]:
         measured = "" if step["measured"] is None else f", measured {duration(step['measured'])}"
         size = memory(step["memory"])
         each = "" if step["each"] is None else f" ({duration(step['each'])} per iteration)"
         lines.append(f"  {step['stage']}: {duration(step['seconds'])}{each}{measured}, {size}: {step['how']}")
-    return [*lines, _time(document), *_room(document)]
+    return [*lines, *([] if document["workers"] is None else [OTHERWISE]), _time(document), *_room(document)]
 
 
 def _time(document: dict[str, Any]) -> str:

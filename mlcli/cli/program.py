@@ -37,7 +37,7 @@ COMMANDS = {
     "sample": "Write a generated data set.",
     "cache": "Show what the stage cache holds, or what a run took from it.",
     "doctor": "Show libraries, threads and memory; test the eigensolver.",
-    "help": "Show the help of a command.",
+    "help": "Show the help of a command, or of a method.",
 }
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 READER_GONE = 128 + signal.SIGPIPE

@@ -51,9 +51,10 @@ def report(run: Run, *, label_column: Label = None, labels: Labels = None, image
     mlcli report runs/survey --table loadings --as latex --cutoff 0.3 > table.tex
 
     The page, or the table that is asked for, is made from the files of the run, whose hashes are checked first.
-    With an option of how figures are drawn, scatter and scree plot are drawn again as well.
+    The figures are drawn again with it, in the formats that they have unless --figures names others: page and
+    figures show the same.
     """
-    from mlcli import readback
+    from mlcli import readback, redrawing
 
     if table is not None or json:
         require_standard_output()
@@ -68,13 +69,16 @@ def report(run: Run, *, label_column: Label = None, labels: Labels = None, image
             "utf-8", "surrogateescape"))
         return
     refuse_for_tables({"--as": form}, "it is the form of a --table")
-    pages, figures = readback.render_again(Path(run), layer_of(flags), label=label_column, image=image,
-                                           order=image_order, labels=labels, interactive=interactive, cutoff=cutoff)
+    drawn = redrawing.render_again(Path(run), layer_of(flags), label=label_column, image=image, order=image_order,
+                                   labels=labels, interactive=interactive, cutoff=cutoff)
     if json:
-        print_json({"run": run, **{page.stem: str(page) for page in pages},
-                    "figures": [str(figure) for figure in figures]})
-    for path in () if json or quiet else (*pages, *figures):
-        say(escaped(f"mlcli: wrote {path}"))
+        print_json({"run": run, **{page.stem: str(page) for page in drawn.pages},
+                    "figures": list(map(str, drawn.figures)), "removed": list(map(str, drawn.removed))})
+    elif not quiet:
+        for path in (*drawn.pages, *drawn.figures):
+            say(escaped(f"mlcli: wrote {path}"))
+        for path in drawn.removed:
+            say(escaped(f"mlcli: removed {path}, a former drawing"))
 
 
 def refuse_for_tables(given: Mapping[str, object], because: str) -> None:

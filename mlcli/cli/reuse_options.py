@@ -15,6 +15,7 @@ from mlcli.cli.progress import Mode, mode_of, watching
 from mlcli.config.build import build, from_outside
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment, from_assignments
+from mlcli.engine.unused import note_here
 from mlcli.errors import UsageError
 
 SECTIONS = ("input", "compute")
@@ -53,6 +54,7 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
     config = build(layer)
     with (located(layer), watching(mode_of(progress), quiet, tell=True),
           threads_limited(config.compute.thread_count())):
+        note_here(config.compute.cluster)
         table = use(Path(run), config.input, config.compute)
         with nullcontext() if picture is None else drawn(figure_of(run, table), picture, force=force):
             write_out(table, output, format, force=force)

@@ -204,7 +204,7 @@ def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
 
     The folder vanishes at the end. Neighbors are searched for once, for the run that needs the most of them.
     """
-    from mlcli.ahead import reading_once
+    from mlcli.once import reading_once
 
     alike = len(runs) > 1 and all(run.config.input == runs[0].config.input and run.values for run in runs)
     if not alike or manner.cache == "none" or isinstance(manner.cache, Folder):  # shared already

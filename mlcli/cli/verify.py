@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli import behavior
-from mlcli.cli.failure import escaped
+from mlcli.cli.columns import tell
 from mlcli.cli.output import print_json
 from mlcli.cli.reuse_options import Run
 from mlcli.errors import NumericalError, UnsafeFile
@@ -39,8 +39,7 @@ def verify(run: Run, *, given: Given = None, view: View = None, full: Full = Fal
     if json:
         print_json(document)
     elif not quiet:
-        for line in lines_of(document):
-            typer.echo(escaped(line))
+        tell(lines_of(document))
     if verified.changed:
         raise UnsafeFile("HASH", f"{', '.join(verified.changed)} is not what the run wrote", where=run,
                          hint="make the run again")

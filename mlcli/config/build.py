@@ -101,7 +101,8 @@ def named(options: type[Options], values: Any) -> Any:
             continue
         if len(kinds) > 1 and TAG not in section:
             section = {TAG: tag_of(type(info.default)), **section}
-        kind = next((kind for kind in kinds if len(kinds) == 1 or section[TAG] in (tag_of(kind), *aliases(kind))), None)
+        name = str(section.get(TAG)).lower()  # capitals tell no names apart
+        kind = next((kind for kind in kinds if len(kinds) == 1 or name in (tag_of(kind), *aliases(kind))), None)
         if kind is not None and len(kinds) > 1:
             section = {**section, TAG: tag_of(kind)}
         filled[key] = section if kind is None else named(kind, section)

@@ -28,9 +28,13 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
     for details in error.errors(include_url=False):
         problems.setdefault(keys_of(details, layer.values), []).append(details)
     (keys, problem), *others = [item for item in problems.items() if not is_above(item[0], problems)]
-    what, hint = wording(keys, problem, list(rows(options)), layer)
-    if problem[0]["type"] != "extra_forbidden":
-        hint = sweep_of(keys, problem[0]["input"], layer) or hint
+    known = list(rows(options))
+    what, hint = wording(keys, problem, known, layer)
+    given = problem[0]["input"]
+    if isinstance(given, str) and any(row.path == dotted(keys) and row.words.startswith(LIST) for row in known):
+        hint = hint if ":" in layer.origin(keys) else f"give --set {dotted(keys)}=[{given[:40]}]"
+    elif problem[0]["type"] != "extra_forbidden":
+        hint = sweep_of(keys, given, layer) or hint
     more = ", ".join(dotted(path) for path, _ in others[:5]) + (", ..." if len(others) > 5 else "")
     rest = f"and {len(others)} more: {more}" if others else ""
     return ConfigError("CONFIG", what, where=layer.origin(keys), hint="; ".join(part for part in (hint, rest) if part))
@@ -146,7 +150,9 @@ def of_another(path: str, key: str, elsewhere: Sequence[Row], layer: Layer) -> t
 
 
 def instead(path: str, known: Sequence[Row], layer: Layer) -> str:
-    """The section that says the same for the method that is chosen."""
+    """What says the same, or is likely meant, for the method that is chosen."""
+    if path == "method.neighbors" and layer.origin(tuple(path.split("."))) == "-k":
+        return "the number of axes is -p"
     place = INSTEAD.get(path, "")
     return f"write {place}" if any(row.path == place and applies(row, layer.values) for row in known) else ""
 

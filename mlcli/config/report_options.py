@@ -63,7 +63,7 @@ class Report(Options):
     formats: Annotated[tuple[Format, ...], Strict(False)] = option(
         ("csv",), "File formats of the embedding.", min_length=1)
     figures: Annotated[tuple[FigureFormat, ...], Strict(False)] = option(
-        ("svg",), "File formats of scree and scatter plot; png and pdf need the extra manifold-cli[plot].")
+        ("svg",), "Formats of the figures (scree, scatter, images); png and pdf need the extra manifold-cli[plot].")
     quality: Quality | None = Quality()
     stability: Stability | None = None
     certify: Literal["auto", "full"] = option(

@@ -1,6 +1,7 @@
 """CSV and TSV: read by pyarrow with explicit types, and scanned again where it cannot be trusted."""
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from csv import field_size_limit
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,9 +19,10 @@ from mlcli.data.diagnose import rescan
 from mlcli.data.dialect import as_written
 from mlcli.data.digest import changed
 from mlcli.data.header import Head, read_head
-from mlcli.data.input import Input
+from mlcli.data.input import AllTexts, Input
 from mlcli.data.layout import Layout, require_numbers
 from mlcli.data.printed import is_printed, read_printed
+from mlcli.data.ragged import read_ragged
 from mlcli.data.sheet import Sheet, require_content
 from mlcli.data.source import Opened
 from mlcli.data.text import Text, surveyed
@@ -34,8 +36,8 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
                    layout_of: Callable[[Text, Head], Layout]) -> Sheet:
     """The numbers and names of a delimited text."""
     text = surveyed(opened, input, separator)
-    if input.kind == "dissimilarities" and separator == "," and is_printed(text):
-        return read_printed(text, compute)
+    if (matrix := _of_pairs(text, compute)) is not None:
+        return matrix
     text = as_written(text)
     layout = layout_of(text, read_head(text))
     require_numbers(layout, text.path)
@@ -47,6 +49,20 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
     if filled.doubtful or text.survey.quotes % 2 or _endless(text, filled):
         warn_of_underflow(rescan(text, layout))
     return _sheet(layout, filled, text.input.point)
+
+
+def _of_pairs(text: Text, compute: Compute) -> Sheet | None:
+    """A matrix of pairs in a layout that only such a one has; None for any other text.
+
+    Where no kind was said, what looks like such a layout may be something else.
+    """
+    input = text.input
+    if isinstance(input, AllTexts) or (not input.square and (input.chosen("kind") or input.kind != "features")):
+        return None
+    if text.separator == "," and is_printed(text) and input.kind in ("dissimilarities", "features"):
+        with nullcontext() if input.square else suppress(DataError):
+            return read_printed(text, compute)
+    return read_ragged(text, compute)
 
 
 @dataclass

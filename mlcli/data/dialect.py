@@ -25,7 +25,7 @@ Records = list[list[str]]
 def as_written(text: Text) -> Text:
     """The text with the separator that makes a table of it, and with decimal commas where its numbers have them."""
     separator, point = text.separator, text.input.point
-    lines = [line for line in islice(text.lines(), LOOKED_AT) if not (text.input.square and line.startswith("#"))]
+    lines = [line for line in islice(text.lines(), LOOKED_AT) if not line.startswith("#")]  # comments, or a header
     if text.input.separator == "auto":
         separator = _separator(text, lines)
     if separator != "," and text.input.decimal == "auto" and _has_decimal_commas(_records(text, lines, separator)):

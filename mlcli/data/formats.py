@@ -14,9 +14,10 @@ SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", 
             ".feather": "arrow", ".ipc": "arrow", ".npy": "npy", ".npz": "npz", ".phy": "phylip", ".phylip": "phylip",
             ".mtx": "mtx", ".h5ad": "hdf5", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5"}
 ENDINGS = {*SUFFIXES, *COMPRESSED, ".txt", ".dist", ".lsmat"}  # that a name of data may have
-NAMES = {"npy": "NPY", "npz": "NPZ", "hdf5": "HDF5"}  # in messages, where they are no plain words
+NAMES = {"npy": "NPY", "npz": "NPZ", "idx": "IDX", "hdf5": "HDF5"}  # in messages, where they are no plain words
 KEYED = ("npz", "hdf5")  # which may hold several tables
 TEXTS = ("csv", "tsv", "phylip", "mtx")
+PACKED = (*TEXTS, "idx")  # which are read from compressed files
 
 
 def format_of(opened: Opened, input: Input) -> str:
@@ -26,12 +27,12 @@ def format_of(opened: Opened, input: Input) -> str:
         _refuse("images are read from a folder", "input.path", "give the folder that holds them")
     if format not in TEXTS and input.path == "-":
         _refuse(f"{format} cannot be read from standard input", "input.format", "write it to a file first")
-    if format not in TEXTS and compression(input.path):
+    if format not in PACKED and compression(input.path):
         _refuse(f"{format} is not read from a compressed file", "input.path", "decompress it first")
     if format == "phylip" and not input.square:
         raise ConfigError("FORMAT", "a PHYLIP file holds dissimilarities", where="input.kind", kind="dissimilarities",
                           hint="give --kind dissimilarities")
-    if format not in TEXTS:
+    if format not in PACKED:
         _require_content(opened, format)
     if input.key is not None and (format not in KEYED or (input.kind == "graph" and format != "hdf5")):
         _refuse(f"key has no use with format {format}", "input.key", "leave it out")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlcli.base.compute import Compute
-from mlcli.base.footprint import resident
+from mlcli.base.footprint import ARROW, TEXT, resident
 from mlcli.base.frozen import frozen
 from mlcli.base.sparse_rows import SparseRows
 from mlcli.data.condensed_rows import CondensedRows
@@ -38,10 +38,10 @@ class Found:
         return 8.0 * self.file.bounds[-1] * self.file.columns
 
 
-def fits(numbers: float, input: Input, compute: Compute) -> bool:
-    """Whether the memory holds a run with so many bytes of numbers."""
-    copies = SQUARE if input.square else WHOLE
-    return resident(compute.thread_count()) + copies * numbers <= compute.memory_bytes()
+def fits(numbers: float, input: Input, compute: Compute, *, arrow: bool) -> bool:
+    """Whether the memory holds a run with so many bytes of numbers, read by Arrow or from the file as they are."""
+    copies = SQUARE if input.square else TEXT if arrow else WHOLE
+    return resident(compute.thread_count(), [ARROW] * arrow) + copies * numbers <= compute.memory_bytes()
 
 
 def in_blocks(found: Found | None, input: Input, compute: Compute) -> bool:
@@ -60,4 +60,5 @@ def in_blocks(found: Found | None, input: Input, compute: Compute) -> bool:
         return True
     if found is not None and isinstance(found.file, SparseRows):
         return found.bytes > SMALL
-    return found is not None and not fits(found.bytes, input, compute)
+    return found is not None and not fits(found.bytes, input, compute,
+                                          arrow=not isinstance(found.file, NpyRows | CondensedRows))

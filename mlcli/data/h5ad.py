@@ -9,7 +9,7 @@ from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.missing import MISSING
-from mlcli.data.hdf5 import Hdf5, attribute, is_group
+from mlcli.data.hdf5 import TEXTS, Hdf5, attribute, is_group
 from mlcli.data.sheet import numbered
 from mlcli.data.wording import nearest, place, shown
 from mlcli.errors import ConfigError, DataError
@@ -50,6 +50,22 @@ class Frame:
     def columns(self) -> list[str]:
         """The names of the columns but for that of the ids."""
         return [name for name in self.group if name not in (self.index, "__categories")]
+
+    def words(self) -> tuple[str, ...]:
+        """The names of the columns of texts, in the order of the table."""
+        told = attribute(self.group, "column-order")
+        order = [] if told is None else [name.decode() if isinstance(name, bytes) else str(name) for name in told]
+        return tuple(name for name in dict.fromkeys((*order, *self.columns()))
+                     if name in self.group and name != self.index and self._is_text(self._member(name)))
+
+    def _is_text(self, found: Any) -> bool:
+        """Whether a column holds texts, as they are or as categories."""
+        if is_group(found):
+            parts = next((found[name] for name in ("categories", "values") if name in found), None)
+        else:
+            former = attribute(found, "categories")
+            parts = found if former is None else self.file.root[former]
+        return parts is not None and not is_group(parts) and parts.dtype.kind in TEXTS
 
     def chosen(self, name: str, where: str) -> tuple[str, ...]:
         """A column that an option names, as texts; raises ConfigError with those that are there."""

@@ -17,11 +17,12 @@ from mlcli.data.selection import choose
 from mlcli.data.sheet import Sheet, require_content
 from mlcli.data.source import Opened
 from mlcli.data.sparse_arrays import entries_of
-from mlcli.data.sparse_table import Sparse, of_columns, plain_sparse
+from mlcli.data.sparse_table import Sparse, named_sparse, of_columns, plain_sparse
 from mlcli.data.wording import counted, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError
 
 LISTED = 20  # matrices named in a message
+SAMPLES, OBSERVATIONS = "sample/matrix", "observation/matrix"  # of BIOM, which holds its counts twice
 
 
 def read_hdf5(opened: Opened, input: Input, compute: Compute) -> Sheet:
@@ -61,12 +62,15 @@ def chosen(file: Hdf5) -> tuple[str, Any]:
     key = file.input.key
     if key is None and is_anndata(file) and file.input.kind != "graph":
         key = MAIN
+    if key is None and is_biom(file) and file.input.kind != "graph":
+        key = SAMPLES
     if key is None:
         there = file.matrices()
         if len(there) != 1:
             raise DataError("HDF5-KEY", f"the file holds {counted(len(there), 'matrix').replace('matrixs', 'matrices')}"
                             + (f": {listed(there, LISTED)}" if there else " of numbers"), where=place(file.path),
-                            hint="choose one with --key" if there else "give another file")
+                            hint=f"choose one with --key, for example --key {there[0]}" if there
+                            else "give another file")
         key = there[0]
     found = file.member(key)
     if found is None:
@@ -91,6 +95,8 @@ def _sparse(file: Hdf5, key: str, member: Any) -> Sparse:
     """A sparse matrix with its names."""
     if "barcodes" in member:
         return _of_cells(file, key, member)
+    if is_biom(file) and key in (SAMPLES, OBSERVATIONS):
+        return _of_biom(file, key, member)
     entries = _entries(file, member)
     if not is_anndata(file):
         return plain_sparse(entries, file.input)
@@ -105,7 +111,7 @@ def _of_cells(file: Hdf5, key: str, member: Any) -> Sparse:
 
     Genes are called by their names, or by their ids where names repeat.
     """
-    group, input = _Group(file, member), file.input
+    group = _Group(file, member)
     entries = entries_of(group, "csc", group.array("shape", "iu", 1)).turned()
     require_content(*entries.shape, file.path)
 
@@ -116,13 +122,20 @@ def _of_cells(file: Hdf5, key: str, member: Any) -> Sparse:
 
     genes = names_at("features/name", entries.shape[1])
     genes = genes if len(set(genes)) == len(genes) else names_at("features/id", entries.shape[1])
-    choice = choose(genes, input)
-    if choice.id is not None or choice.labels:
-        raise ConfigError("FORMAT", "the file holds no columns of ids or labels besides its barcodes",
-                          where="input.id_column" if choice.labels == () else "input.label_columns",
-                          hint="leave them out; labels come from a file (--labels)")
-    names = Sheet(np.empty((entries.shape[0], 0)), choice.columns, True, names_at("barcodes", entries.shape[0]), "")
-    return Sparse(of_columns(entries.by_rows(), choice.values, file.path), names)
+    return named_sparse(entries, names_at("barcodes", entries.shape[0]), genes, file.input)
+
+
+def _of_biom(file: Hdf5, key: str, member: Any) -> Sparse:
+    """Counts as BIOM stores them, by samples or by what was observed in these: the rows are those of the key."""
+    sides = ("sample", "observation") if key == SAMPLES else ("observation", "sample")
+    rows, columns = (file.texts(file.member(f"{side}/ids")) for side in sides)
+    entries = entries_of(_Group(file, member), "csr", np.array([len(rows), len(columns)]))
+    return named_sparse(entries, rows, columns, file.input)
+
+
+def is_biom(file: Hdf5) -> bool:
+    """Whether a file is laid out as BIOM of version 2: https://biom-format.org/documentation/format_versions."""
+    return all(file.member(path) is not None for path in ("observation/ids", "sample/ids", SAMPLES))
 
 
 def _entries(file: Hdf5, member: Any) -> Entries:
@@ -141,10 +154,11 @@ class _Names:
     ids: tuple[str, ...]
     id_name: str
     labels: dict[str, tuple[str, ...]]
+    words: tuple[str, ...]  # those of the labels that no option names
 
     def sheet(self, values: AnyArray) -> Sheet:
         """Numbers under these names."""
-        return Sheet(values, self.columns, True, self.ids, self.id_name, self.labels)
+        return Sheet(values, self.columns, True, self.ids, self.id_name, self.labels, words=self.words)
 
 
 def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
@@ -155,11 +169,12 @@ def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
     def described(column: str, where: str) -> tuple[str, ...]:
         return of_length(frame.chosen(column, where), shape[0], f"{shown(key)} has {shape[0]:,} rows", file.path)
 
-    labels = {name: described(name, "input.label_columns") for name in input.label_columns}
+    words = tuple(name for name in frame.words() if name not in (*input.label_columns, input.id_column))
+    labels = {name: described(name, "input.label_columns") for name in (*input.label_columns, *words)}
     ids = (_row_ids(file, key, shape[0]) if input.id_column is None
            else described(input.id_column, "input.id_column"))
     id_name = "" if input.id_column is None and frame.index == "_index" else input.id_column or frame.index
-    return _Names(choice.columns, choice.values, ids, id_name, labels)
+    return _Names(choice.columns, choice.values, ids, id_name, labels, words)
 
 
 @frozen

@@ -31,7 +31,7 @@ class Head:
 def read_head(text: Text) -> Head:
     """Finds the first record; raises DataError where there is none."""
     lines = text.lines()
-    top = list(itertools.takewhile(lambda line: line.startswith("#"), text.lines())) if text.input.square else []
+    top = _comments(text)
     if text.taken:
         note("N-WRITTEN", f"found in the text: {', '.join(text.taken)}; input.separator, input.decimal and "
              "input.encoding say otherwise")
@@ -44,12 +44,33 @@ def read_head(text: Text) -> Head:
     end = top_bytes + sum(len(line.encode()) for line in taken)
     cells = tuple(first[1])
     if _lacks_a_name(text, cells, end, len(top) + len(taken)):
-        note("N-ROW-NAMES-ADDED", "the header has a name less than the rows have cells: the first column names the "
-             "rows, as R writes them")
+        note("N-ROW-NAMES-ADDED", f"the header of {place(text.path)} has a name less than the rows have cells: the "
+             "first column names the rows, as R writes them")
         cells = ("", *cells)
     head = Head(cells=cells, top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
     _require_separated(text, head)
     return head
+
+
+def _comments(text: Text) -> list[str]:
+    """The lines at the top that begin with #; the last one of a table is its header if it is as wide as the records.
+
+    Such a header, as `#OTU ID`, may lack the name of the first column.
+    """
+    top = list(itertools.takewhile(lambda line: line.startswith("#"), text.lines()))
+    if text.input.square or not top:
+        return top
+    try:
+        widths = [len(record) for _, record in itertools.islice(text.records(iter([
+            top[-1], *itertools.islice(text.lines(), len(top), len(top) + LOOKED_AT)]), len(top) - 1), 2)]
+    except DataError:
+        return []
+    if len(widths) == 1 or widths[0] in (widths[1], widths[1] - 1):
+        top = top[:-1]
+    if top:
+        note("N-COMMENTS", f"{place(text.path)} begins with {counted(len(top), 'line')} of comments (#), left out",
+             lines=len(top))
+    return top
 
 
 def _recorded(lines: Iterator[str], taken: list[str]) -> Iterator[str]:
@@ -61,13 +82,16 @@ def _recorded(lines: Iterator[str], taken: list[str]) -> Iterator[str]:
 
 def _lacks_a_name(text: Text, cells: tuple[str, ...], end: int, lines: int) -> bool:
     """Whether the first records have one cell more than the header of names, and none is empty at its end."""
-    numbers = any(is_number(cell, text.input.point) for cell in cells)
-    if text.input.header is False or (numbers and not text.input.square):
+    numbers = any(is_number(cell, text.input.point) for cell in cells) and not text.input.square
+    if text.input.header is False:
         return False
     with suppress(DataError):
         below = [record for _, record in itertools.islice(text.records(text.lines(end), lines), LOOKED_AT)]
-        firsts = {record[0] for record in below}
-        return len(firsts) == len(below) > 0 and all(len(record) == len(cells) + 1 and record[-1] for record in below)
+        firsts = tuple(record[0] for record in below)
+        if numbers and firsts != cells[:LOOKED_AT]:  # of a matrix of pairs numbers are names: the same on both sides
+            return False
+        return len(set(firsts)) == len(below) > 0 and all(
+            len(record) == len(cells) + 1 and record[-1] for record in below)
     return False
 
 

@@ -20,6 +20,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
 from mlcli.base.types import AnyArray
 from mlcli.data.arrow import corrupt
+from mlcli.data.cell_names import matrix_in
 from mlcli.data.input import Input
 from mlcli.data.npy import matrix_sheet
 from mlcli.data.parts import Hashes, parts_of, together
@@ -33,6 +34,7 @@ from mlcli.errors import ConfigError, DataError
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm", ".ppm", ".pnm")
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")  # that Pillow may read: the others are rare or unsafe
 NUMBERS = ("L", "I", "F", "I;16", "I;16B", "I;16L")  # forms with one number for a pixel, which is taken as it is
+FOLDER = "folder"  # the column of labels
 GRAY = ("1", "LA", "La")
 UNUSED = ("kind", "header", "transpose", "id_column", "label_columns", "key")
 
@@ -51,7 +53,8 @@ class Picture:
 def images_of(input: Input) -> list[Path]:
     """The images of a folder, by the endings of their names, in the order of these; none that are hidden.
 
-    None beside Parquet files, which are a table. Texts beside images are no table, where nothing else is said.
+    Where a folder holds nothing that is read, the images of its folders. None beside Parquet files, which are a table.
+    Texts beside images are no table, where nothing else is said.
     """
     folder = Path(input.path)
     if input.path == "-" or not folder.is_dir():
@@ -59,14 +62,19 @@ def images_of(input: Input) -> list[Path]:
     parts = parts_of(input.path)
     if parts and (Path(parts[0]).suffix == ".parquet" or input.format not in ("auto", "images")):
         return []
-    return sorted(file for file in folder.iterdir()
-                  if file.suffix.lower() in SUFFIXES and file.name[0] != "." and file.is_file())
+    elsewhere = parts or matrix_in(input.path) != input.path
+    return _images_in(folder, "*") or ([] if elsewhere else _images_in(folder, "*/*"))
+
+
+def _images_in(folder: Path, pattern: str) -> list[Path]:
+    return sorted(file for file in folder.glob(pattern) if file.suffix.lower() in SUFFIXES and file.is_file()
+                  and not any(part.startswith(".") for part in file.relative_to(folder).parts))
 
 
 def read_images(files: Sequence[Path], input: Input, compute: Compute) -> tuple[Sheet, Source]:
     """A row for each image, under the file's name; raises ConfigError, DataError and DependencyMissing.
 
-    The shape of an image is that of the sheet.
+    The shape of an image is that of the sheet. The names of folders within the one that is read are labels.
     """
     _require_fitting(input)
     pillow()
@@ -80,13 +88,23 @@ def read_images(files: Sequence[Path], input: Input, compute: Compute) -> tuple[
         values[row] = picture.values.ravel()
         pictures.append(replace(picture, values=picture.values[:0]))
     _tell(pictures)
-    known = {file.name: {"bytes": found.bytes, "sha256": found.sha256}
+    known = {file.relative_to(input.path).as_posix(): {"bytes": found.bytes, "sha256": found.sha256}
              for file, found in zip(files, pictures, strict=True)}
     source = Source(input.path, cache(lambda: together(known)), sum(found.bytes for found in pictures), "images",
                     Hashes(lambda: known, tuple(known)))
     sheet = matrix_sheet(values, input)
     shape = first.values.shape if sheet.values.shape == values.shape else None
-    return replace(sheet, ids=tuple(known), image=shape), source
+    return replace(sheet, ids=tuple(known), image=shape, labels=_folders(files, Path(input.path))), source
+
+
+def _folders(files: Sequence[Path], folder: Path) -> dict[str, tuple[str, ...]]:
+    """The folder of each image as its label, where they lie in folders of the one that is read."""
+    if files[0].parent != folder:
+        note("N-FOLDERS", f"the images lie in folders of {place(str(folder))}, whose names were taken as labels")
+        return {FOLDER: tuple(file.parent.name for file in files)}
+    if _images_in(folder, "*/*"):
+        note("N-FOLDERS-UNREAD", f"the images of {place(str(folder))} itself were read, and not those of folders in it")
+    return {}
 
 
 def _require_fitting(input: Input) -> None:

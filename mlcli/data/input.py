@@ -26,7 +26,8 @@ class Input(Options):
     kind: Literal["features", "dissimilarities", "kernel", "covariance", "correlation", "graph"] = option(
         "features", "What the numbers are: coordinates of points, how far apart or how similar every two points are, "
         "how every two columns vary together, or one number for every two points that an edge joins.")
-    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz", "phylip", "mtx", "hdf5", "images"] = option(
+    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz", "idx", "phylip", "mtx", "hdf5",
+                    "images"] = option(
         "auto", "The file's format (auto: by its name, then by its first bytes).")
     id_column: str | None = option(None, "The column that names the rows.")
     label_columns: Names = option((), "Columns carried through to the output as text.")

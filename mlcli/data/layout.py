@@ -11,7 +11,7 @@ from mlcli.data.numbers import is_number
 from mlcli.data.selection import Choice, choose
 from mlcli.data.sheet import numbered
 from mlcli.data.text import Text
-from mlcli.data.wording import listed, place
+from mlcli.data.wording import COMPARED, listed, place
 from mlcli.data.words import records_below, recurs, word_columns
 from mlcli.errors import DataError
 
@@ -51,8 +51,8 @@ def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout
     choice = choose(head.cells, text.input, row_names, words)
     if not expected:
         warn_of_numbers(text, head.cells)
-    if row_names is not None and choice.id != row_names:
-        note("N-ROW-NAMES", "the unnamed first column is not used, as another one holds the ids")
+    if row_names is not None and choice.id not in (row_names, None):
+        note("N-ROW-NAMES", f"the unnamed first column of {place(text.path)} is not used, as another one holds the ids")
     return _headed(head, choice)
 
 
@@ -106,8 +106,7 @@ def require_numbers(layout: Layout, path: str) -> None:
     """Refuses a layout without any numeric column."""
     if not layout.choice.width and layout.choice.words:
         raise DataError("EMPTY", f"all columns are text: {listed(layout.choice.word_names)}", where=place(path),
-                        hint="at least one column of numbers is needed; columns of words can be compared as categories "
-                        "(docs/metrics.md): --metric gower --columns NAME")
+                        hint=f"at least one column of numbers is needed; {COMPARED}")
     if not layout.choice.width:
         raise DataError("EMPTY", "no column is left for the numbers", where=place(path),
                         hint="check --columns, --id-column, --label-column and input.header")

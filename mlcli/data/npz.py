@@ -56,6 +56,10 @@ def chosen(archive: zipfile.ZipFile, input: Input) -> zipfile.ZipInfo:
     if not names:
         raise DataError("EMPTY", "the archive holds no array", where=place(input.path),
                         hint="save one with numpy.savez")
+    if not any(entry.filename.endswith(".npy") for entry in entries):
+        raise DataError("NOT-READ", f"the content is a zip archive of {counted(len(names), 'file')}: "
+                        f"{listed(names, 2)}", where=place(input.path),
+                        hint="unpack it (unzip FILE), and give the file inside, or the folder of its images")
     tables = [entry for entry in entries if input.key is None and len(names) > 1 and _is_table(archive, entry, input)]
     if len(tables) == 1:
         [taken] = names_in(tables)
@@ -73,13 +77,18 @@ def chosen(archive: zipfile.ZipFile, input: Input) -> zipfile.ZipInfo:
 
 def _is_table(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, input: Input) -> bool:
     """Whether an array has rows and columns, or one number for every two points where these are expected."""
-    with archive.open(entry) as stream:
-        try:
-            shape = read_header(cast(BinaryIO, stream), input.path).shape
-        except (DataError, UnsafeFile):  # texts or objects
-            return False
+    shape = shape_of(archive, entry, input)
     return len(shape) > 1 or (
         input.kind == "dissimilarities" and len(shape) == 1 and points_of_pairs(shape[0]) > 1)
+
+
+def shape_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, input: Input) -> tuple[int, ...]:
+    """The shape of an array; empty for objects, and for what is none."""
+    with archive.open(entry) as stream:
+        try:
+            return read_header(cast(BinaryIO, stream), input.path).shape
+        except (DataError, UnsafeFile):
+            return ()
 
 
 def names_in(entries: list[zipfile.ZipInfo]) -> list[str]:

@@ -4,9 +4,12 @@ Source: the format `ordination` of scikit-bio, https://scikit.bio/docs/latest/ge
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from mlcli.base.frozen import frozen
+from mlcli.base.scratch import parts
 from mlcli.base.types import Array
+from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.wording import shown
 from mlcli.errors import DataError
 
@@ -25,17 +28,21 @@ class Ordination:
     loadings: Array | None = None  # d x p
 
 
-def ordination_text(result: Ordination) -> str:
-    """The file; every number has 17 digits. Raises DataError for names that the format cannot hold."""
+def ordination_text(result: Ordination) -> Iterator[str]:
+    """The lines of the file; every number has 17 digits. Raises DataError for names that the format cannot hold."""
     for names in (result.sites, result.species):
         _require_names(names)
     sections = (_vector("Eigvals", result.eigenvalues), _vector("Proportion explained", result.proportions),
                 _matrix("Species", result.species, result.loadings), _matrix("Site", result.sites, result.coordinates),
                 ["Biplot\t0\t0"], ["Site constraints\t0\t0"])
-    return "\n\n".join("\n".join(section) for section in sections) + "\n"
+    for place, section in enumerate(sections):
+        yield from ["\n"] * (place > 0)
+        yield from (f"{line}\n" for line in section)
 
 
 def _require_names(names: Sequence[str]) -> None:
+    if isinstance(names, RowNumbers):
+        return
     wrong = next((name for name in names if not name.strip() or any(mark in name for mark in BREAKS)), None)
     if wrong is not None:
         raise DataError("ORDINATION-NAME", f"the format has no way to write the name {shown(wrong)}",
@@ -46,11 +53,13 @@ def _vector(name: str, values: Array) -> list[str]:
     return [f"{name}\t{len(values)}", "\t".join(_cells(values))]
 
 
-def _matrix(name: str, names: Sequence[str], values: Array | None) -> list[str]:
+def _matrix(name: str, names: Sequence[str], values: Array | None) -> Iterator[str]:
     if values is None or not len(values):
-        return [f"{name}\t0\t0"]
-    lines = ("\t".join([name, *_cells(row)]) for name, row in zip(names, values, strict=True))
-    return [f"{name}\t{len(values)}\t{values.shape[1]}", *lines]
+        yield f"{name}\t0\t0"
+        return
+    yield f"{name}\t{len(values)}\t{values.shape[1]}"
+    rows = chain.from_iterable(parts(values))
+    yield from ("\t".join([name, *_cells(row)]) for name, row in zip(names, rows, strict=True))
 
 
 def _cells(values: Array) -> Iterator[str]:

@@ -15,6 +15,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.footprint import resident
 from mlcli.base.rows import Rows
 from mlcli.data.arrow import arrow_faults, arrow_reading
+from mlcli.data.cell_names import beside, matrix_in
 from mlcli.data.columns import Columnar
 from mlcli.data.digest import require_same, state
 from mlcli.data.file_id import FileId
@@ -39,14 +40,15 @@ SUFFIXES = {"parquet": "Parquet", "csv": "CSV", "tsv": "TSV"}
 def parts_of(path: str) -> list[str]:
     """The files of a directory that are parts of a table: Parquet where there are any, else CSV, else TSV.
 
-    Names that begin with a point or an underscore are no parts.
+    Names that begin with a point or an underscore are no parts, nor are the names beside a matrix.
     """
     if is_remote(path):
         files = parts_under(path) if path.endswith("/") else []
     else:
         folder = Path(path)
         there = path != "-" and folder.is_dir()
-        files = sorted(str(file) for file in folder.glob("*") if file.is_file()) if there else []
+        names = beside(matrix_in(path)) if there else []
+        files = sorted(str(file) for file in folder.glob("*") if file.is_file() and file not in names) if there else []
     every = [[file for file in files if file.endswith(f".{suffix}") and PurePath(file).name[0] not in "._"]
              for suffix in SUFFIXES]
     return next(filter(None, every), [])
@@ -60,15 +62,21 @@ def found_parts(files: list[str], input: Input, compute: Compute) -> tuple[Found
         raise ConfigError("PARTS", f"a directory of {SUFFIXES[format]} files holds a table of features, one row to a "
                           "point", where="input.path",
                           hint="leave format, kind, transpose and view out, or give one file")
-    ids = [_id_of(path) for path in files]
+    ids = [id_of(path) for path in files]
     with arrow_reading(input.path, format, compute):
         found = _parquet(ids, input) if format == "parquet" else _texts(ids, input, format)
+    return found, source_of_files(input.path, ids, format)
+
+
+def source_of_files(path: str, ids: list[FileId], format: str) -> Source:
+    """Where a table came from that lies in several files of one folder."""
     known = cache(lambda: _hashes(ids))
-    return found, Source(input.path, cache(lambda: together(known())), sum(id.state[0] for id in ids), format,
-                         Hashes(known, tuple(PurePath(path).name for path in files)))
+    return Source(path, cache(lambda: together(known())), sum(id.state[0] for id in ids), format,
+                  Hashes(known, tuple(PurePath(id.path).name for id in ids)))
 
 
-def _id_of(path: str) -> FileId:
+def id_of(path: str) -> FileId:
+    """A file as it is now."""
     if is_remote(path):
         return FileId(path, state_of(path))
     descriptor = open_regular(path)

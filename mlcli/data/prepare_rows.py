@@ -18,7 +18,7 @@ from mlcli.data import missing
 from mlcli.data.cells import refuse_gaps
 from mlcli.data.row_numbers import RowNumbers, taken
 from mlcli.data.scales import FARTHEST, NEAR_ZERO, Scale, warn_of_constants
-from mlcli.data.table import Table
+from mlcli.data.table import Source, Table
 from mlcli.data.transforms import Name, keep_zeros, times_columns, transformed_entries
 from mlcli.data.wording import counted
 from mlcli.errors import ConfigError, DataError
@@ -95,7 +95,10 @@ class PreparedRows:
     """Rows prepared as they are read, exactly as new rows are."""
 
     preparation: Treatment
-    source: Any  # of the table
+    source: Source | None  # of the table
+
+    def __reduce__(self) -> tuple[Any, ...]:  # other processes name the file, and do not know its hash
+        return PreparedRows, (self.preparation, self.source and replace(self.source, digest=str, files={}))
 
     def __call__(self, first: int, rows: Array) -> Array:
         ids, places = RowNumbers(range(first + 1, first + 1 + len(rows))), np.arange(first, first + len(rows))

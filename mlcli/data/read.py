@@ -11,6 +11,7 @@ from mlcli.base.rows import rows_of
 from mlcli.base.stage import note, stage, unheard
 from mlcli.base.types import Array
 from mlcli.data.categories import Categories, as_texts, categories_of, coded
+from mlcli.data.cell_names import beside, matrix_in
 from mlcli.data.chosen_rows import chosen_rows, of_sparse
 from mlcli.data.finders import found_in
 from mlcli.data.formats import format_of
@@ -23,7 +24,7 @@ from mlcli.data.labels import labeled
 from mlcli.data.layout import crossed_layout, features_layout, square_layout
 from mlcli.data.match import matched_columns, matched_points
 from mlcli.data.new_rows import new_in_blocks
-from mlcli.data.parts import found_parts, parts_of, sheet_of_parts
+from mlcli.data.parts import found_parts, id_of, parts_of, sheet_of_parts, source_of_files
 from mlcli.data.resemblance import refuse_resemblance
 from mlcli.data.sheet import Sheet, require_unique_ids, turned
 from mlcli.data.sheets import LayoutOf, read_sheet
@@ -32,9 +33,11 @@ from mlcli.data.square import checked, square_matrix
 from mlcli.data.streamed import streamed_table, unread_table
 from mlcli.data.table import Source, Table
 from mlcli.data.views import of_second_view
+from mlcli.data.wording import COMPARED, counted, listed, place, shown
 from mlcli.errors import ConfigError, DataError
 
 ARRAYS = ("npy", "npz")  # formats without names of columns
+ALL = 30  # columns of text that a message names
 
 
 @stage("read")
@@ -82,9 +85,9 @@ def whole_table(input: Input, compute: Compute, categories: bool = False, stream
         return labeled(features_table(sheet, input, source), input, compute)
     if files := parts_of(input.path):
         return _of_parts(files, input, compute, streams and not categories)
-    with opened(input.path, compute) as file:
+    with opened(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
-        source = Source(input.path, file.digest, file.size, format)
+        source = _source(input, file, format)
         if input.kind == "graph":
             return labeled(graph_table(file, input, source, compute), input, compute)
         blocks = found_in(file, input, format, compute) if input.stream == "always" or (
@@ -96,6 +99,13 @@ def whole_table(input: Input, compute: Compute, categories: bool = False, stream
         sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
         table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
         return labeled(table, input, compute)
+
+
+def _source(input: Input, file: Opened, format: str) -> Source:
+    """Where a table comes from, with the files of names that belong to it."""
+    if input.kind != "features" or not (others := beside(file.path)):
+        return Source(input.path, file.digest, file.size, format)
+    return source_of_files(input.path, [id_of(path) for path in (file.path, *map(str, others))], format)
 
 
 def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -> Table:
@@ -144,12 +154,12 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
                               input, source), input, compute)
     if not input.square and (files := parts_of(input.path)):
         return _new_of_parts(files, input, tuple(columns), compute, streams)
-    with opened(input.path, compute) as file:
+    with opened(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
         if format == "phylip":
             raise ConfigError("FORMAT", "PHYLIP holds no dissimilarities to the points of a run", where="input.format",
                               hint="give a matrix: a row for every new point, a column for every point of the run")
-        source = Source(input.path, file.digest, file.size, format)
+        source = _source(input, file, format)
         if streams:
             blocks = found_in(file, input, format, compute, tuple(columns))
             if (table := new_in_blocks(blocks, source, input, tuple(columns), compute)) is not None:
@@ -201,8 +211,8 @@ def _with_ids_if_there(file: Opened, input: Input, format: str, id_name: str, co
 
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
     """The table of points with coordinates."""
-    if sheet.ids is None and not input.columns:
-        warn_of_ids(sheet)
+    if sheet.ids is None and not input.columns and counts_rows(sheet):
+        tell_of_ids(sheet, input)
     sheet = _points_as_rows(sheet, input)
     return _table(sheet, sheet.values, sheet.columns, input, source)
 
@@ -230,11 +240,20 @@ def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, 
                  categories=sheet.categories, image=sheet.image, point=sheet.point)
 
 
-def warn_of_ids(sheet: Sheet) -> None:
-    """Notes a first column that counts the rows, as ids do."""
+def counts_rows(sheet: Sheet) -> bool:
+    """Whether the first column counts the rows, as ids do."""
     first = sheet.values[:, 0]
     with np.errstate(over="ignore", invalid="ignore"):
-        counts = first[0] == np.floor(first[0]) and bool(np.all(np.diff(first) == 1))
-    if counts and len(first) > 2 and sheet.values.shape[1] > 1:
-        note("W-ID-LIKE", f"the first column, {sheet.columns[0]!r}, counts the rows and is used as a feature; "
-             f"if it names them, give --id-column {sheet.columns[0]}", column=sheet.columns[0])
+        return len(first) > 2 and bool(first[0] == np.floor(first[0]) and np.all(np.diff(first) == 1))
+
+
+def tell_of_ids(sheet: Sheet, input: Input) -> None:
+    """Notes a first column that counts the rows; raises DataError where all other columns are text."""
+    name = sheet.columns[0]
+    if sheet.values.shape[1] > 1:
+        note("W-ID-LIKE", f"the first column, {name!r}, counts the rows and is used as a feature; "
+             f"if it names them, give --id-column {name}", column=name)
+    elif sheet.words:
+        raise DataError("ALL-TEXT", f"the only column of numbers, {shown(name)}, counts the rows, and "
+                        f"{counted(len(sheet.words), 'column')} are text: {listed(sheet.words, ALL)}",
+                        where=place(input.path), hint=f"code ordered answers as numbers (never = 1, ...); {COMPARED}")

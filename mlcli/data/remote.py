@@ -24,6 +24,7 @@ REMEDIES = {  # by scheme
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 CONNECT, REQUEST, ATTEMPTS = 5.0, 20.0, 3  # seconds for a connection and without a byte; how often it is tried
 IMAGES = "images are read from this machine alone: copy their folder here, and give that"
+NO_BUCKET = "NO_SUCH_BUCKET"
 DENIED = ("ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH", "INVALID_CLIENT_TOKEN_ID", "HTTP 403",
           "HTTP status 403", "HTTP 401", "Permission denied", "PERMISSION_DENIED", "UNAUTHENTICATED")
 
@@ -113,6 +114,9 @@ def reaching(path: str) -> Iterator[None]:
                            hint="check the path") from None
     except (OSError, pyarrow().ArrowException) as error:
         reason = shown(" ".join(str(error).split()), 200)
+        if NO_BUCKET in reason:
+            raise InputMissing("INPUT-MISSING", "cannot be read: there is no such bucket", where=place(path),
+                               hint="check the path") from None
         if isinstance(error, PermissionError) or any(mark in reason for mark in DENIED):
             raise InputMissing("REMOTE-DENIED", f"the store denies access: {reason}", where=place(path),
                                hint="check the credentials, which the store's own variables and files give, as "

@@ -7,14 +7,14 @@ from mlcli.base.rows import rows_of
 from mlcli.base.types import Array
 from mlcli.data.edge_list import EITHER, NUMBERS, SOURCE, TARGET
 from mlcli.data.input import Input
-from mlcli.data.symmetry import ROUNDING, worst_pair
+from mlcli.data.symmetry import ROUNDING, from_triangle, worst_pair
 from mlcli.data.table import Table
 from mlcli.data.wording import place
 from mlcli.errors import DataError
 
 SMALLEST = 3  # rows; a smaller table is symmetric by chance
 KERNEL = "--kind kernel for similarities of points"
-SQUARE = "{rows} rows and columns, symmetric, "  # how a matrix of pairs is known
+SQUARE = "{rows} rows and columns, {form}, "  # how a matrix of pairs is known
 
 
 @frozen
@@ -30,7 +30,7 @@ class Resemblance:
     @property
     def points(self) -> bool:
         """Whether what it stands for are points, which can have labels."""
-        return self not in (CORRELATION, COVARIANCE)
+        return self.kind not in ("correlation", "covariance")
 
 
 CORRELATION = Resemblance("correlation", "a correlation matrix", sign=SQUARE + "ones on the diagonal", otherwise=KERNEL)
@@ -38,6 +38,9 @@ SIMILARITIES = Resemblance("kernel", "a matrix of similarities", sign=SQUARE + "
 DISSIMILARITIES = Resemblance("dissimilarities", "a matrix of dissimilarities", sign=SQUARE + "zeros on the diagonal")
 COVARIANCE = Resemblance("covariance", "a covariance matrix", sign=SQUARE + "variances on the diagonal",
                          otherwise=KERNEL)
+APART = Resemblance("dissimilarities", "a matrix of dissimilarities", sign=SQUARE + "an empty diagonal",
+                    otherwise="--kind correlation for correlations")
+TOGETHER = Resemblance("correlation", "a correlation matrix", sign=SQUARE + "an empty diagonal")
 EDGES = "a list of the edges of a graph"
 NAMED = f"columns {SOURCE}, {TARGET} and "
 GRAPHS = {name: Resemblance("graph", EDGES, sign=NAMED + name, options=options) for name, options in (
@@ -47,9 +50,9 @@ GRAPHS = {name: Resemblance("graph", EDGES, sign=NAMED + name, options=options) 
 def resemblance(table: Table) -> Resemblance | None:
     """The kind that a table of features looks like.
 
-    A list of edges has the names of one. A matrix of pairs is square, symmetric, with ones, zeros or variances on the
-    diagonal. Variances count only where rows and columns have the same names; one that is zero beside its diagonal is
-    none.
+    A list of edges has the names of one. A matrix of pairs is square, symmetric or one triangle, with ones, zeros or
+    variances on the diagonal; that of a triangle may be empty. Variances count only where rows and columns have the
+    same names; one that is zero beside its diagonal is none.
     """
     if table.kind != "features" or table.categories:
         return None
@@ -71,15 +74,18 @@ def _by_numbers(table: Table) -> Resemblance | None:
     rows, columns = values.shape
     if rows != columns or rows < SMALLEST:
         return None
+    triangle = from_triangle(values)
     kind = _by_diagonal(np.diag(values), alike=tuple(table.ids) == table.columns)
-    if kind is None or not np.isfinite(values).all():
+    if kind is None and triangle is None:
         return None
-    largest = float(np.abs(values).max())
-    if worst_pair(values)[0] > ROUNDING * largest / 2:
+    whole = values if triangle is None else triangle
+    beside = whole.copy()
+    np.fill_diagonal(beside, 0)
+    largest = float(np.abs(beside).max())
+    if not 0 < largest < np.inf or worst_pair(beside)[0] > ROUNDING * largest / 2:
         return None
-    beside = values - np.diag(np.diag(values))
-    if not beside.any():
-        return None
+    if kind is None:
+        return _by_cells(beside) if np.isnan(np.diag(whole)).all() else None
     if kind is CORRELATION:
         return CORRELATION if largest <= 1 + ROUNDING else SIMILARITIES
     return None if kind is DISSIMILARITIES and beside.min() < 0 else kind
@@ -93,8 +99,10 @@ def refuse_resemblance(table: Table, input: Input) -> None:
     if input.chosen("kind") or input.transpose or (known := resemblance(table)) is None:
         return
     other = f", {known.otherwise}" if known.otherwise else ""
+    form = "symmetric" if rows_of(table.values) is not None or not np.isnan(table.values).any() else "one triangle"
     unlabeled = " and no labels" if input.labels.path is not None and not known.points else ""
-    raise DataError("LOOKS-LIKE-MATRIX", f"the table looks like {known.what}: {known.sign.format(rows=len(table.ids))}",
+    sign = known.sign.format(rows=len(table.ids), form=form)
+    raise DataError("LOOKS-LIKE-MATRIX", f"the table looks like {known.what}: {sign}",
                     where=place(input.path), kind=known.kind, hint=f"give --kind {known.kind}{known.options}"
                     f"{unlabeled}{other}, or --kind features if its rows are points all the same")
 
@@ -106,3 +114,8 @@ def _by_diagonal(diagonal: Array, *, alike: bool) -> Resemblance | None:
     if not diagonal.any():
         return DISSIMILARITIES
     return COVARIANCE if alike and (diagonal > 0).all() else None
+
+
+def _by_cells(beside: Array) -> Resemblance | None:
+    """What a triangle without a diagonal may be."""
+    return APART if beside.min() >= 0 else TOGETHER if np.abs(beside).max() <= 1 + ROUNDING else None

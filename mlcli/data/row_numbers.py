@@ -34,6 +34,8 @@ class RowNumbers(Sequence[str]):
 
     def __eq__(self, other: Any) -> bool:
         if isinstance(other, RowNumbers):
+            if isinstance(self._numbers, range) and isinstance(other._numbers, range):
+                return self._numbers == other._numbers
             return np.array_equal(self.array(), other.array())
         return tuple(self) == other if isinstance(other, tuple) else NotImplemented
 

@@ -48,7 +48,8 @@ class Choice:
 def choose(names: Sequence[str], input: Input, row_names: int | None = None, words: Sequence[int] = ()) -> Choice:
     """Sorts the columns by what `input` says; `row_names` is a column that the file itself marks as ids.
 
-    Columns of `words` that nothing names are labels, unless columns are chosen or words stand for categories.
+    Columns of `words` that nothing names are labels, unless columns are chosen or words stand for categories; of a
+    table that will be turned, where a row describes a column, they are left out in the end.
     """
     if isinstance(input, AllTexts):
         return _all_texts(names, input)
@@ -56,7 +57,7 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
     positions = {name: column for column, name in enumerate(names)}
     id = row_names if input.id_column is None else _position(input.id_column, positions, "input.id_column")
     labels = tuple(_position(name, positions, "input.label_columns") for name in input.label_columns)
-    free = not (input.columns or input.transpose or isinstance(input, WithCategories))
+    free = not (input.columns or isinstance(input, WithCategories))
     unnamed = tuple(column for column in words if free and column not in (id, row_names, *labels))
     labels = (*labels, *unnamed)
     others = {column for column in (id, row_names, *labels) if column is not None}

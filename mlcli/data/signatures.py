@@ -36,6 +36,7 @@ R = "in R: write.csv(as.matrix(x), \"data.csv\")"
 PANDAS = "write it as Parquet or CSV, with pandas: "
 UNPACK = "unpack it, and give the file inside"
 PICKLE = "loading it can run code: where you trust it, load it in Python and save the numbers with numpy.save"
+IDX = re.compile(rb"\0\0[\x08\x09\x0b-\x0e][\x01-\x04]")  # a type of numbers, and how many sizes follow
 NETPBM = re.compile(rb"P[1-6]\s(?:#[^\n]*\n)*\d+ +\d+\s")  # comments, width and height
 SIGNATURES = (
     Signature(b"PAR1", "Parquet", format="parquet"), Signature(b"ARROW1", "Arrow", format="arrow"),
@@ -54,6 +55,7 @@ SIGNATURES = (
     Signature(b"MM\0*", "TIFF", remedy=FOLDER), Signature(b"RIFF", "WebP", remedy=FOLDER, inside=b"WEBP"),
     *(Signature(start, name, remedy=FOLDER, form=NETPBM) for start, name in (
         (b"P1", "PBM"), (b"P2", "PGM"), (b"P3", "PPM"), (b"P4", "PBM"), (b"P5", "PGM"), (b"P6", "PPM"))),
+    Signature(b"\0\0", "IDX, the format of MNIST", format="idx", form=IDX),
     Signature(b"X\n\0\0\0", "RDS of R", remedy=R), Signature(b"RDX2\n", "RData of R", remedy=R),
     Signature(b"RDX3\n", "RData of R", remedy=R),
     Signature(b"SQLite format 3\0", "SQLite",
@@ -76,15 +78,17 @@ SIGNATURES = (
     *(Signature(start, "a pickle of Python", remedy=PICKLE) for start in (b"\x80\2", b"\x80\3", b"\x80\4", b"\x80\5")),
     *(Signature(start, "a page of HTML", remedy="download the data themselves, not the page that shows them")
       for start in (b"<!DOCTYPE html", b"<!doctype html", b"<html", b"<HTML")),
+    Signature(b"{", "BIOM of the first version", inside=b'Biological Observation Matrix',
+              remedy="write it as HDF5: biom convert -i FILE -o data.biom --to-hdf5"),
     *(Signature(start, "JSON", remedy=f"{PANDAS}read_json(FILE)") for start in (b'{"', b"[{", b"[[", b"{\n", b"[\n")),
 )
 
 
 def signature_of(start: bytes) -> Signature | None:
-    """The signature that some first bytes bear; of R's files also where they are compressed."""
+    """The signature that some first bytes bear; of files of R, archives and IDX also where they are compressed."""
     found = next((signature for signature in SIGNATURES if signature.fits(start)), None)
     if found is not None and found.tool == "zcat":
         with suppress(zlib.error):
             inner = signature_of(zlib.decompressobj(zlib.MAX_WBITS + 16).decompress(start, START))
-            return inner if inner is not None and inner.remedy in (R, UNPACK) else found
+            return inner if inner is not None and (inner.remedy in (R, UNPACK) or inner.format == "idx") else found
     return found

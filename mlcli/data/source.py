@@ -153,7 +153,7 @@ def _not_regular(path: str) -> InputMissing:
         return InputMissing("NOT-A-FILE", "is a Zarr store, which is not read", where=place(path),
                             hint="write it as HDF5: anndata.read_zarr(FOLDER).write_h5ad('data.h5ad')")
     if folder.is_dir():
-        return InputMissing("NOT-A-FILE", "is a directory without a run, images, Parquet or CSV files",
+        return InputMissing("NOT-A-FILE", "is a directory without a run, images, Parquet, CSV or Matrix Market files",
                             where=place(path), hint="give one file, or pipe the data in and read it with -")
     return InputMissing("NOT-A-FILE", "is not a regular file", where=place(path),
                         hint="give one file, or pipe the data in and read it with -")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from mlcli.base.compute import Compute
+from mlcli.data.cell_names import named
 from mlcli.data.entries import Entries
 from mlcli.data.hdf5_table import edges_of_hdf5, sparse_hdf5
 from mlcli.data.input import Input
@@ -27,7 +28,10 @@ def sparse_in(opened: Opened, input: Input, format: str, compute: Compute) -> Sp
     if format == "npz" and input.key is not None:
         raise ConfigError("FORMAT", "key has no use with an archive that holds one sparse matrix", where="input.key",
                           hint="leave it out")
-    return plain_sparse(ENTRIES[format](opened, input, compute), input) if format in ENTRIES else None
+    if format not in ENTRIES:
+        return None
+    entries = ENTRIES[format](opened, input, compute)
+    return (named(entries, opened, input, compute) if format == "mtx" else None) or plain_sparse(entries, input)
 
 
 def read_with_zeros(opened: Opened, input: Input, compute: Compute, format: str) -> Sheet:

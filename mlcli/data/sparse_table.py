@@ -11,6 +11,7 @@ from mlcli.base.stage import note
 from mlcli.data.entries import Entries
 from mlcli.data.input import Input
 from mlcli.data.npy import unnamed
+from mlcli.data.selection import choose
 from mlcli.data.sheet import FEWER, Sheet, require_content, turned
 from mlcli.data.wording import NO_PAIRS, place
 from mlcli.errors import ConfigError
@@ -49,6 +50,19 @@ def plain_sparse(entries: Entries, input: Input) -> Sparse:
     matrix = entries.by_rows()
     choice, names = unnamed(entries.shape, input, lambda column: matrix[:, [column]].toarray()[:, 0])
     return Sparse(of_columns(matrix, choice.values, input.path), names)
+
+
+def named_sparse(entries: Entries, rows: tuple[str, ...], columns: tuple[str, ...], input: Input) -> Sparse:
+    """A matrix whose file names rows and columns and holds nothing else; raises ConfigError for ids and labels in it.
+    """
+    for name in ("id_column", "label_columns"):
+        if getattr(input, name):
+            raise ConfigError("FORMAT", "the matrix holds no columns of ids or labels", where=f"input.{name}",
+                              hint="leave it out; labels come from a file (--labels)")
+    require_content(*entries.shape, input.path)
+    choice = choose(columns, input)
+    names = Sheet(np.empty((len(rows), 0)), choice.columns, True, rows)
+    return Sparse(of_columns(entries.by_rows(), choice.values, input.path), names)
 
 
 def of_columns(matrix: Any, chosen: tuple[int, ...], path: str) -> Any:

@@ -13,7 +13,7 @@ from mlcli.data.cells import ROWS, refuse_negative, refuse_nonfinite
 from mlcli.data.input import Input
 from mlcli.data.npy import points_of_pairs
 from mlcli.data.sheet import Sheet, require_unique_ids
-from mlcli.data.symmetry import symmetric
+from mlcli.data.symmetry import from_triangle, symmetric
 from mlcli.data.triangles import warn_if_squared
 from mlcli.data.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown
 from mlcli.errors import DataError
@@ -21,6 +21,7 @@ from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 
 ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
 UNIT = 1e-6  # how far from one the diagonal of correlations may be, which are often rounded when they are written
+OF_ITSELF = {"dissimilarities": 0.0, "correlation": 1.0}  # what a point, or a column, has to itself
 INDEFINITE = 1e-8  # of the largest eigenvalue: one this far below zero is not rounding
 
 
@@ -129,21 +130,15 @@ def matched(values: Array, sheet: Sheet, path: str) -> tuple[Array, tuple[str, .
 
 
 def completed(values: Array, input: Input) -> Array:
-    """Fills an empty upper or lower triangle from the other one."""
-    size = len(values)
-    missing = np.isnan(values)
-    if size < 2 or not (missing[0, size - 1] or missing[size - 1, 0]):
+    """Fills an empty upper or lower triangle from the other one, and an empty diagonal by what it must be."""
+    whole = from_triangle(values)
+    if whole is None:
         return values
-    for given, empty in ((np.tril, np.triu), (np.triu, np.tril)):
-        side = 1 if empty is np.triu else -1
-        if missing[empty(np.ones_like(missing), side)].all() and not given(missing, -side).any():
-            diagonal = np.where(np.isnan(np.diag(values)) & (input.kind == "dissimilarities"), 0.0, np.diag(values))
-            half = given(values, -side)
-            note("N-TRIANGLE", "the matrix is one triangle; the other one was filled in from it")
-            whole: Array = half + half.T
-            np.fill_diagonal(whole, diagonal)
-            return whole
-    return values
+    note("N-TRIANGLE", "the matrix is one triangle; the other one was filled in from it")
+    diagonal = np.diag(whole)
+    if input.kind in OF_ITSELF:
+        np.fill_diagonal(whole, np.where(np.isnan(diagonal), OF_ITSELF[input.kind], diagonal))
+    return whole
 
 
 def checked_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -> Array:

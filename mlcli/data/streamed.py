@@ -120,7 +120,7 @@ def texts_of(found: Found, input: Input) -> Sheet:
     """A sheet without numbers: the ids, where the file has any, and the labels."""
     choice = found.choice
     if found.names is not None:
-        return found.names
+        return with_row_names(found.names)
     bare = Sheet(np.empty((0, len(choice.columns))), choice.columns, named=found.named,
                  point=found.file.point if isinstance(found.file, TextRows) else ".")
     wanted = [column for column in (choice.id, *choice.labels) if column is not None]

@@ -26,8 +26,21 @@ WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 def text_stream(opened: Opened, input: Input) -> BinaryIO:
     """The input's text as UTF-8 without a byte order mark; raises DataError while it is read."""
-    chunks = capped(raw_chunks(opened), opened, input) if compression(opened.path) else raw_chunks(opened)
-    return cast(BinaryIO, io.BufferedReader(Chunks(utf8(chunks, opened.path, input.encoding)), CHUNK))
+    return buffered(utf8(_content(opened, input), opened.path, input.encoding))
+
+
+def content_stream(opened: Opened, input: Input) -> BinaryIO:
+    """The input's bytes, decompressed under the limits of `input`."""
+    return buffered(_content(opened, input))
+
+
+def buffered(chunks: Iterator[bytes]) -> BinaryIO:
+    """A file over an iterator of bytes."""
+    return cast(BinaryIO, io.BufferedReader(Chunks(chunks), CHUNK))
+
+
+def _content(opened: Opened, input: Input) -> Iterator[bytes]:
+    return capped(raw_chunks(opened), opened, input) if compression(opened.path) else raw_chunks(opened)
 
 
 def in_encoding(opened: Opened, input: Input) -> Input:

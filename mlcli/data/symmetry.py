@@ -1,4 +1,4 @@
-"""Symmetric matrices: rounding differences removed, true ones refused or resolved as the options say."""
+"""Symmetric matrices: rounding differences removed, true ones refused or resolved; one triangle made a whole matrix."""
 
 import numpy as np
 
@@ -51,3 +51,18 @@ def merge(values: Array, how: str) -> None:
         both = upper * 0.5 + lower * 0.5 if how == "mean" else getattr(np, f"{how}imum")(upper, lower)
         values[rows, rows.start:] = both
         values[rows.start:, rows] = both.T
+
+
+def from_triangle(values: Array) -> Array | None:
+    """The matrix whose one triangle is given and whose other one is empty, with the diagonal as it is; else None."""
+    size = len(values)
+    if size < 2 or not np.isnan([values[0, size - 1], values[size - 1, 0]]).any():
+        return None
+    missing = np.isnan(values)
+    for given, empty, side in ((np.tril, np.triu, 1), (np.triu, np.tril, -1)):
+        if missing[empty(np.ones_like(missing), side)].all() and not given(missing, -side).any():
+            half = given(values, -side)
+            whole: Array = half + half.T
+            np.fill_diagonal(whole, np.diag(values))
+            return whole
+    return None

@@ -24,14 +24,14 @@ SHORTEST = 2  # bytes of a cell and what ends it
 def found_text(opened: Opened, input: Input, separator: str, compute: Compute, known: tuple[str, ...]) -> Found | None:
     """A text by its pieces; None where it cannot be cut, or where memory holds it whatever it says of its columns."""
     auto = input.stream == "auto"
-    if not seekable(input) or (auto and fits(8.0 * opened.size / SHORTEST, input, compute)):
+    if not seekable(input) or (auto and fits(8.0 * opened.size / SHORTEST, input, compute, arrow=True)):
         return None
     text, cuts = _looked_over(opened, input, separator)
     if cuts.stray or not seekable(text.input):
         return None
     with unheard():  # what there is to say of the layout is said by whatever reads the text in the end
         layout = features_layout(text, read_head(text), known)
-    if auto and fits(8.0 * text.survey.lines * len(layout.choice.values), input, compute):
+    if auto and fits(8.0 * text.survey.lines * len(layout.choice.values), input, compute, arrow=True):
         return None
     file = cut(text, features_layout(text, read_head(text), known), cuts)
     require_content(file.firsts[-1], file.layout.choice.width, opened.path)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 NAME, CELL, LISTED = 80, 40, 5
 NO_PAIRS = "if its rows are points with features, leave out --kind or --dissimilarities"  # where pairs were expected
 
+COMPARED = "columns of words can be compared as categories (docs/metrics.md): --metric gower --columns NAME"
+
 
 def shown(text: str, limit: int = NAME) -> str:
     """A name in quotes, cut to length, with control characters escaped."""

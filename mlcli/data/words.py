@@ -42,10 +42,10 @@ def recurs(cells: Sequence[str], records: Sequence[Sequence[str]], words: Sequen
     return any(cells[column] == record[column] for column in words for record in records)
 
 
-def with_row_names(sheet: Sheet) -> Sheet:
+def with_row_names(sheet: Sheet, *, turned: bool = False) -> Sheet:
     """The sheet whose first column of words names the rows, where these have no ids and it names each once.
 
-    Tells what columns of words were taken for.
+    Tells what columns of words were taken for; those of a sheet that will be `turned` describe no points.
     """
     if not sheet.words:
         return sheet
@@ -53,9 +53,10 @@ def with_row_names(sheet: Sheet) -> Sheet:
     texts = sheet.labels[first]
     names = sheet.ids is None and len(set(texts)) == len(texts) and not any(map(is_missing, texts))
     others = sheet.words[1:] if names else sheet.words
-    parts = [f"{listed([first])} as ids"] * names + [f"{listed(others)} as labels"] * bool(others)
-    note("N-TEXT-COLUMNS", f"columns of text were taken: {', '.join(parts)}; --id-column, --label-column and --columns "
-         "say otherwise")
+    uses = ("as names of the columns", "for nothing, as points are columns") if turned else ("as ids", "as labels")
+    parts = [f"{listed([first])} {uses[0]}"] * names + [f"{listed(others)} {uses[1]}"] * bool(others)
+    options = "--id-column and --columns" if turned else "--id-column, --label-column and --columns"
+    note("N-TEXT-COLUMNS", f"columns of text were taken: {', '.join(parts)}; {options} say otherwise")
     if not names:
         return sheet
     labels = {name: column for name, column in sheet.labels.items() if name != first}

@@ -25,6 +25,8 @@ from mlcli.data.write import (
     writing_to,
 )
 
+LARGER = "set TMPDIR to a larger disk, or write to a file (-o)"
+
 
 def write_placed(placed: Placed, path: Path, format: str) -> None:
     """Writes the parts of a table to a file: ids, labels, then the columns (NPY: the values alone)."""
@@ -35,10 +37,10 @@ def write_placed(placed: Placed, path: Path, format: str) -> None:
 def pass_on(placed: Placed, stream: BinaryIO) -> None:
     """Writes the parts as CSV to an open stream once all are made, so that nothing is written before an error."""
     folder = Path(gettempdir())
-    with writing(folder):
+    with writing(folder, LARGER):
         held = TemporaryFile(dir=folder)  # noqa: SIM115 (standard output has errors of its own)
     with held:
-        with writing(folder):
+        with writing(folder, LARGER):
             _write(placed, held, "csv")
             held.seek(0)
         copyfileobj(held, stream)

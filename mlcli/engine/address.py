@@ -3,11 +3,14 @@
 import re
 from pathlib import Path
 
+from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.errors import ConfigError
 
 LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?")
-REMOTE = re.compile(r"(tcp|tls)://[^/\s]+:\d{1,5}")
+REMOTE = re.compile(r"(tcp|tls)://[^/\s]+:(\d{1,5})")
+PORTS = range(1, 2**16)
+CLOSED = ("tls://", "inproc://")  # encrypted and authenticated, or this process
 LOOPBACK = re.compile(r"tcp://(localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d+")
 
 
@@ -19,19 +22,31 @@ class Address:
     remote: str = ""  # tcp://HOST:PORT or tls://HOST:PORT
     file: Path | None = None  # that the scheduler wrote
 
-    @property
-    def open(self) -> bool:
-        """Whether the way there leaves this machine neither encrypted nor authenticated, as far as can be seen."""
-        return self.remote.startswith("tcp:") and not LOOPBACK.fullmatch(self.remote)
-
 
 def address_of(text: str, where: str = "compute.cluster") -> Address:
     """The address that a text stands for; raises ConfigError."""
     if local := LOCAL.fullmatch(text):
         return Address(workers=int(local[1] or 0))
-    if REMOTE.fullmatch(text):
+    if is_scheduler(text):
         return Address(remote=text)
     if text.startswith("file:") and len(text) > len("file:"):
         return Address(file=Path(text.removeprefix("file:")))
     raise ConfigError("CLUSTER", f"{text[:80]!r} is not a cluster", where=where,
                       hint="write local, local:4, tcp://host:8786, tls://host:8786 or file:scheduler.json")
+
+
+def own_workers(compute: Compute) -> int:
+    """How many workers a run starts on this machine; 0 where it has no such cluster."""
+    workers = None if compute.cluster is None else address_of(compute.cluster).workers
+    return 0 if workers is None else workers or compute.thread_count()
+
+
+def is_scheduler(text: str) -> bool:
+    """Whether a text is a scheduler's address: host and port, by TCP or TLS."""
+    found = REMOTE.fullmatch(text)
+    return found is not None and int(found[2]) in PORTS
+
+
+def is_open(scheduler: str) -> bool:
+    """Whether the way to a scheduler leaves this machine neither encrypted nor authenticated, as far as can be seen."""
+    return not (scheduler.startswith(CLOSED) or LOOPBACK.fullmatch(scheduler))

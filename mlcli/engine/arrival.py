@@ -15,12 +15,14 @@ from mlcli.base.threads import loaded
 from mlcli.base.types import AnyArray
 from mlcli.engine.block import Block
 from mlcli.engine.travel import one_thread_each, opened, read_array
-from mlcli.errors import DependencyMissing, InputMissing, StorageError
+from mlcli.errors import DependencyMissing, InputMissing, MlcliError, StorageError
 
 PACKAGES = ("numpy", "scipy", "pyarrow", "dask", "distributed")
 ALIKE = "start scheduler and workers in the environment of this command, as from one container image"
 OWN_READING = "workers read its blocks themselves: put it on storage that all machines share, under the same path, " \
-              "and give workers the same access; or leave --cluster out"
+              "where workers may read it; or leave --cluster out"
+OWN_STORE = "workers read its blocks themselves: start them with the store's variables that this command has, as " \
+            "AWS_ENDPOINT_URL and AWS_PROFILE; or leave --cluster out"
 Versions = Mapping[str, str]
 
 
@@ -83,17 +85,29 @@ def work(task: Task, number: int, *arrays: AnyArray) -> Any:
 
 @contextmanager
 def reading_here() -> Iterator[None]:
-    """Says of an input that a worker does not find, or finds to be another one, that workers read it themselves."""
+    """Says of an input that a worker does not reach, or finds to be another one, that workers read it themselves."""
+    here = platform.node()
     try:
         yield
     except InputMissing as error:
-        raise InputMissing("CLUSTER-INPUT", f"a worker fails to read the input: {error.found}", where=error.where,
-                           hint=OWN_READING) from None
+        raise InputMissing("CLUSTER-INPUT", f"a worker on {here} fails to read the input: {error.found}",
+                           where=error.where, hint=_own(error)) from None
+    except DependencyMissing as error:
+        if error.code != "E-REMOTE":  # what this worker lacks
+            raise error.changed(where=f"a worker on {here}") from None
+        raise DependencyMissing("CLUSTER-INPUT", f"a worker on {here} fails to read the input: {error.found}",
+                                where=error.where, hint=_own(error)) from None
     except StorageError as error:
-        if error.code != "E-CHANGED":
+        if error.code not in ("E-CHANGED", "E-READ"):
             raise
-        raise StorageError("CLUSTER-INPUT", "a worker reads another input: its size or times are different",
-                           where=error.where, hint=OWN_READING) from None
+        what = "finds another size or other times" if error.code == "E-CHANGED" else error.found
+        raise StorageError("CLUSTER-INPUT", f"a worker on {here} fails to read the input: {what}",
+                           where=error.where, hint=_own(error)) from None
+
+
+def _own(error: MlcliError) -> str:
+    """What to do so that workers can read an input."""
+    return OWN_STORE if "://" in error.where else OWN_READING
 
 
 def hold(array: AnyArray) -> AnyArray:

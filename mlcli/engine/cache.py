@@ -7,14 +7,14 @@ that were used longest ago removed first.
 """
 
 import hashlib
-import io
 import json
 import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from mlcli.storage.keys import Keys
 
 FORMAT = 1
 LONGEST_LINE = 2**24  # bytes of the JSON
+TOGETHER = 1 << 20  # bytes that are hashed together
 WORTHWHILE = 0.02  # seconds; what is computed in less is not kept
 NAME = re.compile(r"[a-z-]+-[0-9a-f]{64}\.stage")
 SAID = ("inputs", "environment")  # by name, of every result
@@ -79,10 +80,11 @@ class Folder:
         try:
             with path.open("rb") as file:
                 header = json.loads(file.readline(LONGEST_LINE))
-                rest = file.read()
-            if header["format"] != FORMAT or header["sha256"] != _hash(header["tree"], [rest]):
-                return None
-            result, notes = archive.restored(header["tree"], io.BytesIO(rest), len(rest))["value"]
+                size = os.fstat(file.fileno()).st_size - file.tell()
+                if header["format"] != FORMAT or header["sha256"] != _hash(
+                        header["tree"], iter(partial(file.read, TOGETHER), b"")):
+                    return None
+                result, notes = archive.restored(header["tree"], file, size)["value"]
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, Unfit):
             return None
         with suppress(OSError):
@@ -200,7 +202,7 @@ def _taken_apart(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     yield from ((f"{name}.{field}", part) for field, part in value if field not in value.unkeyed)
 
 
-def _hash(tree: Any, arrays: Sequence[bytes | memoryview]) -> str:
+def _hash(tree: Any, arrays: Iterable[bytes | memoryview]) -> str:
     """The hash of a stored value."""
     hashed = hashlib.sha256(json.dumps(tree).encode())
     for part in arrays:

@@ -5,7 +5,7 @@ import json
 import logging
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from mlcli.base.assigned import assigned
 from mlcli.base.compute import Compute
+from mlcli.base.drafts import collect, drafted
+from mlcli.base.footprint import DASK, WORKER, accompanied_by, resident, workers_fitting
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
-from mlcli.base.unfinished import unfinished
-from mlcli.engine.address import Address, address_of
+from mlcli.engine.address import Address, address_of, is_open, is_scheduler, own_workers
 from mlcli.engine.arrival import ALIKE, examined, kinds, refuse_unlike, versions
 from mlcli.engine.executor import running_on
 from mlcli.errors import DependencyMissing, OutputRefused
@@ -30,6 +31,7 @@ CONNECT = 10.0  # seconds to reach a scheduler
 FIRST = 60.0  # seconds to wait for a first worker
 SILENT = "a worker does not answer"
 LOCAL = "127.0.0.1"
+NO_PAGES: Mapping[str, Any] = {f"distributed.{part}.http.routes": [] for part in ("scheduler", "worker")}
 SETTINGS = {"distributed.comm.timeouts.connect": CONNECT, "distributed.admin.large-graph-warning-threshold": "1 TB"}
 
 
@@ -55,8 +57,8 @@ def staying_connected() -> Iterator[None]:
 def clustered(compute: Compute) -> Iterator["Cluster | None"]:
     """Inside, blocks run on the cluster that the options name, if they name one.
 
-    Raises ConfigError, DependencyMissing where it is not there or has other versions, and OutputRefused for a folder
-    that cannot be written.
+    Raises ConfigError, DependencyMissing where it is not there or has other versions, and OutputRefused or StorageError
+    for a folder that cannot be written.
     """
     if compute.cluster is None:
         yield None
@@ -64,12 +66,13 @@ def clustered(compute: Compute) -> Iterator["Cluster | None"]:
     from mlcli.engine.cluster import Cluster
 
     address = address_of(compute.cluster)
-    with ExitStack() as stack:
+    _require_room(compute)
+    with accompanied_by(own_workers(compute)), ExitStack() as stack:
         client = _client(address, compute, stack)
         with _reached(compute.cluster):
             _examine(client, compute.cluster)
         folder = stack.enter_context(_shared(address, compute))
-        if address.open:
+        if is_open(client.scheduler.address):
             note("W-CLUSTER-OPEN", f"the way to {compute.cluster} is neither encrypted nor authenticated: whoever can "
                  "reach the scheduler can run programs on its machines; use tls://")
         cluster = stack.enter_context(Cluster(client, folder))
@@ -103,9 +106,8 @@ def _connected(address: Address, compute: Compute) -> Iterator["distributed.Clie
     where = compute.cluster or ""
     with dask.config.set(SETTINGS), ExitStack() as stack:
         with _reached(where):
-            place: Any = _scheduler(address)
-            if address.workers is not None:
-                place = stack.enter_context(_own(address.workers or compute.thread_count()))
+            own = own_workers(compute)
+            place: Any = stack.enter_context(_own(own)) if own else _scheduler(address)
             client = distributed.Client(place, timeout=CONNECT, direct_to_workers=True, set_as_default=False)
         try:
             yield client
@@ -120,7 +122,7 @@ def _reached(where: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, TypeError, RuntimeError) as error:
-        why = f"the cluster cannot be reached: {str(error)[:300] or SILENT}"
+        why = f"the cluster cannot be reached: {(getattr(error, 'strerror', '') or str(error))[:300] or SILENT}"
         raise DependencyMissing("CLUSTER-UNREACHABLE", why, where=where,
                                 hint="start its scheduler, or leave --cluster out") from None
 
@@ -132,25 +134,53 @@ def _silence() -> None:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def _own(workers: int) -> Any:
-    """A scheduler in this process and workers beside it, which only this machine reaches."""
+def _require_room(compute: Compute) -> None:
+    """Refuses more workers of this machine than fit into the memory, before any is started; raises RefusedByPlan."""
+    count, alone = own_workers(compute), resident(compute.thread_count())
+    if count:
+        compute.require(alone + DASK + count * WORKER, f"a cluster of {count} workers",
+                        workers_fitting(compute.memory_bytes() - alone, WORKER))
+
+
+@contextmanager
+def _own(workers: int) -> Iterator[Any]:
+    """A scheduler in this process and workers beside it, which only this machine reaches and only this process uses."""
+    import dask
     import distributed
 
-    return distributed.LocalCluster(n_workers=workers, threads_per_worker=1, host=LOCAL, dashboard_address=f"{LOCAL}:0",
-                                    memory_limit=0, silence_logs=logging.CRITICAL)
+    with (_folder(Path(tempfile.gettempdir())) as scratch,
+          dask.config.set({"temporary-directory": str(scratch), **NO_PAGES}),
+          distributed.LocalCluster(n_workers=workers, threads_per_worker=1, host=LOCAL, memory_limit=0,
+                                   security=distributed.Security.temporary(), dashboard_address=f"{LOCAL}:0",
+                                   scheduler_kwargs={"dashboard": False}, silence_logs=logging.CRITICAL) as cluster):
+        yield cluster
 
 
 def _scheduler(address: Address) -> str:
     """The address of a scheduler, its file waited for; raises OSError and ValueError."""
-    until = time.monotonic() + CONNECT
-    while address.file is not None and not address.file.exists() and time.monotonic() < until:
-        time.sleep(0.1)
-    if address.file is None:
-        return address.remote
-    found = json.loads(address.file.read_text(encoding="utf-8"))
-    if not isinstance(found, dict) or not isinstance(found.get("address"), str):
-        raise ValueError(f"{address.file} is not the file of a scheduler")
-    return str(found["address"])
+    from distributed import Security
+
+    scheduler = address.remote if address.file is None else _written(address.file)
+    if not is_scheduler(scheduler):
+        raise ValueError("the file does not say where a scheduler is")
+    if scheduler.startswith("tls:") and Security().get_connection_args("client").get("ssl_context") is None:
+        raise ValueError("Dask's settings name no certificates for tls://, as docs/scale-out.md shows")
+    return scheduler
+
+
+def _written(file: Path) -> str:
+    """The address in a scheduler's file, which is waited for: it is made before it is written; empty without one."""
+    until, text = time.monotonic() + CONNECT, ""
+    while not text:
+        with suppress(FileNotFoundError):
+            text = file.read_text(encoding="utf-8", errors="replace")
+        if not text and time.monotonic() > until:
+            raise OSError(f"no scheduler has written the file within {CONNECT:.0f} seconds")
+        time.sleep(0 if text else 0.1)
+    try:
+        return str(json.loads(text)["address"])
+    except (ValueError, TypeError, LookupError):
+        return ""
 
 
 def _examine(client: "distributed.Client", where: str) -> None:
@@ -170,7 +200,7 @@ def _examine(client: "distributed.Client", where: str) -> None:
     if others:
         note("W-CLUSTER-KINDS", f"workers compute with {' and '.join(others)}, this machine with {kinds()}: the last "
              "digits of results depend on where a block is computed")
-    note("F-CLUSTER", f"blocks run on a cluster of {len(answers)} workers", workers=len(answers))
+    note("F-CLUSTER", f"blocks can run on {len(answers)} workers of a cluster", workers=len(answers))
 
 
 async def _asked(client: "distributed.Client") -> Any:
@@ -185,11 +215,24 @@ def _shared(address: Address, compute: Compute) -> Iterator[Path | None]:
     if parent is None:
         yield None
         return
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="mlcli-", dir=parent))
-    except OSError as error:
-        raise OutputRefused("CLUSTER-FOLDER", f"no folder can be made there: {error.strerror}", where=str(parent),
-                            hint="name a folder that this machine can write and all workers can read") from None
-    with unfinished(folder):
+    with _folder(Path(parent)) as folder:
         folder.chmod(0o755)  # for workers of another user
         yield folder
+
+
+@contextmanager
+def _folder(parent: Path) -> Iterator[Path]:
+    """A folder in another one; what a process that was killed left there is removed by the next that makes one.
+
+    Raises OutputRefused, and StorageError where the disk is full.
+    """
+    collect(parent, lambda path, inode: None)
+    with ExitStack() as stack:
+        try:
+            if not parent.is_dir():
+                raise OutputRefused("OUTPUT", "there is no such folder")
+            draft = stack.enter_context(drafted(parent.absolute() / "mlcli-cluster", "folder"))
+        except OutputRefused as error:
+            raise OutputRefused("CLUSTER-FOLDER", f"no folder can be made there: {error.found}", where=str(parent),
+                                hint="name a folder that this machine can write and all workers can read") from None
+        yield draft.path

@@ -1,7 +1,8 @@
 """How long passes take on a cluster: a model of tasks, bytes and overheads, whose constants were measured.
 
 `docs/scale-out.md` says how. A pass lasts as long as the slowest of three things that overlap: the workers compute;
-the scheduler looks after blocks; their results reach the client. Sending the vectors comes before.
+the scheduler looks after blocks; their results reach the client. Sending the vectors comes before. A table
+that is read in blocks is read by the workers, at the rate of one core each, however fast their storage is.
 """
 
 import math
@@ -22,12 +23,12 @@ def seconds_of(passes: Passes, workers: int) -> float:
     returned = passes.returned / min(LINK, TAKEN)
     spread = (1 + math.log2(workers)) / LINK  # workers pass on what they have got
     one = max(computed, passes.blocks * SCHEDULER, returned) + passes.sent * spread
-    return passes.before + passes.once * spread + passes.count * one
+    return passes.here + passes.before + passes.once * spread + passes.count * one
 
 
 def on_workers(step: Step, workers: int) -> Step:
-    """A step as a cluster would do it: passes on workers, anything else here."""
+    """A step as a cluster would do it: what is in blocks on workers, anything else here."""
     if step.passes is None:
         return step
     return replace(step, seconds=seconds_of(step.passes, workers), measured=None,
-                   how=f"{step.how}; on {workers} workers, {step.passes.blocks} blocks a pass")
+                   how=f"{step.how}; on {workers} worker{'s' * (workers > 1)}, {step.passes.blocks} blocks a pass")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.ahead import Start, begin, reading_once
+from mlcli.ahead import Start, begin
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Input, Spatial
 from mlcli.base.stage import unheard
@@ -32,6 +32,7 @@ from mlcli.exploring.settings import (
 )
 from mlcli.methods.memory import peak
 from mlcli.methods.trials import Seen
+from mlcli.once import reading_once
 from mlcli.planning import after
 from mlcli.planning import fitting as steps_of
 from mlcli.rundir.cached import caching

@@ -9,6 +9,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
+from mlcli.base.scratch import by_rows
 from mlcli.base.stage import note
 from mlcli.methods.identities.forward_passes import passes
 from mlcli.methods.model import Model
@@ -22,7 +23,7 @@ from mlcli.stages.neural.feeding import fed
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Hidden, Units, linear
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import pair, placed
+from mlcli.stages.similarities.networks import Errors, pair, placed
 
 
 class Autoencoder(OfNetworks):
@@ -70,10 +71,6 @@ class Autoencoder(OfNetworks):
         """Fewer axes than rows; of a closed form, no more than columns."""
         return min(len(data.values) - 1, data.values.shape[1] if self.closed else len(data.values))
 
-    def streams(self, kind: str) -> bool:
-        """Features: batches are drawn from blocks, or the closed form follows from sums."""
-        return kind == "features"
-
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but options of training are refused where there is none, and those of hidden units likewise."""
         if self.closed:
@@ -88,7 +85,7 @@ class Autoencoder(OfNetworks):
         spectrum = ForAxes.of(self.axes)(kernel, self.limit(data), compute)
         standard, total, directions = Standard.of(data.values), spectrum.solved_trace, spectrum.feature_directions()
         left = 1 - float(spectrum.solved[: directions.shape[1]].sum()) / total if total > 0 else 0.0
-        return self.model(data, standard, spectrum.coordinates() / standard.scale,
+        return self.model(data, standard, by_rows(lambda some: some / standard.scale, spectrum.coordinates()),
                           (linear(directions), linear(directions.T)),
                           fit=self.figures(data, standard, max(left, 0.0)))
 
@@ -105,8 +102,9 @@ class Autoencoder(OfNetworks):
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
         found = training.trained(objective, rows, start, self.learning)
         networks = objective.networks(found.weights)
-        outputs, error = placed(*pair(standard, networks), data.values)
-        left = error / (len(outputs) * standard.varying)
+        encoder, decoder = pair(standard, networks)
+        outputs, errors = placed(encoder, data.values, Errors(encoder, decoder))
+        left = float(errors[0]) / (len(outputs) * standard.varying)
         if left >= 1:
             note("W-NOT-LEARNED", "the mean of all rows has a smaller error than what the network gives back: choose a "
                  "lower method.learning.rate, or more epochs")

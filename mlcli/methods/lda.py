@@ -7,6 +7,7 @@ import numpy as np
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Input, Labeled
+from mlcli.base.scratch import by_rows
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
@@ -66,7 +67,7 @@ class LDA(Method):
         signs = leading_signs(scores)
         scaling = first(found.scaling, count) * signs
         sizes = dict(zip(names, np.bincount(classes).tolist(), strict=True))
-        return Model(embedding=scores * signs,
+        return Model(embedding=by_rows(lambda some: some * signs, scores),
                      spectrum=Spectrum.given(found.ratios, float(found.ratios.sum()), complete=True),
                      projector=Projector(Columns(), Centering(found.mean, across=False), scaling),
                      fit={"classes": sizes, "resubstitution_errors": errors},

@@ -6,6 +6,7 @@ The figures besides the steps' own were measured as resident memory of whole pro
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +14,20 @@ import numpy as np
 from mlcli.base.admission import admit
 from mlcli.base.anchors import EXACT, FEW_COLUMNS, GROUP, automatic
 from mlcli.base.compute import Compute
-from mlcli.base.footprint import ARROW, MIB, NOTHING, followed_by, later, resident
+from mlcli.base.footprint import (
+    ARROW,
+    DASK,
+    KEPT,
+    MIB,
+    TEXT,
+    WORKER,
+    accompanied_by,
+    followed_by,
+    later,
+    resident,
+    workers_beside,
+    workers_fitting,
+)
 from mlcli.base.inputs import Given
 from mlcli.base.rows import rows_of
 from mlcli.base.steps import Step
@@ -24,9 +38,11 @@ SAMPLED = 12 * MIB  # what measures of a sample hold besides the distances from 
 COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules look at, and numbers of these where there are many rows
 WRITING = 4.8  # arrays of the size of a model while it is written and checked
 LATENT = 2.2  # arrays of the size of the data while scores are checked
-TEXT, KEPT = 5.0, 3.0  # arrays of the size of a table while Arrow reads it from text, and what Arrow keeps of them
 SAFE, LESS, TRIES, FEWEST = 0.97, 0.85, 20, 10  # how a number of rows that fit is found
 CHEAP = 2e9  # multiplications of a search for neighbors that a refusal may take
+READ_IN_BLOCKS = {  # of what methods take so
+    "features": "a Parquet, Arrow, NPY or plain CSV file is read in blocks (input.stream)",
+    "dissimilarities": "an NPY file of the matrix is read in blocks (input.stream)"}
 ROW = 160  # bytes of a row's name and its cells in the table that is written
 
 
@@ -52,6 +68,9 @@ class Planned(Protocol):
     def stored(self, data: Any) -> float:
         """The bytes of training rows that its model holds."""
 
+    def streams(self, kind: str) -> bool:
+        """Whether it takes such an input where that is read in blocks of rows."""
+
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
         """The stages of a fit."""
 
@@ -59,14 +78,21 @@ class Planned(Protocol):
 def peak(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> float:
     """The most bytes that a process holds while it reads the data, takes these steps, and checks and writes the result.
 
-    Beside the data as read there is a copy in other units for as long as a fit takes, unless within `unscaled`.
+    Workers that it has started on this machine count with it. Beside the data as read there is a copy in other units
+    for as long as a fit takes, unless within `unscaled`.
     """
     table, held = float(data.bytes), 1 if method.unscaled else 2
     read, kept = (TEXT, KEPT) if ARROW in sys.modules else (1.0, 0.0)  # known, since the data has been read
     fit = max(step.memory for step in steps)
     needs = [*(step.needs for step in steps), *later().needs]
-    return resident(compute.thread_count(), needs) + later().memory + kept * table + max(
+    beside = DASK + workers_beside() * worker(steps) if workers_beside() else 0.0
+    return resident(compute.thread_count(), needs) + later().memory + beside + kept * table + max(
         (read - kept) * table, held * table + fit, table + checks_memory(method, data))
+
+
+def worker(steps: Sequence[Step]) -> float:
+    """Bytes of a worker of this machine that takes its part in these steps."""
+    return WORKER + max((step.passes.held for step in steps if step.passes is not None), default=0.0)
 
 
 def checks_memory(method: Planned, data: Given) -> float:
@@ -75,13 +101,14 @@ def checks_memory(method: Planned, data: Given) -> float:
     of_columns, stored, table = method.columns_model != "none", method.stored(data), float(data.bytes)
     in_file = rows_of(data.values)
     there = rows if in_file is None else len(in_file.at_hand)  # a sample is looked at
-    looked = 8.0 * COPIES * of_columns * min(there, max(ROOM // max(columns, 1), EXACT)) * columns
+    looked = 8.0 * COPIES * (of_columns and later().rules) * min(there, max(ROOM // max(columns, 1), EXACT)) * columns
     if rows <= EXACT or in_file is not None:
         few = min(there, EXACT)
         compared = 8.0 * (PAIRS * few**2 + few * columns)
     else:
         held = data.kind == "features" and columns > FEW_COLUMNS
         compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * held
+    compared *= later().quality
     written = WRITING * stored + LATENT * table * (method.proof == "latent")
     named = in_file is None or isinstance(data.ids, tuple)  # numbers are made into text as they are written
     return max(looked, compared + stored, written) + ROW * rows * named
@@ -93,8 +120,9 @@ def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute:
     Raises RefusedByPlan with the remedy of the step that takes most.
     """
     needed = peak(steps, data, method, compute)
+    workers = f" by {workers_beside()} workers" if workers_beside() else ""
     hint = remedy(steps, data, method, compute) if needed > compute.memory_bytes() else ""
-    compute.require(needed, f"{method.name} of {len(data.values):,} rows", hint)
+    compute.require(needed, f"{method.name} of {len(data.values):,} rows{workers}", hint)
     admit(needed, compute.memory_bytes)
 
 
@@ -103,14 +131,25 @@ def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute
 
     Of data that the steps are for, in their units. Where the rest would fit, what follows the fit says it.
     """
-    with followed_by(NOTHING):
+    with followed_by(replace(later(), needs=(), memory=0.0)):
         alone = peak(steps, data, method, compute) <= compute.memory_bytes()
     if alone and later().instead:
         return later().instead
+    if workers_beside() and (fewer := fewer_workers(steps, data, method, compute)):
+        return fewer
     most, rows = max(steps, key=lambda step: step.memory), fitting_rows(steps, data, method, compute)
     least = resident(compute.thread_count()) + float(data.bytes) + checks_memory(method, data)
     instead = most.remedy if least < compute.memory_bytes() else ""
-    return "; ".join(filter(None, (f"about {rows:,} rows fit" if rows else "", instead))) or "give more memory"
+    whole = rows_of(data.values) is None and method.streams(data.kind)  # though it would be read in blocks if it could
+    ways = f"about {rows:,} rows fit" if rows else "", instead, READ_IN_BLOCKS[data.kind] if whole else ""
+    return "; ".join(filter(None, ways)) or "give more memory"
+
+
+def fewer_workers(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> str:
+    """How many workers of this machine fit beside the run; empty where it would not fit without them."""
+    with accompanied_by(0):
+        left = compute.memory_bytes() - peak(steps, data, method, compute)
+    return workers_fitting(left, worker(steps)) if left >= 0 else ""
 
 
 def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> int:

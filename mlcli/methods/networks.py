@@ -17,7 +17,6 @@ from mlcli.stages.eigen.eigensolve import ForAxes
 from mlcli.stages.kernels.row_factor import row_steps
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.neural.costs import network_steps
-from mlcli.stages.neural.feeding import feeding_memory
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Network, Units
 from mlcli.stages.neural.standard import Standard
@@ -52,19 +51,22 @@ class OfNetworks(Method):
         """Whether the optimum is known."""
         raise NotImplementedError
 
+    def streams(self, kind: str) -> bool:
+        """Features: batches are drawn from blocks, or the closed form follows from sums."""
+        return kind == "features"
+
     def requires(self) -> tuple[str, ...]:
         """JAX for training."""
         return () if self.closed else ("neural",)
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The eigenproblem of the smaller side, or epochs."""
-        shape, threads = data.values.shape, compute.thread_count()
+        threads = compute.thread_count()
         if self.closed:
             rows = rows_of(data.values)
             return (side_steps(data.values, "auto", ForAxes.of(self.axes), threads) if rows is None
                     else row_steps(rows, ForAxes.of(self.axes), threads))
-        return network_steps(shape, self.sizes(data), self.learning, threads,
-                             feeding_memory(data.values, self.learning, threads))
+        return network_steps(data.values, self.sizes(data), self.learning, threads)
 
     def sizes(self, data: Features) -> list[int]:
         """The units of the encoder, columns and coordinates included."""

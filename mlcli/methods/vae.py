@@ -10,6 +10,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
+from mlcli.base.scratch import by_rows, some_of
 from mlcli.methods.identities.forward_passes import marginal, passes, variational
 from mlcli.methods.model import Model
 from mlcli.methods.networks import QUICK, OfNetworks
@@ -17,7 +18,7 @@ from mlcli.methods.ways import way
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
 from mlcli.stages.latent.probabilistic import in_closed_form
-from mlcli.stages.neural.bound import Variational
+from mlcli.stages.neural.bound import Bound
 from mlcli.stages.neural.feeding import fed
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.likelihoods import GaussianLikelihood, Likelihood
@@ -92,7 +93,7 @@ class VAE(OfNetworks):
         bound = None if found.log_likelihood is None else Quantity(
             found.log_likelihood / len(data.values), cells=(data.values.shape[1],))
         return self.model(data, standard, found.means, (Network((inward,)), Network((outward,))),
-                          spreads=deviations + 0 * found.means,
+                          spreads=by_rows(lambda some: np.tile(deviations, (len(some), 1)), found.means),
                           fit={"elbo": bound, "noise_variance": Quantity(latent.noise, 2)})
 
     def trained(self, data: Features, compute: Compute) -> Model:
@@ -105,19 +106,21 @@ class VAE(OfNetworks):
         rows = fed(data.values, standard, self.learning, compute)
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
         found = training.trained(objective, rows, start, self.learning)
-        networks, level = objective.networks(found.weights), float(objective.noise(found.weights))
-        outputs, _ = placed(*pair(standard, networks), data.values)
-        means, logs = np.split(outputs, 2, axis=1)
-        deviations = np.exp(logs / 2)
-        own = Variational(points=data.values, standard=standard, means=means, deviations=deviations,
-                          decoder=networks[1], likelihood=self.likelihood, level=level, seed=rows.seed)
-        return self.model(data, standard, means, networks, spreads=deviations,
-                          objective=own.density(-found.trace[:, 0]), curves={
-                              name: own.curve(name, values) for name, values in found.curves.items()},
-                          fit={**own.figures(found.held, self.importance), **found.facts})
+        networks = objective.networks(found.weights)
+        bound = Bound(standard, networks[1], self.likelihood, level=float(objective.noise(found.weights)),
+                      seed=rows.seed)
+        outputs, sums = placed(pair(standard, networks)[0], data.values, bound)
+        own, count = [float(part) / len(outputs) for part in sums], outputs.shape[1] // 2
+        held = {} if not len(found.held) else {"held_out_bound": bound.density(bound.weighted(
+            data.values[found.held], some_of(outputs, found.held), self.importance))}
+        return self.model(data, standard, outputs[:, :count], networks,
+                          spreads=by_rows(lambda some: np.exp(some / 2), outputs[:, count:]),
+                          objective=bound.density(-found.trace[:, 0]), curves={
+                              name: bound.curve(name, values) for name, values in found.curves.items()},
+                          fit={**bound.figures(*own), **held, **found.facts})
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """Coordinates by a forward pass of its own, and the bound by other formulas."""
         if self.closed:
-            return [*passes(data, model, full), *marginal(data, model)]
+            return [*passes(data, model, full), *marginal(data, model, full)]
         return [*passes(data, model, full), *variational(data, model, self.likelihood.log_density, full)]

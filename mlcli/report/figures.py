@@ -5,15 +5,17 @@ from collections.abc import Callable, Mapping
 from mlcli.report.contents import Contents
 from mlcli.report.drawing import Figure
 from mlcli.report.embedded import main_drawing, main_scatter
+from mlcli.report.images.sections import rows_drawn
 from mlcli.report.paper.drawings import plotted, scree_plot
 from mlcli.report.scree import scree
 from mlcli.report.svg import document
 
+NAMES = ("scree", "scatter", "images")
 Drawing = Callable[[str], bytes]  # a format -> the content of a file
 
 
 def figures(run: Contents) -> dict[str, Drawing]:
-    """The scree plot and the scatter plot by their names, each where there is something to draw.
+    """The scree plot, the scatter plot and rows as images by their names, each where there is something to draw.
 
     Matplotlib draws PDF and PNG; SVG where the scatter plot shows what only that can draw, or a look was chosen.
     """
@@ -24,6 +26,9 @@ def figures(run: Contents) -> dict[str, Drawing]:
     if run.embedding.values.size:
         drawn["scatter"] = lambda format: (main_drawing(run, format) if papers or format != "svg" else
                                            _svg(main_scatter(run, title)))
+    rows = rows_drawn(run, title)
+    if rows is not None:
+        drawn["images"] = lambda format: drawn_as(rows, format)
     return drawn
 
 

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from mlcli.base.quantity import Quantity
+from mlcli.base.scratch import by_rows
 from mlcli.base.types import Array
+from mlcli.data.table import Table
+from mlcli.data.write import text_names
 
 
 def trace_table(objective: Array, curves: Mapping[str, Quantity]) -> str:
@@ -23,17 +26,16 @@ def loadings_table(columns: Sequence[str], loadings: Array) -> str:
     return written(["column", *axes], ([name, *map(_number, row)] for name, row in zip(columns, loadings, strict=True)))
 
 
-def posterior_table(id_name: str, ids: Iterable[str], spreads: Array) -> str:
+def posterior_table(embedding: Table, spreads: Array) -> Table:
     """One row for each point with the entries of its posterior covariance (n x p x p) on and above the diagonal.
 
     Of axes that are independent there are the standard deviations (n x p), under their names.
     """
     size = spreads.shape[1]
-    pairs = [(i, j) for i in range(size) for j in range(i, size)]
-    places = pairs if spreads.ndim == 3 else [(i,) for i in range(size)]
-    return written([id_name, *("_".join(f"y{i + 1}" for i in place) for place in places)],
-                   ([name, *(_number(own[place]) for place in places)]
-                    for name, own in zip(ids, spreads, strict=True)))
+    pairs = [(i, j) for i in range(size) for j in range(i, size)] if spreads.ndim == 3 else [(i,) for i in range(size)]
+    entries = by_rows(lambda some: np.stack([some[:, *pair] for pair in pairs], axis=1), spreads)
+    return Table(entries, tuple("_".join(f"y{i + 1}" for i in pair) for pair in pairs), embedding.ids,
+                 text_names(embedding)[0])
 
 
 def forecast_table(columns: Sequence[str], means: Array, deviations: Array) -> str:

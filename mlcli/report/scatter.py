@@ -116,7 +116,7 @@ def keyed(title: str, height: float, marks: Sequence[Mark], key: Sequence[Mark])
     left, low = LEFT + WIDE + BESIDE - 4, _legend_end(key)
     wide = max(mark.x + LETTER * len(mark.text) for mark in key if isinstance(mark, Text)) - left + 4
     return Figure(title, left + wide, max(height, low), marks, [
-        Part(0, 0, left, height), Part(left, TOP - 8, wide, low - TOP + 8, key=True)])
+        Part(x=0, y=0, width=left, height=height), Part(x=left, y=TOP - 8, width=wide, height=low - TOP + 8, key=True)])
 
 
 def equal_units(values: Array) -> bool:
@@ -139,13 +139,13 @@ def pairs(points: Points) -> Figure:
                   *dots(points, places, panel, 0.75 * points.radius),
                   Text(left + side / 2, top + side + 31, points.axis(first), "middle", "small"),
                   Text(left - 42, top + side / 2, points.axis(second), "middle", "small", turned=True)]
-        parts.append(Part(left - 60, top - 14, side + gap, side + gap))
+        parts.append(Part(x=left - 60, y=top - 14, width=side + gap, height=side + gap))
     step, whole = side + gap, (count - 1) * (side + gap)
     low = _legend_end(points.colors.legend(0, 30))
     right = whole - step if low < (count - 2) * step else whole  # in the corner without pairs, or beside them
     key = points.colors.legend(right + 12, 30)
     if key:
-        parts.append(Part(right, 0, step, low, key=True))
+        parts.append(Part(x=right, y=0, width=step, height=low, key=True))
     wide, high = max(whole + 6, right + step), max(whole, low)
     return Figure("Scatter plots of pairs of axes", wide, high, [*marks, *key], parts)
 

@@ -24,7 +24,7 @@ LEGIBLE = 10.5  # pixels that letters have on the narrow screen, where the drawi
 def inline(figure: Figure) -> str:
     """A figure as an element of a page; its parts as a grid, which a narrow screen sets below each other."""
     if not figure.parts:
-        whole = Part(0, 0, figure.width, figure.height)
+        whole = Part(x=0, y=0, width=figure.width, height=figure.height)
         dense = figure.width > DENSE
         drawn = (f'{_piece(whole, "dense" if dense else "broad")} role="img">\n'
                  f"<title>{safe(figure.title, 200)}</title>\n{_drawn(figure.marks)}</svg>")

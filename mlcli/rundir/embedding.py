@@ -6,7 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mlcli.base.stage import note
+from mlcli.base.compute import Compute
+from mlcli.base.scratch import filed
+from mlcli.base.stage import note, stage
+from mlcli.data.filled import read_filled
 from mlcli.data.input import Input
 from mlcli.data.read import read
 from mlcli.data.row_numbers import RowNumbers
@@ -14,6 +17,7 @@ from mlcli.data.table import Table, axis_names
 from mlcli.rundir import names
 from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.reading import damaged, own_file
+from mlcli.rundir.room import in_temporary_files
 
 FORMATS = ("csv", "parquet", "npy")  # in the order of what they hold: ids and labels first
 
@@ -50,11 +54,19 @@ def read_embedding(path: Path, manifest: Mapping[str, Any]) -> Table:
         if header and (len(header) <= count or header[-count:] != axes):
             raise damaged(path, f"its last columns should be {axes[0]} to {axes[-1]}", 1)
         given = Input(path=str(path), format=path.suffix[1:])  # type: ignore[arg-type]
-        table = read(given.replace(id_column=header[0], label_columns=tuple(header[1:-count]), columns=tuple(axes))
-                     if header else given)
+        given = given.replace(id_column=header[0], label_columns=tuple(header[1:-count]),
+                              columns=tuple(axes)) if header else given
+        large = _read_filled(given) if filed(1, rows * count) else None
+        table = read(given) if large is None else large
     if table.values.shape != (rows, count):
         raise damaged(path, f"its shape is {table.values.shape}, not {(rows, count)} as in run.json")
     return replace(table, columns=tuple(axes))
+
+
+@stage("read")
+def _read_filled(given: Input) -> Table | None:
+    with in_temporary_files():
+        return read_filled(given, Compute())
 
 
 def columns_of(path: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,8 +45,14 @@ def manifest_bytes(folder: Path) -> bytes:
         return path.read_bytes()
 
 
-def replace_listed(folder: Path, contents: Mapping[str, bytes], *, known: bytes) -> None:
-    """Replaces files of a finished run by name, or adds them, with their hashes in run.json.
+def listed(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """The files of a run, with those that a process which was killed was about to write or remove."""
+    pending = manifest.get("pending")
+    return (*manifest["files"], *(pending if isinstance(pending, list) else ()))
+
+
+def replace_listed(folder: Path, contents: Mapping[str, bytes], removed: Sequence[str] = (), *, known: bytes) -> None:
+    """Replaces files of a finished run by name, or adds them, with their hashes in run.json, and removes others.
 
     `known` is the run.json of the run that the contents are made from. Raises OutputRefused where the folder holds
     another run by now, and StorageError. While the files change, run.json names them as pending, without hashes, so
@@ -57,13 +63,16 @@ def replace_listed(folder: Path, contents: Mapping[str, bytes], *, known: bytes)
             here = _fixed(folder, descriptor)
             with _at(folder, here):
                 _require_same(folder, descriptor, here / MANIFEST, known)
-                for name in contents:
+                for name in (*contents, *removed):
                     refuse_existing(here / name, "file", anything, force=True)
                 manifest = {key: value for key, value in json.loads(known).items() if key != "pending"}
-                files = {key: entry for key, entry in manifest["files"].items() if key not in contents}
-                _put(here / MANIFEST, json_text({**manifest, "files": files, "pending": [*contents]}).encode())
+                files = {key: entry for key, entry in manifest["files"].items() if key not in (*contents, *removed)}
+                pending = [*contents, *removed]
+                _put(here / MANIFEST, json_text({**manifest, "files": files, "pending": pending}).encode())
                 for name, content in contents.items():
                     _put(here / name, content)
+                for name in removed:
+                    (here / name).unlink(missing_ok=True)
                 files = {**files, **{name: _entry(here / name) for name in contents}}
                 _put(here / MANIFEST, json_text({**manifest, "files": files}).encode())
     except FileNotFoundError as error:

@@ -11,6 +11,7 @@ from typing import IO, Any, BinaryIO, cast
 
 import numpy as np
 
+from mlcli.base.scratch import let_go, room
 from mlcli.base.types import AnyArray
 from mlcli.storage.fields import Unfit
 
@@ -18,6 +19,7 @@ KINDS = "fiub"  # of numbers: floating, signed, unsigned, boolean
 FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
           KeyError, OverflowError, UserWarning)
 CHUNK = 1 << 20  # bytes that are read and compared together
+PIECE = 1 << 24  # bytes that are read into an array together
 ENTRY = struct.Struct("<26xHH")  # of a zip file's local header, what says how long its name and its extra field are
 
 
@@ -109,11 +111,14 @@ def _array(stored: BinaryIO, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, h
     if held is not None and _same_form(held, shape, kind, fortran=fortran) and _same_bytes(stored, held):
         return held
     stored.seek(begin)
-    checksum, flat = zlib.crc32(first), np.empty(entry.file_size - head, np.uint8)
+    checksum, size = zlib.crc32(first), entry.file_size - head
+    flat = (room(size // 8) if kind == np.float64 else np.empty(size, np.uint8)).view(np.uint8)
     done = 0
-    while done < len(flat) and (count := cast(io.BufferedIOBase, stored).readinto(flat[done:].data)):
+    while done < size and (count := cast(io.BufferedIOBase, stored).readinto(flat[done : done + PIECE].data)):
+        checksum = zlib.crc32(flat[done : done + count].data, checksum)
         done += count
-    if done < len(flat) or zlib.crc32(flat.data, checksum) != entry.CRC:
+        let_go()
+    if done < size or checksum != entry.CRC:
         raise Unfit("an array is cut off, or has changed")
     return flat.view(kind).reshape(shape, order="F" if fortran else "C")
 

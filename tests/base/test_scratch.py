@@ -26,7 +26,7 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Arra
     """An array in memory, and the same in a file."""
     monkeypatch.setattr(scratch, "HELD", 1 << 20)
     values = np.random.default_rng(0).standard_normal((ROWS, 3)) * [1, 0, 5]
-    with scratch_in(tmp_path):
+    with scratch_in(tmp_path, tmp_path, ""):
         filed = room(ROWS, 3)
         filed[:] = values
         yield values, filed
@@ -67,5 +67,8 @@ def test_few_pages_are_in_memory_at_a_time(pair: tuple[Array, Array]) -> None:
 
 
 def test_a_disk_that_is_full_is_an_error_and_no_crash(tmp_path: Path) -> None:
-    with scratch_in(tmp_path), pytest.raises(StorageError, match="could not write"):
+    with scratch_in(tmp_path, Path("runs/out"), "keep fewer axes"), pytest.raises(StorageError) as caught:
         room(1 << 50, 2)
+    error = caught.value
+    assert (error.code, error.exit_code, error.where, error.hint) == ("E-SCRATCH", 74, "runs/out", "keep fewer axes")
+    assert "16777216 GiB of coordinates" in error.what

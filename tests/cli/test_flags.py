@@ -115,7 +115,7 @@ def test_help_says_what_the_options_say(mlcli: Caller) -> None:
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (["-k", "5"], "E-CONFIG]: method.neighbors: pca has no option 'neighbors'; "
-     f"{listed(OWNERS, 'and')} have it; -k"),
+     f"{listed(OWNERS, 'and')} have it; -k; the number of axes is -p"),
     (["-k", "x", *ISOMAP], "E-CONFIG]: method.neighbors.count must be a whole number of at least 1, not 'x'; -k"),
     (["-m", "isomp"], "E-CONFIG]: method.name: unknown method 'isomp'; -m; did you mean 'isomap'?"),
     (["--paths", "floid", *ISOMAP],

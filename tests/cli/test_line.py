@@ -58,6 +58,16 @@ def test_several_values_are_answered_by_a_command_that_makes_the_runs(mlcli: Cal
     assert {path.name for path in Path("out").iterdir() if path.is_dir()} == runs
 
 
+def test_a_list_without_brackets_is_answered_by_the_list(mlcli: Caller) -> None:
+    called = mlcli("embed", "data.csv", "--set", "report.image=28,28")
+    assert called.code == 78 and called.err.endswith("; give --set report.image=[28,28]\n")
+
+
+def test_the_k_of_cmdscale_is_the_number_of_axes(mlcli: Caller) -> None:
+    called = mlcli("embed", "data.csv", "-m", "cmdscale", "-k", "3")
+    assert called.code == 78 and called.err.endswith("; the number of axes is -p\n")
+
+
 def test_several_values_in_a_file_are_answered_by_what_to_write_there(mlcli: Caller) -> None:
     Path("run.yaml").write_text("input: {path: data.csv}\nmethod: {name: isomap, neighbors: {count: [8, 9]}}\n")
     assert mlcli("run", "run.yaml").err.endswith(

@@ -95,3 +95,14 @@ def test_columns_of_text_that_are_not_named_are_refused_with_what_would_make_the
     assert (called.code, "E-TEXT-COLUMN" in called.err) == (65, True)
     assert "that --columns names is a category" in called.err
     certified(mlcli, "-m", "mds", "--metric", "gower", "--columns", "a,b", "-p", "1")
+
+
+def test_axes_that_an_iterative_solver_leaves_loose_are_certified_by_their_residual(mlcli: Caller) -> None:
+    """Costs near 0.4 lie so near each other that vectors have few digits, and rows are as far from their means."""
+    np.save("points.npy", np.random.default_rng(0).random((700, 40)))
+    called = mlcli("embed", "points.npy", "-m", "laplacian", "--metric", "manhattan", "-o", "run", "-q",
+                   "--set", "method.eigensolve.tolerance=1e-6", "--set", "report.quality=null",
+                   "--set", "report.dimension=false")
+    assert called.code == 0 and "W-CERTIFICATE" not in called.err, called.err
+    checks = {check["name"]: check for check in json.loads(Path("run/certificate.json").read_text())["checks"]}
+    assert checks["projection"]["verdict"] == checks["residual"]["verdict"] == "pass"

@@ -6,12 +6,16 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from mlcli.base import footprint
 from mlcli.base.extras import lacking
 from mlcli.base.footprint import resident
 from mlcli.base.rates import Rates, document, reference
+from mlcli.config.report_options import LABELED
+from mlcli.report.paper import drawings
 from mlcli.rundir import room
 from tests.cli.support import Caller
 
@@ -76,6 +80,54 @@ def test_on_a_cluster_only_passes_change(mlcli: Caller, roll: str) -> None:
     assert 0 < many["eigensolve"]["seconds"] < one["eigensolve"]["seconds"]
 
 
+@pytest.mark.parametrize(("form", "stages"), [
+    (("-m", "pca"), {"read", "eigensolve"}), (("-m", "ppca"), {"read", "eigensolve"}),
+    (("-m", "lda", "--label-column", "kind"), {"read", "discriminants"}),
+    (("-m", "kpca", "--kernel", "gaussian", "--set", "method.landmarks=50"), {"read", "coordinates"})],
+                         ids=lambda part: part[1] if isinstance(part, tuple) else "")
+def test_passes_over_a_table_in_blocks_are_predicted_on_workers(mlcli: Caller, form: tuple[str, ...],
+                                                                stages: set[str]) -> None:
+    generator = np.random.default_rng(0)
+    kinds = np.array(["a", "b", "c"])[generator.integers(0, 3, 20_000)]
+    parquet.write_table(pa.table({"kind": kinds, **{f"x{j}": generator.standard_normal(20_000) for j in range(20)}}),
+                        "t.parquet", row_group_size=500)
+    columns = () if "kind" in form else ("--columns", "x0,x1,x2,x3,x4,x5,x6,x7,x8,x9")
+    asked = ("plan", "t.parquet", *form, *columns, "--set", "input.stream=always", "--threads", "1")
+    here, there = (json.loads(mlcli(*asked, "--json", *more).out)["steps"] for more in ((), ("--cluster", "4")))
+    changed = {after["stage"]: (before, after) for before, after in zip(here, there, strict=True) if before != after}
+    assert {*changed} == stages
+    for before, after in changed.values():
+        assert "; on 4 workers, " in after["how"] and after["memory"] == before["memory"]
+    assert "stages without workers are predicted as of this machine" in mlcli(*asked, "--cluster", "4").out
+
+
+@pytest.mark.parametrize(("worth", "stages"), [(1e9, {"eigensolve"}), (0.0, {"neighbors", "eigensolve", "quality"})])
+def test_searches_and_quality_are_predicted_on_workers_where_they_go_there(
+        mlcli: Caller, roll: str, worth: float, stages: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("mlcli.engine.executor", "mlcli.stages.graph.searching", "mlcli.planning"):
+        monkeypatch.setattr(f"{module}.WORTH", worth)
+    steps = json.loads(mlcli("plan", roll, "-m", "isomap", "--cluster", "3", "--json").out)["steps"]
+    assert {step["stage"] for step in steps if "on 3 workers" in step["how"]} == stages
+
+
+def test_landmarks_place_rows_in_blocks_within_the_memory_of_a_few(mlcli: Caller) -> None:
+    np.save("long.npy", np.random.default_rng(0).standard_normal((60_000, 3)))
+    steps = json.loads(mlcli("plan", "long.npy", "-m", "kpca", "--kernel", "gaussian", "--set", "method.landmarks=300",
+                             "--set", "input.stream=always", "--threads", "1", "--json").out)["steps"]
+    memory, = (step["memory"] for step in steps if step["stage"] == "coordinates")
+    assert memory < 0.5 * 8 * 60_000 * 300
+
+
+def test_workers_of_this_machine_take_memory(mlcli: Caller, roll: str) -> None:
+    def memory(cluster: str) -> float:
+        return json.loads(mlcli("plan", roll, "-m", "isomap", "--set", "method.paths.store=streamed",
+                                "--set", f"compute.cluster={cluster}", "--json").out)["memory"]
+
+    alone, one, three = memory("tcp://127.0.0.1:8786"), memory("local:1"), memory("local:3")
+    assert alone + footprint.DASK + footprint.WORKER < one
+    assert three - one == pytest.approx(2 * (one - alone - footprint.DASK))
+
+
 def test_what_does_not_fit_is_82(mlcli: Caller, roll: str) -> None:
     called = mlcli("plan", roll, "-m", "isomap", "--set", "compute.memory_limit=64MB")
     assert called.code == 82
@@ -105,6 +157,7 @@ def test_as_many_rows_as_a_refusal_says_fit(mlcli: Caller, roll: str, given: tup
 def test_names_that_do_not_fit_are_refused_with_how_to_do_without(mlcli: Caller,
                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(footprint, "sys", SimpleNamespace(modules={}))  # as in a process that has drawn nothing yet
+    monkeypatch.setattr(drawings, "LABELED", LABELED)
     lines = [f"site{row},{row * row},{row % 7}" for row in range(40)]
     Path("named.csv").write_text("\n".join([",x,y", *lines]), encoding="utf-8")
     plain, named = (json.loads(mlcli("plan", "named.csv", *more, "--json").out)["memory"]

@@ -65,7 +65,8 @@ def test_what_the_next_command_would_be_refused_for_is_said(
     assert first in said[0] and besides in said[1] and len(said) == 2, said
 
 
-@pytest.mark.parametrize("command", ["embed -m umap data.csv", "report data.csv", "embed -m umap nothing.csv"])
+@pytest.mark.parametrize("command", ["embed -m umap data.csv", "report data.csv", "embed -m umap nothing.csv",
+                                     "embed -m isomap -k 4,6,8 data.csv"])
 def test_nothing_else_is_said_where_a_run_would_not_be_refused(mlcli: Caller, command: str) -> None:
     assert "besides" not in mlcli(*command.split()).err
 

@@ -1,7 +1,6 @@
 """Inputs on an object store: the values and errors of local files, from a server on this machine."""
 
 import io
-import logging
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from mlcli.data.source import opened
 from mlcli.errors import ConfigError, DataError, DependencyMissing, InputMissing, MlcliError, StorageError
 from tests.cli.support import Caller
 from tests.data.helpers import noted
+from tests.object_store import serving, variables, with_bucket
 
 VALUES = np.random.default_rng(0).standard_normal((400, 3))
 TABLE = pa.table({"name": [f"r{row}" for row in range(400)],
@@ -29,30 +29,21 @@ TABLE = pa.table({"name": [f"r{row}" for row in range(400)],
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """Where a store answers, with one bucket."""
-    moto = pytest.importorskip("moto.server")
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    running = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    running.start()
-    host, port = running.get_host_and_port()
-    yield f"http://{host}:{port}"
-    running.stop()
+    """Where a store answers."""
+    with serving() as endpoint:
+        yield endpoint
 
 
 @pytest.fixture
 def store(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[fs.FileSystem]:
     """A file system of the store, which the environment leads to."""
     settings(monkeypatch, server)
-    system = fs.S3FileSystem(endpoint_override=server.partition("://")[2], scheme="http", region="us-east-1",
-                             access_key="key", secret_key="secret", allow_bucket_creation=True)
-    system.create_dir("bucket")
-    yield system
+    yield with_bucket(server)
     remote._system.cache_clear()
 
 
 def settings(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
-    for name, value in {"AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
-                        "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}.items():
+    for name, value in variables(endpoint).items():
         monkeypatch.setenv(name, value)
     remote._system.cache_clear()
 
@@ -132,7 +123,8 @@ def test_a_file_that_changes_is_refused(store: fs.FileSystem) -> None:
         store.move("bucket/t.parquet", "bucket/t.npy")
 
 
-@pytest.mark.parametrize("path", ["s3://bucket/none.csv", "s3://no-bucket/t.csv", "s3://bucket/folder"])
+@pytest.mark.parametrize("path", ["s3://bucket/none.csv", "s3://no-bucket/t.csv", "s3://bucket/folder",
+                                  "s3://no-bucket/parts/", "s3://no-bucket/", "s3://bucket/no-parts/"])
 def test_what_is_not_there_is_named(store: fs.FileSystem, path: str) -> None:
     saved(store, "folder/t.csv")
     with pytest.raises(InputMissing) as caught:

@@ -25,10 +25,11 @@ def labeled(mlcli: Caller) -> Path:
 
 
 def test_a_report_is_the_same_from_files_as_from_memory(mlcli: Caller, labeled: Path) -> None:
-    before = (labeled / "report.html").read_text()
-    assert "colored by kind" in before and "colored by size" in before
-    assert mlcli("report", labeled).err == f"mlcli: wrote {labeled}/report.html\n"
-    assert (labeled / "report.html").read_text() == before
+    written = [labeled / name for name in ("report.html", "scree.svg", "scatter.svg")]
+    before = [path.read_text() for path in written]
+    assert "colored by kind" in before[0] and "colored by size" in before[0]
+    assert mlcli("report", labeled).err.splitlines() == [f"mlcli: wrote {path}" for path in written]
+    assert [path.read_text() for path in written] == before
 
 
 def test_tables_of_a_run_go_to_standard_output(mlcli: Caller, labeled: Path) -> None:
@@ -62,7 +63,7 @@ def test_the_same_for_other_formats(mlcli: Caller, format: str) -> None:
 def test_a_title_and_a_label_are_chosen_and_the_run_stays_whole(mlcli: Caller, labeled: Path) -> None:
     called = mlcli("report", labeled, "--label-column", "size", "--title", "<Mine>", "--json")
     assert json.loads(called.out) == {"run": "labeled", "report": "labeled/report.html",
-                                      "figures": ["labeled/scree.svg", "labeled/scatter.svg"]}
+                                      "figures": ["labeled/scree.svg", "labeled/scatter.svg"], "removed": []}
     text = (labeled / "report.html").read_text()
     assert "<h1>&lt;Mine&gt;</h1>" in text and "colored by size" in text and "colored by kind" not in text
     assert mlcli("report", labeled).code == 0  # its hashes are right
@@ -95,6 +96,42 @@ def test_figures_are_drawn_again_for_a_paper_and_belong_to_the_run(mlcli: Caller
                  "ellipses", "--level", "0.8", "--point-labels", "none").code == 0
     assert {name: Path(name).read_bytes() for name in names} == first
     assert mlcli("report", "run", "--title", "data").code == 0 and Path("run/scree.svg").read_bytes() != plain
+
+
+def drawings() -> dict[str, bytes]:
+    """The figures of the run, by name."""
+    return {path.name: path.read_bytes() for path in Path("run").iterdir() if path.stem in ("scree", "scatter")}
+
+
+def test_no_figure_of_a_former_drawing_stays(mlcli: Caller, labeled: Path) -> None:
+    """Each kind is drawn again; formats that are not named any more are removed, as is what a killed process left."""
+    labeled.rename("run")
+    made = drawings()
+    assert mlcli("report", "run", "--figures", "svg,png,pdf", "--title", "A title").code == 0
+    titled = drawings()
+    assert titled.keys() == {f"{name}.{format}" for name in ("scree", "scatter") for format in ("svg", "png", "pdf")}
+    assert mlcli("report", "run", "--label-column", "kind").code == 0
+    colored = drawings()
+    assert colored.keys() == titled.keys() and not {*titled.values()} & {*colored.values()}
+    assert b"A title" in titled["scatter.svg"] and b"A title" not in colored["scatter.svg"]
+    record = json.loads(Path("run/run.json").read_text())
+    del record["files"]["scree.pdf"]
+    Path("run/run.json").write_text(json.dumps({**record, "pending": ["scree.pdf"]}))
+    called = mlcli("report", "run", "--figures", "svg", "--json")
+    assert json.loads(called.out)["removed"] == ["run/scree.png", "run/scree.pdf", "run/scatter.png", "run/scatter.pdf"]
+    assert drawings().keys() == made.keys() and mlcli("verify", "run").code == 0
+    Path("run/scatter.png").write_text("of somebody else")
+    assert mlcli("report", "run").code == 0 and drawings() == {**made, "scatter.png": b"of somebody else"}
+
+
+def test_figures_that_cannot_be_drawn_here_are_no_dead_end(
+        mlcli: Caller, labeled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert mlcli("report", labeled, "--figures", "png").code == 0
+    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
+    called = mlcli("report", labeled)
+    assert called.code == 69 and "--figures svg" in called.err
+    assert mlcli("report", labeled, "--figures", "svg").code == 0
+    assert {path.name for path in labeled.glob("sc*.*")} == {"scree.svg", "scatter.svg"}
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
@@ -177,12 +214,43 @@ def test_the_table_and_the_page(mlcli: Caller) -> None:
         mlcli.finished("embed", "data.csv", "-q", "-o", method, "-m", method)
     called = mlcli("compare", "pca", "mds", "isomap", "-o", "page.html", "-k", "5")
     assert called.code == 0 and called.err.endswith("mlcli: wrote page.html\n")
-    lines = called.out.splitlines()
-    assert lines[0].split()[:3] == ["run", "with", "m2"] and lines[1].split()[:2] == ["pca", "mds"]
-    assert len([line for line in lines if line.startswith("isomap")]) == 1 and lines[-1] == "30 rows"
+    assert called.out.splitlines()[-1] == "30 rows in common"
     assert "Small" not in Path("page.html").read_text() and "<h2>Embeddings</h2>" in Path("page.html").read_text()
     assert mlcli("compare", "pca", "mds", "-o", "page.html").code == 73
     assert mlcli("compare", "pca", "mds", "-o", "page.html", "--force", "-q").err == ""
+
+
+def test_the_terminal_has_what_the_document_has_of_every_run(mlcli: Caller) -> None:
+    """Figures and options that differ, each under the number of its run, within 80 columns."""
+    folder = "runs/" + "a-long-name-of-a-run-" * 4
+    runs = [f"{folder}{k}" for k in (4, 5, 6, 7, 8, 9)]
+    for k, run in zip((4, 5, 6, 7, 8, 9), runs, strict=True):
+        assert mlcli("embed", "data.csv", "-q", "-o", run, "-m", "isomap", "-k", k, "-p", 3).code == 0
+    lines = mlcli("compare", *runs).out.splitlines()
+    document = json.loads(mlcli("compare", *runs, "--json").out)
+    assert max(map(len, lines)) <= 80
+    listed = [line.split() for line in lines[1:7]]
+    assert [(line[0], line[2]) for line in listed] == [(str(place), "isomap") for place in range(1, 7)]
+    assert all(line[1].endswith(f"run-{k}") for line, k in zip(listed, (4, 5, 6, 7, 8, 9), strict=True))
+    cells: dict[str, list[str]] = {}  # of all blocks, by the name of the row
+    for line in lines[7:]:
+        name, *values = re.split(r"  +", line)
+        cells.setdefault(name, []).extend(values)
+    assert cells["figure"] == list("123456") and cells["option that differs"] == list("123456")
+    assert cells["method.neighbors.count"] == ["4", "5", "6", "7", "8", "9"]
+    for name, key in (("seconds", lambda run: run["seconds"]), ("continuity", lambda run: run["quality"]["continuity"]),
+                      ("stress-1", lambda run: run["quality"]["stress_1"]),
+                      ("eigenvalue 2", lambda run: run["eigenvalues"][1]),
+                      ("share of axis 3", lambda run: run["proportions"][2])):
+        assert [float(cell) for cell in cells[name]] == pytest.approx([key(run) for run in document["runs"]], rel=1e-3)
+    pairs = [line.split()[:2] for line in lines[lines.index("") + 1:] if re.match(r"\d +\d +[\d.]", line)]
+    assert len(pairs) == len(document["pairs"]) == 15 and pairs[-1] == ["5", "6"]
+
+
+def test_a_run_may_be_compared_with_itself(mlcli: Caller) -> None:
+    assert mlcli("embed", "data.csv", "-q", "-o", "one").code == 0
+    called = mlcli("compare", "one", "one")
+    assert called.code == 0 and "figure               " in called.out and "option that differs" not in called.out
 
 
 def test_rows_are_matched_by_id_and_the_others_left_out(mlcli: Caller) -> None:

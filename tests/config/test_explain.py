@@ -97,7 +97,7 @@ def test_a_wrong_input(tmp_path: Path, text: str, problem: str) -> None:
 
 def test_the_origin_is_the_layer_that_said_it(tmp_path: Path) -> None:
     assert refused(tmp_path, INPUT, flags={"method.neighbors.count": (5, "-k")}) == (
-        f"78 E-CONFIG: method.neighbors: pca has no option 'neighbors'; {OWNERS} have it; -k")
+        f"78 E-CONFIG: method.neighbors: pca has no option 'neighbors'; {OWNERS} have it; -k; the number of axes is -p")
     assert refused(tmp_path, INPUT, sets=["compute.seed=x"]) == (
         "78 E-CONFIG: compute.seed must be a whole number of at least 0, not 'x'; --set compute.seed=x")
     assert refused(tmp_path, INPUT, environment={"MLCLI__COMPUTE__SEED": "-1"}) == (

@@ -33,6 +33,11 @@ def test_an_alias_is_the_method(alias: str, tmp_path: Path) -> None:
     assert f"name: {ALIASES[alias]}" in build.write(config)
 
 
+@pytest.mark.parametrize("typed", ["PCA", "Isomap", "PCoA", "Eigenfaces"])
+def test_capitals_tell_no_methods_apart(typed: str, tmp_path: Path) -> None:
+    assert made(f"method: {{name: {typed}}}\n", tmp_path).method == made("", tmp_path, method=typed.lower()).method
+
+
 @pytest.mark.parametrize("lacking", LACKING, ids=lambda lacking: lacking.names[0])
 def test_what_serves_instead_of_a_missing_method_is_there(lacking: Elsewhere, tmp_path: Path) -> None:
     """Flags in its words set options of the method that is named, and its name is not one that is known."""

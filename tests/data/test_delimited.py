@@ -303,3 +303,22 @@ def test_no_thread_of_arrow_holds_a_python_object(name: str, content: bytes, opt
 def test_a_text_in_memory_is_held_against_the_limit(tmp_path: Path) -> None:
     path = written(tmp_path, gzip.compress(b"a,b\n" + b"1," + b"0" * 900_000 + b"1\n"), "long.csv.gz")
     refused(path, RefusedByPlan, "MEMORY", Compute(memory_limit=500_000))
+
+
+@pytest.mark.parametrize(("top", "columns", "lines"), [
+    ("# made from a BIOM file\n#OTU ID\tS1\tS2\n", ("#OTU ID",), 1), ("#OTU ID\tS1\tS2\n", ("#OTU ID",), 0),
+    ("# one\n#\nid\tS1\tS2\n", ("id",), 2), ("#S1\tS2\n", (), 0)])
+@pytest.mark.parametrize("name", ["otu.tsv", "otu.txt"])
+def test_lines_of_comments_at_the_top_are_left_out(tmp_path: Path, top: str, columns: tuple[str, ...], lines: int,
+                                                   name: str) -> None:
+    with noted() as notes:
+        table = table_of(tmp_path, f"{top}a\t1\t2\nb\t3\t5\n", name)
+    assert table.id_name == (*columns, "id")[0] and tuple(table.ids) == ("a", "b")
+    assert table.columns[-1] == "S2" and table.values.tolist() == [[1, 2], [3, 5]]
+    assert ("N-COMMENTS" in notes.codes) == (lines > 0)
+
+
+def test_a_column_of_ids_beside_row_names_of_r_is_told_with_its_file(tmp_path: Path) -> None:
+    with noted() as notes:
+        table_of(tmp_path, ",site,a\n1,u,2\n2,v,3\n", id_column="site")
+    assert "data.csv" in notes.message("N-ROW-NAMES")

@@ -75,6 +75,15 @@ def test_a_file_of_anndata_is_a_table_with_its_names_and_labels(cells: Path) -> 
                             "count": ("1", "", "3", "4", "5"), "depth": ("0.5", "1", "1.5", "2", "")}
 
 
+def test_columns_of_texts_that_describe_the_rows_are_labels(cells: Path) -> None:
+    for options, names in (({}, ("kind", "batch")), ({"label_columns": ("batch",)}, ("batch", "kind")),
+                           ({"columns": ("g1",)}, ("kind", "batch"))):
+        with noted() as notes:
+            table = read(Input.model_validate({"path": str(cells), **options}))
+        assert tuple(table.labels) == names and table.labels["kind"] == ("a", "b", "", "a", "b")
+        assert "as labels" in notes.message("N-TEXT-COLUMNS")
+
+
 @pytest.mark.parametrize("key", ["layers/double", "/layers/double"])
 def test_layers_have_the_names_of_genes(cells: Path, key: str) -> None:
     table = read(Input(path=str(cells), key=key, columns=("g4", "g1")))
@@ -169,6 +178,30 @@ def test_counts_of_cells_have_a_row_for_each_barcode(tmp_path: Path) -> None:
     assert read(Input(path=str(again), columns=("ENSG1",))).columns == ("ENSG1",)
     refused(again, ConfigError, "FORMAT", "--labels", label_columns=("ENSG1",))
     refused(written(tmp_path / "z.h5", lambda file: counts(file, GENES[:3])), DataError, "H5AD", "3 names")
+
+
+def biom(file: Any) -> None:
+    """The layout of BIOM, version 2.1: the matrix by observations, and again by samples."""
+    for side, names, matrix in (("observation", GENES, X.T), ("sample", IDS, X)):
+        file[f"{side}/ids"] = [name.encode() for name in names]
+        for part in ("data", "indices", "indptr"):
+            file[f"{side}/matrix/{part}"] = getattr(sparse.csr_array(matrix), part)
+
+
+def test_biom_has_a_row_for_each_sample(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.biom", biom)
+    table = read(Input(path=str(path)))
+    assert (table.values.tolist(), table.ids, table.columns) == (X.tolist(), IDS, GENES)
+    for options in ({"transpose": True}, {"key": "observation/matrix"}):
+        turned = read(Input.model_validate({"path": str(path), **options}))
+        assert (turned.values.tolist(), turned.ids) == (X.T.tolist(), GENES)
+
+    def shorter(file: Any) -> None:
+        biom(file)
+        del file["sample/ids"]
+        file["sample/ids"] = [b"c1"]
+
+    refused(written(tmp_path / "y.biom", shorter), DataError, "SPARSE-MATRIX", "sample/matrix")
 
 
 def test_condensed_and_square_dissimilarities(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from mlcli.data.npy import image_of
 from mlcli.data.read import read, read_new
 from mlcli.errors import ConfigError, DataError, DependencyMissing
 from mlcli.report.png import png
+from mlcli.verification import file_state
 from tests.data.helpers import noted, refused
 
 GENERATOR = np.random.default_rng(3)
@@ -126,6 +127,32 @@ def test_labels_of_images_come_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("file,who\nb.png,Bo\na.png,Al\n")
     table = read(Input.model_validate({"path": path, "labels": {"path": str(tmp_path / "labels.csv")}}))
     assert table.labels == {"who": ("Al", "Bo")}
+
+
+def classes(folder: Path) -> str:
+    """Images in a folder for each class, as they are often handed out."""
+    for name in ("low", "high", ".hidden"):
+        (folder / name).mkdir()
+        save(folder / name, a_png=levels(4, 3), b_png=levels(4, 3))
+    return str(folder)
+
+
+def test_folders_of_images_are_their_labels(tmp_path: Path) -> None:
+    path = classes(tmp_path)
+    with noted() as notes:
+        table = read(Input(path=path))
+    assert tuple(table.ids) == ("high/a.png", "high/b.png", "low/a.png", "low/b.png")
+    assert table.labels == {"folder": ("high", "high", "low", "low")} and "N-FOLDERS" in notes.codes
+    assert file_state(path, table.facts(path)) == "unchanged"
+    (tmp_path / "low" / "a.png").write_bytes(b"")
+    assert file_state(path, table.facts(path)) == "changed"
+
+
+def test_folders_beside_images_are_said_not_to_be_read(tmp_path: Path) -> None:
+    save(Path(classes(tmp_path)), c_png=levels(4, 3))
+    with noted() as notes:
+        table = read(Input(path=str(tmp_path)))
+    assert tuple(table.ids) == ("c.png",) and not table.labels and "N-FOLDERS-UNREAD" in notes.codes
 
 
 def test_new_images_for_a_run(tmp_path: Path) -> None:

@@ -53,11 +53,49 @@ def test_a_single_column_with_or_without_a_name_is_joined_row_by_row(tmp_path: P
     assert list(joined(tmp_path, NAMED, content).labels) == [column]
 
 
+@pytest.mark.parametrize(("ids", "labels"), [
+    (("Site_1", "Site_2"), "site,kind\nSite2,x\nSite1,y\n"), (("Site_1", "Site_2"), "n,name,kind\n1,b,x\n2,a,y\n"),
+    (("Site_1", "Site_2"), "plot,kind\n2,x\n1,y\n"), (("Site 1", "Site 2"), "age,site,kind\n30,b,x\n28,a,x\n")])
+def test_ids_that_differ_are_not_joined_row_by_row(tmp_path: Path, ids: tuple[str, str], labels: str) -> None:
+    with pytest.raises(DataError) as caught:
+        joined(tmp_path, f"site,a\n{ids[0]},1\n{ids[1]},2\n", labels)
+    assert caught.value.code == "E-LABELS-DIFFER" and f"'{ids[0]}'" in caught.value.what
+
+
+@pytest.mark.parametrize(("table", "labels"), [
+    (NAMED, "n,kind\n1,x\n2,y\n3,x\n"), (NAMED, "age,kind\n31.5,x\n28,y\n29.5,x\n"),
+    (",a,b\n1,3,4\n2,1,2\n3,5,7\n", "plot,kind\nu,x\nv,y\nw,x\n"), (PLAIN, "plot,kind\nu,x\nv,y\nw,x\n")])
+def test_where_one_file_has_no_ids_the_order_of_rows_counts(tmp_path: Path, table: str, labels: str) -> None:
+    with noted() as notes:
+        kinds = joined(tmp_path, table, labels).labels["kind"]
+    assert kinds == ("x", "y", "x") and "N-LABELS-IN-ORDER" in notes.codes
+
+
+def test_ids_of_some_rows_are_joined_by_id(tmp_path: Path) -> None:
+    with noted() as notes:
+        table = joined(tmp_path, NAMED, "plot,kind\nx,far\nv,near\ny,far\n")
+    assert table.labels["kind"] == ("", "near", "") and "W-UNLABELED" in notes.codes
+
+
+def test_names_of_images_are_joined_without_folders_and_endings(tmp_path: Path) -> None:
+    with noted() as notes:
+        table = joined(tmp_path, "file,a\nu/i1.png,1\nu/i2.PNG,2\n", "file,kind\ni2,x\ni1,y\n")
+    assert table.labels["kind"] == ("y", "x") and "N-LABELS-OF-FILES" in notes.codes
+    with pytest.raises(DataError):  # other names have no endings
+        joined(tmp_path, "file,a\ni.1,1\ni.2,2\n", "file,kind\ni,x\nj,y\n")
+
+
 def test_rows_without_labels_are_told_and_labels_without_rows_are_not_used(tmp_path: Path) -> None:
     with noted() as notes:
         table = joined(tmp_path, NAMED, META.replace(",v", ",x"))
     assert dict(table.labels) == {"kind": ("mill", "", "moor")}
     assert "1 row without labels" in notes.message("W-UNLABELED") and "'v'" in notes.message("W-UNLABELED")
+
+
+def test_files_that_name_rows_otherwise_are_joined_row_by_row_where_that_is_said(tmp_path: Path) -> None:
+    others = "name,kind\np,moor\nq,mill\nr,moor\n"
+    assert dict(joined(tmp_path, NAMED, others, columns=["kind"]).labels) == {"kind": ("moor", "mill", "moor")}
+    assert list(joined(tmp_path, PLAIN, others).labels) == ["name", "kind"]  # a table without ids
 
 
 def test_they_stand_before_the_labels_of_the_table(tmp_path: Path) -> None:
@@ -68,6 +106,7 @@ def test_they_stand_before_the_labels_of_the_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("table", "labels", "options", "code"), [
     (PLAIN, "group\nx\ny\n", {}, "LABELS-DIFFER"),
     (NAMED, META, {"id_column": "kind"}, "LABELS-DIFFER"),
+    (NAMED, "name,kind\np,moor\nq,mill\nr,moor\n", {}, "LABELS-DIFFER"),
     (NAMED, META, {"id_column": "nowhere"}, "UNKNOWN-COLUMN"),
     (NAMED, META, {"columns": ["nowhere"]}, "UNKNOWN-COLUMN"),
     (NAMED, "site\nu\nv\nw\n", {}, "NO-LABELS"),
@@ -96,3 +135,23 @@ def test_a_file_of_labels_may_have_a_separator_of_its_own(tmp_path: Path, labels
     table = read(Input(path=written(tmp_path, "site;u\na;1,5\nb;2\n"), separator=";", decimal=",",
                        labels={"path": str(path)}))
     assert table.labels == {"kind": ("x", "y")}
+
+
+def test_labels_of_an_archive_are_named(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    np.savez(stream, x=np.eye(3), y=np.array(["u", "v", "u"]))
+    assert joined(tmp_path, PLAIN, stream.getvalue(), "y.npz", key="y").labels == {"label": ("u", "v", "u")}
+    with noted() as notes:
+        assert joined(tmp_path, PLAIN, stream.getvalue(), "y.npz").labels == {"label": ("u", "v", "u")}
+    assert "'y'" in notes.message("N-ARRAY")  # the only one with one for each row
+    several = io.BytesIO()
+    np.savez(several, y=np.zeros(3), z=np.ones(3))
+    with pytest.raises(DataError) as several_labels:
+        joined(tmp_path, PLAIN, several.getvalue(), "z.npz")
+    assert several_labels.value.hint.endswith("--set input.labels.key=NAME")
+    with pytest.raises(ConfigError) as unknown:
+        joined(tmp_path, PLAIN, stream.getvalue(), "y.npz", key="z")
+    assert unknown.value.where == "input.labels.key"
+    with pytest.raises(DataError) as wide:
+        joined(tmp_path, PLAIN, stream.getvalue(), "y.npz", key="x")
+    assert wide.value.code == "E-LABEL-ARRAY"

@@ -66,14 +66,16 @@ KINDS: dict[str, tuple[bytes, str, str]] = {  # by the name that such files have
     "a.sav": (b"$FL2@(#) SPSS DATA FILE", "SPSS", "read_spss"), "a.orc": (b"ORC\x1f\0", "ORC", "read_orc"),
     "a.avro": (b"Obj\x01\x04", "Avro", "Parquet"), "a.pdf": (b"%PDF-1.7", "PDF", "CSV"),
     "a.dcm": (bytes(128) + b"DICM", "DICOM", "PNG"), "a.pkl": (pickle.dumps(np.eye(2)), "pickle", "numpy.save"),
+    "a.biom": (b'{"id":null,"format":"Biological Observation Matrix 1.0.0","rows":[]}', "BIOM", "--to-hdf5"),
     "a.json": (b'[{"x": 1}]', "JSON", "read_json"), "b.json": (b'{"x": [1]}', "JSON", "read_json"),
     "a.html": (b"<!DOCTYPE html><html>", "HTML", "download"),
+    "a.zip": (zipped("faces/one.png", "faces/two.png"), "zip archive of 2 files", "unpack"),
     "a.7z": (b"7z\xbc\xaf'\x1c" + bytes(9), "7-Zip", "unpack"),
 }
 
 
-@pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("suffix", ["", ".csv", ".npy", ".h5", ".npz"])
+@pytest.mark.parametrize(("name", "suffix"), [(name, suffix) for name in KINDS for suffix in (
+    "", ".csv", ".npy", ".h5", ".npz") if name != "a.zip" or suffix in ("", ".npz")])
 def test_a_file_of_another_kind_is_named(tmp_path: Path, name: str, suffix: str) -> None:
     content, said, remedy = KINDS[name]
     error = refused(written(tmp_path, content, name + suffix), DataError, "NOT-READ")
@@ -96,7 +98,7 @@ def test_names_of_columns_are_no_signatures(tmp_path: Path, content: str) -> Non
 
 
 def test_folders_are_told_apart(tmp_path: Path) -> None:
-    for marks, said, remedy in (((), "without a run, images, Parquet or CSV files", "one file"),
+    for marks, said, remedy in (((), "without a run, images, Parquet, CSV or Matrix Market", "one file"),
                                 ((".zgroup",), "Zarr", "write_h5ad")):
         for mark in marks:
             (tmp_path / mark).touch()

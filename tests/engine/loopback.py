@@ -1,6 +1,7 @@
 """A Dask scheduler and workers on loopback, processes of their own by `dask scheduler` and `dask worker`."""
 
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -10,6 +11,12 @@ from types import TracebackType
 from tests.processes import neutral
 
 READY = 120.0  # seconds, on a machine that is busy
+
+
+def free_port() -> int:
+    """A port that nothing listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 class Loopback:

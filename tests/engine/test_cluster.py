@@ -1,11 +1,9 @@
 """The same bytes on a Dask cluster as on one machine, whatever becomes of its workers."""
 
 import json
-import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -224,6 +222,22 @@ def test_a_lost_scheduler_ends_the_run_with_75_and_the_same_command_goes_on(roll
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+def test_a_killed_command_leaves_nothing_after_the_next(roll: Path, here: Path, tmp_path: Path) -> None:
+    (temporary := tmp_path / "tmp").mkdir()
+    environment = neutral(TMPDIR=str(temporary))
+    run = begun(roll, output := tmp_path / "there", "local:1", env=environment)
+    until = time.monotonic() + 300
+    while not list(temporary.glob("*/*.npy")):  # the eliminated graph
+        assert time.monotonic() < until and run.poll() is None
+        time.sleep(0.02)
+    run.kill()
+    run.communicate()
+    ended(begun(roll, output, "local:1", env=environment))
+    assert same(here, output) and not any(temporary.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_other_versions_are_refused(roll: Path, loopback: Loopback, tmp_path: Path) -> None:
     loopback.worker(OTHER)
     said = ended(begun(roll, tmp_path / "there", loopback.cluster), 69)
@@ -265,22 +279,6 @@ def test_encrypted_and_authenticated(roll: Path, here: Path, tmp_path: Path) -> 
         assert same(here, output)
         for cluster in (loopback.address, loopback.address.replace("tls", "tcp")):
             assert "cannot be reached" in ended(begun(roll, tmp_path / "refused", cluster), 69)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_the_slurm_script_where_every_node_is_this_one(roll: Path, here: Path, tmp_path: Path) -> None:
-    srun = tmp_path / "bin" / "srun"
-    srun.parent.mkdir()
-    srun.write_text('#!/bin/sh\nexec "$@"\n')
-    srun.chmod(0o755)
-    path = f"{srun.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    (work := tmp_path / "work").mkdir()
-    script = subprocess.run(["bash", ROOT / "configs" / "cluster" / "slurm.sh", roll, "there"], cwd=work, check=False,
-                            env=neutral(PATH=path, SLURM_CPUS_PER_TASK="1"), capture_output=True, text=True)
-    assert script.returncode == 0, script.stderr
-    assert counts(work / "there")["blocks"] > 0 and [path.name for path in work.iterdir()] == ["there"]
-    assert (work / "there" / "embedding.csv").read_bytes() == (here / "embedding.csv").read_bytes()
 
 
 @pytest.mark.slow

@@ -49,6 +49,7 @@ FILES: Mapping[str, Callable[[str], object]] = {
     "t.csv": lambda path: csv.write_csv(NUMBERS, path), "t.arrow": arrow, "t.npy": lambda path: np.save(path, VALUES),
     "wide.npy": lambda path: np.save(path, WIDE), "condensed.npy": lambda path: np.save(path, pdist(VALUES)),
     "square.npy": lambda path: np.save(path, squareform(pdist(VALUES))),
+    "gaps.npy": lambda path: np.save(path, np.where(GENERATOR.random(VALUES.shape) < 0.01, np.nan, VALUES)),
     "t.npz": lambda path: sparse.save_npz(path, sparse.random_array((400, 1200), density=0.05, format="csr",
                                                                     random_state=np.random.default_rng(0)))}
 
@@ -64,6 +65,11 @@ def run(path: str, *options: str) -> Run:
     ("t.npy", ["method.name=fa"]), ("wide.npy", ["method.name=pca"]), ("t.npz", ["method.name=pca"]),
     ("kinds.parquet", ["method.name=lda", "input.label_columns=[kind]"]),
     ("t.npy", ["method.name=kpca", "method.landmarks=40"]),
+    ("t.npy", ["method.name=pca", "prepare.scale=standard"]),
+    ("t.csv", ["method.name=pca", "prepare.transform=[unit]"]),
+    ("t.npz", ["method.name=pca", "prepare.transform=[log1p]", "prepare.scale=standard"]),
+    ("gaps.npy", ["method.name=pca", "prepare.missing=mean", "prepare.top_variance=4"]),
+    ("gaps.npy", ["method.name=pca", "prepare.missing=drop"]),
     ("square.npy", ["method.name=mds", "input.kind=dissimilarities"]),
     ("condensed.npy", ["method.name=mds", "input.kind=dissimilarities"])],
                          ids=lambda part: part if isinstance(part, str) else part[0].rpartition("=")[2])

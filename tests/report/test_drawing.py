@@ -223,7 +223,8 @@ def test_letters_of_a_narrow_screen_are_as_large_as_the_drawing_lets_them() -> N
 
     assert letters(340) == [11.0] and letters(440) == [pytest.approx(10.5 * 440 / 340, abs=0.05)]
     assert letters(580) == [15.0] and letters(900) == [11.0] and 'class="dense"' in inline(Figure("", 900, 100))
-    assert letters(640, Part(0, 0, 440, 100), Part(440, 0, 200, 100, key=True)) == letters(440) + [11.0]
+    parts = (Part(x=0, y=0, width=440, height=100), Part(x=440, y=0, width=200, height=100, key=True))
+    assert letters(640, *parts) == [*letters(440), 11.0]
 
 
 def test_a_sample_is_seeded_ordered_and_without_repetition() -> None:

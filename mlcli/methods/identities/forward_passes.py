@@ -53,11 +53,8 @@ def passes(data: Features, model: Model, full: bool = False) -> list[Check]:
     """
     (encoder, decoder), projector = parts(model), existing(model.projector)
     stated, held = model.fit.get("unexplained"), rows_of(data.values)
-    if held is None:
-        rows, whole = chosen(len(data.values), full, encoder.network, decoder.network)
-        mean = data.values.mean(axis=0)
-    else:  # of a table that is read in blocks the rows in memory are checked, unless everything is
-        rows, whole, mean = held.at_hand, full, held.means
+    rows, whole = chosen(data.values, full, encoder.network, decoder.network)
+    mean = data.values.mean(axis=0) if held is None else held.means
 
     def block(places: Indices, points: Array) -> tuple[float, ...]:
         codes = forward(encoder.network.layers, (points - encoder.means) / encoder.scale)[:, : len(decoder.signs)]
@@ -68,11 +65,8 @@ def passes(data: Features, model: Model, full: bool = False) -> list[Check]:
         back = decoder.means + decoder.scale * forward(decoder.network.layers, codes)
         return *sizes, float(np.sum((back - points) ** 2)), float(np.sum((points - mean) ** 2))
 
-    found = ([block(np.arange(first, first + len(part)), part)
-              for number in range(held.blocks) for first, part in held.parts(number)] if held is not None and full
-             else in_blocks(lambda part: block(rows[part], data.values[rows[part]]), len(rows), encoder.network,
-                            decoder.network))
-    gaps, roundings, sizes, errors, squares = np.transpose(found)
+    gaps, roundings, sizes, errors, squares = np.transpose(
+        in_blocks(block, data.values, rows, encoder.network, decoder.network))
     checks = [ratio("codes", float(gaps.max()), 1e-11 * largest(model.embedding) + float(roundings.max()),
                     "coordinates are the outputs of the encoder, layer by layer", exact=whole)]
     if stated is None:
@@ -86,17 +80,27 @@ def passes(data: Features, model: Model, full: bool = False) -> list[Check]:
                            "Σ ‖x̂ - x‖² / Σ ‖x - mean‖², as stated")]
 
 
-def chosen(rows: int, full: bool, *networks: Network) -> tuple[Indices, bool]:
-    """All rows, or as many as there is time for, evenly spaced; and whether it is all."""
+def chosen(points: Array, full: bool, *networks: Network) -> tuple[Indices, bool]:
+    """All rows, or as many as there is time for, evenly spaced; and whether it is all.
+
+    Of a table that is read in blocks those in memory, unless everything is checked.
+    """
+    if (held := rows_of(points)) is not None:
+        return np.arange(len(held)) if full else held.at_hand, full
     weights = sum(layer.weights.size for network in networks for layer in network.layers)
     few = max(MOST // weights, FEW)
-    whole = full or rows <= few
-    return np.arange(rows) if whole else np.linspace(0, rows - 1, few).astype(int), whole
+    whole = full or len(points) <= few
+    return np.arange(len(points)) if whole else np.linspace(0, len(points) - 1, few).astype(int), whole
 
 
-def in_blocks(work: Callable[[slice], T], rows: int, *networks: Network) -> list[T]:
-    """What becomes of a few rows at a time, on all threads."""
-    return list(in_order(work, row_blocks(rows, BLOCK, max(network.width for network in networks))))
+def in_blocks(work: Callable[[Indices, Array], T], points: Array, rows: Indices, *networks: Network) -> list[T]:
+    """What becomes of some rows, a few at a time with their places: on all threads, but for all rows of a file."""
+    held = rows_of(points)
+    if held is not None and len(rows) == len(held):
+        return [work(np.arange(first, first + len(part)), part)
+                for number in range(held.blocks) for first, part in held.parts(number)]
+    return list(in_order(lambda part: work(rows[part], points[rows[part]]),
+                         row_blocks(len(rows), BLOCK, max(network.width for network in networks))))
 
 
 def largest(values: Array) -> float:
@@ -110,48 +114,57 @@ def variational(data: Features, model: Model, density: Callable[..., Array], ful
     `density` gives log p of rows as the network sees them at the decoder's sums, with the logarithm of its noise.
     """
     (encoder, decoder), fit = parts(model), model.fit
-    rows, whole = chosen(len(data.values), full, encoder.network, decoder.network)
+    rows, whole = chosen(data.values, full, encoder.network, decoder.network)
     bound = ratio("bound", abs(fit["reconstruction"] - fit["divergence"] - fit["elbo"]),
                   1e-11 * (abs(fit["reconstruction"]) + abs(fit["divergence"])), "the bound is what is left of both")
     if not whole:
         return [later("divergence"), bound, later("log-density")]
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    normal = np.random.default_rng(1).standard_normal((len(rows), len(decoder.signs)))
     *others, last = decoder.network.layers
     sums = [*others, Layer(last.weights, last.biases, "identity")]
     noise, shift = fit.get("noise_variance", 1.0), float(np.log(encoder.scale)) + data.unit.logarithm(1)
     level = float(np.log(noise)) - 2 * shift if noise else 0.0
+    stated = fit["reconstruction"] + ("noise_variance" in fit) * data.values.shape[1] * shift
 
-    def block(part: slice) -> tuple[float, Array]:
-        seen = (data.values[part] - encoder.means) / encoder.scale
+    def block(places: Indices, points: Array) -> tuple[float, ...]:
+        seen = (points - encoder.means) / encoder.scale
         means, logs = np.split(forward(encoder.network.layers, seen), 2, axis=1)
         at = means[..., None] + np.exp(logs / 2)[..., None] * nodes
         apart = float(np.sum(((at**2 - nodes**2 - logs[..., None]) / 2) @ weights)) / np.sqrt(2 * np.pi)
-        return apart, density(seen, forward(sums, means + np.exp(logs / 2) * normal[part]), level, np)
+        normal = np.random.default_rng([1, int(places[0])]).standard_normal(means.shape)
+        found = density(seen, forward(sums, means + np.exp(logs / 2) * normal), level, np)
+        return apart, float(np.sum(found - stated)), float(np.sum((found - stated) ** 2)), largest(found)
 
-    found = in_blocks(block, len(rows), encoder.network, decoder.network)
-    divergence, logarithms = sum(part for part, _ in found) / len(rows), np.concatenate([part for _, part in found])
+    aparts, gaps, squares, sizes = np.transpose(in_blocks(block, data.values, rows, encoder.network, decoder.network))
+    divergence, gap = float(aparts.sum()) / len(rows), float(gaps.sum()) / len(rows)
     checks = [ratio("divergence", abs(divergence - fit["divergence"]), 1e-11 * (1 + abs(divergence)),
                     "KL(q ‖ N(0, I)) by quadrature, as stated"), bound]
     if not noise:
         return [*checks, skipped("log-density", "the variance of the noise is not a number of double precision")]
-    stated = fit["reconstruction"] + ("noise_variance" in fit) * data.values.shape[1] * shift
-    error = APART * np.sqrt(2 / len(logarithms)) * float(np.std(logarithms)) + 1e-9 * largest(logarithms)
-    return [*checks, ratio("log-density", abs(float(logarithms.mean()) - stated), error / 10,
+    deviation = np.sqrt(max(float(squares.sum()) / len(rows) - gap**2, 0.0))
+    error = APART * np.sqrt(2 / len(rows)) * deviation + 1e-9 * float(sizes.max())
+    return [*checks, ratio("log-density", abs(gap), error / 10,
                            "E log p(x | z) by other draws, within their standard errors", exact=False)]
 
 
-def marginal(data: Features, model: Model) -> list[Check]:
+def marginal(data: Features, model: Model, full: bool = False) -> list[Check]:
     """Of a linear model the bound is the likelihood of N(μ, W Wᵀ + σ²), found here from the covariance of the columns.
     """
     affine, stated, noise = existing(model.projector).affine, model.fit["elbo"], model.fit["noise_variance"]
     rows, columns = data.values.shape
     if affine is None or stated is None or not noise or rows * columns**2 > MOST:
         return [skipped("likelihood", "there is no noise in double precision, or there are too many rows and columns")]
+    if rows_of(data.values) is not None and not full:
+        return [later("likelihood")]
     own = float((data.unit**2).measured(np.asarray(noise, dtype=np.float64)))
     covariance = affine.directions @ affine.directions.T + own * np.eye(columns)
-    deviations = data.values - affine.mean
-    squares = float(np.einsum("ij,ij->", deviations, np.linalg.solve(covariance, deviations.T).T)) / rows
+
+    def block(places: Indices, points: Array) -> float:
+        deviations = points - affine.mean
+        return float(np.einsum("ij,ij->", deviations, np.linalg.solve(covariance, deviations.T).T))
+
+    networks = [part.network for part in parts(model)]
+    squares = sum(in_blocks(block, data.values, np.arange(rows), *networks)) / rows
     found = -0.5 * (columns * np.log(2 * np.pi) + np.linalg.slogdet(covariance)[1] + squares)
     condition = float(np.linalg.cond(covariance)) * EPS * max(rows, columns, 10)
     return [ratio("likelihood", abs(float(found) - stated - data.unit.logarithm(columns)),

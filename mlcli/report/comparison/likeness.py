@@ -1,11 +1,15 @@
 """How alike two embeddings of the same points are: up to rotation and size, by their spans, by their neighbors."""
 
+from collections.abc import Iterable
+from functools import reduce
+
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import Unit
+from mlcli.base.scaling import Unit, largest_of
+from mlcli.base.scratch import by_rows, extents, parts, together
 from mlcli.base.types import Array, Indices
-from mlcli.stages.algebra.linalg import singular
+from mlcli.stages.algebra.linalg import singular, triangle_of
 from mlcli.stages.graph.nearest import nearest_of_some
 
 EPS = float(np.finfo(np.float64).eps)
@@ -14,11 +18,10 @@ EPS = float(np.finfo(np.float64).eps)
 def standardized(values: Array) -> Array:
     """Coordinates (n x p) about their mean, with a sum of squares of 1; zero where all points are one."""
     near_one = Unit.of(values).measured(values)
-    mean = near_one.mean(axis=0)
-    centered = near_one - mean
-    size = float(np.linalg.norm(centered))
-    rounding = 4 * EPS * float(np.abs(near_one).max(initial=0.0)) * np.sqrt(values.size)
-    return np.zeros_like(centered) if size <= rounding else centered / size
+    mean = np.sum([some.sum(axis=0) for some in parts(near_one)], axis=0) / max(len(near_one), 1)
+    size = float(np.sqrt(sum(float(np.square(some - mean).sum()) for some in parts(near_one))))
+    rounding = 4 * EPS * largest_of(near_one) * np.sqrt(values.size)
+    return by_rows(lambda some: np.zeros_like(some) if size <= rounding else (some - mean) / size, near_one)
 
 
 @frozen
@@ -36,16 +39,22 @@ def procrustes(first: Array, second: Array) -> Fit:
     m² comes from the residuals, so that it is right also where it is tiny.
     """
     width = max(first.shape[1], second.shape[1])
-    left, right = _widened(first, width), _widened(second, width)
-    u, sizes, vt = singular(right.T @ left)
-    turned = right @ (u @ vt)
-    if not first.any() or not second.any():
+    u, sizes, vt = singular(_widened(products(second, first), width, width))
+    turned = by_rows(lambda some: _widened(some, len(some), width) @ (u @ vt), second)
+    if not extents(first).any() or not extents(second).any():
         return Fit(float("nan"), turned)
-    return Fit(min(float(np.square(left - sizes.sum() * turned).sum()), 1.0), turned)
+    left = sum(float(np.square(_widened(one, len(one), width) - sizes.sum() * other).sum())
+               for one, other in together(first, turned))
+    return Fit(min(left, 1.0), turned)
 
 
-def _widened(values: Array, width: int) -> Array:
-    return np.pad(values, ((0, 0), (0, width - values.shape[1])))
+def _widened(values: Array, rows: int, width: int) -> Array:
+    return np.pad(values, ((0, rows - len(values)), (0, width - values.shape[1])))
+
+
+def products(left: Array, right: Array) -> Array:
+    """LᵀR (p x q) of the columns of two arrays with the same rows."""
+    return np.sum([one.T @ other for one, other in together(left, right)], axis=0)
 
 
 def principal_angles(first: Array, second: Array) -> Array:
@@ -58,19 +67,33 @@ def principal_angles(first: Array, second: Array) -> Array:
         left, right = right, left
     if not right.shape[1]:
         return np.empty(0)
-    products = left.T @ right
-    cosines = singular(products)[1]
-    sines = singular(right - left @ products)[1][::-1]
+    turned = products(left, right)
+    cosines = singular(turned)[1]
+    sines = _sizes(other - one @ turned for one, other in together(left, right))[::-1]
     angles = np.where(cosines**2 < 0.5, np.arccos(np.clip(cosines, 0, 1)), np.arcsin(np.clip(sines, 0, 1)))
     degrees: Array = np.degrees(angles)
     return degrees
 
 
 def _basis(values: Array) -> Array:
-    """Orthonormal columns with the same span, axes of no extent left out."""
-    basis, sizes, _ = singular(values / np.maximum(np.abs(values).max(axis=0, initial=0.0), np.finfo(float).tiny))
-    spanning: Array = basis[:, sizes > sizes.max(initial=0.0) * max(values.shape) * EPS]
-    return spanning
+    """Orthonormal columns with the same span, axes of no extent left out: by triangles, twice (X = Q R, then of Q)."""
+    largest = np.max([np.abs(some).max(axis=0, initial=0.0) for some in parts(values)], axis=0)
+    scale = np.maximum(largest, np.finfo(float).tiny)
+    _, sizes, turn = singular(_triangle(some / scale for some in parts(values)))
+    spanning = sizes > sizes.max(initial=0.0) * max(values.shape) * EPS
+    near = by_rows(lambda some: some / scale @ (turn[spanning].T / sizes[spanning]), values)
+    again = np.linalg.inv(_triangle(parts(near)))
+    return by_rows(lambda some: some @ again, near)
+
+
+def _sizes(rows: Iterable[Array]) -> Array:
+    """The singular values of a matrix, from some of its rows at a time."""
+    return singular(_triangle(rows))[1]
+
+
+def _triangle(rows: Iterable[Array]) -> Array:
+    """R of A = Q R, from some of its rows at a time."""
+    return reduce(lambda above, some: triangle_of(np.vstack([above, some])), map(triangle_of, rows))
 
 
 @frozen

@@ -25,7 +25,7 @@ def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
     parts: list[Part] = []
     for place, (title, points, values) in enumerate(zip(titles, placed, first, strict=True)):
         left, top = _corner(place, SIDE + TOP + GAP)
-        parts.append(Part(left - LEFT, top - TOP, SIDE + GAP, SIDE + TOP + GAP))
+        parts.append(Part(x=left - LEFT, y=top - TOP, width=SIDE + GAP, height=SIDE + TOP + GAP))
         panel = Panel(Scale(low=-half, high=half, start=left, end=left + SIDE, step=half),
                       Scale(low=-half, high=half, start=top + SIDE, end=top, step=half))
         marks += [Bar(kind="frame", x=left, y=top, width=SIDE, height=SIDE), *panel.rows(texts=False),
@@ -37,7 +37,7 @@ def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
     height = -(-len(placed) // COLUMNS) * (SIDE + TOP + GAP)
     key = placed[0].colors.legend(width + 8, TOP + 8)
     if key:
-        parts.append(Part(width, 0, LEGEND, KEYED, key=True))
+        parts.append(Part(x=width, y=0, width=LEGEND, height=KEYED, key=True))
     return Figure("Embeddings, aligned to the first", width + (LEGEND if key else 0), max(height, KEYED if key else 0),
                   [*marks, *key], parts)
 
@@ -50,7 +50,7 @@ def spectra(sides: Sequence[Side]) -> Figure:
     parts: list[Part] = []
     for place, (side, title, part) in enumerate(zip(sides, _titles(sides), shares, strict=True)):
         left, top = _corner(place, LOW + TOP + GAP + 18)
-        parts.append(Part(left - LEFT, top - TOP, SIDE + GAP, LOW + TOP + GAP + 18))
+        parts.append(Part(x=left - LEFT, y=top - TOP, width=SIDE + GAP, height=LOW + TOP + GAP + 18))
         panel = Panel(Scale(low=-0.5, high=count - 0.5, start=left + 34, end=left + SIDE, step=1.0),
                       Scale.over([0.0, 100.0, *flat], top + LOW, top, most=4))
         wide = 0.7 * (SIDE - 34) / count

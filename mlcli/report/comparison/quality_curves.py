@@ -29,7 +29,7 @@ def quality_curves(rows: Sequence[Row], parameters: Sequence[str], swept: str) -
     parts: list[Part] = []
     for number, (measure, found) in enumerate(drawn):
         left = LEFT + number * step
-        parts.append(Part(number * step, 0, step, below))
+        parts.append(Part(x=number * step, y=0, width=step, height=below))
         ends = [height + sign * error for line in found for height, error in zip(line.heights, line.errors, strict=True)
                 for sign in (-1, 1)]
         panel = Panel(across(places, logarithmic, left), Scale.over(ends, TOP + TALL, TOP, most=4))
@@ -42,7 +42,7 @@ def quality_curves(rows: Sequence[Row], parameters: Sequence[str], swept: str) -
     entries = names if names != [""] else []
     for place, name in enumerate(entries):
         x, y = LEFT + place % 3 * step, below + 14 + place // 3 * ROW
-        parts.append(Part(place % 3 * step, y - 14, step, ROW, key=True))
+        parts.append(Part(x=place % 3 * step, y=y - 14, width=step, height=ROW, key=True))
         marks += [Bar(kind=f"c{place}", x=x, y=y - 8, width=12, height=8),
                   Text(x + 17, y, shortened(name, 36), kind="small")]
     return Figure(title, LEFT + 3 * step, below + ROW * math.ceil(len(entries) / 3) + 8, marks, parts)

@@ -42,12 +42,12 @@ def beside(decoded: Decoded, ids: Sequence[str], *, apart: bool) -> Figure:
     """Each row with its reconstruction in a panel of its own, with its name and its error."""
     heights, count = Heights.of(decoded, apart), len(decoded.rows)
     marks: list[Mark] = []
-    parts = [Part(LEFT - GAP / 2, 0, WIDE + GAP, TOP, key=True)]
+    parts = [Part(x=LEFT - GAP / 2, y=0, width=WIDE + GAP, height=TOP, key=True)]
     for place in range(count):
         left = LEFT + place % ACROSS * (WIDE + GAP)
         top = TOP + ABOVE + place // ACROSS * (TALL + GAP + ABOVE)
         box = (left, top, WIDE, TALL)
-        parts.append(Part(left - GAP / 2, top - ABOVE, WIDE + GAP, TALL + GAP + ABOVE))
+        parts.append(Part(x=left - GAP / 2, y=top - ABOVE, width=WIDE + GAP, height=TALL + GAP + ABOVE))
         marks += [frame(box), Text(left, top - 7, shortened(ids[place], 12), kind="small"),
                   Text(left + WIDE, top - 7, f"error {rounded(decoded.errors[place])}", "end", "small"),
                   *line("curve", heights.shares(decoded.originals[place]), box),

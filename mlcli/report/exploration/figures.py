@@ -73,7 +73,8 @@ def panel(title: str, below: str, lines: Lines, *, logarithmic: bool = False, do
                   *(drawn_line if dots else smooth)(line, box, number, logarithmic)]
     right, height = LEFT + SIDE + 14, TOP + TALL + BOTTOM
     return Figure(title, LEFT + SIDE + KEY, height, marks, [
-        Part(0, 0, right, height), Part(right, TOP - 10, KEY, 20 + 19 * len(there), key=True)])
+        Part(x=0, y=0, width=right, height=height),
+        Part(x=right, y=TOP - 10, width=KEY, height=20 + 19 * len(there), key=True)])
 
 
 def numbered(box: Panel, ticks: Sequence[float], logarithmic: bool) -> list[Mark]:

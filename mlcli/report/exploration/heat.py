@@ -23,7 +23,7 @@ def heat(names: Sequence[str], pairs: Sequence[Pair]) -> Figure | None:
         marks += matrix(title, names, pairs, value, number * (width + GAP))
     height = TOP + len(names) * CELL + 8
     return Figure("Agreement of the methods", 2 * (width + GAP), height, marks,
-                  [Part(number * (width + GAP), 0, width + GAP, height) for number in range(2)])
+                  [Part(x=number * (width + GAP), y=0, width=width + GAP, height=height) for number in range(2)])
 
 
 def matrix(title: str, names: Sequence[str], pairs: Sequence[Pair], value: Callable[[Pair], float], left: float,

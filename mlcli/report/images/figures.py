@@ -15,7 +15,7 @@ from mlcli.report.decoder.pictures import LETTER, Shape
 from mlcli.report.drawing import Bar, Dots, Figure, Mark, Picture, Text
 from mlcli.report.images.thumbnails import GAP, Thumbnails, box_of
 from mlcli.report.scatter import BOTTOM, LEFT, MOST, panel_of, plane, sampled
-from mlcli.report.text import shortened
+from mlcli.report.text import LONGEST, shortened
 
 TITLE, AXES = "Rows over the embedding", "Axes as images"
 LARGER = 2.4  # sides of the image of an axis, in those of a picture over the embedding
@@ -23,20 +23,21 @@ ROOM, TOP = 600.0, 24.0  # pixels of a line of axes, and above it
 RIGHT = 20.0  # and beside the plot
 
 
-def over_plane(embedding: Array, found: Thumbnails, image: Image, seed: int, axes: Sequence[str]) -> Figure:
+def over_plane(embedding: Array, found: Thumbnails, image: Image, seed: int, axes: Sequence[str],
+               title: str = TITLE) -> Figure:
     """The chosen rows as pictures, each to the lower right of its point; the other points in gray."""
     wide, tall = box_of(image)
     pixels = spots(plane(embedding), panel_of(embedding))
     panel = widened(panel_of(embedding), wide + GAP, tall + GAP)
     some = sampled(len(pixels), MOST, seed)
     points = pixels[found.rows]
-    marks: list[Mark] = [Text(LEFT, 22, TITLE, kind="title"), *panel.rows(), *panel.columns(),
+    marks: list[Mark] = [Text(LEFT, 22, shortened(title, LONGEST), kind="title"), *panel.rows(), *panel.columns(),
                          Dots("other", pixels if some is None else pixels[some], 1.5)]
     for (x, y), levels in zip(points.tolist(), Shape.of(image, found.values).levels(found.values), strict=True):
         marks += [Picture(kind="shade", x=x + GAP / 2, y=y + GAP / 2, width=wide, height=tall, levels=levels),
                   Bar(kind="frame", x=x + GAP / 2, y=y + GAP / 2, width=wide, height=tall)]
     marks += [Dots("mark", points, 2.6), *panel.names(*(axes[:2] if embedding.shape[1] > 1 else ("row", axes[0])))]
-    return Figure(TITLE, panel.x.end + RIGHT, panel.y.start + BOTTOM, marks)
+    return Figure(title, panel.x.end + RIGHT, panel.y.start + BOTTOM, marks)
 
 
 def widened(panel: Panel, wide: float, tall: float) -> Panel:

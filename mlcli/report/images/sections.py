@@ -6,20 +6,28 @@ import numpy as np
 
 from mlcli.config.report_options import Image
 from mlcli.report.contents import Contents
+from mlcli.report.drawing import Figure
 from mlcli.report.html import Part, figure, section
-from mlcli.report.images.figures import axes_as_images
-from mlcli.report.images.figures import over_plane as drawn
+from mlcli.report.images import figures
 
 
 def over_plane(run: Contents) -> Part:
     """Pictures of some rows beside their points."""
+    drawn = rows_drawn(run)
+    if drawn is None or run.thumbnails is None:
+        return None
+    return section("Rows over the embedding", figure(drawn, f"{len(run.thumbnails.rows)} rows as images, each to the "
+                   "lower right of its point: each is the one farthest from those before it, as long as there is room "
+                   "for its image. The other points are gray."))
+
+
+def rows_drawn(run: Contents, title: str = figures.TITLE) -> Figure | None:
+    """The figure of these pictures; None where rows are no images."""
     image = run.config.report.picture
     if run.thumbnails is None or image is None:
         return None
-    shown = drawn(run.embedding.values, run.thumbnails, image, int(run.manifest.get("seed") or 0), run.axes)
-    return section("Rows over the embedding", figure(shown, f"{len(run.thumbnails.rows)} rows as images, each to the "
-                   "lower right of its point: each is the one farthest from those before it, as long as there is room "
-                   "for its image. The other points are gray."))
+    seed = int(run.manifest.get("seed") or 0)
+    return figures.over_plane(run.embedding.values, run.thumbnails, image, seed, run.axes, title)
 
 
 def axes(run: Contents, image: Image | None) -> Part:
@@ -30,6 +38,6 @@ def axes(run: Contents, image: Image | None) -> Part:
     weights = np.array([run.loadings.numbers(name) for name in names[1:] if name]).T
     if not weights.size or len(weights) != prod((image.rows, image.columns, image.channels)):
         return None
-    shown = axes_as_images(np.nan_to_num(weights), image, run.config.method.axis_names((), weights.shape[1]))
+    shown = figures.axes_as_images(np.nan_to_num(weights), image, run.config.method.axis_names((), weights.shape[1]))
     return section("Axes as images", figure(shown, "The loadings of each axis as an image. Mid-gray is zero, and the "
                    "largest weight is black or white."))

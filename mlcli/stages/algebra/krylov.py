@@ -54,26 +54,27 @@ class Checkpoint:
     idle: int = 0  # passes in a row that gained little
 
     @classmethod
-    def before(cls, start: Array) -> "Checkpoint":
-        """Before the first pass, with a start block (n x b)."""
+    def before(cls, start: Array, kept: int | None = None) -> "Checkpoint":
+        """Before the first pass, with a start block (n x b), and as many vectors kept as are said."""
         none = np.empty((len(start), 0))
-        widest = min(WIDEST * start.shape[1], len(start))
+        widest = min(kept or WIDEST * start.shape[1], len(start))
         return cls(none, none, np.zeros((0, 0)), np.linalg.qr(start)[0], widest)
 
 
 def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0,
-           clear: float | None = None, passes: int = PASSES) -> Ritz:
+           clear: float | None = None, passes: int = PASSES, kept: int | None = None) -> Ritz:
     """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count.
 
     Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size, or
     when they fall no further and are below `noise`, the level of the kernel's own rounding;
     raises NumericalError when so many passes do not suffice. Further pairs that have converged
     by then are returned as well. With `clear`, only those are wanted of at least this share of the largest.
-    A checkpoint is offered before each further pass.
+    A checkpoint is offered before each further pass. So many vectors are `kept` before a restart, by default those of
+    WIDEST blocks.
     """
     with loop(Checkpoint) as place:
         with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
-            begun = place.left or Checkpoint.before(start)
+            begun = place.left or Checkpoint.before(start, kept)
         return _search(apply, begun, place, (count, tolerance, noise, clear), passes)
 
 

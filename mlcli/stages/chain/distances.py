@@ -16,7 +16,7 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import FIRST, gower_steps, pass_cost, solve_cost
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.metrics.points import metric_of, seconds_of_squares, squares, straight, training
-from mlcli.stages.chain.placing import placed, placed_rows, placing_memory
+from mlcli.stages.chain.placing import placed, placed_rows, placing_memory, placing_passes
 from mlcli.stages.chain.scaling import fitted_by, solved
 from mlcli.stages.chain.setting import Fitted, Setting
 from mlcli.stages.eigen.eigensolve import NOTABLE
@@ -79,7 +79,15 @@ class OfPairs:
                            COPIES[chain.correction] * square + placing, remedy=remedy, square=whole)]
         steps += [*gower_steps(count**2, held, remedy, square=whole, bent=chain.kernel.bent),
                   chain.eigensolve.step(count, threads, held, remedy, square=whole)]
-        return uncentered_too(chain, steps if whole else [*steps, landmark_step(count, len(data.values))])
+        return uncentered_too(chain, steps if whole else [*steps, self._placing_step(count, placing)])
+
+    def _placing_step(self, count: int, memory: float) -> Step:
+        """What placing all points by landmarks would cost; those in a file take so many bytes, by workers too."""
+        points, rows = len(self.chain.data.values), rows_of(self.chain.data.values)
+        step, axes = landmark_step(count, points), self.chain.eigensolve.wanted(count)
+        if rows is None:
+            return step
+        return replace(step, memory=memory, passes=placing_passes(rows, count, axes, step.seconds))
 
     def _instead(self) -> str:
         """What takes less memory."""

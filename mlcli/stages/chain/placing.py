@@ -8,6 +8,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows import Part, Rows
 from mlcli.base.scratch import by_rows, held, let_go, room
 from mlcli.base.signs import leading_signs
+from mlcli.base.steps import Passes
 from mlcli.base.types import Array
 from mlcli.engine.executor import results
 from mlcli.stages.chain.setting import Fitted
@@ -61,6 +62,13 @@ def placing_memory(rows: Rows | None, points: int, landmarks: int, axes: int, th
     if rows is None:
         return 8.0 * 2 * landmarks * points
     return threads * (8.0 * HELD * max(TOGETHER, landmarks) + rows.nbytes) + held(COPIES, points * axes)
+
+
+def placing_passes(rows: Rows, landmarks: int, axes: int, seconds: float) -> Passes:
+    """The same as a cluster would do it, of rows in a file."""
+    working = placing_memory(rows, points=0, landmarks=landmarks, axes=axes, threads=1)
+    return Passes(1, seconds, rows.blocks, sent=8.0 * landmarks * (rows.shape[1] + axes),
+                  returned=8.0 * len(rows) * axes, working=working)
 
 
 def _signed(fit: Fitted, embedding: Array) -> Fitted:

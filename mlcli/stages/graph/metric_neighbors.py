@@ -1,5 +1,6 @@
 """The nearest neighbors of points under any metric, exactly: ties broken by (distance, index)."""
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +20,7 @@ from mlcli.stages.algebra.metrics.sums import squared_at
 from mlcli.stages.graph import nearest as euclidean
 from mlcli.stages.graph.candidates import BLOCK, LEAST, SPARE, TREE_COLUMNS, Finder, blocks, finder
 from mlcli.stages.graph.nearest import Lists, joined
-from mlcli.stages.graph.searching import RowSearch
+from mlcli.stages.graph.searching import RowSearch, searching
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -40,8 +41,15 @@ def nearest_of_new(metric: Comparison, new: Array, points: Array, count: int) ->
 
 
 def neighbors_step(metric: Comparison, shape: tuple[int, ...], count: int, threads: int) -> Step:
-    """What a search for the nearest few of all points would cost."""
-    (rows, columns), whole = shape, native.available()
+    """What a search for the nearest few of all points would cost, here and on a cluster."""
+    here, alone, there = (_step(metric, shape, count, cores, native.available() and paired)
+                          for cores, paired in ((threads, True), (1, True), (1, False)))
+    return replace(here, passes=searching(shape, count, alone.memory, alone=alone.seconds, there=there.seconds))
+
+
+def _step(metric: Comparison, shape: tuple[int, ...], count: int, threads: int, whole: bool) -> Step:
+    """The step without a cluster; `whole`: products of all pairs serve both of their points."""
+    rows, columns = shape
     candidates = metric.plain or (metric.embeds and count + SPARE < rows - 1)
     if not candidates:
         return Step("neighbors", f"{metric.name} distances of all pairs", pairs_cost(metric, rows, columns, threads),
@@ -70,7 +78,7 @@ class Search(RowSearch):
     @property
     def seconds(self) -> float:
         """What the search costs one core."""
-        whole = neighbors_step(self.metric, self.points.shape, self.count, 1).seconds
+        whole = _step(self.metric, self.points.shape, self.count, 1, native.available()).seconds
         return whole * len(self.new) / len(self.points)
 
     def work(self, number: int) -> tuple[Indices, Array]:

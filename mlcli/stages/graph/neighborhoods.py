@@ -27,6 +27,7 @@ from mlcli.stages.graph.connecting import shortest_links
 from mlcli.stages.graph.metric_neighbors import nearest, nearest_of_new, neighbors_step
 from mlcli.stages.graph.nearest import Lists, nearest_in_matrix, within_matrix
 from mlcli.stages.graph.radius import within
+from mlcli.stages.graph.searching import searching
 
 PASSES = 20  # over a matrix of dissimilarities that a search in it takes as long as
 USUAL = 10  # neighbors of a point, where their number is not known before the search
@@ -140,8 +141,10 @@ class Within:
         rows, columns = data.values.shape
         if isinstance(data, Dissimilarities):
             return _matrix_step(rows)
-        seconds = pairs_cost(metric_of(data), rows, columns, compute.thread_count())
-        return Step("neighbors", "distances of all pairs", seconds, 8.0 * (rows * (columns + 4 * USUAL) + 3 * BLOCK))
+        here, alone = (pairs_cost(metric_of(data), rows, columns, threads) for threads in (compute.thread_count(), 1))
+        memory = 8.0 * (rows * (columns + 4 * USUAL) + 3 * BLOCK)
+        return Step("neighbors", "distances of all pairs", here, memory,
+                    passes=searching(data.values.shape, USUAL, memory, alone=alone, there=alone))
 
     def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int]) -> str:
         """What connects the pieces of the graph: the longest of the links between them, rounded up."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows import Rows
-from mlcli.base.steps import Step
+from mlcli.base.steps import Passes, Step
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.krylov import WIDEST
 from mlcli.stages.kernels.folding import Folded
@@ -84,6 +84,9 @@ def _halved(lengths: Array) -> Array:
 def file_steps(rows: Rows, threads: int) -> list[Step]:
     """What the passes over the file would cost."""
     size = len(rows)
+    vectors = 8.0 * WIDTH * size
     held = 8.0 * 3 * WIDEST * WIDTH * size + rows.nbytes * (threads - 1)
     return [Step("eigensolve", f"block Krylov: about {PASSES} passes over a file of {size:,} x {size:,} numbers",
-                 PASSES * READ * size**2 / threads, held)]
+                 PASSES * READ * size**2 / threads, held,
+                 passes=Passes(PASSES, READ * size**2, rows.blocks, sent=vectors, working=float(rows.nbytes),
+                               returned=vectors * (rows.blocks / 2 if rows.once else 1)))]

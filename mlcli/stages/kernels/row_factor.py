@@ -20,7 +20,7 @@ from mlcli.base.rows import Rows, as_array, rows_of
 from mlcli.base.scratch import held, let_go, room
 from mlcli.base.sparse_rows import Moved, entries_of, is_sparse
 from mlcli.base.stage import part, running
-from mlcli.base.steps import Step
+from mlcli.base.steps import Passes, Step
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array, Indices
 from mlcli.engine.executor import results
@@ -42,6 +42,7 @@ from mlcli.stages.kernels.sides import from_directions, solve_factor
 TOLERANCE = 1e-10  # residual of an axis, relative to the largest eigenvalue
 TIGHT, MANY = 1e-12, 500  # the same, and the most passes, where these take little: over sparse rows
 WIDTH = 16  # vectors multiplied in a pass: more would cost more than reading
+THIN = 6  # the same where nothing is read: a product costs by the vector, and thin blocks gain more by each
 SAMPLED = 512  # rows of the sample from which the search for axes begins
 COPIES = 5  # arrays of scores that are held at once
 PASSES = 8  # that block Krylov takes, about
@@ -178,8 +179,9 @@ class RowFactor:
             return solve_factor(self, demand, compute)
         sparse, count = is_sparse(self.rows), demand.wanted(size)
         tolerance = demand.tolerance or (TIGHT if sparse else TOLERANCE)
-        ritz = krylov(self.applied, self._start(max(count + SPARE, WIDTH), compute), count, tolerance,
-                      passes=MANY if sparse else MOST)
+        width = max(count + SPARE, THIN if sparse else WIDTH)
+        ritz = krylov(self.applied, self._start(width, compute), count, tolerance, passes=MANY if sparse else MOST,
+                      kept=WIDEST * max(width, WIDTH))
         tell(ritz)
         floor = 10 * rows * EPS * float(ritz.values[:1].max(initial=0.0))
         return Solved(ritz.values, lambda q: from_directions(self, ritz.values[:q], ritz.vectors[:, :q], floor), rows,
@@ -264,10 +266,17 @@ def row_steps(rows: Rows, demand: Demand, threads: int) -> list[Step]:
     taken = rows.nbytes * (threads - 1) + held(COPIES, count * kept) + 8.0 * (threads + AHEAD + 1) * block * kept
     if columns <= WIDE:
         whole = demand.step(columns, threads, 8.0 * 3 * columns**2 + taken)
-        scores = count * columns * (READ + 4e-11 * kept) / threads
+        scores = replace(_product_passes(rows, 1, kept), here=whole.seconds)
         return [Step("covariance", f"from the first pass over {count:,} rows", 0.0, 8.0 * 3 * columns**2 + rows.nbytes),
-                replace(whole, seconds=whole.seconds + scores)]
-    seconds = PASSES * count * columns * (READ + 4e-11 * WIDTH) / threads
+                replace(whole, seconds=whole.seconds + scores.seconds / threads, passes=scores)]
+    passes = _product_passes(rows, PASSES, WIDTH)
     return [Step("covariance", "not formed: applied by passes", 0.0, float(rows.nbytes)),
-            Step("eigensolve", f"block Krylov: about {PASSES} passes over {count:,} rows", seconds,
-                 taken + 8.0 * 2 * WIDEST * WIDTH * columns)]
+            Step("eigensolve", f"block Krylov: about {PASSES} passes over {count:,} rows",
+                 PASSES * passes.seconds / threads, taken + 8.0 * 2 * WIDEST * WIDTH * columns, passes=passes)]
+
+
+def _product_passes(rows: Rows, count: int, width: int) -> Passes:
+    """Passes that multiply rows with so many vectors, which give scores and what each block adds to FᵀF W."""
+    (size, columns), vectors = rows.shape, 8.0 * rows.shape[1] * width
+    return Passes(count, size * columns * (READ + 4e-11 * width), rows.blocks, sent=vectors,
+                  returned=8.0 * size * width + rows.blocks * vectors, working=float(rows.nbytes))

@@ -120,4 +120,5 @@ def groups_of(size: int) -> int:
 def tiled_passes(points: Array, count: int, seconds: float) -> Passes:
     """Passes of so many seconds of a core as a cluster would run them; a block gives back the rows of two groups."""
     groups, vectors = groups_of(len(points)), 8.0 * WIDTH * len(points)
-    return Passes(count, seconds, groups * (groups + 1) // 2, vectors, groups * vectors, once=points.nbytes)
+    return Passes(count, seconds, groups * (groups + 1) // 2, vectors, groups * vectors, once=points.nbytes,
+                  working=8.0 * 3 * TILE * TILE)

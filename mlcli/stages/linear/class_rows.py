@@ -11,7 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows import Rows
 from mlcli.base.scratch import held, let_go, room
 from mlcli.base.stage import part
-from mlcli.base.steps import Step
+from mlcli.base.steps import Passes, Step
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.engine.executor import results
 from mlcli.stages.algebra.costs import product_rate
@@ -129,9 +129,11 @@ class Scores(ClassRows):
 def class_row_step(rows: Rows, count: int, threads: int) -> Step:
     """What the passes would cost, with so many axes."""
     size, width = rows.shape
-    seconds = size * width * (PASSES * READ + 2.0 * (1 + TALL) / TALL * width / product_rate(threads)) / threads
+    seconds = size * width * (PASSES * READ + 2.0 * (1 + TALL) / TALL * width / product_rate(1))
     taken = threads * (rows.nbytes + 8.0 * (2 + TALL) * width**2) + held(COPIES, size * count)
-    return Step("discriminants", f"by {PASSES} passes over {size:,} rows", seconds, taken, needs=LINEAR)
+    return Step("discriminants", f"by {PASSES} passes over {size:,} rows", seconds / threads, taken, needs=LINEAR,
+                passes=Passes(PASSES, seconds / PASSES, rows.blocks, sent=8.0 * width**2, working=float(rows.nbytes),
+                              returned=8.0 * (size * count / PASSES + rows.blocks * width**2)))
 
 
 def seen_rows(rows: Rows, classes: Indices, counts: Indices) -> Seen:

@@ -1,6 +1,7 @@
 """The evidence lower bound of finished networks, and a tighter one by importance weights, in NumPy."""
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.quantity import Quantity
 from mlcli.base.stage import stage
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import Array
 from mlcli.stages.neural.likelihoods import Likelihood
 from mlcli.stages.neural.network import Network
 from mlcli.stages.neural.standard import Standard
@@ -18,27 +19,66 @@ BLOCK = 1 << 19  # activations of a layer that a thread holds
 
 
 @frozen
-class Variational:
-    """A decoder with its likelihood, and what is known of the code of each row."""
+class Bound:
+    """The bound of rows by a decoder with its likelihood; a row's outputs are the mean and log-variance of q(z | x)."""
 
-    points: Array  # n x d
     standard: Standard
-    means: Array  # n x p, of q(z | x)
-    deviations: Array  # n x p
     decoder: Network
     likelihood: Likelihood
     level: float  # the logarithm of the noise's variance over the squared scale
     seed: int
 
     @property
+    def width(self) -> int:
+        """Units of the widest layer."""
+        return self.decoder.width
+
+    @cached_property
     def sums(self) -> Network:
         """The decoder without its last activation."""
         *others, last = self.decoder.layers
         return Network((*others, replace(last, activation="identity")))
 
+    def __call__(self, first: int, rows: Array, outputs: Array) -> Array:
+        """The sums over some rows of E log p(x | z) and of KL(q ‖ N(0, I))."""
+        means, deviations = codes_of(outputs)
+        apart = 0.5 * np.sum(means**2 + deviations**2 - 1 - 2 * np.log(deviations))
+        return np.array([self.expected(first, rows, means, deviations), apart])
+
+    def expected(self, first: int, rows: Array, means: Array, deviations: Array) -> float:
+        """The sum of E log p(x | z), from one draw for each row; exact for a linear decoder."""
+        layer, *others = self.decoder.layers
+        if not others and self.likelihood.dense:
+            spread = deviations**2 @ np.sum(layer.weights**2, axis=1) / np.exp(self.level)
+            return float(np.sum(self.log_density(rows, means) - spread / 2))
+        normal = np.random.default_rng([self.seed, first]).standard_normal(means.shape)
+        return float(np.sum(self.log_density(rows, means + deviations * normal)))
+
+    def log_density(self, rows: Array, codes: Array) -> Array:
+        """log p(x | z) of some rows, each at a code."""
+        seen = (rows - self.standard.means) / self.standard.scale
+        return np.asarray(self.likelihood.log_density(seen, self.sums(codes), self.level, np))
+
+    @stage("coordinates")
+    def weighted(self, rows: Array, outputs: Array, draws: int) -> float:
+        """log of the mean of p(x, z) / q(z | x) over draws of z, the mean over some rows (Burda et al., 2016)."""
+
+        def block(part: slice) -> float:
+            means, deviations = codes_of(outputs[part])
+            generator = np.random.default_rng([self.seed, draws, part.start])
+            logs = np.empty((draws, len(means)))
+            for place in range(draws):
+                normal = generator.standard_normal(means.shape)
+                codes = means + deviations * normal
+                logs[place] = self.log_density(rows[part], codes) + np.sum(
+                    (normal**2 - codes**2) / 2 + np.log(deviations), axis=1)
+            return float(np.sum(np.logaddexp.reduce(logs, axis=0) - np.log(draws)))
+
+        return sum(in_order(block, row_blocks(len(rows), BLOCK, self.width), progress=True)) / len(rows)
+
     def density(self, value: Array | float) -> Quantity:
         """The logarithm of a density of rows, found over the scale, or of a probability, in the data's unit."""
-        cells = self.points.shape[1] * self.likelihood.dense
+        cells = len(self.standard.means) * self.likelihood.dense
         return Quantity(value - cells * float(np.log(self.standard.scale)), cells=(cells,))
 
     def curve(self, name: str, values: Array) -> Quantity:
@@ -47,56 +87,14 @@ class Variational:
             return Quantity(values)
         return self.density(-values if name == "validation" else values)
 
-    def figures(self, held: Indices, draws: int) -> dict[str, Any]:
-        """The bound of an average row with its parts, and the tighter one of the rows that were held out."""
-        reconstruction, divergence = self.reconstruction(), float(self.divergence().mean())
-        weighted = {"held_out_bound": self.density(self.weighted(held, draws))} if len(held) else {}
+    def figures(self, reconstruction: float, divergence: float) -> dict[str, Any]:
+        """The bound of an average row with its parts, and the variance of the noise."""
         noise = {"noise_variance": Quantity(self.standard.scale**2 * float(np.exp(self.level)), 2)}
         return {"elbo": self.density(reconstruction - divergence), "reconstruction": self.density(reconstruction),
-                "divergence": divergence, **weighted, **(noise if self.likelihood.dense else {})}
+                "divergence": divergence, **(noise if self.likelihood.dense else {})}
 
-    def divergence(self) -> Array:
-        """KL(q ‖ N(0, I)) of each row (n)."""
-        return 0.5 * np.sum(self.means**2 + self.deviations**2 - 1 - 2 * np.log(self.deviations), axis=1)
 
-    def log_density(self, rows: Indices, codes: Array) -> Array:
-        """log p(x | z) of some rows, each at a code."""
-        seen = self.standard.seen(self.points, rows, "float64")
-        return np.asarray(self.likelihood.log_density(seen, self.sums(codes), self.level, np))
-
-    def drawn(self, rows: Indices, generator: np.random.Generator) -> tuple[Array, Array]:
-        """A code of each row from q, and the standard normal numbers that it is made of."""
-        normal = generator.standard_normal((len(rows), self.means.shape[1]))
-        return self.means[rows] + self.deviations[rows] * normal, normal
-
-    @stage("coordinates")
-    def reconstruction(self) -> float:
-        """E log p(x | z), the mean over all rows: from one draw of each; exact for a linear decoder."""
-        first, *others = self.decoder.layers
-        exact = not others and self.likelihood.dense
-
-        def block(rows: slice) -> float:
-            chosen = np.arange(rows.start, rows.stop)
-            if exact:
-                spread = self.deviations[rows] ** 2 @ np.sum(first.weights**2, axis=1) / np.exp(self.level)
-                return float(np.sum(self.log_density(chosen, self.means[rows]) - spread / 2))
-            codes, _ = self.drawn(chosen, np.random.default_rng([self.seed, rows.start]))
-            return float(np.sum(self.log_density(chosen, codes)))
-
-        blocks = row_blocks(len(self.points), BLOCK, self.decoder.width)
-        return sum(in_order(block, blocks, progress=True)) / len(self.points)
-
-    @stage("coordinates")
-    def weighted(self, rows: Indices, draws: int) -> float:
-        """log of the mean of p(x, z) / q(z | x) over draws of z, the mean over some rows (Burda et al., 2016)."""
-
-        def block(part: slice) -> float:
-            chosen, generator = rows[part], np.random.default_rng([self.seed, draws, part.start])
-            logs = np.empty((draws, len(chosen)))
-            for place in range(draws):
-                codes, normal = self.drawn(chosen, generator)
-                logs[place] = self.log_density(chosen, codes) + np.sum(
-                    (normal**2 - codes**2) / 2 + np.log(self.deviations[chosen]), axis=1)
-            return float(np.sum(np.logaddexp.reduce(logs, axis=0) - np.log(draws)))
-
-        return sum(in_order(block, row_blocks(len(rows), BLOCK, self.decoder.width), progress=True)) / len(rows)
+def codes_of(outputs: Array) -> tuple[Array, Array]:
+    """Means and standard deviations (m x p each) of q(z | x)."""
+    means, logs = np.split(outputs, 2, axis=1)
+    return means, np.exp(logs / 2)

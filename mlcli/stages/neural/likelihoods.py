@@ -1,5 +1,6 @@
 """How rows are drawn around what the decoder says of them."""
 
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -7,6 +8,8 @@ from pydantic import Field
 
 from mlcli.base.inputs import Features
 from mlcli.base.options import Options, option
+from mlcli.base.rows import rows_of
+from mlcli.base.types import Array
 from mlcli.errors import DataError
 from mlcli.stages.neural.network import Activation
 from mlcli.stages.neural.standard import Standard
@@ -48,12 +51,11 @@ class BernoulliLikelihood(Options):
 
     def standard(self, data: Features) -> Standard:
         """Rows as they are; raises DataError outside of 0 to 1."""
-        wrong = np.argwhere((data.values < 0) | (data.values > 1)) if data.unit.exponent == 0 else np.zeros((1, 2), int)
-        if len(wrong):
-            row, column = wrong[0].tolist()
-            value = data.unit.number(data.values[row, column])
-            raise DataError("BERNOULLI", f"column {data.columns[column]!r}: {value:.6g} is not between 0 and 1",
-                            where="method.likelihood", row=row,
+        wrong = outside(data.values) if data.unit.exponent == 0 else (0, 0, float(data.values[:1][0, 0]))
+        if wrong is not None:
+            row, column, value = wrong
+            raise DataError("BERNOULLI", f"column {data.columns[column]!r}: {data.unit.number(value):.6g} is not "
+                            "between 0 and 1", where="method.likelihood", row=row,
                             hint="choose method.likelihood.name gaussian, or --scale range")
         return Standard.plain(data.values.shape[1])
 
@@ -64,6 +66,18 @@ class BernoulliLikelihood(Options):
     def log_density(self, rows: "Values", sums: "Values", level: "Values", module: Any) -> "Values":
         """log p of each row, given the logits."""
         return module.sum(rows * sums - module.logaddexp(sums, 0.0), axis=-1)
+
+
+def outside(points: Array) -> tuple[int, int, float] | None:
+    """The first number that is not between 0 and 1, with its row and column; None where there is none."""
+    rows = rows_of(points)
+    if rows is not None and rows.min(axis=0).min() >= 0 and rows.max(axis=0).max() <= 1:
+        return None
+    blocks = [(0, points)] if rows is None else chain.from_iterable(map(rows.parts, range(rows.blocks)))
+    for first, some in blocks:
+        for row, column in np.argwhere((some < 0) | (some > 1))[:1].tolist():
+            return first + row, column, float(some[row, column])
+    return None
 
 
 Likelihood = Annotated[GaussianLikelihood | BernoulliLikelihood, Field(discriminator="name")]

@@ -55,7 +55,8 @@ class Analysis:
         blocks = -(-strips // group_of(strips))
         return Passes(count, seconds=cost.seconds * cost.threads, blocks=blocks, sent=8.0 * WIDTH * size,
                       returned=4.0 * WIDTH * size * blocks, before=cost.preparation * cost.threads,
-                      once=self.graph.bytes + 8.0 * size)
+                      once=self.graph.bytes + 8.0 * size,
+                      working=self.native.bytes(precision) + self.native.block_bytes(precision, False))
 
     def bytes(self, precision: Precision, stored: bool) -> int:
         """Memory of the eliminated graph, and of one sweep in each thread."""

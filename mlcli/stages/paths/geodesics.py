@@ -88,7 +88,8 @@ class DijkstraRows:
 def dijkstra_passes(graph: Graph, count: int, cost: Cost) -> Passes:
     """Passes of a cost as a cluster would run them."""
     vectors = 8.0 * WIDTH * graph.size
-    return Passes(count, cost.seconds * cost.threads, -(-graph.size // SOURCES), vectors, vectors, once=graph.bytes)
+    return Passes(count, cost.seconds * cost.threads, -(-graph.size // SOURCES), vectors, vectors, once=graph.bytes,
+                  working=8.0 * SOURCES * graph.size)
 
 
 def dijkstra_rows(graph: Graph, sources: Indices) -> Array:

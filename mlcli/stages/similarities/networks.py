@@ -2,7 +2,7 @@
 
 from contextlib import closing
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -85,63 +85,91 @@ def pair(standard: Standard, networks: tuple[Network, Network]) -> tuple[Encoder
             NetworkDecoder(standard.means, standard.scale, np.ones(outward.inputs), outward))
 
 
+class Measure(Protocol):
+    """What is summed over rows while they are placed; it can be pickled."""
+
+    @property
+    def width(self) -> int:
+        """Numbers of a row that it holds at once."""
+
+    def __call__(self, first: int, rows: Array, outputs: Array) -> Array:
+        """The sums over some rows, the first of them by its number, with the encoder's outputs for them."""
+
+
+@frozen
+class Errors:
+    """Σ ‖x̂ - x‖² of what comes back, over the squared scale."""
+
+    encoder: Encoder
+    decoder: NetworkDecoder
+
+    @property
+    def width(self) -> int:
+        """Units of the widest layer."""
+        return self.decoder.network.width
+
+    def __call__(self, first: int, rows: Array, outputs: Array) -> Array:
+        """The sum over some rows."""
+        back = self.decoder(outputs[:, : len(self.decoder.signs)])
+        return np.sum(((back - rows) / self.encoder.scale) ** 2, keepdims=True).ravel()
+
+
 @stage("coordinates")
-def placed(encoder: Encoder, decoder: NetworkDecoder, points: Array) -> tuple[Array, float]:
-    """The encoder's outputs for all points (n x c), and Σ ‖x̂ - x‖² of what comes back, over the squared scale.
+def placed(encoder: Encoder, points: Array, measure: Measure) -> tuple[Array, Array]:
+    """The encoder's outputs for all points (n x c), and the sums of a measure over them.
 
     A few rows at a time, on all threads.
     """
+    width = max(encoder.network.width, measure.width)
     if (rows := rows_of(points)) is not None:
-        return _placed_rows(Passing(rows, encoder, decoder), room(len(rows), encoder.network.outputs))
-    outputs, count = np.empty((len(points), encoder.network.outputs)), len(decoder.signs)
+        return _placed_rows(Passing(rows, encoder, measure, width), room(len(rows), encoder.network.outputs))
+    outputs = np.empty((len(points), encoder.network.outputs))
 
-    def block(rows: slice) -> float:
+    def block(rows: slice) -> Array:
         outputs[rows] = encoder.rows(points[rows])
-        back = decoder(outputs[rows, :count])
-        return float(np.sum(((back - points[rows]) / encoder.scale) ** 2))
+        return measure(rows.start, points[rows], outputs[rows])
 
-    width = max(encoder.network.width, decoder.network.width)
-    return outputs, sum(in_order(block, row_blocks(len(points), BLOCK, width), progress=True))
+    sums = list(in_order(block, row_blocks(len(points), BLOCK, width), progress=True))
+    return outputs, np.sum(sums, axis=0)
 
 
 @frozen
 class Passing:
-    """The outputs for rows in a file, and the squared errors of what comes back: a source of blocks."""
+    """The outputs for rows in a file, and the sums of a measure: a source of blocks."""
 
     points: Rows
     encoder: Encoder
-    decoder: NetworkDecoder
+    measure: Measure
+    width: int  # numbers of a row that are held at once
 
     @property
     def blocks(self) -> int:
         """How many blocks of work there are."""
         return self.points.blocks
 
-    def work(self, number: int) -> list[tuple[int, Array, float]]:
+    def work(self, number: int) -> list[tuple[int, Array, Array]]:
         """Those of a block, each with the place of its first row."""
-        found, width = [], max(self.encoder.network.width, self.decoder.network.width)
+        found = []
         for first, part in self.points.parts(number):
-            for some in row_blocks(len(part), BLOCK, width):
+            for some in row_blocks(len(part), BLOCK, self.width):
                 outputs = self.encoder.rows(part[some])
-                back = self.decoder(outputs[:, : len(self.decoder.signs)])
-                error = float(np.sum(((back - part[some]) / self.encoder.scale) ** 2))
-                found.append((first + some.start, outputs, error))
+                found.append((first + some.start, outputs, self.measure(first + some.start, part[some], outputs)))
         return found
 
     def stop(self) -> None:
         """Blocks are short."""
 
 
-def _placed_rows(source: Passing, outputs: Array) -> tuple[Array, float]:
-    """The outputs put in their places, and the sum of the errors."""
-    total = 0.0
+def _placed_rows(source: Passing, outputs: Array) -> tuple[Array, Array]:
+    """The outputs put in their places, and the sums of the measure."""
+    total: Array | float = 0.0
     with closing(results(source)) as every:
         for block in every:
-            for first, some, error in block:
+            for first, some, sums in block:
                 outputs[first : first + len(some)] = some
-                total += error
+                total = total + sums
             let_go()
-    return outputs, total
+    return outputs, np.asarray(total)
 
 
 def projector_of(encoder: Encoder, decoder: NetworkDecoder, signs: Array) -> Projector:

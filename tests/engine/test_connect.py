@@ -1,0 +1,132 @@
+"""How a run comes to a cluster: what a scheduler's file says, who else can reach the workers, what is left behind."""
+
+import json
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+pytest.importorskip("distributed", reason="needs mlcli[dask]")
+
+import distributed
+
+from mlcli.base import footprint
+from mlcli.base.compute import Compute
+from mlcli.engine import connect
+from mlcli.errors import DependencyMissing, OutputRefused, RefusedByPlan
+from tests.support import Notes
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files."""
+    (folder := tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    (b"garbage", "does not say where a scheduler is"), (b"\xff\xfe\x00", "does not say where a scheduler is"),
+    (b"[1]", "does not say where a scheduler is"), (b'{"address": "nowhere"}', "does not say where a scheduler is"),
+    (b'{"address": "tcp://h:99999"}', "does not say where a scheduler is"),
+    (b"", "no scheduler has written the file"), (None, "no scheduler has written the file")])
+def test_a_file_that_is_not_a_schedulers(content: bytes | None, said: str, tmp_path: Path,
+                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connect, "CONNECT", 0.2)
+    path = tmp_path / "s.json"
+    if content is not None:
+        path.write_bytes(content)
+    with (pytest.raises(DependencyMissing, match=f"cannot be reached: .*{said}.*{path}") as raised,
+          connect.clustered(Compute(cluster=f"file:{path}"))):
+        pass
+    assert raised.value.code == "E-CLUSTER-UNREACHABLE" and "line 1" not in str(raised.value)
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with (pytest.raises(DependencyMissing, match="cannot be reached: Is a directory; "),
+          connect.clustered(Compute(cluster=f"file:{tmp_path}"))):
+        pass
+
+
+def test_tls_without_certificates_is_told_at_once() -> None:
+    with (pytest.raises(DependencyMissing, match="Dask's settings name no certificates"),
+          connect.clustered(Compute(cluster="tls://127.0.0.1:9"))):
+        pass
+
+
+@pytest.fixture
+def open_scheduler() -> Iterator[str]:
+    """The address of a scheduler, with a worker, on this machine's address in a network."""
+    from distributed.utils import get_ip
+
+    host = get_ip()
+    if host.startswith("127."):
+        pytest.skip("the machine is in no network")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host=host,
+                                  dashboard_address=f"{connect.LOCAL}:0") as own:
+        yield own.scheduler_address
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_an_open_scheduler_is_told_of_however_it_is_named(open_scheduler: str, tmp_path: Path) -> None:
+    (file := tmp_path / "s.json").write_text(json.dumps({"address": open_scheduler}))
+    for cluster in (open_scheduler, f"file:{file}"):
+        with Notes() as notes, connect.clustered(Compute(cluster=cluster)):
+            pass
+        assert "W-CLUSTER-OPEN" in notes.codes
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_workers_of_this_machine_serve_this_process_alone_and_leave_nothing(temporary: Path) -> None:
+    with Notes() as notes, connect.clustered(Compute(cluster="local:1")) as cluster:
+        assert cluster is not None and "W-CLUSTER-OPEN" not in notes.codes
+        own, address = cluster.client.cluster, cluster.client.scheduler.address
+        assert address.startswith("tls://127.0.0.1:")
+        host, port = address.removeprefix("tls://").split(":")
+        stranger = ssl.create_default_context()
+        stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
+        with (socket.create_connection((host, int(port)), timeout=30) as way,
+              pytest.raises((ssl.SSLError, ConnectionError)), stranger.wrap_socket(way) as secured):
+            assert not secured.recv(1)  # refused for want of a certificate
+        with pytest.raises(HTTPError):
+            urlopen(f"http://127.0.0.1:{own.scheduler.http_server.port}/info/main/workers.html", timeout=5)
+        assert [path.name.startswith(".mlcli-cluster.") for path in temporary.iterdir()] == [True, True]
+    assert not any(temporary.iterdir())
+
+
+def test_more_workers_than_fit_are_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connect, "_connected", lambda *_: pytest.fail("a cluster was started"))
+    for fitting, said in {2: "--cluster local:2 fits", 0: "leave --cluster out"}.items():
+        limit = footprint.resident(1) + footprint.DASK + footprint.WORKER * fitting + 1000
+        with (pytest.raises(RefusedByPlan, match=f"a cluster of 9 workers needs about .*{said}"),
+              connect.clustered(Compute(cluster="local:9", threads=1, memory_limit=limit))):
+            pass
+
+
+def test_what_a_killed_process_left_goes_when_the_next_one_starts(temporary: Path) -> None:
+    child = os.fork()
+    if not child:
+        with suppress(BaseException), connect._folder(temporary) as folder:
+            (folder / "arrays").mkdir()
+            (folder / "arrays" / "a.npy").write_bytes(b"1")
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    left, = temporary.iterdir()
+    assert (left / "arrays" / "a.npy").exists()
+    with connect._folder(temporary) as folder, connect._folder(temporary) as other:
+        assert {*temporary.iterdir()} == {folder, other}
+    assert not any(temporary.iterdir())
+
+
+def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(OutputRefused, match="there is no such folder") as raised, connect._folder(tmp_path / "none"):
+        pass
+    assert raised.value.code == "E-CLUSTER-FOLDER" and not any(tmp_path.iterdir())
