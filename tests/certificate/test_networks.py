@@ -16,7 +16,7 @@ from mlcli.methods.autoencoder import Autoencoder
 from mlcli.methods.identities import forward_passes
 from mlcli.stages.neural.network import Network, linear
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import pair, placed
+from mlcli.stages.similarities.networks import Errors, pair, placed
 from tests.certificate.test_identities import QUICK
 from tests.support import features
 
@@ -41,7 +41,7 @@ def test_an_error_in_one_of_many_rows_is_seen_where_all_are_checked(
     resolved, data, model = fitted(method, {})
     weights = 16 if method == "autoencoder" else 24
     monkeypatch.setattr(forward_passes, "MOST", 20 * weights)  # work for twenty rows
-    taken, whole = forward_passes.chosen(60, False, *(part.network for part in forward_passes.parts(model)))
+    taken, whole = forward_passes.chosen(data.values, False, *(part.network for part in forward_passes.parts(model)))
     assert len(taken) == 20 and not whole
     wrong = model.embedding.copy()
     wrong[np.setdiff1d(np.arange(60), taken)[0]] *= 1.001
@@ -58,9 +58,9 @@ def test_blocks_of_rows_add_up_to_what_all_rows_give(monkeypatch: pytest.MonkeyP
     whole = checked(resolved, data, model)
     monkeypatch.setattr(forward_passes, "BLOCK", 70)
     parts = checked(resolved, data, model)
-    for name in ("codes", "divergence", "bound", "log-density"):
+    for name, apart in {"codes": 0.1, "divergence": 0.1, "bound": 0.1, "log-density": 5.0}.items():  # of other draws
         assert parts[name].verdict == whole[name].verdict == "pass"
-        assert parts[name].value == pytest.approx(whole[name].value, abs=0.1)
+        assert parts[name].value == pytest.approx(whole[name].value, abs=apart)
 
 
 def test_an_error_that_is_many_times_the_variance_is_found_again() -> None:
@@ -68,8 +68,9 @@ def test_an_error_that_is_many_times_the_variance_is_found_again() -> None:
     generator = np.random.default_rng(0)
     networks: tuple[Network, Network] = (linear(generator.standard_normal((4, 2))),
                                          linear(1e10 * generator.standard_normal((2, 4))))
-    codes, error = placed(*pair(standard, networks), POINTS)
-    model = Autoencoder.model(data, standard, codes, networks, fit=Autoencoder.figures(data, standard, error / 240))
+    encoder, decoder = pair(standard, networks)
+    codes, sums = placed(encoder, POINTS, Errors(encoder, decoder))
+    model = Autoencoder.model(data, standard, codes, networks, fit=Autoencoder.figures(data, standard, float(sums[0]) / 240))
     assert model.fit["unexplained"] > 1e19
     assert Autoencoder().identities(data, model)[1].verdict == "pass"
 
