@@ -70,7 +70,8 @@ def test_an_error_that_is_many_times_the_variance_is_found_again() -> None:
                                          linear(1e10 * generator.standard_normal((2, 4))))
     encoder, decoder = pair(standard, networks)
     codes, sums = placed(encoder, POINTS, Errors(encoder, decoder))
-    model = Autoencoder.model(data, standard, codes, networks, fit=Autoencoder.figures(data, standard, float(sums[0]) / 240))
+    figures = Autoencoder.figures(data, standard, float(sums[0]) / 240)
+    model = Autoencoder.model(data, standard, codes, networks, fit=figures)
     assert model.fit["unexplained"] > 1e19
     assert Autoencoder().identities(data, model)[1].verdict == "pass"
 
