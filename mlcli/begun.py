@@ -63,6 +63,6 @@ def fits(config: RunConfig, start: Start) -> bool:
         config.report.require_point_labels(table.rows, table.labels)
         with followed_by(drawing_of(config, start)):
             method = config.method.resolve(data)
-            alone = peak(method.known(method.compared(data), compute), data, method, compute)
+            alone = peak(method.known(method.in_range(data), compute), data, method, compute)
             return alone <= limit if first is None else alone > limit or alone + first.given.table.bytes <= limit
     return True

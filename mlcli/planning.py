@@ -76,7 +76,7 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
     data = table.data()
     with table.rows_named():
         method = config.method.resolve(data)
-        normalized = in_units(method, data)
+        normalized = method.in_range(data)
         fit = method.steps(normalized, config.compute, measure)
         instead = "" if peak(fit, data, method, config.compute) <= config.compute.memory_bytes() else remedy(
             fit, normalized, method, config.compute)
@@ -130,12 +130,7 @@ def with_loading(steps: Sequence[Step]) -> list[Step]:
 
 def fitting(method: Method, data: Input, compute: Compute, measure: float | None) -> list[Step]:
     """The stages of a fit to data as the method has them."""
-    return method.steps(in_units(method, data), compute, measure)
-
-
-def in_units(method: Method, data: Input) -> Any:
-    """The data as a fit takes it: of a kind that the method takes."""
-    return method.compared(data).normalized(method.unscaled)
+    return method.steps(method.in_range(data), compute, measure)
 
 
 def before(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]:

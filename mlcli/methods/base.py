@@ -72,12 +72,16 @@ class Method(Options):
     def fit(self, data: Input, compute: Compute) -> Model:
         """The model of the data, computed in units that keep squares in range; raises DataError and RefusedByPlan."""
         with running("prepare"):
-            data = self.compared(data)
-            data.require_scales()
-            normalized = data.normalized(self.unscaled)
+            normalized = self.in_range(data)
         self.require_memory(self.known(normalized, compute), normalized, compute)
         model = self.measured_in(normalized.unit).solve(normalized, compute)
         return model.in_units(normalized, self.powers_of(data))
+
+    def in_range(self, data: Input) -> Any:
+        """The data as the method compares it, in units that keep squares in range; raises DataError."""
+        compared = self.compared(data)
+        compared.require_scales()
+        return compared.normalized(self.unscaled)
 
     def compared(self, data: Input) -> Input:
         """The data as the method compares it: features under its metric; raises DataError outside of its domain."""

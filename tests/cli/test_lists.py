@@ -13,12 +13,12 @@ from tests.cli.support import Caller
 
 
 def test_methods_are_one_line_each(mlcli: Caller) -> None:
-    assert [line.split()[0] for line in mlcli("methods").out.splitlines()] == list(METHODS)
+    assert [line.split()[0] for line in mlcli("methods").out.splitlines() if not line.startswith(" ")] == list(METHODS)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_methods_page_has_all_its_options(mlcli: Caller, name: str) -> None:
-    page = mlcli("methods", name).out
+    page = " ".join(mlcli("methods", name).out.split())
     facts = json.loads(mlcli("methods", name, "--json").out)
     assert page.startswith(f"{name}: ")
     assert facts["options"]
