@@ -141,7 +141,7 @@ class Plot:
 
     def _biplot(self, axes: Any, ends: Array) -> list[Any]:
         """The arrows, and the texts at their ends."""
-        color = INKS["way"].light
+        color = INKS["title"].light  # which no group has
         for end in ends.tolist():
             axes.annotate("", end, (0, 0), zorder=3, arrowprops={
                 "arrowstyle": "-|>", "color": color, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0,
