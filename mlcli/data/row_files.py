@@ -21,7 +21,7 @@ from mlcli.data.positioned import Positioned
 
 PART = 1 << 19  # numbers read together: 4 MiB
 FEWEST = 256  # rows read together of a columnar file, where each column costs a call
-DECODED = 1 << 21  # numbers of a Parquet file decoded at once, for each column of a batch costs a call
+DECODED = 1 << 20  # numbers of a Parquet file decoded at once, for each column of a batch costs a call
 BLOCK = 1 << 23  # numbers of a block of an NPY file: 64 MiB
 ROWS = 1 << 18  # the most rows of it, of which there are results
 BUFFERED = 1 << 26  # bytes of a row group above which columns are read through small buffers
