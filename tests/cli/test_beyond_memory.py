@@ -380,7 +380,7 @@ def test_what_needs_a_large_table_in_memory_is_refused_before_it_is_read(mlcli: 
 
 
 def test_a_table_that_memory_holds_is_read_in_blocks_where_its_fit_does_not_fit(mlcli: Caller) -> None:
-    values = np.random.default_rng(0).standard_normal((200_000, 20))  # 32 MB, which are centered in another array
+    values = np.random.default_rng(0).integers(-99, 99, (600_000, 20), np.int8)  # 96 MB of doubles, centered in 96 more
     np.save("t.npy", values)
     less = ("--set", "report.quality=null", "--set", "report.outputs=[embedding,spectrum]", "--set",
             "report.formats=[npy]")

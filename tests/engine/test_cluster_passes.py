@@ -112,10 +112,10 @@ def test_a_worker_that_is_killed(work: Callable[[Path], list[bytes]], table: Pat
         monkeypatch.setattr("mlcli.engine.executor.WORTH", 0.0)
         with Loopback(tmp_path, **OWN_KERNEL) as loopback:
             first = loopback.worker(SLEEPY.format(seconds=0.3))
-            loopback.worker()
 
             def kill() -> None:
-                folded(loopback, 0.5)
+                folded(loopback, 0.1)
+                loopback.worker()  # only now, or it might take all blocks before the first one has any
                 first.kill()
 
             with clustered(Compute(cluster=loopback.cluster)):
