@@ -27,13 +27,20 @@ that were looked at; whoever knows where these come from counts again (`changed`
 Its code (`E-...`) is stable and is listed with its remedy in `docs/errors.md`.
 """
 
+import re
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Self
 
+CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/'\"]+|[^\s/:'\"]+:[^\s'\"]+)@")  # user and password of an address
 PARTS = ("where", "hint", "columns", "kind", "row", "name")  # of an error, besides its code and what was found
+
+
+def conceal(text: str) -> str:
+    """Return text with user names and passwords of addresses (scheme://user:password@host) as asterisks."""
+    return CREDENTIALS.sub("***@", text)
 
 
 class MlcliError(Exception):
@@ -43,13 +50,13 @@ class MlcliError(Exception):
 
     def __init__(self, code: str, what: str, *, where: str = "", hint: str = "", columns: Sequence[str] = (),
                  kind: str = "", row: int | None = None, name: str = "") -> None:
-        self.code, self.where, self.hint = f"E-{code}", where, hint
+        self.code, self.where, self.hint = f"E-{code}", conceal(where), conceal(hint)
         self.columns = columns  # that cannot be used, where that is what was found
         self.kind = kind  # of input that the content is, where another was expected and the hint asks for this one
         self.row, self.name = row, name  # of the row that is wrong: its place, from 0, and its id as it is shown
-        self.found = what
+        self.found = what = conceal(what)
         self.what = what if row is None else f"row {row + 1}{name and f' ({name})'}, {what}"
-        super().__init__("; ".join(part for part in (self.what, where, hint) if part))
+        super().__init__("; ".join(part for part in (self.what, self.where, self.hint) if part))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Errors come from other processes, too."""

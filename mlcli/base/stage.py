@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from mlcli.base.assigned import assigned
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import result
+from mlcli.errors import conceal
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -201,7 +202,7 @@ def advance(done: int, total: int) -> None:
 
 def note(code: str, message: str, **facts: Any) -> None:
     """Records a warning (`W-...`), a note for the user (`N-...`) or a mere fact (`F-...`), under a stable code."""
-    tell(Note(code, message, facts))
+    tell(Note(code, conceal(message), facts))
 
 
 def tell(note: Note) -> None:

@@ -30,6 +30,7 @@ from mlcli.config.build import from_outside
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_names import directory_names, file_name, flattened
 from mlcli.config.sweep import Variant, without
+from mlcli.engine.address import address_of
 from mlcli.engine.cache import Folder
 from mlcli.engine.unused import note_here
 from mlcli.errors import MlcliError, OutputRefused, RefusedByPlan, UsageError
@@ -109,8 +110,14 @@ def checked(data: str, outside: Layer) -> Layer:
 
 
 def here(layer: Layer) -> Layer:
-    """The layer without a cluster: trials are short, and their times are predicted for this machine."""
-    note_here(dict(flattened(layer.values)).get("compute.cluster"))
+    """Return the layer without a cluster: trials are short, and their times are predicted for this machine.
+
+    Raises ConfigError for what is no cluster.
+    """
+    cluster = dict(flattened(layer.values)).get("compute.cluster")
+    if cluster is not None:
+        address_of(str(cluster), layer.origin(("compute", "cluster")))
+    note_here(cluster)
     return without(layer, "compute.cluster")
 
 

@@ -25,6 +25,7 @@ from mlcli.errors import (
     TimeUp,
     TryAgain,
     UsageError,
+    conceal,
 )
 
 STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
@@ -89,7 +90,7 @@ def stop_behind(error: BaseException | None) -> Stopped | None:
 def tell(error: Exception, form: Form) -> int:
     """Shows an error and returns its exit code."""
     if form.debug:
-        say("".join(traceback.format_exception(error)).rstrip())
+        say(conceal("".join(traceback.format_exception(error)).rstrip()))
     known = understood(error)
     say(rendered(known, form))
     return known.exit_code
@@ -133,7 +134,7 @@ def written_down(error: Exception) -> str:
     try:
         descriptor, name = tempfile.mkstemp(prefix="mlcli-", suffix=".log")
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as log:
-            log.writelines(traceback.format_exception(error))
+            log.writelines(map(conceal, traceback.format_exception(error)))
     except OSError:
         return "no traceback could be written"
     return f"traceback in {name}"

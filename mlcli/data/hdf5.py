@@ -1,6 +1,8 @@
 """The only place that uses h5py: files are read as data alone, and what is damaged becomes one DataError."""
 
 import math
+import platform
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,8 +27,29 @@ FAULTS = (RuntimeError, ValueError, KeyError, IndexError, TypeError, OverflowErr
 
 
 def h5py() -> Any:
-    """The package; raises DependencyMissing."""
-    return loaded("h5", "HDF5")
+    """Return the package; raises DependencyMissing."""
+    if "h5py" in sys.modules:
+        return loaded("h5", "HDF5")
+    with processor_unnamed():
+        return loaded("h5", "HDF5")
+
+
+@contextmanager
+def processor_unnamed() -> Iterator[None]:
+    """Answer platform.uname() without the processor's name.
+
+    Python starts the program `uname` to learn it. h5py asks for all of platform.uname() when it is imported, and uses
+    only the system's name.
+    """
+    cached = vars(platform.uname())
+    if "processor" in cached:
+        yield
+        return
+    cached["processor"] = ""
+    try:
+        yield
+    finally:
+        cached.pop("processor", None)
 
 
 @frozen

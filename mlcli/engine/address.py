@@ -1,6 +1,7 @@
 """Where a cluster is: what `compute.cluster` may say."""
 
 import re
+from ipaddress import IPv6Address
 from pathlib import Path
 
 from mlcli.base.compute import Compute
@@ -8,7 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.errors import ConfigError
 
 LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?")
-REMOTE = re.compile(r"(tcp|tls)://[^/\s]+:(\d{1,5})")
+REMOTE = re.compile(r"(tcp|tls)://(?:\[(?P<ipv6>[^]/\s]+)\]|[\w.-]+):(?P<port>\d{1,5})")
 PORTS = range(1, 2**16)
 CLOSED = ("tls://", "inproc://")  # encrypted and authenticated, or this process
 LOOPBACK = re.compile(r"tcp://(localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d+")
@@ -31,6 +32,10 @@ def address_of(text: str, where: str = "compute.cluster") -> Address:
         return Address(remote=text)
     if text.startswith("file:") and len(text) > len("file:"):
         return Address(file=Path(text.removeprefix("file:")))
+    if "@" in text:
+        raise ConfigError("CLUSTER-CREDENTIALS", "the address of a cluster holds a user name or a password, which no "
+                          "scheduler asks for", where=where,
+                          hint="write tcp://host:8786; certificates for tls:// stand in Dask's settings")
     raise ConfigError("CLUSTER", f"{text[:80]!r} is not a cluster", where=where,
                       hint="write local, local:4, tcp://host:8786, tls://host:8786 or file:scheduler.json")
 
@@ -44,7 +49,16 @@ def own_workers(compute: Compute) -> int:
 def is_scheduler(text: str) -> bool:
     """Whether a text is a scheduler's address: host and port, by TCP or TLS."""
     found = REMOTE.fullmatch(text)
-    return found is not None and int(found[2]) in PORTS
+    return found is not None and int(found["port"]) in PORTS and (found["ipv6"] is None or is_ipv6(found["ipv6"]))
+
+
+def is_ipv6(text: str) -> bool:
+    """Whether a text is an address of IPv6, which stands in brackets before a port."""
+    try:
+        IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_open(scheduler: str) -> bool:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CONNECT = 10.0  # seconds to reach a scheduler
 FIRST = 60.0  # seconds to wait for a first worker
+OWN, OTHERS = 0o700, 0o755  # permissions of folders: of this user alone, or for workers of another user
 SILENT = "a worker does not answer"
 LOCAL = "127.0.0.1"
 NO_PAGES: Mapping[str, Any] = {f"distributed.{part}.http.routes": [] for part in ("scheduler", "worker")}
@@ -148,7 +149,7 @@ def _own(workers: int) -> Iterator[Any]:
     import dask
     import distributed
 
-    with (_folder(Path(tempfile.gettempdir())) as scratch,
+    with (_folder(Path(tempfile.gettempdir()), OWN) as scratch,
           dask.config.set({"temporary-directory": str(scratch), **NO_PAGES}),
           distributed.LocalCluster(n_workers=workers, threads_per_worker=1, host=LOCAL, memory_limit=0,
                                    security=distributed.Security.temporary(), dashboard_address=f"{LOCAL}:0",
@@ -215,14 +216,13 @@ def _shared(address: Address, compute: Compute) -> Iterator[Path | None]:
     if parent is None:
         yield None
         return
-    with _folder(Path(parent)) as folder:
-        folder.chmod(0o755)  # for workers of another user
+    with _folder(Path(parent), OTHERS if address.workers is None else OWN) as folder:
         yield folder
 
 
 @contextmanager
-def _folder(parent: Path) -> Iterator[Path]:
-    """A folder in another one; what a process that was killed left there is removed by the next that makes one.
+def _folder(parent: Path, mode: int) -> Iterator[Path]:
+    """A folder in another one, with these permissions; what a process that was killed left there is removed by the next that makes one.
 
     Raises OutputRefused, and StorageError where the disk is full.
     """
@@ -235,4 +235,5 @@ def _folder(parent: Path) -> Iterator[Path]:
         except OutputRefused as error:
             raise OutputRefused("CLUSTER-FOLDER", f"no folder can be made there: {error.found}", where=str(parent),
                                 hint="name a folder that this machine can write and all workers can read") from None
+        draft.path.chmod(mode)
         yield draft.path

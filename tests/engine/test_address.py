@@ -5,13 +5,15 @@ from pathlib import Path
 import pytest
 
 from mlcli.engine.address import Address, address_of, is_open
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, conceal
 
 
 @pytest.mark.parametrize(("text", "address"), [
     ("local", Address(workers=0)), ("local:4", Address(workers=4)),
     ("tcp://node7:65535", Address(remote="tcp://node7:65535")),
     ("tls://node7:8786", Address(remote="tls://node7:8786")),
+    ("tcp://[fe80::1]:8786", Address(remote="tcp://[fe80::1]:8786")),
+    ("tls://dask-scheduler.my_project.svc:8786", Address(remote="tls://dask-scheduler.my_project.svc:8786")),
     ("file:a/scheduler.json", Address(file=Path("a/scheduler.json")))])
 def test_addresses(text: str, address: Address) -> None:
     assert address_of(text) == address
@@ -27,7 +29,23 @@ def test_which_schedulers_others_can_reach(scheduler: str, expected: bool) -> No
 
 @pytest.mark.parametrize("text", ["", "local:", "local:0", "local:x", "node7:8786", "tcp://node7", "tcp://:8786",
                                   "file:", "http://node7:8786", "tcp://node7:8786/x", "4", "tcp://node7:0",
-                                  "tcp://127.0.0.1:99999"])
+                                  "tcp://127.0.0.1:99999", "tcp://[::1", "tcp://[::1:8786", "tcp://[zz]:8786",
+                                  "tcp://::1:8786", "tcp://[]:8786", "tcp://node 7:8786", "tcp://[127.0.0.1]:8786"])
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(ConfigError, match="is not a cluster"):
         address_of(text)
+
+
+@pytest.mark.parametrize("text", ["tcp://user:SECRET@node7:8786", "tls://SECRET@node7:8786", "http://u:SECRET@h:1",
+                                  "tcp://u:SEC/RETSECRET@h:1", "tcp://u:SECRET@[::1"])
+def test_passwords_in_an_address_are_refused_and_not_repeated(text: str) -> None:
+    for where in ("--cluster", f"--set compute.cluster={text}"):
+        with pytest.raises(ConfigError, match="holds a user name or a password") as raised:
+            address_of(text, where)
+        assert "SECRET" not in str(raised.value) + str(raised.value.fields()), where
+        assert "SECRET" not in repr(raised.value.changed(where=text).args)
+
+
+def test_addresses_and_paths_without_passwords_are_shown_whole() -> None:
+    for text in ("tcp://node7:8786", "s3://bucket/who@where.csv", "'tcp://[::1' is not a cluster", "a@b: c://d"):
+        assert conceal(text) == text

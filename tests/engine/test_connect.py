@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import ssl
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -35,6 +36,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (b"garbage", "does not say where a scheduler is"), (b"\xff\xfe\x00", "does not say where a scheduler is"),
     (b"[1]", "does not say where a scheduler is"), (b'{"address": "nowhere"}', "does not say where a scheduler is"),
     (b'{"address": "tcp://h:99999"}', "does not say where a scheduler is"),
+    (b'{"address": "tcp://u:pw@h:8786"}', "does not say where a scheduler is"),
     (b"", "no scheduler has written the file"), (None, "no scheduler has written the file")])
 def test_a_file_that_is_not_a_schedulers(content: bytes | None, said: str, tmp_path: Path,
                                          monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,6 +100,7 @@ def test_workers_of_this_machine_serve_this_process_alone_and_leave_nothing(temp
         with pytest.raises(HTTPError):
             urlopen(f"http://127.0.0.1:{own.scheduler.http_server.port}/info/main/workers.html", timeout=5)
         assert [path.name.startswith(".mlcli-cluster.") for path in temporary.iterdir()] == [True, True]
+        assert {stat.filemode(path.stat().st_mode) for path in temporary.iterdir()} == {"drwx------"}
     assert not any(temporary.iterdir())
 
 
@@ -113,7 +116,7 @@ def test_more_workers_than_fit_are_not_started(monkeypatch: pytest.MonkeyPatch) 
 def test_what_a_killed_process_left_goes_when_the_next_one_starts(temporary: Path) -> None:
     child = os.fork()
     if not child:
-        with suppress(BaseException), connect._folder(temporary) as folder:
+        with suppress(BaseException), connect._folder(temporary, connect.OWN) as folder:
             (folder / "arrays").mkdir()
             (folder / "arrays" / "a.npy").write_bytes(b"1")
             os._exit(0)
@@ -121,12 +124,26 @@ def test_what_a_killed_process_left_goes_when_the_next_one_starts(temporary: Pat
     assert os.waitpid(child, 0)[1] == 0
     left, = temporary.iterdir()
     assert (left / "arrays" / "a.npy").exists()
-    with connect._folder(temporary) as folder, connect._folder(temporary) as other:
+    with connect._folder(temporary, connect.OWN) as folder, connect._folder(temporary, connect.OTHERS) as other:
         assert {*temporary.iterdir()} == {folder, other}
     assert not any(temporary.iterdir())
 
 
 def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(OutputRefused, match="there is no such folder") as raised, connect._folder(tmp_path / "none"):
+    with pytest.raises(OutputRefused, match="there is no such folder") as raised, connect._folder(tmp_path / "none", connect.OWN):
         pass
     assert raised.value.code == "E-CLUSTER-FOLDER" and not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("cluster", "folder", "expected"), [
+    ("local:2", None, "drwx------"), ("local:2", "shared", "drwx------"), ("tcp://node7:8786", "shared", "drwxr-xr-x")])
+def test_data_for_workers_of_this_machine_lies_where_no_other_user_reads(cluster: str, folder: str | None,
+                                                                         expected: str, temporary: Path) -> None:
+    (temporary / "shared").mkdir()
+    options = Compute(cluster=cluster, cluster_folder=None if folder is None else str(temporary / folder))
+    before = os.umask(0)
+    try:
+        with connect._shared(connect.address_of(cluster), options) as made:
+            assert made is not None and stat.filemode(made.stat().st_mode) == expected
+    finally:
+        os.umask(before)

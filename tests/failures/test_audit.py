@@ -3,6 +3,7 @@
 Every command is run under an audit hook (`audited.py`), in the processes that it starts as well.
 """
 
+import gzip
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from tests.processes import neutral
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
+CELLS = Path(__file__).parents[1] / "tables" / "anndata" / "cells.h5ad.gz"
 ISOMAP = ("-m", "isomap", "-k", "8")
 MADE = (("embed", "us_arrests.csv", "-o", "run", "-q", "--set", "report.formats=[csv, parquet, npy]"),
         ("embed", "us_arrests.csv", *ISOMAP, "-o", "paths", "-q", "--draw-graph", "--keep", "graph,distances"))
@@ -25,6 +27,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     "gaps": ("embed", "gaps.tsv", "--id-column", "point", "-m", "ppca", "-p", "1", "--set", "prepare.missing=model",
              "-o", "out"),
     "kernel": ("embed", "state_names_kernel.csv", "--set", "input.kind=kernel", "-m", "kpca", "-o", "out"),
+    "hdf5": ("embed", "cells.h5ad", "-o", "out"), "export to hdf5": ("export", "run", "-o", "new.h5ad"),
     "network": ("embed", "us_arrests.csv", "-m", "autoencoder", "--set", "method.layers=[4]", "--set",
                 "method.learning.epochs=2", "-o", "out"),
     "unfolding": ("embed", "us_arrests.csv", "-m", "sde", "-k", "6", "-o", "out"),
@@ -61,6 +64,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of the samples, and of the runs that commands use."""
     folder = tmp_path_factory.mktemp("audited")
     shutil.copytree(SAMPLES, folder, dirs_exist_ok=True)
+    (folder / "cells.h5ad").write_bytes(gzip.decompress(CELLS.read_bytes()))
     for arguments in MADE:
         assert audited(folder, *arguments) == (0, [])
     return folder
@@ -81,7 +85,7 @@ def test_what_is_never_done_would_be_seen(own_directory: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("csv", "graph")])
 def test_no_command_causes_an_event(runs: Path, name: str) -> None:
-    for made in ("out", "new.csv", "page.html", "all", "way.svg", "drawn.csv"):
+    for made in ("out", "new.csv", "new.h5ad", "page.html", "all", "way.svg", "drawn.csv"):
         shutil.rmtree(runs / made, ignore_errors=True)
         (runs / made).unlink(missing_ok=True)
     assert audited(runs, *COMMANDS[name]) == (65 if name in REFUSED else 0, [])
