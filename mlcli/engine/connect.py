@@ -222,8 +222,9 @@ def _shared(address: Address, compute: Compute) -> Iterator[Path | None]:
 
 @contextmanager
 def _folder(parent: Path, mode: int) -> Iterator[Path]:
-    """A folder in another one, with these permissions; what a process that was killed left there is removed by the next that makes one.
+    """Make a folder in another one, with these permissions.
 
+    Folders that killed processes left there are removed first.
     Raises OutputRefused, and StorageError where the disk is full.
     """
     collect(parent, lambda path, inode: None)

@@ -130,7 +130,8 @@ def test_what_a_killed_process_left_goes_when_the_next_one_starts(temporary: Pat
 
 
 def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(OutputRefused, match="there is no such folder") as raised, connect._folder(tmp_path / "none", connect.OWN):
+    with (pytest.raises(OutputRefused, match="there is no such folder") as raised,
+          connect._folder(tmp_path / "none", connect.OWN)):
         pass
     assert raised.value.code == "E-CLUSTER-FOLDER" and not any(tmp_path.iterdir())
 
