@@ -11,9 +11,10 @@ from mlcli.base.publish import write_whole
 from mlcli.comparing import align
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flattened, text
-from mlcli.errors import InputMissing
-from mlcli.readback import config_of, document, encoded, rows_of
+from mlcli.errors import InputMissing, MlcliError
+from mlcli.readback import config_of, document, encoded, finished, rows_of
 from mlcli.report.comparison.runs_page import drawn_of, runs_page
+from mlcli.report.contents import Contents
 from mlcli.rundir import names
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.reading import json_of
@@ -27,11 +28,23 @@ OWN = ("output",)  # options that no two runs share
 
 @frozen
 class Collected:
-    """Runs below some folders, with what makes them differ."""
+    """Runs below some folders, with the options that differ among them, and those whose embeddings are drawn."""
 
     parameters: Sequence[str]
     rows: Sequence[Row]
     folders: Sequence[Path]  # of the runs, failed ones too
+    drawn: Mapping[int, Contents]  # by place among the rows; none where the runs are of several inputs
+
+
+@frozen
+class Entry:
+    """A run directory with its options and summary, or with the error that reading it raised."""
+
+    name: str
+    folder: Path
+    options: Mapping[str, Any]
+    summary: Mapping[str, Any]
+    error: Mapping[str, Any] | None = None
 
 
 def summary_of(folder: Path) -> dict[str, Any]:
@@ -48,28 +61,51 @@ def summary_of(folder: Path) -> dict[str, Any]:
 
 
 def collect(folders: Sequence[Path]) -> Collected:
-    """All runs in some folders, or below them, in the order of what makes them differ, failed ones last.
+    """Collect all runs in some folders or below them, ordered by the options that differ; failed ones come last.
 
-    Raises InputMissing where there are none, and UnsafeFile.
+    A run that cannot be read is a failed one. Raises InputMissing where there are no runs.
     """
-    runs = [(folder, run) for folder in folders for run in runs_in(folder)]
-    if not runs:
+    entries = [entry_of(name_in(folder, run), run) for folder, run in runs_below(folders)]
+    if not entries:
         raise InputMissing("NO-RUNS", "there are no runs here", where=", ".join(map(str, folders))[:200],
                            hint="name directories of runs, or directories that hold them")
-    whole = [(folder, run) for folder, run in runs if not (run / names.ERROR).exists()]
-    values = differing([options_of(config_of(run)) for _, run in whole])
-    rows = [finished_row(name_in(folder, run), mine, summary_of(run))
-            for (folder, run), mine in zip(whole, values, strict=True)]
-    order = sorted(range(len(rows)), key=lambda place: [in_order(part) for part in values[place].values()])
-    failed = [(folder, run) for folder, run in runs if (run / names.ERROR).exists()]
-    errors = [failed_row(name_in(folder, run), {}, json_of(run / names.ERROR, Failure)["error"])
-              for folder, run in failed]
-    return Collected(list(values[0]) if values else [], [*(rows[place] for place in order), *errors],
-                     [*(whole[place][1] for place in order), *(run for _, run in failed)])
+    whole = [entry for entry in entries if entry.error is None]
+    values = dict(zip(map(id, whole), differing([entry.options for entry in whole]), strict=True))
+    whole.sort(key=lambda entry: [in_order(part) for part in values[id(entry)].values()])
+    failed = [entry for entry in entries if entry.error is not None]
+    rows = [*(finished_row(entry.name, values[id(entry)], entry.summary) for entry in whole),
+            *(failed_row(entry.name, {}, entry.error) for entry in failed if entry.error is not None)]
+    parameters = list(next(iter(values.values()), {}))
+    return gather(parameters, rows, [entry.folder for entry in (*whole, *failed)])
+
+
+def entry_of(name: str, folder: Path) -> Entry:
+    """Read a run directory: its options and its summary, or its error, whether it failed or is damaged."""
+    try:
+        if (folder / names.ERROR).exists():
+            return Entry(name, folder, {}, {}, json_of(folder / names.ERROR, Failure)["error"])
+        return Entry(name, folder, options_of(config_of(folder)), summary_of(folder))
+    except MlcliError as error:
+        return Entry(name, folder, {}, {}, error.fields())
+
+
+def gather(parameters: Sequence[str], rows: Sequence[Row], folders: Sequence[Path]) -> Collected:
+    """Read the runs whose embeddings are drawn; the row of one that cannot be read says so, and another is drawn."""
+    rows = list(rows)
+    while True:
+        drawn: dict[int, Contents] = {}
+        try:
+            for place in drawn_of(rows) if of_one_input([folders[place] for place in drawn_of(rows)]) else ():
+                drawn[place] = finished(folders[place])
+            return Collected(parameters, rows, folders, drawn)
+        except MlcliError as error:
+            place = next(place for place in drawn_of(rows) if place not in drawn)
+            rows[place] = failed_row(rows[place]["run"], {name: rows[place].get(name) for name in parameters},
+                                     error.fields())
 
 
 def write_collected(collected: Collected, folder: Path, *, label: str | None = None, seed: int = 0) -> tuple[Path, ...]:
-    """Writes runs.csv and runs.html, each whole and in the place of an earlier one, and returns their paths."""
+    """Write runs.csv and runs.html, each whole and in the place of an earlier one, and return their paths."""
     text, page = table(collected.rows, collected.parameters), encoded(page_of(collected, label=label, seed=seed))
     write_whole(folder / NAME, lambda draft: draft.write_text(text, encoding="utf-8", newline=""), force=True)
     write_whole(folder / PAGE, lambda draft: draft.write_bytes(page), force=True)
@@ -77,27 +113,45 @@ def write_collected(collected: Collected, folder: Path, *, label: str | None = N
 
 
 def page_of(collected: Collected, *, label: str | None = None, seed: int = 0) -> str:
-    """The page over some runs: their quality, and their embeddings where they are of one input.
+    """Return the page over some runs: their quality, and their embeddings where they are of one input.
 
-    Raises ConfigError for a label column that the first run has not, and UnsafeFile.
+    Raises ConfigError for a label column that the first run has not.
     """
-    drawn = drawn_of(collected.rows)
-    folders = [collected.folders[place] for place in drawn]
-    inputs = [read_manifest(folder)["input"] for folder in folders]
-    alike = len({known.get("sha256") or known["path"] for known in inputs}) == 1 and inputs[0]["rows"]
-    labels = [str(collected.rows[place]["run"]) for place in drawn]
-    comparison = align([str(folder) for folder in folders], labels, label) if alike else None
+    labels = [str(collected.rows[place]["run"]) for place in collected.drawn]
+    folders = [str(collected.folders[place]) for place in collected.drawn]
+    comparison = align([*collected.drawn.values()], folders, labels, label) if collected.drawn else None
     return runs_page(collected.rows, collected.parameters, comparison, label=label, seed=seed)
 
 
-def runs_in(folder: Path) -> Iterator[Path]:
-    """The runs at or below a folder, failed ones too, in the order of their names; hidden folders are left out."""
+def of_one_input(folders: Sequence[Path]) -> bool:
+    """Return whether runs have one and the same input, with rows."""
+    inputs = [read_manifest(folder)["input"] for folder in folders]
+    return len({known.get("sha256") or known["path"] for known in inputs}) == 1 and bool(inputs[0]["rows"])
+
+
+def runs_below(folders: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
+    """Yield each run at or below some folders once, failed ones too, with the folder that led to it.
+
+    Folders come in the order of their names, links after them; hidden folders are left out. A link is followed unless
+    it leads to a folder that was seen or that holds one of `folders`, as a link to its own parent does.
+    """
+    roots = [folder.resolve() for folder in folders]
+    known: set[Path] = set()
+    for folder in folders:
+        yield from ((folder, run) for run in _runs_in(folder, roots, known))
+
+
+def _runs_in(folder: Path, roots: Sequence[Path], known: set[Path]) -> Iterator[Path]:
+    real = folder.resolve()
+    if real in known or (folder.is_symlink() and any(real in root.parents for root in roots)):
+        return
+    known.add(real)
     if any((folder / name).is_file() for name in (names.MANIFEST, names.ERROR)):
         yield folder
         return
-    for inside in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if inside.is_dir() and not inside.name.startswith("."):
-            yield from runs_in(inside)
+    inside = [path for path in folder.iterdir() if path.is_dir() and path.name[0] != "."] if folder.is_dir() else []
+    for path in sorted(inside, key=lambda path: (path.is_symlink(), path)):
+        yield from _runs_in(path, roots, known)
 
 
 def name_in(folder: Path, run: Path) -> str:

@@ -31,20 +31,20 @@ def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: 
     With `labels`, those of a file stand before the first run's own.
     """
     with threads_limited(Compute().thread_count()), in_temporary_files():
-        return side_by_side(*sides_of(folders, folders, label, labels), neighbors, np.random.default_rng(seed))
+        first, *others = [finished(Path(folder)) for folder in folders]
+        runs = [with_labels(first, labels), *others]
+        return side_by_side(*sides_of(runs, folders, folders, label), neighbors, np.random.default_rng(seed))
 
 
-def align(folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
-    """Finished runs in one orientation, under some names; raises what `compare` does."""
+def align(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
+    """Finished runs in one orientation, under some names; raises ConfigError and DataError."""
     with threads_limited(Compute().thread_count()), in_temporary_files():
-        return aligned(*sides_of(folders, names, label))
+        return aligned(*sides_of(runs, folders, names, label))
 
 
-def sides_of(folders: Sequence[str], names: Sequence[str], label: str | None,
-             labels: str | None = None) -> tuple[list[Side], Sequence[str], dict[str, Sequence[str]]]:
+def sides_of(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str],
+             label: str | None) -> tuple[list[Side], Sequence[str], dict[str, Sequence[str]]]:
     """Finished runs over the rows that all have: each under its name, the rows' ids, and the first run's labels."""
-    runs = [finished(Path(folder)) for folder in folders]
-    runs[0] = with_labels(runs[0], labels)
     first = runs[0].embedding
     if label is not None and label not in first.labels:
         raise ConfigError("COMPARE-LABEL", f"the first run has no label column {label[:80]!r}",

@@ -30,8 +30,8 @@ def collect(folders: Folders, *, output: Output = None, label_column: Label = No
     mlcli collect runs/node-1 runs/node-2 -o runs/all --label-column pose
 
     runs.csv has a row for each run, with the options that are not the same in all of them; runs.html
-    shows quality, embeddings in one orientation, and the best by each measure. In a DIR that holds the
-    runs they are always made anew.
+    shows quality, embeddings in one orientation, and the best by each measure. A run that failed or is
+    damaged has a row that says so. In a DIR that holds the runs they are always made anew.
     """
     from mlcli import collecting
 
@@ -50,4 +50,6 @@ def collect(folders: Folders, *, output: Output = None, label_column: Label = No
         print_json({"parameters": list(collected.parameters), "runs": [dict(row) for row in collected.rows],
                     "files": [str(path) for path in paths]})
     elif not quiet:
-        say(escaped(f"mlcli: wrote {' and '.join(map(str, paths))} of {len(collected.rows):,} runs"))
+        failed = sum(bool(row["exit"]) for row in collected.rows)
+        said = f", {failed:,} of which failed or cannot be read" if failed else ""
+        say(escaped(f"mlcli: wrote {' and '.join(map(str, paths))} of {len(collected.rows):,} runs{said}"))

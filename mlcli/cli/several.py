@@ -174,12 +174,12 @@ def left_out(run: Planned) -> Document:
 
 def write_page(folder: Path, table: RunsTable, manner: Manner) -> None:
     """Writes the page over the runs of a table beside it; raises what `page_of` and `write_whole` do."""
-    from mlcli.collecting import PAGE, Collected, page_of
+    from mlcli.collecting import PAGE, gather, page_of
     from mlcli.readback import encoded
 
     rows = [table.rows[place] for place in sorted(table.rows)]
     if sum(not row["exit"] for row in rows) > 1:
-        page = encoded(page_of(Collected(table.parameters, rows, [folder / str(row["run"]) for row in rows])))
+        page = encoded(page_of(gather(table.parameters, rows, [folder / str(row["run"]) for row in rows])))
         write_whole(folder / PAGE, lambda draft: draft.write_bytes(page), force=True)
         if manner.for_people:
             say(escaped(f"mlcli: wrote {table.path} and {folder / PAGE}"))

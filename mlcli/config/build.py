@@ -17,9 +17,10 @@ from mlcli.config.describe import TAG, alternatives, tag_of
 from mlcli.config.explain import applies, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file
 from mlcli.config.run_config import RunConfig, described
-from mlcli.config.run_names import file_name
+from mlcli.config.run_names import file_name, flattened
 from mlcli.config.sweep import Variant, expanded
 from mlcli.config.yaml_write import dump
+from mlcli.data.numbers import EXACT
 from mlcli.engine.address import address_of
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS, Method
@@ -55,6 +56,8 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
         parse_bytes(config.compute.memory_limit)
     parse_bytes(config.compute.cache_limit, "compute.cache_limit")
     require_room(config.compute.thread_count())
+    if fits:
+        require_exact(config, layer)
     if config.compute.cluster is not None:
         require_cluster(config.compute.cluster, layer.origin(("compute", "cluster")))
     for extra in config.method.requires() if fits else ():
@@ -63,6 +66,14 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
     if config.report.interactive and fits:
         require_plotly(layer.origin(("report", "interactive")))
     return config if config.output is not None else config.replace(output=default_output(config))
+
+
+def require_exact(config: RunConfig, layer: Layer) -> None:
+    """Raise ConfigError for a whole number of 2^53 or more, which readers of JSON round (RFC 8259, section 6)."""
+    for path, value in flattened(config.model_dump()):
+        if isinstance(value, int) and abs(value) >= EXACT:
+            raise ConfigError("CONFIG", f"{path} must be a whole number below 2^53 = {EXACT}, not {value}",
+                              where=layer.origin(tuple(path.split("."))), hint="choose a smaller one")
 
 
 def require_plotly(where: str) -> None:

@@ -135,7 +135,7 @@ class Manifest(Shape):
     embedding: Sizes
     spectrum: Eigenvalues | None = None  # where the method has one
     fit: Fit
-    seed: Count = 0
+    seed: Annotated[int, Field(ge=0)] = 0  # 2^53 and more in runs of earlier versions
     threads: Count | None = None
     seconds: Number = 0.0
     stages: list[Stage] = []

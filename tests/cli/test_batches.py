@@ -148,10 +148,48 @@ def test_what_cannot_be_collected(swept: Caller, arguments: list[str], code: int
     assert (called.code, called.err.split("]")[0]) == (code, f"mlcli: error[{name}")
 
 
-def test_a_damaged_run_is_not_collected(swept: Caller) -> None:
-    path = Path("out/count=6,components=1/quality.json")
-    path.write_text(path.read_text().replace("0.", "1.", 1))
-    assert swept("collect", "out").code == 83
+@pytest.mark.parametrize(("file", "old", "new", "code"), [
+    ("quality.json", "0.", "1.", "E-HASH"), ("embedding.csv", "0.", "1.", "E-HASH"),
+    ("config.yaml", "name: isomap", "name: [isomap", "E-RUN-FILES"),
+    ("run.json", '"format": 1', '"format": 9', "E-MANIFEST"), ("run.json", '"seed": 0', '"seed": -1', "E-RUN-FILES")])
+def test_a_damaged_run_is_a_row_that_says_so(swept: Caller, file: str, old: str, new: str, code: str) -> None:
+    path = Path("out/count=6,components=1", file)
+    before, text = table("out/runs.csv"), path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    called = swept("collect", "out")
+    assert called.code == 0 and "of 4 runs, 1 of which failed or cannot be read" in called.err
+    rows = {row["run"]: row for row in table("out/runs.csv")}
+    damaged = rows.pop("count=6,components=1")
+    assert (damaged["exit"], damaged["error"].partition(":")[0]) == ("83", code)
+    assert list(rows.values()) == [row for row in before if row["run"] in rows]
+    assert Path("out/runs.html").read_text().count("count=8,components=2") >= 2
+
+
+def test_a_failure_that_cannot_be_read_is_a_row_too(swept: Caller) -> None:
+    Path("out/broken.failed").mkdir()
+    Path("out/broken.failed/error.json").write_text("{")
+    assert swept("collect", "out", "-q").code == 0
+    assert table("out/runs.csv")[-1]["error"].startswith("E-RUN-FILES")
+
+
+def test_each_real_folder_is_collected_once(swept: Caller) -> None:
+    before = table("out/runs.csv")
+    Path("out/itself").symlink_to(".")
+    Path("out/above").symlink_to("..")
+    Path("out/again").symlink_to("count=6,components=1")
+    Path("out/gone").symlink_to("nothing")
+    assert swept("collect", "out", "-q").code == 0
+    assert table("out/runs.csv") == before
+    assert swept("collect", "out", "out/again", "out/itself", "-o", "all", "-q").code == 0
+    assert table("all/runs.csv") == before
+    Path("far").mkdir()
+    Path("out/count=8,components=1").rename("far/run")
+    Path("far/back").symlink_to("../out")
+    Path("out/far").symlink_to("../far")
+    assert swept("collect", "out", "-q").code == 0
+    assert sorted(row["run"] for row in table("out/runs.csv")) == [
+        "count=6,components=1", "count=6,components=2", "count=8,components=2", "far/run"]
 
 
 def test_shares_are_disjoint_and_complete() -> None:

@@ -41,3 +41,16 @@ def test_a_spectrum_without_its_file_is_damage(older: Path, mlcli: Caller) -> No
     path.write_text(json.dumps(document))
     called = mlcli("report", older, "-q")
     assert called.code == 83 and "no spectrum" in called.err
+
+
+def test_a_run_with_a_seed_that_is_refused_today_is_read(mlcli: Caller) -> None:
+    mlcli.finished("embed", "data.csv", "--seed", "3", "-o", "run", "-q")
+    config, manifest = Path("run/config.yaml"), Path("run/run.json")
+    config.write_text(config.read_text().replace("seed: 3\n", f"seed: {2**60}\n"))
+    document = json.loads(manifest.read_text())
+    content = config.read_bytes()
+    document["files"]["config.yaml"] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    manifest.write_text(json.dumps({**document, "seed": 2**60}))
+    for command in (("verify",), ("report", "-q"), ("project", "data.csv", "-q"), ("collect", "-q")):
+        assert mlcli(command[0], "run", *command[1:]).code == 0
+    assert mlcli("run", config, "-o", "again").code == 78

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from mlcli.config.build import build, write
-from mlcli.config.layers import Layer
+from mlcli.config.layers import Layer, from_assignments
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import expanded
 from mlcli.config.yaml_file import parse
@@ -36,7 +36,7 @@ INPUTS = st.fixed_dictionaries({"path": NAMES}, optional={
     "id_column": st.none() | NAMES, "columns": st.lists(NAMES, max_size=3),
     "header": st.sampled_from(["auto", True, False])})
 COMPUTE = st.fixed_dictionaries({}, optional={
-    "seed": st.integers(0, 2**64), "memory_limit": st.sampled_from(["8G", "auto", 1024])})
+    "seed": st.integers(0, 2**53 - 1), "memory_limit": st.sampled_from(["8G", "auto", 1024])})
 REPORT = st.fixed_dictionaries({"formats": st.lists(st.sampled_from(["csv", "npy"]), min_size=1)})
 RUNS = st.fixed_dictionaries({"input": INPUTS}, optional={
     "method": METHODS, "compute": COMPUTE, "report": REPORT, "output": NAMES})
@@ -107,3 +107,16 @@ def test_the_output_is_named_after_data_and_method(path: str, output: str) -> No
 def test_every_run_config_is_a_plain_value() -> None:
     config = one(method={"name": "kpca"}, report={"formats": ["csv", "npy"]})
     assert TypeAdapter(RunConfig).validate_python(config.model_dump()) == config
+
+
+@pytest.mark.parametrize(("path", "method"), [
+    ("compute.seed", "pca"), ("compute.memory_limit", "pca"), ("input.rows", "pca"),
+    ("report.stability.resamples", "pca"), ("method.minimize.limit", "gplvm"), ("input.decompress_ratio", "pca")])
+def test_whole_numbers_that_readers_of_json_round_are_refused(path: str, method: str) -> None:
+    def config(value: int) -> RunConfig:
+        return build(from_assignments([f"{path}={value}"]).over(Layer({"input": {"path": "a"},
+                                                                       "method": {"name": method}})))
+
+    assert build(Layer(parse(write(config(2**53 - 1)), str).value)) == config(2**53 - 1)
+    with pytest.raises(ConfigError, match=rf"{path} must be a whole number below 2\^53"):
+        config(2**53)
