@@ -23,7 +23,7 @@ from mlcli.cli.launch import Manner
 from mlcli.cli.output import print_json
 from mlcli.cli.progress import mode_of, watching
 from mlcli.cli.repeating import command
-from mlcli.cli.several import LEFT_OUT, Batch, Due, Planned, carry_out, planned
+from mlcli.cli.several import LEFT_OUT, UNSUITED, Batch, Due, Planned, carry_out, existing, planned
 from mlcli.cli.streams import require_standard_output
 from mlcli.cli.workers import Lost, in_processes
 from mlcli.config.build import from_outside
@@ -33,7 +33,7 @@ from mlcli.config.sweep import Variant, without
 from mlcli.engine.address import address_of
 from mlcli.engine.cache import Folder
 from mlcli.engine.unused import note_here
-from mlcli.errors import MlcliError, OutputRefused, RefusedByPlan, UsageError
+from mlcli.errors import MlcliError, OutOfMemory, OutputRefused, RefusedByPlan, TimeUp, UsageError
 from mlcli.rundir.runs_table import NAME as TABLE
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ FLAGS = ("kind", "dissimilarities", "graph", "id_column", "label_column", "label
          "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
 TRIALS = 0.8  # share of the budget until which trials go on; the rest is for measuring and fits to parts of the rows
+# exit codes of a trial that the setting is at fault for; one that crashed or took too much memory is left out as well
+OF_A_SETTING = {1, *(kind.exit_code for kind in (*UNSUITED, OutOfMemory, TimeUp))}
 SAID = 3  # trials that failed, of which an error says why
 LEAST = 20.0  # seconds that the first trial has, whatever the budget
 Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help="The file or finished run to read.")]
@@ -88,8 +90,8 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
         shared = replace(manner, cache=cache)
         form = Form(json or manner.progress == "json", debug)
         examined = examine(layer, components, seconds, cache, Shown(manner.progress, quiet, form))
-        found, code = explored(layer, examined, folder, shared, Batch(jobs, skip_existing), (begun, seconds), form,
-                               again)
+        found, code = explored(layer, examined, folder, shared, Batch(jobs, skip_existing=not force),
+                               (begun, seconds), form, again)
     write(found, folder, layer)
     if json:
         print_json(found.document())
@@ -125,8 +127,8 @@ def refuse_existing(folder: Path, *, replaces: bool) -> None:
     """Refuses to write over an exploration that is there; raises OutputRefused."""
     if (folder / NAME).exists() and not replaces:
         raise OutputRefused("OUTPUT-EXISTS", "there is an exploration already", where=str(folder),
-                            hint="replace it with --force, go on with it with --skip-existing, or choose another "
-                            "with -o")
+                            hint="replace it with --force, conclude again from its runs with --skip-existing, or "
+                            "choose another with -o")
 
 
 def examine(layer: Layer, components: int | None, budget: float, cache: Folder, shown: Shown) -> "Examined":
@@ -171,8 +173,13 @@ def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, b
     runs = trials(settings, layer, folder, examined)
     until = clock.begun + TRIALS * clock.budget
     due = Due(until, max(until, time.monotonic() + LEAST), [setting.seconds for setting in settings])
+    if batch.skip_existing:
+        for run in runs:  # before the first trial: none is lost to a folder that another exploration wrote
+            existing(run, replace(manner, quiet=True))
     with reading_once(), searching_for(examined.neighbors):
         documents, code = carry_out(runs, manner, form, replace(batch, due=due)) if runs else ([], 0)
+    if any("error" in document and document["error"]["exit"] not in OF_A_SETTING for document in documents):
+        raise typer.Exit(code)  # the error was told; given again, the command goes on from what has finished
     made, tried = list[Made](), list[LeftOut]()
     for setting, run, document in zip(settings, runs, documents, strict=True):
         if LEFT_OUT in document or "error" in document:

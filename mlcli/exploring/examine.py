@@ -9,7 +9,7 @@ import numpy as np
 
 from mlcli.ahead import Start, begin
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Input, Spatial
+from mlcli.base.inputs import Dissimilarities, Features, Input, Spatial
 from mlcli.base.stage import unheard
 from mlcli.base.threads import threads_limited
 from mlcli.checkup.examine import check
@@ -17,8 +17,9 @@ from mlcli.checkup.report import Report
 from mlcli.config.build import build
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
+from mlcli.data.wording import counted
 from mlcli.engine.cache import Folder
-from mlcli.errors import ConfigError, MlcliError
+from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError
 from mlcli.exploring.settings import (
     AXES,
     COUNTS,
@@ -42,6 +43,7 @@ from mlcli.stages.similarities.spaces import input_space
 SAMPLE = 500  # points whose distances say how wide kernels are tried
 SEARCH = 0.5  # share of the budget that the search for neighbors may take
 EXAMINING = 0.5  # share of the budget from which on no more settings are planned
+LEAST_ROWS = 3  # below which no neighborhood is smaller than all other points
 LEAST = 10.0  # seconds that this may take whatever the budget
 NEIGHBORS = ("neighbors", "fewer neighbors")
 
@@ -73,6 +75,7 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
         data = start.prepared.table.data()
         reading = time.perf_counter() - begun
         require_points(data, config.input.kind, config.input.path)
+        require_comparable(data, config.input.path)
         with searching_for(max(COUNTS)), caching(folder, config.compute.thread_count()):
             report = check(config)
             seen = seen_of(config, data, report)
@@ -99,6 +102,18 @@ def require_points(data: Input, kind: str, path: str) -> None:
     if not data.apart:
         raise ConfigError("NO-ROWS", f"{kind} has no points, so there are no embeddings to compare",
                           where="input.kind", hint=without_points(kind, path))
+
+
+def require_comparable(data: Input, path: str) -> None:
+    """Refuses points whose embeddings cannot differ; raises DataError for few points, GeometryError for equal ones."""
+    count = len(data.values)
+    if count < LEAST_ROWS:
+        raise DataError("TOO-FEW", f"{counted(count, 'row')} cannot be explored: a neighborhood that is smaller than "
+                        f"the rest takes {LEAST_ROWS} rows at least", where=path,
+                        hint=f"give {LEAST_ROWS} rows or more (--rows and --where choose rows)")
+    if isinstance(data, Features | Dissimilarities) and (data.values == data.values[0]).all():
+        raise GeometryError("ALL-EQUAL", f"all {count:,} points are equal, so there is nothing to embed", where=path,
+                            hint="see what mlcli check says of the data")
 
 
 def without_points(kind: str, path: str) -> str:

@@ -135,6 +135,66 @@ def test_what_is_there_is_kept_for_another_number_of_axes(rolled: Path, mlcli: C
     assert after == before
 
 
+def without_times(document: Any) -> Any:
+    """A document without the seconds that computing took, or was predicted to take."""
+    if isinstance(document, dict):
+        return {key: without_times(value) for key, value in document.items()
+                if key not in ("seconds", "predicted_seconds")}
+    return [without_times(value) for value in document] if isinstance(document, list) else document
+
+
+@pytest.mark.parametrize("kept", [0, 1, 6])
+def test_it_goes_on_from_the_runs_of_an_exploration_that_was_killed(rolled: Path, mlcli: Caller, kept: int) -> None:
+    """Some of the runs, no page and no explore.json: a kill leaves that. The figures become those without a kill."""
+    shutil.copytree(rolled, ".", dirs_exist_ok=True)
+    expected = json.loads(Path("out/explore.json").read_text())
+    for name in ("explore.json", "explore.html", "runs.csv"):
+        Path("out", name).unlink()
+    for folder in sorted(Path("out").glob("*/"))[kept:]:
+        shutil.rmtree(folder)
+    there = {path: path.read_bytes() for path in Path("out").glob("*/run.json")}
+    assert len(there) == kept
+    found = explored(mlcli, "roll.csv", "--id-column", "site", "-p", "2", "-o", "out")
+    assert without_times(found) == without_times(expected)
+    assert Path("out/explore.html").exists()
+    assert all(path.read_bytes() == content for path, content in there.items())
+    with Path("out/runs.csv").open(newline="") as file:
+        assert {row["run"] for row in csv.DictReader(file) if row["exit"] == "0"} == {
+            one["run"] for one in found["settings"]}
+
+
+def test_runs_of_another_exploration_are_refused_before_the_first_trial(rolled: Path, mlcli: Caller) -> None:
+    shutil.copytree(rolled, ".", dirs_exist_ok=True)
+    Path("out/explore.json").unlink()
+    Path("out/explore.html").unlink()
+    names = sorted(path.name for path in Path("out").iterdir())
+    called = mlcli("explore", "roll.csv", "--id-column", "site", "-o", "out", "--scale", "standard", *QUICK, *LONG)
+    assert called.code == 73
+    assert "E-OUTPUT-OTHER" in called.err
+    assert sorted(path.name for path in Path("out").iterdir()) == names
+
+
+@pytest.mark.parametrize("chosen", [["--rows", "1"], ["--rows", "2"], ["--where", "x0 > 3.9"]])
+def test_fewer_rows_than_neighborhoods_need_are_refused(mlcli: Caller, chosen: list[str]) -> None:
+    points = plane(30)
+    points[:2, 0], points[2:, 0] = 4, 0
+    written("data.csv", points)
+    called = mlcli("explore", "data.csv", *chosen)
+    assert called.code == 65, called.err
+    assert "3 rows at least" in called.err
+    assert not Path("runs").exists()
+
+
+def test_two_points_and_points_that_are_equal_are_refused(mlcli: Caller) -> None:
+    Path("two.csv").write_text("0,1\n1,0\n")
+    called = mlcli("explore", "two.csv", "--dissimilarities")
+    assert called.code == 65 and "3 rows at least" in called.err, called.err
+    written("same.csv", np.ones((20, 3)))
+    called = mlcli("explore", "same.csv")
+    assert called.code == 81 and "E-ALL-EQUAL" in called.err, called.err
+    assert not Path("runs").exists()
+
+
 @pytest.mark.slow
 def test_dissimilarities_are_given_to_the_methods_that_take_them(mlcli: Caller) -> None:
     apart = distances(plane(30))
