@@ -9,7 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.config.build import require_plotly
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment
-from mlcli.config.report_options import FigureFormat, Image, Report
+from mlcli.config.report_options import FigureFormat, Report
 from mlcli.errors import ConfigError, DependencyMissing
 from mlcli.readback import encoded, figure_files, finished, with_labels
 from mlcli.report.contents import Contents
@@ -52,11 +52,12 @@ def render_again(folder: Path, drawing: Layer, *, label: str | None, image: str 
     run = replace(run, interactive=run.interactive or interactive)
     with located(drawing):
         require_drawable(run)
-    pages = {names.REPORT: encoded(page(run, label=label, image=shape_of(image, order, run), cutoff=cutoff))}
+    run = with_image(run, image, order)
+    pages = {names.REPORT: encoded(page(run, label=label, cutoff=cutoff))}
     if interactive:
         require_points(run)
         pages[names.INTERACTIVE] = encoded(interactive_page(run, label=label))
-    said = drawing.values or label is not None or labels is not None
+    said = drawing.values or any(given is not None for given in (label, labels, image, order))
     drawn = figure_files(run) if said or former else {}
     removed = [name for name in former if name not in drawn]
     replace_listed(folder, {**pages, **drawn}, removed, known=record)
@@ -98,27 +99,38 @@ def require_points(run: Contents) -> None:
                           hint="leave it out")
 
 
-def shape_of(text: str | None, order: str | None, run: Contents) -> Image | None:
-    """The images that a command names, as in 28,28, and the order of their cells; None where it names neither.
+def with_image(run: Contents, text: str | None, order: str | None) -> Contents:
+    """Return the run with images of the shape that a command names, as in 28,28, and with the order of their cells.
 
-    Raises ConfigError unless decoded rows are such images.
+    Raises ConfigError unless the run holds rows, decoded rows or loadings that are such images.
     """
     if text is None and order is None:
-        return None
+        return run
     where, given = ("--image", text) if text is not None else ("--image-order", order)
     own = run.config.report
     try:
-        chosen = Report.model_validate({"image": own.image if text is None else tuple(map(int, text.split(","))),
-                                        "image_order": order or own.image_order})
+        image = own.image if text is None else tuple(map(int, text.split(",")))
+        chosen = Report.model_validate({"image": image, "image_order": order or own.image_order})
     except ValueError as error:
         raise ConfigError("REPORT-IMAGE", f"{str(given)[:40]!r} is no shape of images that are drawn", where=where,
                           hint="give rows and columns, as in 28,28, and 3 for colors; the order is row or column",
                           ) from error
-    if run.decoded is None:
-        raise ConfigError("REPORT-IMAGE", "the run has no decoded rows to draw", where=where,
-                          hint="choose report.image when the run is made, with a method that leads back to features")
+    columns = columns_of(run)
+    if columns is None:
+        raise ConfigError("REPORT-IMAGE", "the run holds neither rows nor loadings to draw as images", where=where,
+                          hint="make it again with --set report.image=[ROWS,COLUMNS], which keeps some of its rows")
     if chosen.image is None:
         raise ConfigError("REPORT-IMAGE", "an order was given, and no shape of images", where=where,
                           hint="give --image too")
-    chosen.require_image(run.decoded.plane.shape[1], where)
-    return chosen.picture
+    chosen.require_image(columns, where)
+    report = own.replace(image=chosen.image, image_order=chosen.image_order)
+    return replace(run, config=run.config.replace(report=report))
+
+
+def columns_of(run: Contents) -> int | None:
+    """Return how many features a row has that the report may draw as an image; None where it has nothing to draw."""
+    if run.decoded is not None:
+        return int(run.decoded.plane.shape[1])
+    if run.thumbnails is not None:
+        return int(run.thumbnails.values.shape[1])
+    return None if run.loadings is None else len(run.loadings.columns["column"])

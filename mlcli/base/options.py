@@ -1,5 +1,6 @@
 """Options: frozen declarations from which flags, YAML schema, help and pages are made."""
 
+from collections.abc import Mapping
 from copy import deepcopy
 from functools import reduce
 from typing import Any, ClassVar, Self
@@ -21,6 +22,13 @@ class Carries:
 @frozen
 class Adapts:
     """Says of an option that its default depends on the data: one that was not chosen may be another value in a run."""
+
+
+@frozen
+class Synonyms:
+    """Other names of an option in the literature and in other programs, each with the option's value in terms of it."""
+
+    formulas: Mapping[str, str]
 
 
 class Options(BaseModel):
@@ -79,15 +87,19 @@ def option_of(kind: type[Options], name: str) -> Any:
     return deepcopy(kind.model_fields[name])
 
 
-def option(default: Any, help: str, power: int = 0, *, adapts: bool = False, **limits: Any) -> Any:
+def option(default: Any, help: str, power: int = 0, *, adapts: bool = False, synonyms: Mapping[str, str] | None = None,
+           **limits: Any) -> Any:
     """A field of `Options`: its default, one sentence, and its range (`ge`, `gt`, `le`, `lt`).
 
     One that carries a power of the data's unit is given in the user's units; a fit has it in those of the computation.
-    One that `adapts` has a default that depends on the data.
+    One that `adapts` has a default that depends on the data. `synonyms` are other names of it, each with the formula
+    that leads from there to this option.
     """
     field = Field(default=default, description=help, validate_default=True, **limits)
     if power:
         field.metadata.append(Carries(power))
     if adapts:
         field.metadata.append(Adapts())
+    if synonyms:
+        field.metadata.append(Synonyms(synonyms))
     return field

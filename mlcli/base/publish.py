@@ -27,6 +27,8 @@ from mlcli.base.unfinished import inode_of
 from mlcli.errors import OutputRefused, StorageError
 
 TRIES = 20  # each fails only where another process makes or removes the output at the same moment
+FILE_ENDINGS = frozenset({".csv", ".tsv", ".txt", ".html", ".json", ".yaml", ".yml", ".npy", ".npz", ".parquet",
+                          ".h5ad", ".svg", ".png", ".pdf"})  # of what the program writes
 SYNCED = 4  # files that are brought to disk at once
 
 
@@ -83,6 +85,8 @@ def publish(draft: Draft, output: Path, check: Check | None) -> None:
 
 def refuse_existing(output: Path, kind: Kind, check: Check, *, force: bool) -> None:
     """Refuses, before anything is computed, an output that could not be published; raises OutputRefused."""
+    if kind == "folder":
+        require_folder_name(output)
     if not _there(output):
         return
     with suppress(FileNotFoundError):  # what vanishes meanwhile is not an output
@@ -95,6 +99,13 @@ def refuse_existing(output: Path, kind: Kind, check: Check, *, force: bool) -> N
             raise OutputRefused("OUTPUT-EXISTS", "the output exists", where=shown(output),
                                 hint="choose another with -o, or replace it with --force")
         check(output)
+
+
+def require_folder_name(output: Path) -> None:
+    """Raise OutputRefused for a new folder whose name ends as that of a file does: the user expects a file there."""
+    if output.suffix.lower() in FILE_ENDINGS and not output.is_dir():
+        raise OutputRefused("OUTPUT-NAME", f"the output is a folder of files, and {output.suffix} is the ending of one",
+                            where=shown(output), hint=f"name a folder, as in -o {output.stem or 'runs/one'}")
 
 
 def vacant(output: Path, kind: Kind) -> bool:

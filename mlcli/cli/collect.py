@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from mlcli.base.publish import require_folder_name
 from mlcli.cli import behavior
 from mlcli.cli.failure import escaped, say
 from mlcli.cli.output import print_json, refuse_existing
@@ -39,6 +40,7 @@ def collect(folders: Folders, *, output: Output = None, label_column: Label = No
         raise UsageError("COLLECT", f"{len(folders)} directories were named and no place for the table", where="-o",
                          hint="name a directory with -o")
     place = Path(output or folders[0])
+    require_folder_name(place)
     if output is not None and place.resolve() not in {Path(folder).resolve() for folder in folders}:
         for name in collecting.FILES:
             refuse_existing(str(place / name), force)

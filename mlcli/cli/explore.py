@@ -14,7 +14,7 @@ import typer
 from mlcli.base import blas
 from mlcli.base.compute import parse_seconds
 from mlcli.base.drafts import drafted
-from mlcli.base.publish import write_whole
+from mlcli.base.publish import require_folder_name, write_whole
 from mlcli.cli import behavior
 from mlcli.cli.failure import Form, attempt, escaped, say
 from mlcli.cli.flags import layer_of, with_flags
@@ -124,7 +124,8 @@ def here(layer: Layer) -> Layer:
 
 
 def refuse_existing(folder: Path, *, replaces: bool) -> None:
-    """Refuses to write over an exploration that is there; raises OutputRefused."""
+    """Refuse to write over an exploration, or a folder named like a file; raises OutputRefused."""
+    require_folder_name(folder)
     if (folder / NAME).exists() and not replaces:
         raise OutputRefused("OUTPUT-EXISTS", "there is an exploration already", where=str(folder),
                             hint="replace it with --force, conclude again from its runs with --skip-existing, or "

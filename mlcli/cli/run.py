@@ -25,7 +25,8 @@ Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=
                                               help="YAML files, or - for standard input.")]
 
 
-@with_flags("labels", "output", "format", "seed", "threads", "memory_limit", "time_limit", "cluster")
+@with_flags("labels", "output", "format", "outputs", "keep", "draw_graph", "interactive", "seed", "threads",
+            "memory_limit", "time_limit", "cluster")
 def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
         quiet: behavior.Quiet = False, json: behavior.RunJson = None, progress: behavior.Progress = None,
         strict: behavior.Strict = False, jobs: behavior.Jobs = 1,

@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from mlcli.base.frozen import frozen
-from mlcli.base.options import Options
+from mlcli.base.options import Options, Synonyms
 
 TAG = "name"  # the field that names the alternative of a section
 KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
@@ -28,6 +28,7 @@ class Row:
     default: str  # 10
     sentence: str
     only: Mapping[str, str] = field(default_factory=dict)  # section -> the alternative it must be: method -> isomap
+    synonyms: Mapping[str, str] = field(default_factory=dict)  # another name of it -> its value in terms of that
 
     @property
     def words(self) -> str:
@@ -44,7 +45,7 @@ def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None 
             continue  # stands with the section that it chooses
         default, sentence = shown_default(info), sentence_of(name, info)
         yield Row(path=here, type=in_words(info.annotation), range=limits(info.metadata), default=default,
-                  sentence=sentence, only=only)
+                  sentence=sentence, only=only, synonyms=synonyms_of(info))
         if len(classes) > 1:
             names = listed([show(tag_of(kind)) for kind in classes], "or")
             yield Row(path=f"{here}.{TAG}", type=names, range="", default=default, sentence=sentence, only=only)
@@ -58,6 +59,11 @@ def sentence_of(name: str, info: FieldInfo) -> str:
     if info.description or not classes:
         return info.description or ""
     return (classes[0].__doc__ or "").split("\n")[0] if len(classes) == 1 else f"The {name}."
+
+
+def synonyms_of(info: FieldInfo) -> Mapping[str, str]:
+    """Return other names of an option with the formulas that lead from there to it."""
+    return next((item.formulas for item in info.metadata if isinstance(item, Synonyms)), {})
 
 
 def alternatives(info: FieldInfo) -> list[type[Options]]:

@@ -121,10 +121,11 @@ def wrong_choice(path: str, value: Any, known: Sequence[Row]) -> tuple[str, str]
 def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, str]:
     """A key in the wrong place: misspelt, of another alternative, or of another section."""
     path, key = dotted(keys), str(keys[-1])
+    translation = synonym(keys, known, layer)
     elsewhere = [row for row in known if row.path == path]
     if elsewhere:
         what, hint = of_another(path, key, elsewhere, layer)
-        return what, hint or instead(path, known, layer)
+        return what, translation or hint or instead(path, known, layer)
     parent = dotted(keys[:-1])
     siblings = [row.path.rpartition(".")[2] for row in known
                 if row.path.rpartition(".")[0] == parent and applies(row, layer.values)]
@@ -132,7 +133,16 @@ def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, st
     fitting = [row for row in places if applies(row, layer.values)] if parent else []  # inside a section, what it has
     homes = unique(row.path for row in fitting or places)
     moved = f"did you mean {listed(homes, 'or')}?" if homes else ""
-    return f"unknown key {path!r}", suggestion(key, siblings) or moved or f"the keys here are {', '.join(siblings)}"
+    hints = (translation, suggestion(key, siblings), moved, f"the keys here are {', '.join(siblings)}")
+    return f"unknown key {path!r}", next(filter(None, hints))
+
+
+def synonym(keys: Keys, known: Sequence[Row], layer: Layer) -> str:
+    """Return the option beside an unknown key that has this name elsewhere, with the conversion; empty if none has."""
+    parent, key = dotted(keys[:-1]), str(keys[-1])
+    row = next((row for row in known if row.path.rpartition(".")[0] == parent and key in row.synonyms
+                and applies(row, layer.values)), None)
+    return "" if row is None else f"it is {row.path} = {row.synonyms[key]} here ({row.sentence.partition(' (')[0]})"
 
 
 def of_another(path: str, key: str, elsewhere: Sequence[Row], layer: Layer) -> tuple[str, str]:

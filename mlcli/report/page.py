@@ -1,6 +1,5 @@
 """report.html: all that a run reports on one page, drawn from the files of its directory."""
 
-from mlcli.config.report_options import Image
 from mlcli.report import embedded, measured, record, results
 from mlcli.report.contents import Contents
 from mlcli.report.decoder import sections as decoder
@@ -9,14 +8,13 @@ from mlcli.report.images import sections as images
 from mlcli.report.stability.section import stability
 
 
-def page(run: Contents, *, label: str | None = None, image: Image | None = None, cutoff: float | None = None) -> str:
-    """The page of a run, without scripts and without network; colors are by `label`, or by every label column.
+def page(run: Contents, *, label: str | None = None, cutoff: float | None = None) -> str:
+    """Return the page of a run, without scripts and without network; colors are by `label`, or by every label column.
 
-    Decoded rows are images of the shape `image`, and loadings below the cutoff blank, or as the run's configuration
-    says.
+    Loadings below the cutoff are blank; without one, the run's configuration says it.
     """
     cutoff = run.config.report.cutoff if cutoff is None else cutoff
-    image = image or run.config.report.picture
+    image = run.config.report.picture
     shown = joined([embedded.embedding(run, label), results.spectrum(run)])
     said = joined([measured.in_words(run), record.warnings(run), results.dimension(run)])
     factors, rows = [results.loadings(run, cutoff), results.fit(run)], bool(run.embedding.values.size)

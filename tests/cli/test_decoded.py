@@ -112,7 +112,7 @@ def test_a_shape_that_does_not_fit_a_finished_run_is_refused(mlcli: Caller, run:
 def test_a_run_without_decoded_rows_has_none_to_draw_as_images(mlcli: Caller, faces: Array) -> None:
     mlcli.finished("embed", "faces.npy", "-m", "isomap", "-k", "8", "-o", "run", "-q")
     called = mlcli("report", "run", "--image", "4,5")
-    assert called.code == 78 and "the run has no decoded rows to draw" in called.err
+    assert called.code == 78 and "the run holds neither rows nor loadings" in called.err
     page = Path("run/report.html").read_text()
     assert not Path("run/decoded.npz").exists() and "Reconstructions" not in page and "The latent plane" not in page
 

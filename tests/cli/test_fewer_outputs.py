@@ -48,3 +48,17 @@ def test_a_run_without_a_model_says_so(mlcli: Caller) -> None:
 def test_what_is_always_written_stands_in_the_list(mlcli: Caller, outputs: str) -> None:
     called = mlcli("embed", "data.csv", "--outputs", outputs)
     assert called.code == 78 and "report.outputs" in called.err
+
+
+def test_run_takes_the_flags_of_embed_that_say_what_is_written(mlcli: Caller) -> None:
+    Path("job.yaml").write_text("input: {path: data.csv}\nmethod: {name: isomap}\n")
+    assert mlcli("run", "job.yaml", "--outputs", "embedding,spectrum", "--keep", "graph", "-o", "run", "-q").code == 0
+    assert Path("run/graph.npz").exists() and not Path("run/report.html").exists()
+
+
+@pytest.mark.parametrize("command", [("embed", "data.csv"), ("explore", "data.csv"), ("collect", ".")])
+def test_a_folder_is_not_named_as_a_file_is(mlcli: Caller, command: tuple[str, ...]) -> None:
+    called = mlcli(*command, "-o", "all.HTML")
+    assert called.code == 73 and called.err.startswith(
+        "mlcli: error[E-OUTPUT-NAME]: the output is a folder of files, and .HTML is the ending of one; ")
+    assert not Path("all.HTML").exists()

@@ -1,5 +1,6 @@
 """Runs of images: the report draws rows as they are, and the folder is the input that is verified."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -43,3 +44,23 @@ def test_pictures_over_the_embedding_are_a_figure_of_the_run(mlcli: Caller) -> N
     assert Path("run/images.png").read_bytes().startswith(b"\x89PNG") and "Faces" in Path("run/images.svg").read_text()
     assert {path.stem for path in Path("run").glob("*.png")} == set(NAMES)
     assert mlcli("embed", "data.csv", "-o", "table", "-q").code == 0 and not Path("table/images.svg").exists()
+
+
+def test_images_on_their_side_are_mended_where_rows_are_stored(mlcli: Caller) -> None:
+    """A run of columns first drawn with rows first and mended is the run that said so when it was made."""
+    np.save("images.npy", np.random.default_rng(0).random((20, 12)))
+    for name, order in (("lying", "row"), ("upright", "column")):
+        mlcli.finished("embed", "images.npy", "-m", "isomap", "-k", "10", "-o", name, "-q", "--set",
+                       "report.image=[4,3]", "--set", f"report.image_order={order}")
+    assert pictures("lying") != pictures("upright")
+    assert mlcli("report", "lying", "--image-order", "column", "-q").code == 0
+    assert pictures("lying") == pictures("upright")
+    assert mlcli("report", "lying", "--image", "6,2", "--image-order", "column", "-q").code == 0
+    refused = mlcli("report", "lying", "--image", "5,5")
+    assert refused.code == 78 and "there are 12 features" in refused.err
+
+
+def pictures(run: str) -> list[str]:
+    """The drawings of rows of a run: in the page and in its own figure."""
+    return [re.findall(r'href="(data:image/png;base64,[^"]+)"', Path(run, name).read_text())
+            for name in ("report.html", "images.svg")]

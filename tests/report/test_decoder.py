@@ -248,7 +248,7 @@ def test_names_stay_text_beside_decoded_rows(shape: tuple[int, ...] | None) -> N
     curve, places, points = parabola()
     found = made(curve, points, places)
     ids = [name[:1000] for name in (HOSTILE * 5)[:50]]
-    seen = Seen(page(contents(rows=50, axes=1, ids=ids, decoded=found), image=None if shape is None else Image(*shape)))
+    seen = Seen(page(contents(rows=50, axes=1, ids=ids, decoded=found, report={"image": shape})))
     assert seen.open == [] and seen.tags <= TAGS | {"image"} and ("image" in seen.tags) == (shape is not None)
     assert seen.attributes <= ATTRIBUTES | {"href", "preserveaspectratio", "image-rendering"}
 

@@ -11,6 +11,9 @@ from mlcli.base.frozen import frozen
 from mlcli.base.scaling import Unit
 from mlcli.base.types import Array, Indices
 
+# Names of the rate r of exp(-r d²) in the literature and in other programs, and r in terms of each.
+GAUSSIAN_RATE = {"gamma": "gamma", "sigma": "1 / (2 sigma²)", "bandwidth": "1 / (2 bandwidth²)",
+                 "length_scale": "1 / (2 length_scale²)", "t": "1 / t", "epsilon": "1 / epsilon"}
 HELD = 2**24  # numbers of a block that all threads work on together: 128 MiB of doubles
 BLOCK = 2**20  # numbers of a block for one thread: 8 MiB of doubles
 DIGITS = 8  # binary digits of a center, from those of the farthest point's coordinates on

@@ -15,7 +15,7 @@ from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
-from mlcli.stages.algebra.distances import squared_distances
+from mlcli.stages.algebra.distances import GAUSSIAN_RATE, squared_distances
 from mlcli.stages.algebra.linalg import EPS, singular, symmetric_eigen
 from mlcli.stages.kernels.median_distance import median_squared_distance, rate_step
 
@@ -231,7 +231,8 @@ class KernelRegression(Options):
 
     maps: ClassVar[bool] = True
     name: Literal["kernel"] = "kernel"
-    rate: float | None = option(None, "Rate r of exp(-r d²) (default: one over the median of d²).", power=-2, gt=0)
+    rate: float | None = option(None, "Rate r of exp(-r d²) (default: one over the median of d²).", power=-2, gt=0,
+                                synonyms=GAUSSIAN_RATE)
     ridge: float = option(1e-2, "Regularization of the regression: smooth where it is large.", gt=0)
 
     def steps(self, shape: tuple[int, ...], compute: Compute) -> list[Step]:

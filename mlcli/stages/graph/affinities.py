@@ -16,6 +16,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.algebra.costs import pass_cost
+from mlcli.stages.algebra.distances import GAUSSIAN_RATE
 from mlcli.stages.graph.graph import Graph
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Heat(Options):
     name: Literal["heat"] = "heat"
     rate: float | None = option(
         None, "Rate r of exp(-r d²) (default: one over the median of d² over the edges that have a length).",
-        power=-2, gt=0)
+        power=-2, gt=0, synonyms=GAUSSIAN_RATE)
 
     def for_graph(self, graph: Graph, unit: Unit) -> "Heat":
         """The weights with a default rate fixed from the graph, whose lengths are measured in `unit`."""

@@ -10,7 +10,7 @@ from mlcli.base.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
 from mlcli.errors import GeometryError
-from mlcli.stages.algebra.distances import inner_products, squared_distances
+from mlcli.stages.algebra.distances import GAUSSIAN_RATE, inner_products, squared_distances
 from mlcli.stages.kernels.median_distance import median_squared_distance
 from mlcli.stages.kernels.pairwise import OfProducts
 
@@ -112,7 +112,7 @@ class Gaussian(OfProducts):
     movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
     rate: float | None = option(
         None, "Rate r of exp(-r d²) (default: one over the median of d² over all pairs of different points).",
-        power=-2, gt=0)
+        power=-2, gt=0, synonyms=GAUSSIAN_RATE)
 
     @property
     def adapts(self) -> bool:

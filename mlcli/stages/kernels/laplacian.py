@@ -24,7 +24,7 @@ class LaplacianKernel(KernelOptions):
     unit_power: ClassVar[int] = 0  # the power of the data's unit that coordinates carry
     rate: float | None = option(
         None, "Rate r of exp(-r d) (default: one over the median of d over all pairs of different points).",
-        power=-1, gt=0)
+        power=-1, gt=0, synonyms={"gamma": "gamma", "sigma": "1 / sigma", "length_scale": "1 / length_scale"})
 
     def for_halved(self, values: Array, unit: Unit) -> "LaplacianKernel":
         """The kernel with a default rate fixed from -δ²/2 of all pairs, which are measured in `unit`."""
