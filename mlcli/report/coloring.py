@@ -13,7 +13,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.report.drawing import Bar, Dots, Line, Mark, Text
 from mlcli.report.palette import CLASSES, STEPS
-from mlcli.report.text import shortened
+from mlcli.report.text import distinct, shortened
 
 SHAPES = ("circle", "square", "triangle", "diamond")
 COLORS = 6  # that differ for everyone; beyond, they come again in other shapes
@@ -50,13 +50,18 @@ class Groups(Coloring):
     names: Sequence[str]
     counts: Sequence[int]
 
+    def shown(self, limit: int) -> list[str]:
+        """Names that are short and still differ; the number of other groups stands last."""
+        groups = len(self.names) - ("other" in self.kinds)
+        return [*distinct(self.names[:groups], limit), *self.names[groups:]]
+
     def legend(self, x: float, y: float) -> list[Mark]:
         """A dot, a name and a count for each group."""
         marks: list[Mark] = [Text(x, y, shortened(self.name, 26))]
-        for i, (name, count) in enumerate(zip(self.names, self.counts, strict=True)):
+        for i, (name, count) in enumerate(zip(self.shown(22), self.counts, strict=True)):
             down = y + 8 + ROW * (i + 1)
             marks += [Dots(self.kinds[i], np.array([[x + 6, down - 4]]), 4, self.shapes[i]),
-                      Text(x + 17, down, f"{shortened(name, 22)} ({count:,})", kind="small")]
+                      Text(x + 17, down, f"{name} ({count:,})", kind="small")]
         return marks
 
 

@@ -11,7 +11,7 @@ from mlcli.report.html import Part, figure, framed, section, sentence, side_by_s
 from mlcli.report.paper import drawings
 from mlcli.report.paper.inline import inline
 from mlcli.report.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Edges, Points, equal_units, pairs, scatter
-from mlcli.report.text import number, visible
+from mlcli.report.text import number, shortened
 
 MOST_LABELS = 4
 
@@ -111,7 +111,7 @@ def _chosen(run: Contents, label: str | None) -> Mapping[str, Sequence[str]]:
 
 
 def _colored(colors: Coloring) -> str:
-    return f"Embedding, colored by {visible(colors.name, 40)}" if colors.name else "Embedding"
+    return f"Embedding, colored by {shortened(colors.name, 20)}" if colors.name else "Embedding"
 
 
 def _caption(points: Points, first: bool) -> str:

@@ -72,10 +72,11 @@ def framed(picture: Html, caption: str = "") -> Html:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[int] = (),
-          whole: Sequence[int] = (), *, said: bool = False) -> Html | None:
+          whole: Sequence[int] = (), *, said: bool = False, pinned: bool = False) -> Html | None:
     """A table whose columns of numbers are set to the right, some of words never broken; None without rows.
 
-    Columns that say nothing are left out. With `said` the last column is a sentence, which a narrow screen sets below.
+    Columns that say nothing are left out. With `said` the last column is a sentence, which a narrow screen sets below;
+    with `pinned` the first one stays where it is while the others are scrolled.
     """
     if not rows:
         return None
@@ -85,7 +86,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequen
                   for i, side in sides.items())
     lines = ["".join(f"<td{side}>{safe(row[i], LONG)}</td>" for i, side in sides.items()) for row in rows]
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
-    kind = ' class="said"' if said else ""
+    kind = ' class="said"' if said else ' class="pinned"' if pinned else ""
     return Html(f'<div class="wide"><table{kind}>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
                 "</div>")
 
@@ -158,6 +159,7 @@ td:not(.n,.w){{min-width:5.5em}}
 th{{font-weight:600;color:var(--soft)}} .n{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
 th.n:not(.brief){{white-space:normal;overflow-wrap:normal}}
 .w{{white-space:nowrap}}
+.pinned tr>:first-child{{position:sticky;left:0;background:var(--ground)}}
 dl{{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.2rem;margin:.4rem 0;font-size:.93rem}}
 .figures{{display:block;columns:19rem auto;column-gap:2.5rem}}
 .figures div{{display:flex;justify-content:space-between;gap:1rem;padding:.08rem 0;border-bottom:1px solid var(--line);

@@ -22,6 +22,7 @@ MOST_TIPS = 300  # points that each carry a name
 ROUNDS = 4  # in which groups are drawn alternately, so that none hides the others
 LEFT, RIGHT, TOP, BOTTOM = 60, 216, 60, 48
 WIDE, LOWEST, HIGHEST, FREE = 408, 170, 442, 289  # pixels of the plot; its height where units differ
+HALF = 14  # pixels to the right of a panel, for half of the last number below it
 BESIDE, LETTER = 20, 6.5  # pixels between the plot and its legend, and of a letter there
 LONGEST_RATIO = WIDE / LOWEST  # of the axes' ranges while a unit is equally long on both
 
@@ -114,7 +115,7 @@ def keyed(title: str, height: float, marks: Sequence[Mark], key: Sequence[Mark])
     if not key:
         return Figure(title, LEFT + WIDE + BESIDE, height, marks)
     left, low = LEFT + WIDE + BESIDE - 4, _legend_end(key)
-    wide = max(mark.x + LETTER * len(mark.text) for mark in key if isinstance(mark, Text)) - left + 4
+    wide = _width(key) - left + 4
     return Figure(title, left + wide, max(height, low), marks, [
         Part(x=0, y=0, width=left, height=height), Part(x=left, y=TOP - 8, width=wide, height=low - TOP + 8, key=True)])
 
@@ -127,7 +128,7 @@ def equal_units(values: Array) -> bool:
 def pairs(points: Points) -> Figure:
     """Every pair of the first three or four axes, each panel with scales of its own."""
     count = min(points.values.shape[1], 4)
-    side, gap = (220.0, 60.0) if count == 3 else (146.0, 56.0)
+    side, gap = (214.0 if count == 3 else 140.0), LEFT + HALF
     marks: list[Mark] = []
     parts: list[Part] = []
     for first, second in combinations(range(count), 2):
@@ -142,11 +143,13 @@ def pairs(points: Points) -> Figure:
         parts.append(Part(x=left - 60, y=top - 14, width=side + gap, height=side + gap))
     step, whole = side + gap, (count - 1) * (side + gap)
     low = _legend_end(points.colors.legend(0, 30))
-    right = whole - step if low < (count - 2) * step else whole  # in the corner without pairs, or beside them
+    broad = _width(points.colors.legend(0, 30)) + 16
+    inside = low < (count - 2) * step and broad <= step
+    right = whole - step if inside else whole  # in the corner without pairs, or beside them
     key = points.colors.legend(right + 12, 30)
     if key:
-        parts.append(Part(x=right, y=0, width=step, height=low, key=True))
-    wide, high = max(whole + 6, right + step), max(whole, low)
+        parts.append(Part(x=right, y=0, width=step if inside else broad, height=low, key=True))
+    wide, high = max(whole, right + broad if key else 0), max(whole, low)
     return Figure("Scatter plots of pairs of axes", wide, high, [*marks, *key], parts)
 
 
@@ -202,6 +205,11 @@ def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mar
         tips = [points.ids[row] for row in chosen.tolist()] if len(pixels) <= MOST_TIPS else ()
         marks.append(Dots(points.colors.kinds[group], pixels[chosen], radius, points.colors.shapes[group], tips))
     return marks
+
+
+def _width(key: Sequence[Mark]) -> float:
+    """Where the longest text of a legend ends."""
+    return max((mark.x + LETTER * len(mark.text) for mark in key if isinstance(mark, Text)), default=0.0)
 
 
 def _legend_end(marks: Sequence[Mark], none: float = 0.0) -> float:

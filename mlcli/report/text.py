@@ -1,7 +1,9 @@
 """Text from users' files made safe to show: cut, its invisible characters written out, and escaped for HTML."""
 
 import re
+from collections.abc import Sequence
 from html import escape
+from itertools import takewhile
 
 LONGEST = 80
 PROPER = {"bartlett": "Bartlett", **{name: name.upper() for name in ("bic", "kmo", "rmsea", "rmsr", "tli")}}
@@ -20,6 +22,24 @@ def shortened(text: str, limit: int) -> str:
     """The same with the middle left out, because long names often differ at their ends."""
     shown = visible(text, 4 * limit)
     return shown if len(shown) <= limit else f"{shown[: limit - limit // 2]}…{shown[1 - limit // 2 :]}"
+
+
+def distinct(names: Sequence[str], limit: int) -> list[str]:
+    """Shorten names; where different ones would look alike, leave out the words that all of them end or begin with."""
+    first, last = _common_words(names), _common_words([name[::-1] for name in names])
+    for before, after in ((0, 0), (0, last), (first, 0), (first, last)):
+        parts = [name[before : len(name) - after] for name in names]
+        short = [shortened(f"{'…' * bool(before)}{part}{'…' * bool(after)}", limit) for part in parts]
+        if len(set(short)) == len(set(names)):
+            return short
+    return [shortened(name, limit) for name in names]
+
+
+def _common_words(names: Sequence[str]) -> int:
+    """Return how many characters all names begin with, up to the end of a word."""
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    common = "".join(letters[0] for letters in alike)
+    return len(common) - len(re.split(r"[\W_]", common)[-1])
 
 
 def safe(text: object, limit: int = LONGEST) -> str:

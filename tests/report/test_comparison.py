@@ -1,5 +1,6 @@
 """Comparisons of embeddings: what rotation, scale and mirroring cannot change, and what other tools say."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -142,11 +143,38 @@ def test_every_two_runs_are_compared_and_a_point_has_no_shape() -> None:
     assert document["pairs"][0]["neighbors"] == 12
 
 
-def test_every_panel_names_the_axes_of_the_first_run() -> None:
-    found = compared()
-    named = replace(found, sides=[replace(found.sides[0], axes=["PCo 1", "PCo 2"]), *found.sides[1:]])
-    words = Seen(page(named, label=None, seed=0)).words
-    assert words.count("PCo 1") == words.count("PCo 2") == 3
+def test_a_panel_names_its_own_axes_where_they_are_not_turned() -> None:
+    first = points(0, axes=2)
+    others = {"mirrored": first * [-3, 3], "turned": first @ rotation(1, 2), "one": first[:, :1]}
+    named = {"a": first, **others}
+    sides = [replace(side(name, values), axes=[f"{name} 1", f"{name} 2"]) for name, values in named.items()]
+    found = side_by_side(sides, [str(row) for row in range(60)], {}, 5, np.random.default_rng(0))
+    assert [found.axes_beside(place) for place in range(4)] == [
+        ["a 1", "a 2"], ["mirrored 1", "mirrored 2"], ["turned onto a 1", "turned onto a 2"], ["one 1", "one 2"]]
+    words = Seen(page(found, label=None, seed=0)).words
+    assert words.count("mirrored 2") == 1 and words.count("turned onto a 1") == 1 and "turned 1" not in words
+
+
+def square(text: str, title: str) -> list[list[str]]:
+    """The cells of the table after a sentence."""
+    body = text.partition(title)[2].partition("<tbody>")[2].partition("</tbody>")[0]
+    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in body.splitlines() if row]
+
+
+@pytest.mark.parametrize("count", [4, 13])
+def test_many_runs_with_long_names_stand_under_numbers_in_tables_that_fit(count: int) -> None:
+    names = [f"runs/a-study-whose-name-is-long/{chr(97 + place)}-of-2026-11-24" for place in range(count)]
+    sides = [replace(side(name, points(place)), quality={"trustworthiness": 1 / (3 + place)})
+             for place, name in enumerate(names)]
+    found = side_by_side(sides, [str(row) for row in range(60)], {}, 5, np.random.default_rng(0))
+    text = page(found, label=None, seed=0)
+    assert Seen(text).open == []
+    assert max(len(re.findall("<th[ >]", head)) for head in re.findall("<thead>.*</thead>", text)) <= 13
+    heads = " ".join(re.findall(r"<th[^>]*>(.*?)</th>", text))
+    assert "a-study" not in heads and all(text.count(name) == 1 for name in names)
+    shapes = square(text, "Procrustes m² of every two runs:")
+    assert shapes[0][2] == f"{found.pairs[0].fit.m2:.3f}" == shapes[1][1] and shapes[0][1] == shapes[1][2] == ""
+    assert f"{1 / 3:.4g}" in text and f"{1 / 3:.6g}" not in text
 
 
 @pytest.mark.parametrize("name", some_everyday(["a", *HOSTILE]), ids=range(1 + len(HOSTILE)))

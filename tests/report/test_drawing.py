@@ -19,7 +19,7 @@ from mlcli.report.palette import CLASSES, GROUND, INKS, STEPS, sequential
 from mlcli.report.scatter import Points, pairs, plane, sampled, scatter
 from mlcli.report.scree import Eigenvalues, cumulative, scree
 from mlcli.report.svg import document, inline
-from mlcli.report.text import shortened, visible
+from mlcli.report.text import distinct, shortened, visible
 
 reals = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
@@ -165,6 +165,29 @@ def test_pairs_have_a_panel_for_every_two_axes() -> None:
     figure = pairs(replace(points(40, 4, ["a"] * 40), axes=["PC 1 (50.0%)", "PC 2 (30.0%)", "PC 3", "PC 4"]))
     assert sum(isinstance(mark, Bar) and mark.kind == "frame" for mark in figure.marks) == 6
     assert "PC 1 (50.0%)" in [mark.text for mark in figure.marks if isinstance(mark, Text)]
+
+
+@pytest.mark.parametrize(("axes", "name"), [(3, "g"), (4, "g"), (4, "a group with a long name")])
+def test_the_part_of_a_pair_holds_its_panel_and_the_numbers_below(axes: int, name: str) -> None:
+    figure = pairs(points(60, axes, [f"{name} {i % 3}" for i in range(60)]))
+    for part, marks in figure.pieces:
+        for mark in marks:
+            if isinstance(mark, Bar):
+                assert part.x <= mark.x and mark.x + mark.width < part.x + part.width
+            if isinstance(mark, Text) and not mark.turned:
+                first, last = reach(mark)
+                assert part.x <= first and last <= part.x + part.width <= figure.width, mark
+
+
+def test_names_that_differ_differ_when_they_are_short() -> None:
+    names = [f"group number {i} of a study" for i in range(24)]
+    assert distinct(names, 22)[3] == "group number 3…"
+    long = [f"a start that all names have {i} and an end that all have" for i in range(12)]
+    assert distinct(long, 22)[11] == "a start tha…s have 11…"
+    assert distinct([f"{i} a long end that {i} all names have" for i in range(12)], 12)[11].startswith("11 ")
+    assert distinct(["a" * 30 + str(i) + "b" * 30 for i in range(3)], 20)[0] == "a" * 10 + "…" + "b" * 9
+    assert distinct(["setosa", "virginica"], 22) == ["setosa", "virginica"] and distinct(["x"] * 2, 3) == ["x", "x"]
+    assert distinct([], 3) == []
 
 
 def reach(text: Text) -> tuple[float, float]:

@@ -26,6 +26,7 @@ from mlcli.report.paper.labels import MOVED, place
 from mlcli.report.paper.outlines import ellipse, hull, outline
 from mlcli.report.paper.scatter import Plot, styles
 from mlcli.report.paper.scree import ScreePlot
+from mlcli.report.paper.sheet import TITLE, sheet
 from mlcli.report.scatter import Edges, Points
 from mlcli.report.scree import Eigenvalues
 from tests.report.support import contents
@@ -270,3 +271,41 @@ def test_axes_have_the_names_of_their_fields_and_shares_where_these_are_of_varia
     assert METHODS["lle"]().axis_names(shares, 2) == ["LLE 1", "LLE 2"]
     assert METHODS["cca"]().axis_names(shares, 1) == ["CCA 1"]
     assert all(method.axis for method in METHODS.values())
+
+
+def parts_of(plot: Plot | ScreePlot, size: tuple[float, float]) -> tuple[Any, Any, Any, list[str]]:
+    """The boxes of the sheet, of the title, and of the legend as they are drawn, in points; the legend's names."""
+    kept: list[Any] = []
+    sheet(plot.look, size, "svg", lambda figure, axes: (kept.append(figure), plot._paint(figure, axes))[0])
+    figure, = kept
+    title, = figure.findobj(lambda part: part.get_label() == TITLE)
+    return figure.bbox, title.get_window_extent(), figure.legends[0].get_window_extent(), [
+        text.get_text() for text in figure.legends[0].get_texts()]
+
+
+@pytest.mark.parametrize("title", ["pca: standardized_measurements_of_2026-11-24.csv", "A title in words, as long as "
+                                   "those of papers are, which no line of three inches can hold", "m" * 100])
+@pytest.mark.parametrize("size", [(3.5, 3.0), pytest.param((6.5, 4.0), marks=pytest.mark.slow),
+                                  pytest.param((3.0, 5.0), marks=pytest.mark.slow)])
+def test_a_title_ends_before_the_legend_and_the_edge(title: str, size: tuple[float, float]) -> None:
+    whole, box, legend, _ = parts_of(Plot(points(), title, Look(size=size)), size)
+    assert box.x1 < legend.x0 and box.y1 <= whole.y1 and box.x0 > 0
+    eigenvalues = Eigenvalues([3.0, 2.0, 0.5], [0.5, 0.9, 1.0], 2, 3, "eigenvalues")
+    whole, box, legend, _ = parts_of(ScreePlot(eigenvalues, title, Look(size=size)), size)
+    assert box.x1 <= whole.x1 and box.y1 <= whole.y1 and not box.overlaps(legend)
+
+
+def test_a_title_that_fits_stays_in_one_line() -> None:
+    drawn = Plot(points(), "pca: iris.csv", Look(size=(3.5, 3.0))).drawn("svg")
+    assert b">pca: iris.csv</text>" in drawn
+
+
+@pytest.mark.parametrize("groups", [3, 24])
+@pytest.mark.parametrize("size", [(3.5, 3.0), (6.5, 2.0), (3.0, 5.0)])
+def test_a_legend_fits_its_sheet_and_leaves_room_for_the_points(groups: int, size: tuple[float, float]) -> None:
+    names = [f"group number {row % groups} of a long study" for row in range(96)]
+    cloud = np.random.default_rng(0).standard_normal((96, 2))
+    plot = Plot(Points(cloud, names, coloring("a column of labels", names), 96), "t", Look(size=size, font_size=11))
+    whole, _, legend, texts = parts_of(plot, size)
+    assert legend.y0 >= 0 and legend.x1 <= whole.x1 + 1 and legend.x0 > 0.45 * whole.x1
+    assert len(texts) == len(set(texts)) == groups

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mlcli.report.comparison.quality_curves import quality_curves
-from mlcli.report.comparison.runs import MEASURES, best_by, lines, numeric
+from mlcli.report.comparison.runs import MEASURES, best_by, lines, measures_of, numeric, ranking
 from mlcli.report.comparison.runs_page import DRAWN, drawn_of, runs_page
 from mlcli.report.comparison.side_by_side import Side, aligned
 from mlcli.report.drawing import Dots, Segments, Text
@@ -27,6 +27,23 @@ def test_the_best_is_the_largest_or_the_smallest_and_errors_make_ties() -> None:
     found = best_by(RESIDUAL, [row("a", residual_variance=0.2), row("b", residual_variance=0.1)])
     assert found is not None and (found.row["run"], found.value, found.tied) == ("b", 0.1, 0)
     assert best_by(CONTINUITY, rows) is None
+
+
+def test_runs_are_ranked_by_several_measures_and_residual_variance_only_ranks_runs_of_one_graph() -> None:
+    torn = row("torn", 0.90, continuity=0.91, residual_variance=0.001)
+    whole = row("whole", 0.99, continuity=0.98, residual_variance=0.01)
+    near = row("near", 0.97, 0.03, continuity=0.95, residual_variance=0.02)
+    rows = [torn, near, whole, row("none")]
+    graphs, axes = (measures_of(rows, [path]) for path in ("method.neighbors.count", "method.eigensolve.components"))
+    assert graphs == [TRUST, CONTINUITY] and axes == [TRUST, CONTINUITY, RESIDUAL]
+    found = ranking(rows, graphs)
+    assert [(one.row["run"], tuple(one.ranks)) for one in found] == [
+        ("whole", (1, 1)), ("near", (1, 2)), ("torn", (3, 3)), ("none", (4, 4))]
+    assert [one.mean for one in ranking(rows, axes)] == [4 / 3, 2, 7 / 3, 4]
+    page = runs_page(rows, ["method.neighbors.count"], None, label=None, seed=0)
+    assert page.index(">whole<") < page.index(">torn<") and "mean rank in trustworthiness and continuity" in page
+    assert "is small for a wrong graph, too" in page and "docs/choosing-k.md" in page
+    assert "small for a wrong graph" not in runs_page([row("a", 0.9)], ["k"], None, label=None, seed=0)
 
 
 def test_a_line_for_each_combination_of_the_other_options() -> None:

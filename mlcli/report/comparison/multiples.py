@@ -6,12 +6,14 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.report.axes import Panel, Scale
+from mlcli.report.comparison.run_tables import titles
 from mlcli.report.comparison.side_by_side import LEADING, Side
 from mlcli.report.drawing import Bar, Figure, Mark, Part, Text
 from mlcli.report.scatter import Points, dots
 from mlcli.report.text import shortened
 
 COLUMNS = 3
+LETTERS = 34  # of the name of a run above its panel
 SIDE, GAP, TOP, LEFT = 320.0, 42.0, 30.0, 20.0
 LOW = 190.0  # pixels of a spectrum's panel
 LEGEND, KEYED = 216.0, 300.0  # pixels of the legend across and down
@@ -19,11 +21,11 @@ LEGEND, KEYED = 216.0, 300.0  # pixels of the legend across and down
 
 def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
     """The first two axes of every embedding, all on the same scales, colored alike."""
-    first, titles = [_first_two(points.values) for points in placed], _titles(sides)
+    first, names = [_first_two(points.values) for points in placed], titles(sides, LETTERS)
     half = 1.05 * max((float(np.abs(values).max(initial=0.0)) for values in first), default=0.0) or 1.0
     marks: list[Mark] = []
     parts: list[Part] = []
-    for place, (title, points, values) in enumerate(zip(titles, placed, first, strict=True)):
+    for place, (title, points, values) in enumerate(zip(names, placed, first, strict=True)):
         left, top = _corner(place, SIDE + TOP + GAP)
         parts.append(Part(x=left - LEFT, y=top - TOP, width=SIDE + GAP, height=SIDE + TOP + GAP))
         panel = Panel(Scale(low=-half, high=half, start=left, end=left + SIDE, step=half),
@@ -48,7 +50,8 @@ def spectra(sides: Sequence[Side]) -> Figure:
     count, flat = max(*map(len, shares), 1), [share for part in shares for share in part]
     marks: list[Mark] = []
     parts: list[Part] = []
-    for place, (side, title, part) in enumerate(zip(sides, _titles(sides), shares, strict=True)):
+    for place, (side, title, part) in enumerate(zip(sides, titles(sides, LETTERS), shares,
+                                                          strict=True)):
         left, top = _corner(place, LOW + TOP + GAP + 18)
         parts.append(Part(x=left - LEFT, y=top - TOP, width=SIDE + GAP, height=LOW + TOP + GAP + 18))
         panel = Panel(Scale(low=-0.5, high=count - 0.5, start=left + 34, end=left + SIDE, step=1.0),
@@ -72,12 +75,6 @@ def _shares(values: Sequence[float]) -> list[float]:
 
 def _corner(place: int, height: float) -> tuple[float, float]:
     return (place % COLUMNS) * (SIDE + GAP) + LEFT, TOP + (place // COLUMNS) * height
-
-
-def _titles(sides: Sequence[Side]) -> list[str]:
-    """The names of runs, with their methods where these differ."""
-    same = len({side.method for side in sides}) == 1
-    return [side.name if same else f"{side.name} ({side.method})" for side in sides]
 
 
 def _title(text: str, left: float, top: float) -> Text:

@@ -1,4 +1,4 @@
-"""What a table of runs says: the measures that runs are ranked by, the best by each, and how these follow options."""
+"""What a table of runs says: ranks by several measures, the best by each, and how measures follow options."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,6 +29,52 @@ class Measure:
 
 MEASURES = (Measure("trustworthiness", "trustworthiness", True), Measure("continuity", "continuity", True),
             Measure("residual_variance", "residual variance", False))
+
+
+RESIDUAL = MEASURES[2]
+GRAPH = ("method.name", "method.neighbors", "method.graph", "method.metric", "prepare.", "input.")  # decide on graphs
+
+
+@frozen
+class Ranked:
+    """A run with its rank by each measure, of those in `measures`."""
+
+    row: Row
+    ranks: Sequence[int]
+
+    @property
+    def mean(self) -> float:
+        """The mean of the ranks."""
+        return sum(self.ranks) / len(self.ranks)
+
+
+def graphs_differ(parameters: Sequence[str]) -> bool:
+    """Whether runs that differ in these options may have different neighbor graphs."""
+    return any(path.startswith(GRAPH) for path in parameters)
+
+
+def measures_of(rows: Sequence[Row], parameters: Sequence[str]) -> list[Measure]:
+    """The measures that runs are ranked by.
+
+    Residual variance is measured along each run's own graph, so it compares runs of one graph only.
+    """
+    return [measure for measure in MEASURES if any(measure.value(row) is not None for row in rows)
+            and not (measure is RESIDUAL and graphs_differ(parameters))]
+
+
+def ranking(rows: Sequence[Row], measures: Sequence[Measure]) -> list[Ranked]:
+    """Runs by their mean rank, the best first; of equal ones in their order."""
+    by_measure = [ranks(rows, measure) for measure in measures]
+    found = [Ranked(row, own) for row, own in zip(rows, zip(*by_measure, strict=True), strict=False)]
+    return sorted(found, key=lambda one: one.mean)
+
+
+def ranks(rows: Sequence[Row], measure: Measure) -> list[int]:
+    """For each run 1 and the number of runs that are better by more than both standard errors; last without a value."""
+    sign = 1 if measure.largest else -1
+    known = [(sign * value, measure.error(row)) for row in rows if (value := measure.value(row)) is not None]
+    return [len(rows) if (value := measure.value(row)) is None else 1 + sum(
+        other - sign * value > math.hypot(error, measure.error(row)) for other, error in known) for row in rows]
 
 
 @frozen

@@ -2,14 +2,35 @@
 
 from collections.abc import Sequence
 
-from mlcli.report.comparison.page import embeddings_section, with_error
+from mlcli.report.comparison.page import embeddings_section
 from mlcli.report.comparison.quality_curves import MOST, quality_curves
-from mlcli.report.comparison.runs import MEASURES, Best, Measure, Row, best, lines, numeric
+from mlcli.report.comparison.run_tables import with_error
+from mlcli.report.comparison.runs import (
+    MEASURES,
+    RESIDUAL,
+    Best,
+    Measure,
+    Row,
+    best,
+    lines,
+    measures_of,
+    numeric,
+    ranking,
+)
 from mlcli.report.comparison.side_by_side import Comparison
 from mlcli.report.html import Part, document, figure, joined, section, sentence, table
 from mlcli.report.text import number, safe
 
 DRAWN = 24  # embeddings on the page
+LISTED = 5  # runs in the ranking
+AXES = ("Runs count as good as the best one where they differ by no more than the standard errors. More axes mean "
+        "better figures of all three: compare runs of as many axes, or look for the point where more of them gain "
+        "little.")
+PICTURES = ("Figures do not always tell: a picture with short circuits, or one that is torn, can keep most neighbors. "
+            "Look at the pictures below, at the shares of the first axes, and at the edges of the graph "
+            "(--draw-graph); docs/choosing-k.md says how.")
+OWN_GRAPH = (" Residual variance is measured along each run's own graph, and is small for a wrong graph, too: it ranks "
+             "only runs whose graphs are the same.")
 
 
 def runs_page(rows: Sequence[Row], parameters: Sequence[str], comparison: Comparison | None, *, label: str | None,
@@ -18,7 +39,7 @@ def runs_page(rows: Sequence[Row], parameters: Sequence[str], comparison: Compar
     ended = [row for row in rows if not row.get("exit")]
     failed = len(rows) - len(ended)
     head = f'<p class="soft">{safe(f"{len(rows):,} runs" + (f", {failed:,} of them failed" if failed else ""))}</p>'
-    parts = [_best(best(ended)), _curves(ended, parameters), _embeddings(comparison, len(ended), label, seed),
+    parts = [_best(ended, parameters), _curves(ended, parameters), _embeddings(comparison, len(ended), label, seed),
              _table(rows, parameters)]
     return document("Runs side by side", head, joined(parts))
 
@@ -36,14 +57,37 @@ def drawn_of(rows: Sequence[Row]) -> list[int]:
     return sorted(sorted(places, key=lambda place: -values[place])[:DRAWN])
 
 
-def _best(found: Sequence[Best]) -> Part:
-    rows = [(f"{one.measure.words} ({'largest' if one.measure.largest else 'smallest'})", str(one.row["run"]),
-             with_error(one.value, one.measure.error(one.row) or None), str(one.tied) if one.tied else "")
+def _best(ended: Sequence[Row], parameters: Sequence[str]) -> Part:
+    """Runs by their mean rank, the best by each measure, and what these do not show."""
+    measures, found = measures_of(ended, parameters), best(ended)
+    if not found:
+        return None
+    first = ranking(ended, measures)[:LISTED] if len(measures) > 1 else []
+    ranked = table(("run", "mean rank", *(measure.words for measure in measures)),
+                   [(str(one.row["run"]), f"{one.mean:.3g}", *(
+                       f"{rank} ({_measured(measure, one.row)})" for measure, rank in zip(measures, one.ranks,
+                                                                                        strict=True)))
+                    for one in first], range(1, 2 + len(measures)), (0,))
+    of = f" The first {LISTED} of {len(ended):,} runs." if len(ended) > LISTED and first else ""
+    by = sentence(f"Runs by their mean rank in {_listed([measure.words for measure in measures])}; in brackets what "
+                  f"they have.{of}") if first else None
+    return section("Best", by, ranked, _best_by(found, measures), sentence(AXES, "soft"), sentence(
+        PICTURES + (OWN_GRAPH if any(one.measure is RESIDUAL for one in found) else ""), "soft"))
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Words in a sentence."""
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _best_by(found: Sequence[Best], ranked: Sequence[Measure]) -> Part:
+    """The best run by each measure."""
+    own = {measure: "" if measure in ranked else ", along its own graph" for measure in MEASURES}
+    rows = [(f"{one.measure.words} ({'largest' if one.measure.largest else 'smallest'}{own[one.measure]})",
+             str(one.row["run"]), with_error(one.value, one.measure.error(one.row) or None),
+             str(one.tied) if one.tied else "")
             for one in found]
-    return section("Best", table(("measure", "run", "value", "as good"), rows, (2, 3)), sentence(
-        "Runs count as good as the best one where they differ by no more than the standard errors. More axes mean "
-        "better figures of all three: compare runs of as many axes, or look for the point where more of them gain "
-        "little.", "soft")) if rows else None
+    return table(("best by", "run", "value", "as good"), rows, (2, 3))
 
 
 def _curves(rows: Sequence[Row], parameters: Sequence[str]) -> Part:

@@ -14,6 +14,8 @@ from mlcli.report.comparison.likeness import Agreement, Fit, agreement, principa
 
 EXACT = 20_000  # points up to which the neighbors of all are found
 SAMPLE = 2_000  # of more points, those from which neighborhoods are compared
+ALIKE = 0.9999  # correlation of a column with what a rotation makes of it from which it counts as the same
+DRAWN = 2  # axes of a panel
 LEADING = 10  # eigenvalues side by side
 
 
@@ -68,6 +70,17 @@ class Comparison:
     pairs: Sequence[Pair]
     placed: Sequence[Array]  # each embedding standardized and rotated to the first
 
+    def axes_beside(self, place: int) -> list[str]:
+        """What stands beside the first two axes of a run as it is placed: its own names where these are its own axes.
+
+        A Procrustes rotation mixes axes; they stay a run's own where it only mirrors them.
+        """
+        side, placed = self.sides[place], self.placed[place][:, :DRAWN]
+        own = standardized(side.values)[:, :DRAWN]
+        if all(alike(one, other) for one, other in zip(own.T, placed.T, strict=False)):
+            return list(side.axes)
+        return [f"turned onto {name}" for name in self.sides[0].axes]
+
     @property
     def inputs(self) -> int:
         """How many different inputs the runs are known to have."""
@@ -88,6 +101,12 @@ class Comparison:
                  "quality": dict(side.quality), "input_sha256": side.sha256} for side in self.sides]
         return {"rows": len(self.ids), "runs": runs, "options": self.options,
                 "pairs": [pair.document() for pair in self.pairs]}
+
+
+def alike(first: Array, second: Array) -> bool:
+    """Whether two centered columns (n) are the same up to their sign and size."""
+    sizes = np.linalg.norm(first) * np.linalg.norm(second)
+    return bool(abs(first @ second) >= ALIKE * sizes)
 
 
 @stage("compare")

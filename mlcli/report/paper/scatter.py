@@ -1,5 +1,6 @@
 """The scatter plot of a paper: points by group, with labels, edges, outlines and arrows."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,11 +15,13 @@ from mlcli.report.palette import CLASSES, GROUND, INKS
 from mlcli.report.paper.arrows import Arrows
 from mlcli.report.paper.labels import place
 from mlcli.report.paper.outlines import outline
-from mlcli.report.paper.sheet import inches, sheet, written
+from mlcli.report.paper.sheet import entitle, inches, sheet, written
 from mlcli.report.scatter import Edges, Points, equal_units, panel_of, plane
 
 WIDTH, LEGEND, MARGINS = 6.5, 1.4, 0.7  # inches of a figure, of its legend, and around its panel
 SIZE = WIDTH, 0.75 * WIDTH  # of a figure, about
+LEAST, PITCH = 4.0, 1.66  # points of the smallest letters of a legend; their heights from one name to the next
+SHARE, LETTER = 0.3, 0.56  # of the sheet's width that names in a legend take at most; width of a letter over its height
 ROW = 1.4  # letters' heights from one name of the legend to the next
 LOWEST, HIGHEST = 0.45, 1.05  # of the panel's height over its width
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
@@ -84,7 +87,7 @@ class Plot:
         across, up = self.points.sides
         units = "" if self._unit == 1 else f", in {self._unit:.0e}"
         axes.set(xlabel=written(across + units), ylabel=written(up + units))
-        axes.set_title(written(self.title, 120))
+        entitle(axes, self.title)
         self._shaded(axes)
         if self._equal:
             axes.set_aspect("equal", adjustable="datalim")
@@ -188,10 +191,15 @@ def _key(figure: Any, colors: Coloring, look: Look) -> None:
     if isinstance(colors, Range):
         _bar(figure, colors, look)
     elif isinstance(colors, Groups):
+        (wide, high), rows = figure.get_size_inches(), len(colors.names) + 2
+        size = max(min(0.9 * look.font_size, 72 * high / (rows * PITCH)), LEAST)
+        letters = max(min(int(72 * wide * SHARE / (LETTER * size)), 24), 8)
         handles = [Line2D([], [], linestyle="", marker=marker, color=color, markeredgewidth=0,
-                          markersize=0.65 * look.font_size, label=written(name, 24))
-                   for (color, marker), name in zip(styles(colors, look), colors.names, strict=True)]
-        figure.legend(handles=handles, title=written(colors.name, 26), loc="outside right upper", alignment="left")
+                          markersize=0.7 * size, label=written(name, 24))
+                   for (color, marker), name in zip(styles(colors, look), colors.shown(letters), strict=True)]
+        figure.legend(handles=handles, title=written(colors.name, letters + 2), loc="outside right upper",
+                      alignment="left", fontsize=size, title_fontsize=size,
+                      ncols=math.ceil(rows * size * PITCH / (72 * high) - 0.01))
 
 
 def _bar(figure: Any, colors: Range, look: Look) -> None:

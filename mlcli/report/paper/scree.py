@@ -5,7 +5,7 @@ from typing import Any
 from mlcli.base.frozen import frozen
 from mlcli.config.drawing import Look
 from mlcli.report.palette import INKS
-from mlcli.report.paper.sheet import inches, sheet, written
+from mlcli.report.paper.sheet import entitle, inches, sheet, written
 from mlcli.report.scree import KINDS, Eigenvalues, bars, shares_of
 
 SIZE = (5.0, 3.4)  # inches
@@ -38,7 +38,7 @@ class ScreePlot:
         axes.axhline(0, color=INKS["axis"].light, linewidth=0.8)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set(xlim=(0.4, max(len(heights), 1) + 0.6), xlabel="component", ylabel=written(self.eigenvalues.what))
-        axes.set_title(written(self.title, 120))
+        entitle(axes, self.title)
         self._shared(axes, len(heights))
         _key(figure)
 

@@ -2,6 +2,7 @@
 
 import io
 import logging
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,11 @@ STYLE = {"svg.hashsalt": "mlcli", "svg.fonttype": "none", "pdf.fonttype": 42, "t
          "axes.labelcolor": INKS["text"].light, "text.color": INKS["text"].light,
          "xtick.color": INKS["axis"].light, "ytick.color": INKS["axis"].light,
          "xtick.labelcolor": INKS["text"].light, "ytick.labelcolor": INKS["text"].light}
+TITLE = "title"  # which no legend shows: it says which texts are titles
+GAP = 6.0  # pixels between a title and what stands beside it
+MOST_LINES = 4  # of a title
+ROUNDS = 3  # of breaking titles: more lines leave a panel other numbers at its axes, and so another width
+PIECE = r"[^\s_./:-]*[\s_./:-]*"  # of a title, after which a line may end
 SMALLER = ("xtick.labelsize", "ytick.labelsize", "legend.fontsize", "legend.title_fontsize")
 
 
@@ -47,7 +53,50 @@ def laid_out(figure: Any) -> None:
     """Gives the parts of a figure their places for good; each further drawing would look for them anew."""
     if figure.get_layout_engine() is not None:
         figure.draw_without_rendering()
+        titles = [(title, title.get_text()) for title in figure.findobj(lambda part: part.get_label() == TITLE)]
+        for _ in range(ROUNDS):
+            if not sum(wrap(title, text, figure) for title, text in titles):
+                break
+            figure.draw_without_rendering()
         figure.set_layout_engine(None)
+
+
+def entitle(axes: Any, text: str) -> None:
+    """Set the title of a panel, which is broken into lines where the sheet has less room."""
+    axes.set_title(written(text, 120)).set_label(TITLE)
+
+
+def wrap(title: Any, text: str, figure: Any) -> bool:
+    """Break the text of a title into lines that end before a legend beside it and the edge; return whether it was."""
+    box = title.get_window_extent()
+    beside = [legend.get_window_extent() for legend in figure.legends]
+    ends = [other.x0 for other in (*beside, figure.bbox.translated(figure.bbox.width, 0))
+            if other.x0 > box.x0 and other.y1 > box.y0]
+    room = min(ends) - box.x0 - GAP
+    if box.width <= room:
+        return False
+    title.set_text("\n".join(_lines(title, text, room)))
+    return True
+
+
+def _lines(title: Any, whole: str, room: float) -> list[str]:
+    """The lines of a title's text that are at most so many pixels wide; words that are longer are divided."""
+
+    def fits(text: str) -> bool:
+        title.set_text(text.rstrip())
+        return bool(title.get_window_extent().width <= room)
+
+    lines = [""]
+    for piece in re.findall(PIECE, whole):
+        if fits(lines[-1] + piece):
+            lines[-1] += piece
+            continue
+        lines.append("")
+        for letter in piece:
+            lines = [*lines, letter] if lines[-1] and not fits(lines[-1] + letter) else [*lines[:-1],
+                                                                                         lines[-1] + letter]
+    full = [line.rstrip() for line in lines if line.strip()]
+    return full if len(full) <= MOST_LINES else [*full[: MOST_LINES - 1], full[MOST_LINES - 1][:-1] + "…"]
 
 
 def silenced() -> None:
