@@ -32,7 +32,7 @@ def files(mlcli: Caller) -> None:
 def cca(mlcli: Caller, view: str, *more: str) -> dict:
     """The run of a view, as JSON."""
     called = mlcli("embed", "x.csv", "--id-column", "id", "--label-column", "kind", "-m", "cca", "--view", view,
-                   "-o", f"out-{view}", "--json", "full", *more)
+                   "-o", f"out-{Path(view).stem}", "--json", "full", *more)
     assert called.code == 0, called.err
     return json.loads(called.out)
 
@@ -40,7 +40,7 @@ def cca(mlcli: Caller, view: str, *more: str) -> dict:
 def test_rows_are_matched_by_id_in_any_order(mlcli: Caller) -> None:
     found = [cca(mlcli, view) for view in ("y.csv", "shuffled.csv")]
     assert found[0]["eigenvalues"] == pytest.approx(found[1]["eigenvalues"], rel=1e-12)
-    tables = [np.loadtxt(f"out-{view}/embedding.csv", delimiter=",", skiprows=1, usecols=(2, 3))
+    tables = [np.loadtxt(f"out-{Path(view).stem}/embedding.csv", delimiter=",", skiprows=1, usecols=(2, 3))
               for view in ("y.csv", "shuffled.csv")]
     assert np.allclose(*tables, atol=1e-11)
     assert found[1]["input"]["view"]["path"] == "shuffled.csv" and found[1]["input"]["view"]["sha256"]
@@ -51,36 +51,36 @@ def test_rows_of_one_view_only_are_refused_or_left_out(mlcli: Caller) -> None:
     assert called.code == 65 and "2 rows only in x.csv: 'r0', 'r1'" in called.err
     found = cca(mlcli, "fewer.csv", "--set", "prepare.unmatched=drop")
     assert (found["embedding"]["rows"], found["embedding"]["dropped"]) == (28, 2)
-    assert Path("out-fewer.csv/dropped.csv").read_text(encoding="utf-8").splitlines()[1].startswith("r0,1,")
+    assert Path("out-fewer/dropped.csv").read_text(encoding="utf-8").splitlines()[1].startswith("r0,1,")
 
 
 def test_new_rows_are_placed_by_the_first_view(mlcli: Caller) -> None:
     cca(mlcli, "y.csv")
-    called = mlcli("project", "out-y.csv", "x.csv", "--id-column", "id", "--label-column", "kind", "-o", "again.csv")
+    called = mlcli("project", "out-y", "x.csv", "--id-column", "id", "--label-column", "kind", "-o", "again.csv")
     assert called.code == 0, called.err
     placed = np.loadtxt("again.csv", delimiter=",", skiprows=1, usecols=(2, 3))
-    fitted = np.loadtxt("out-y.csv/embedding.csv", delimiter=",", skiprows=1, usecols=(2, 3))
+    fitted = np.loadtxt("out-y/embedding.csv", delimiter=",", skiprows=1, usecols=(2, 3))
     assert np.allclose(placed, fitted, atol=1e-12)
 
 
 def test_a_run_notices_that_its_second_view_has_changed(mlcli: Caller) -> None:
     cca(mlcli, "y.csv")
-    assert "the input is unchanged" in mlcli("verify", "out-y.csv").out
+    assert "the input is unchanged" in mlcli("verify", "out-y").out
     write("y.csv", SECOND + 1, list(range(30)))
-    assert "the input is changed" in mlcli("verify", "out-y.csv").out
+    assert "the input is changed" in mlcli("verify", "out-y").out
     Path("y.csv").unlink()
-    assert "the input is missing" in mlcli("verify", "out-y.csv").out
+    assert "the input is missing" in mlcli("verify", "out-y").out
 
 
 def test_both_views_may_lie_elsewhere_when_a_run_is_verified(mlcli: Caller) -> None:
     cca(mlcli, "y.csv")
     Path("x.csv").rename("first.csv")
     Path("y.csv").rename("second.csv")
-    assert "the input is missing" in mlcli("verify", "out-y.csv", "--input", "first.csv").out
-    assert "the input is missing" in mlcli("verify", "out-y.csv", "--view", "second.csv").out
-    called = mlcli("verify", "out-y.csv", "--input", "first.csv", "--view", "second.csv")
+    assert "the input is missing" in mlcli("verify", "out-y", "--input", "first.csv").out
+    assert "the input is missing" in mlcli("verify", "out-y", "--view", "second.csv").out
+    called = mlcli("verify", "out-y", "--input", "first.csv", "--view", "second.csv")
     assert called.code == 0 and "pass; the input is unchanged" in called.out
-    swapped = mlcli("verify", "out-y.csv", "--input", "second.csv", "--view", "first.csv")
+    swapped = mlcli("verify", "out-y", "--input", "second.csv", "--view", "first.csv")
     assert "the input is changed" in swapped.out
 
 
