@@ -244,7 +244,8 @@ def _method_named(config: RunConfig) -> Iterator[None]:
         error = _followed(first, config)
         for asked, methods in ((f"--kind {error.kind}", accepting(config.input.replace(kind=error.kind).gives)
                                 if error.kind else []), ("--metric gower", comparing())):
-            if asked in error.hint and methods and config.method.name not in methods:
+            unsaid = asked in error.hint and f"{asked} --method" not in error.hint
+            if unsaid and methods and config.method.name not in methods:
                 raise error.changed(hint=error.hint.replace(asked, f"{asked} --method {methods[0]}", 1)) from None
         raise error from None
 

@@ -11,6 +11,7 @@ from mlcli.cli.completion import offering
 from mlcli.config.describe import LIST, TAG, Row, names_of, unique
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import described
+from mlcli.data.input import NO_IDS
 from mlcli.errors import UsageError
 from mlcli.methods import METHODS
 
@@ -40,6 +41,8 @@ FLAGS = {
                             "DATA holds one number for every two points."),
     "graph": Flag("input.kind", ("--graph",), "graph", "DATA holds the edges of a graph."),
     "id_column": Flag("input.id_column", ("--id-column",)),
+    "no_id": Flag("input.id_column", ("--no-id",), NO_IDS, "no column names the rows, and one that looks like ids is "
+                  "data."),
     "label_column": Flag("input.label_columns", ("--label-column",)),
     "labels": Flag("input.labels.path", ("--labels",)),
     "view": Flag("input.view.path", ("--view",)),

@@ -169,11 +169,11 @@ def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
     def described(column: str, where: str) -> tuple[str, ...]:
         return of_length(frame.chosen(column, where), shape[0], f"{shown(key)} has {shape[0]:,} rows", file.path)
 
-    words = tuple(name for name in frame.words() if name not in (*input.label_columns, input.id_column))
+    words = tuple(name for name in frame.words() if name not in (*input.label_columns, input.ids_from))
     labels = {name: described(name, "input.label_columns") for name in (*input.label_columns, *words)}
-    ids = (_row_ids(file, key, shape[0]) if input.id_column is None
-           else described(input.id_column, "input.id_column"))
-    id_name = "" if input.id_column is None and frame.index == "_index" else input.id_column or frame.index
+    ids = (_row_ids(file, key, shape[0]) if input.ids_from is None
+           else described(input.ids_from, "input.id_column"))
+    id_name = "" if input.ids_from is None and frame.index == "_index" else input.ids_from or frame.index
     return _Names(choice.columns, choice.values, ids, id_name, labels, words)
 
 

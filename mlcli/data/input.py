@@ -14,6 +14,7 @@ from mlcli.errors import ConfigError
 
 Names = Annotated[tuple[str, ...], Strict(False)]
 TABS = ("tab", "\\t", "\t")
+NO_IDS = "none"  # as `id_column`
 
 
 class Input(Options):
@@ -29,7 +30,8 @@ class Input(Options):
     format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz", "idx", "phylip", "mtx", "hdf5",
                     "images"] = option(
         "auto", "The file's format (auto: by its name, then by its first bytes).")
-    id_column: str | None = option(None, "The column that names the rows.")
+    id_column: str | None = option(None, "The column that names the rows, or none: no column does, and one that looks "
+                                   "like ids is data (default: the first column of words, where it names each once).")
     label_columns: Names = option((), "Columns carried through to the output as text.")
     columns: Names = option((), "The columns to use: names, or ranges first:last (empty: all).")
     header: Literal["auto"] | bool = option("auto", "Whether the first row holds the names of the columns (auto: yes, "
@@ -91,11 +93,22 @@ class Input(Options):
         """Whether not all rows are used."""
         return self.rows is not None or bool(self.where)
 
+    @property
+    def without_ids(self) -> bool:
+        """Whether the user said that no column names the rows."""
+        return self.id_column == NO_IDS
+
+    @property
+    def ids_from(self) -> str | None:
+        """The column that the user said names the rows."""
+        return None if self.without_ids else self.id_column
+
     def second(self) -> "Input":
         """How to read the second view: in the conventions of the first."""
         view = self.view
-        return self.replace(path=view.path, format=view.format, id_column=view.id_column or self.id_column,
-                            label_columns=(), columns=view.columns, key=view.key, view=View(), labels=LabelFile())
+        named = {} if view.id_column is None else {"id_column": view.id_column}  # else it is not marked as chosen
+        return self.replace(path=view.path, format=view.format, label_columns=(), columns=view.columns, key=view.key,
+                            view=View(), labels=LabelFile(), **named)
 
     @property
     def square(self) -> bool:
@@ -154,7 +167,7 @@ def check(input: Input) -> None:
     again = duplicates(input.label_columns)
     if again:
         _refuse(f"label columns are named more than once: {listed(again)}", "input.label_columns")
-    if input.id_column is not None and input.id_column in input.label_columns:
+    if input.ids_from is not None and input.ids_from in input.label_columns:
         _refuse(f"column {input.id_column!r} is named both as id and as label", "input.label_columns")
 
 

@@ -63,13 +63,13 @@ def square_layout(text: Text, head: Head) -> Layout:
         return _headless(head, choose(numbered("x", len(cells)), text.input, row_names=0))
     if not holds_names(text, cells):
         return _headless(head, choose(numbered("x", len(cells)), text.input))
-    counted_ids = text.input.id_column is None and rows == len(cells) - len(text.input.label_columns)
+    counted_ids = text.input.ids_from is None and rows == len(cells) - len(text.input.label_columns)
     return _headed(head, choose(cells, text.input, 0 if cells[0] == "" or counted_ids else None))
 
 
 def _ids_without_header(text: Text, cells: Sequence[str], rows: int) -> bool:
     """Whether the first record is already a row: an id, then as many numbers as there are rows."""
-    if text.input.header is True or text.input.id_column is not None or len(cells) != rows + 1:
+    if text.input.header is True or text.input.ids_from is not None or len(cells) != rows + 1:
         return False
     return cells[0] != "" and _all_numbers(text, cells[1:]) and (text.input.header is False or not is_number(
         cells[0], text.input.point))
@@ -80,7 +80,7 @@ def crossed_layout(text: Text, head: Head, points: Sequence[str]) -> Layout:
     cells, n = head.cells, len(points)
     extra = len(cells) - len(text.input.label_columns) - n
     known = set(points)
-    first_is_id = text.input.id_column is None and (cells[0] == "" or (extra == 1 and cells[0] not in known))
+    first_is_id = text.input.ids_from is None and (cells[0] == "" or (extra == 1 and cells[0] not in known))
     is_data = extra == 1 and cells[0] != "" and _all_numbers(text, cells[1:]) and not known.issuperset(cells[1:])
     if text.input.header is not True and (is_data or not holds_names(text, cells)):
         return _headless(head, choose(numbered("x", len(cells)), text.input, 0 if extra == 1 else None))

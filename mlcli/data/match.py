@@ -1,12 +1,14 @@
 """New rows matched to a finished run: columns by name, or dissimilarities to its points."""
 
 from collections.abc import Sequence
+from shlex import quote
 
 import numpy as np
 
 from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.data.cells import refuse_negative, refuse_nonfinite
+from mlcli.data.id_columns import named_as_ids
 from mlcli.data.input import Input
 from mlcli.data.sheet import Sheet
 from mlcli.data.wording import counted, listed, place
@@ -40,9 +42,11 @@ def require_same(ids: Sequence[str], wanted: Sequence[str], path: str, noun: str
     if missing or extra:
         parts = [f"{counted(len(names), 'column')} {word}: {listed(names)}"
                  for names, word in ((missing, "missing"), (extra, "not of the run")) if names]
+        ids = [extra[column] for column in named_as_ids(extra)]
+        naming = f"give --id-column {quote(ids[0])} if it names the rows; " if ids else ""
         raise DataError("COLUMNS-DIFFER", "; ".join(parts), where=place(path),
-                        hint=f"the run needs one column for each of its {counted(len(wanted), noun)}; choose them "
-                        "with --columns, and name ids and labels with --id-column and --label-column")
+                        hint=f"{naming}the run needs one column for each of its {counted(len(wanted), noun)}; choose "
+                        "them with --columns, and name ids and labels with --id-column and --label-column")
 
 
 def matched_points(sheet: Sheet, points: tuple[str, ...], input: Input) -> Array:

@@ -30,7 +30,7 @@ def read_ragged(text: Text, compute: Compute) -> Sheet | None:
     Raises DataError for a cell that is no number.
     """
     input = text.input
-    if input.id_column is not None or input.label_columns or input.columns or input.transpose:
+    if input.ids_from is not None or input.label_columns or input.columns or input.transpose:
         return None
     first = _first(text)
     if input.separator == "auto" and text.separator == "," and all(len(record) == 1 for record in first):

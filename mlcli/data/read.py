@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.rows import rows_of
-from mlcli.base.stage import note, stage, unheard
+from mlcli.base.stage import stage, unheard
 from mlcli.base.types import Array
 from mlcli.data.categories import Categories, as_texts, categories_of, coded
 from mlcli.data.cell_names import beside, matrix_in
@@ -17,6 +17,7 @@ from mlcli.data.finders import found_in
 from mlcli.data.formats import format_of
 from mlcli.data.found import Found, in_blocks
 from mlcli.data.graphs import graph_table
+from mlcli.data.id_columns import require_no_ids, require_no_ids_in
 from mlcli.data.images import images_of, read_images
 from mlcli.data.input import Input, check
 from mlcli.data.label_file import LabelFile
@@ -33,11 +34,9 @@ from mlcli.data.square import checked, square_matrix
 from mlcli.data.streamed import streamed_table, unread_table
 from mlcli.data.table import Source, Table
 from mlcli.data.views import of_second_view
-from mlcli.data.wording import COMPARED, counted, listed, place, shown
 from mlcli.errors import ConfigError, DataError
 
 ARRAYS = ("npy", "npz")  # formats without names of columns
-ALL = 30  # columns of text that a message names
 
 
 @stage("read")
@@ -74,8 +73,14 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
             return whole_table(input.replace(label_columns=(*input.label_columns, *names), labels=LabelFile()), compute,
                                categories)
 
-    table = chosen_rows(whole_table(input, compute, categories, streams), input, compute, again)
-    return table if rows_of(table.values) is None else of_sparse(table, input, compute, streams)
+    whole = whole_table(input, compute, categories, streams)
+    table = chosen_rows(whole, input, compute, again)
+    if rows_of(whole.values) is None:
+        return table
+    table = table if rows_of(table.values) is None else of_sparse(table, input, compute, streams)
+    if rows_of(table.values) is None:  # its numbers were not looked at yet
+        require_no_ids_in(table, table.values, np.arange(len(table.ids)), input)
+    return table
 
 
 def whole_table(input: Input, compute: Compute, categories: bool = False, streams: bool = False) -> Table:
@@ -211,8 +216,8 @@ def _with_ids_if_there(file: Opened, input: Input, format: str, id_name: str, co
 
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
     """The table of points with coordinates."""
-    if sheet.ids is None and not input.columns and counts_rows(sheet):
-        tell_of_ids(sheet, input)
+    require_no_ids(sheet.values, np.arange(len(sheet.values)), sheet.columns, sheet.words, input,
+                   named=sheet.ids is not None)
     sheet = _points_as_rows(sheet, input)
     return _table(sheet, sheet.values, sheet.columns, input, source)
 
@@ -238,22 +243,3 @@ def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, 
     require_unique_ids(ids, input.path)
     return Table(values, columns, ids, sheet.id_name or "id", sheet.labels, input.gives, source,
                  categories=sheet.categories, image=sheet.image, point=sheet.point)
-
-
-def counts_rows(sheet: Sheet) -> bool:
-    """Whether the first column counts the rows, as ids do."""
-    first = sheet.values[:, 0]
-    with np.errstate(over="ignore", invalid="ignore"):
-        return len(first) > 2 and bool(first[0] == np.floor(first[0]) and np.all(np.diff(first) == 1))
-
-
-def tell_of_ids(sheet: Sheet, input: Input) -> None:
-    """Notes a first column that counts the rows; raises DataError where all other columns are text."""
-    name = sheet.columns[0]
-    if sheet.values.shape[1] > 1:
-        note("W-ID-LIKE", f"the first column, {name!r}, counts the rows and is used as a feature; "
-             f"if it names them, give --id-column {name}", column=name)
-    elif sheet.words:
-        raise DataError("ALL-TEXT", f"the only column of numbers, {shown(name)}, counts the rows, and "
-                        f"{counted(len(sheet.words), 'column')} are text: {listed(sheet.words, ALL)}",
-                        where=place(input.path), hint=f"code ordered answers as numbers (never = 1, ...); {COMPARED}")

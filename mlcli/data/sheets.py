@@ -31,4 +31,4 @@ def read_sheet(file: Opened, input: Input, format: str, compute: Compute, layout
     """What the file of a format holds."""
     sheet = (READERS[format](file, input, compute) if format in READERS else
              read_delimited(file, input, separator_of(input, format), compute, layout))
-    return with_row_names(sheet, turned=input.transpose)
+    return with_row_names(sheet, turned=input.transpose, ids=not input.without_ids)

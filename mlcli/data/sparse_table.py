@@ -55,8 +55,8 @@ def plain_sparse(entries: Entries, input: Input) -> Sparse:
 def named_sparse(entries: Entries, rows: tuple[str, ...], columns: tuple[str, ...], input: Input) -> Sparse:
     """A matrix whose file names rows and columns and holds nothing else; raises ConfigError for ids and labels in it.
     """
-    for name in ("id_column", "label_columns"):
-        if getattr(input, name):
+    for name, given in (("id_column", input.ids_from), ("label_columns", input.label_columns)):
+        if given:
             raise ConfigError("FORMAT", "the matrix holds no columns of ids or labels", where=f"input.{name}",
                               hint="leave it out; labels come from a file (--labels)")
     require_content(*entries.shape, input.path)

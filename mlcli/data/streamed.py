@@ -14,12 +14,13 @@ from mlcli.base.compute import Compute
 from mlcli.base.footprint import resident
 from mlcli.base.frozen import frozen
 from mlcli.base.moments import Moments
-from mlcli.base.rows import Rows, Sample, as_array, rows_of
+from mlcli.base.rows import Rows, as_array, rows_of
 from mlcli.base.sparse_rows import SparseRows
 from mlcli.base.stage import note
 from mlcli.base.types import Indices
 from mlcli.data.cells import warn_of_underflow
 from mlcli.data.found import Found, RowFile
+from mlcli.data.id_columns import require_no_ids_in
 from mlcli.data.input import Input
 from mlcli.data.numbers import EXACT
 from mlcli.data.row_files import NpyRows
@@ -90,8 +91,7 @@ def passed_over(table: Table, input: Input, compute: Compute, types: Sequence[An
         with closing(results(Underflows(rows.source))) as every:
             warn_of_underflow(sum(every))
     sample = sample_of(sums, chosen, rows.shape[1])
-    if isinstance(table.ids, RowNumbers) and not input.columns:
-        _warn_of_ids(table.columns, sums.moments, sample)
+    require_no_ids_in(table, sample.values, sample.places, input)
     _tell(rows, chosen)
     return replace(table, values=as_array(replace(rows, moments=sums.moments, sample=sample, gaps=sums.gaps)))
 
@@ -120,7 +120,7 @@ def texts_of(found: Found, input: Input) -> Sheet:
     """A sheet without numbers: the ids, where the file has any, and the labels."""
     choice = found.choice
     if found.names is not None:
-        return with_row_names(found.names)
+        return with_row_names(found.names, ids=not input.without_ids)
     bare = Sheet(np.empty((0, len(choice.columns))), choice.columns, named=found.named,
                  point=found.file.point if isinstance(found.file, TextRows) else ".")
     wanted = [column for column in (choice.id, *choice.labels) if column is not None]
@@ -139,7 +139,8 @@ def texts_of(found: Found, input: Input) -> Sheet:
     ids = None if choice.id is None else by_name[choice.id_name]
     labels = {choice.names[column]: by_name[choice.names[column]] for column in choice.labels}
     id_name = choice.id_name if found.named else ""
-    return with_row_names(replace(bare, ids=ids, id_name=id_name, labels=labels, words=choice.word_names))
+    return with_row_names(replace(bare, ids=ids, id_name=id_name, labels=labels, words=choice.word_names),
+                          ids=not input.without_ids)
 
 
 def _require_range(moments: Moments, path: str) -> None:
@@ -158,11 +159,3 @@ def _warn_inexact(columns: Sequence[str], types: Sequence[Any], moments: Moments
     if names:
         note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
              columns=names[:100])
-
-
-def _warn_of_ids(columns: Sequence[str], moments: Moments, sample: Sample) -> None:
-    """Notes a first column that counts the rows, as ids do."""
-    counts = sample.values[:, 0] - sample.places
-    if len(columns) > 1 and len(counts) > 2 and np.ptp(counts) == 0 and counts[0] == np.floor(counts[0]):
-        note("W-ID-LIKE", f"the first column, {columns[0]!r}, counts the rows and is used as a feature; "
-             f"if it names them, give --id-column {columns[0]}", column=columns[0])

@@ -17,8 +17,9 @@ from mlcli.data.wording import counted, listed, place
 from mlcli.errors import ConfigError, DataError
 
 REASON = "without a row in the second view"
-FLAGS = {"--id-column or --label-column": "input.view.id_column", "--id-column": "input.view.id_column",
-         "--columns": "input.view.columns"}  # flags are of the first view
+FLAGS = {"--id-column or --label-column": "input.view.id_column",
+         "give --id-column ": "give --set input.view.id_column=", "--id-column": "input.view.id_column",
+         "--no-id": "--set input.view.id_column=none", "--columns": "input.view.columns"}  # flags are of the first view
 
 
 class View(Options):

@@ -42,16 +42,17 @@ def recurs(cells: Sequence[str], records: Sequence[Sequence[str]], words: Sequen
     return any(cells[column] == record[column] for column in words for record in records)
 
 
-def with_row_names(sheet: Sheet, *, turned: bool = False) -> Sheet:
+def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> Sheet:
     """The sheet whose first column of words names the rows, where these have no ids and it names each once.
 
-    Tells what columns of words were taken for; those of a sheet that will be `turned` describe no points.
+    Tells what columns of words were taken for; those of a sheet that will be `turned` describe no points. Without
+    `ids` none of them names the rows.
     """
     if not sheet.words:
         return sheet
     first = sheet.words[0]
     texts = sheet.labels[first]
-    names = sheet.ids is None and len(set(texts)) == len(texts) and not any(map(is_missing, texts))
+    names = ids and sheet.ids is None and len(set(texts)) == len(texts) and not any(map(is_missing, texts))
     others = sheet.words[1:] if names else sheet.words
     uses = ("as names of the columns", "for nothing, as points are columns") if turned else ("as ids", "as labels")
     parts = [f"{listed([first])} {uses[0]}"] * names + [f"{listed(others)} {uses[1]}"] * bool(others)

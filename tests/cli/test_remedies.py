@@ -60,7 +60,7 @@ def test_a_remedy_is_one_that_the_command_takes(mlcli: Caller, command: str, rem
 def test_what_the_next_command_would_be_refused_for_is_said(
         mlcli: Caller, command: str, first: str, besides: str) -> None:
     Path("gaps.csv").write_text("x,y\n1,2\n3,\n5,6\n", encoding="utf-8")
-    Path("latin.csv").write_bytes("name,x\n\xe91,1\n\xe92,4\n\xe93,9\n".encode("latin-1"))
+    Path("latin.csv").write_bytes("name,x\n\xe91,1.5\n\xe92,4\n\xe93,9\n".encode("latin-1"))
     said = mlcli(*command.split()).err.splitlines()[-1].split("; besides, ")
     assert first in said[0] and besides in said[1] and len(said) == 2, said
 
