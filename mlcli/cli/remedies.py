@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # the flags of the command at hand; None where it has no --set, or none was read yet
 OWN: ContextVar[frozenset[str] | None] = ContextVar("own", default=None)
 SET = "--set"
-VALUE = r"(?: (?!(?:or|and|for|out|in|as)\b)([\w/.-]+))?"  # after a flag, where one is given with it
+VALUE = r"(?: (?!(?:or|and|for|out|in|as)\b)([\w/.-]+|'[^']*'))?"  # after a flag, where one is given with it
 OTHER = "mlcli "  # a remedy with this is a command of its own
 
 

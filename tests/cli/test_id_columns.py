@@ -43,3 +43,12 @@ def test_second_views_and_new_rows_are_told_with_their_own_options(mlcli: Caller
     called = mlcli("project", "run", "data.csv", "-o", "placed.csv")
     assert called.code == 65 and "give --id-column id if it names the rows" in called.err
     assert mlcli("project", "run", "data.csv", "--id-column", "id", "-o", "placed.csv").code == 0
+
+
+def test_a_name_with_a_blank_is_quoted_in_whatever_takes_it(mlcli: Caller) -> None:
+    Path("data.csv").write_text(of_name("Subject ID"), encoding="utf-8")
+    Path("job.yaml").write_text("input: {path: data.csv}\nmethod: {name: pca}\n", encoding="utf-8")
+    assert "give --id-column 'Subject ID' if" in mlcli("embed", "data.csv").err
+    called = mlcli("run", "job.yaml", "-o", "run")
+    assert "give --set input.id_column='Subject ID' if" in called.err and "--set input.id_column=none" in called.err
+    assert mlcli("run", "job.yaml", "-o", "run", "--set", "input.id_column=Subject ID").code == 0

@@ -42,12 +42,12 @@ def test_options_that_are_repeatable_or_switches_may_come_again(mlcli: Caller) -
 @pytest.mark.parametrize(("arguments", "runs"), [
     (["-m", "isomap", "-k", "8,9", "-p", "2"], {"count=8", "count=9"}),
     (["-m", "isomap", "--set", "method.neighbors.count=[8, 9]"], {"count=8", "count=9"}),
-    (["-m", "mds", "--metric", "euclidean,cityblock", "--id-column", "the id"], {"name=euclidean", "name=cityblock"}),
+    (["-m", "mds", "--metric", "euclidean,cityblock", "--id-column", "the key"], {"name=euclidean", "name=cityblock"}),
     (["-m", "pca,mds"], {"name=pca", "name=mds"}),
 ])
 def test_several_values_are_answered_by_a_command_that_makes_the_runs(mlcli: Caller, arguments: list[str],
                                                                       runs: set[str]) -> None:
-    Path("data.csv").write_text(Path("data.csv").read_text().replace(",x", "the id,x", 1), encoding="utf-8")
+    Path("data.csv").write_text(Path("data.csv").read_text().replace(",x", "the key,x", 1), encoding="utf-8")
     called = mlcli("embed", "data.csv", "-o", "out", *arguments)
     assert called.code == 78 and not Path("out").exists()
     echo, section, *words = shlex.split(called.err.rpartition("a run for each is a sweep: ")[2])
