@@ -11,7 +11,7 @@ from mlcli.base.footprint import Later
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.scaling import all_finite
 from mlcli.base.scratch import some_of
-from mlcli.base.stage import note, running
+from mlcli.base.stage import note, running, unheard
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
 from mlcli.report.decoder.decode import decoded
@@ -22,6 +22,7 @@ from mlcli.report.findings import Findings
 from mlcli.report.images.thumbnails import Thumbnails, chosen
 from mlcli.report.paper.drawings import drawing
 from mlcli.report.quality import Measured, quality
+from mlcli.report.quality.labels import Labels
 from mlcli.report.stability.measure import FEWEST, Stable, stable
 from mlcli.report.stability.resamples import drawn_of, draws, resampled
 from mlcli.result import Run
@@ -64,6 +65,9 @@ def drawing_of(config: RunConfig, start: Start) -> Later:
     if config.output == "-":
         return Later(rules=asked, quality=False)
     config.report.require_point_labels(table.rows, table.labels)
+    if config.report.measures is not None:
+        with unheard():
+            Labels.first_of(table.labels, config.report.measures.label)  # before the fit: one that has no classes
     if not table.rows:  # a covariance, whose columns have names
         table = table.take(())
     drawn = drawing(config.report, table, unsure=config.method.unsure and config.draws_decoder(start.features))
@@ -87,7 +91,7 @@ def measured(result: Run) -> Measured | None:
     if not table.rows:
         return None
     with running("quality"):
-        return quality(compared(result, table), embedding, labels=table.labels,
+        return quality(compared(result, table), embedding, labels=table.labels, label=asked.label,
                        kept=result.model.space(result.config.compute), decode=projector.decode,
                        neighbors=asked.neighbors, sample=asked.sample, free=result.config.method.free_scale,
                        generator=result.config.compute.generator())

@@ -100,7 +100,7 @@ def quality(measures: Mapping[str, Any]) -> str:
              if name not in SCALED.values() or measures.get("scale") == FREE}
     for name, shown in names.items():
         value, error = measures.get(name), measures.get(f"{name}_se")
-        if isinstance(value, float):
+        if isinstance(value, float) and math.isfinite(value):
             words.append(f"{shown} {value:.4f}" + (f" ± {error:.2g}" if error is not None else ""))
     text = ", ".join(words)
     return text if can_show(text) else text.replace("±", "+-")

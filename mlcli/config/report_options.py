@@ -42,6 +42,8 @@ class Quality(Options):
     sample: SampleSize | Literal["auto"] = option(
         "auto", "Points whose neighborhoods and distances are measured (auto: all up to 2,000 points, above that a "
         "seeded sample of 32 to 250, with standard errors).")
+    label: str | None = option(None, "The label column that 1-NN error and silhouette are about (default: the first "
+                               "with two classes or more).")
 
 
 class Stability(Options):

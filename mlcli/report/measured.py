@@ -28,6 +28,9 @@ MEASURES = {  # key of quality.json -> name and meaning
 }
 
 
+OF_LABELS = ("label_1nn_error", "silhouette")
+
+
 def in_words(run: Contents) -> Part:
     """What the measures say, in sentences without judgment."""
     document = run.quality or {}
@@ -55,7 +58,17 @@ def _distances_kept(document: Mapping[str, Any]) -> str:
     if not (isinstance(rank, float) and isinstance(stress, float)):
         return ""
     return (f"Distances in the picture keep the order of those in the data with a rank correlation of {rank:.2f}; "
-            f"{words} is {stress:.3g}, where 0 keeps them all.")
+            f"{words} is {stress:.3g}, where 0 keeps them all{_beyond(stress, measures)}.")
+
+
+def _beyond(stress: float, measures: Mapping[str, Any]) -> str:
+    """Why a stress is above one, which is the size of errors over that of the distances in the picture."""
+    if stress <= 1:
+        return ""
+    best = measures.get(SCALED["stress_1"])
+    scaled = f"; of the picture stretched to fit it is {best:.3g}" if isinstance(best, float) else ""
+    return (" and 1 means that distances are off by as much as the picture is large: these axes show little of the "
+            f"distances, so points lie closer together than in the data{scaled}")
 
 
 def quality(run: Contents) -> Part:
@@ -71,12 +84,18 @@ def quality(run: Contents) -> Part:
 
 def _measures(document: Mapping[str, Any], values: Mapping[str, float]) -> Part:
     """The measures as a table, with standard errors where they come from a sample."""
-    named = [(key, *MEASURES.get(key, (key.replace("_", " "), ""))) for key in values]
+    named = [(key, _about(key, document.get("label")), MEASURES.get(key, ("", ""))[1]) for key in values]
     if not any(f"{key}_se" in document for key in values):
         rows = [(name, number(values[key]), meaning) for key, name, meaning in named]
         return table(("measure", "value", "meaning"), rows, (1,), said=True)
     sampled = [(name, number(values[key]), _error(document.get(f"{key}_se")), meaning) for key, name, meaning in named]
     return table(("measure", "value", "± s.e.", "meaning"), sampled, (1, 2), said=True)
+
+
+def _about(key: str, label: str | None) -> str:
+    """The name of a measure, of labels with the column that they stand in."""
+    name = MEASURES.get(key, (key.replace("_", " "), ""))[0]
+    return f"{name.removesuffix(' of labels')} of {label}" if label and key in OF_LABELS else name
 
 
 def _scale(document: Mapping[str, Any]) -> Part:

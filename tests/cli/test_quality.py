@@ -92,3 +92,50 @@ def test_a_given_kernel_and_given_dissimilarities(mlcli: Caller) -> None:
     assert mlcli("embed", "apart.csv", "-q", "-m", "mds", "--dissimilarities", "-p", 3, "-o", "d").code == 0
     assert (written("k")["distances"], written("d")["distances"]) == ("kernel", "given")
     assert max(written("k")["stress_1"], written("d")["stress_1"]) < 1e-7
+
+
+def test_label_measures_are_about_the_column_that_was_chosen(mlcli: Caller) -> None:
+    rows = np.random.default_rng(0).standard_normal((40, 3))
+    lines = [f"{'ab'[int(row[0] > 0)]},{'xy'[int(row[1] > 0)]},p{place}," + ",".join(map(repr, row.tolist()))
+             for place, row in enumerate(rows)]
+    Path("data.csv").write_text("\n".join(["first,second,name,u,v,w", *lines]) + "\n", encoding="utf-8")
+    given = ("embed", "data.csv", "-q", "--id-column", "name", "--label-column", "first", "--label-column", "second")
+    assert mlcli(*given, "-o", "one").code == mlcli(*given, "-o", "two", "--set",
+                                                    "report.quality.label=second").code == 0
+    one, two = written("one"), written("two")
+    assert (one["label"], two["label"]) == ("first", "second") and one["silhouette"] != two["silhouette"]
+    assert "1-NN error of second" in Path("two/report.html").read_text(encoding="utf-8")
+    called = mlcli(*given, "-o", "three", "--set", "report.quality.label=name")
+    assert called.code == 78 and "label columns are: first, second" in called.err and not Path("three").exists()
+
+
+def test_stress_above_one_is_explained(mlcli: Caller) -> None:
+    """Points in many dimensions on one axis: errors are larger than the distances drawn."""
+    np.save("wide.npy", np.random.default_rng(0).standard_normal((30, 300)))
+    assert mlcli("embed", "wide.npy", "-m", "mds", "-p", "1", "-o", "run", "-q").code == 0
+    assert written("run")["stress_1"] > 1
+    page = Path("run/report.html").read_text(encoding="utf-8")
+    assert "points lie closer together than in the data; of the picture stretched to fit it is" in page
+
+
+def test_a_table_that_its_metric_cannot_tell_apart_is_refused(mlcli: Caller) -> None:
+    np.save("amounts.npy", np.random.default_rng(0).uniform(1, 2, (20, 4)))
+    for metric in ("jaccard", "dice"):
+        called = mlcli("embed", "amounts.npy", "-m", "mds", "--metric", metric, "-o", "run")
+        assert called.code == 65 and f"{metric} compares nothing else" in called.err and "braycurtis" in called.err
+    np.save("alike.npy", np.ones((20, 4)))
+    called = mlcli("embed", "alike.npy", "-m", "mds", "-p", "2", "-o", "run")
+    assert called.code != 0 and "all points lie at one place" in called.err
+    called = mlcli("embed", "alike.npy", "-m", "mds", "-o", "run")
+    assert called.code == 0 and "nan" not in called.err
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("stream", ["never", "always"])
+def test_distances_that_are_not_euclidean_are_told_of_in_blocks_too(mlcli: Caller, kind: type, stream: str) -> None:
+    amounts = np.random.default_rng(0).gamma(0.3, 5, (300, 30))
+    pairs = np.abs(amounts[:, None] - amounts[None]).sum(2) / (amounts[:, None] + amounts[None]).sum(2)
+    np.save("bray.npy", ((pairs + pairs.T) / 2).astype(kind))
+    called = mlcli("embed", "bray.npy", "--dissimilarities", "-m", "mds", "-o", "run", "--set",
+                   f"input.stream={stream}")
+    assert called.code == 0 and "W-NEGATIVE" in called.err

@@ -1,5 +1,8 @@
 """Eigensolvers on the spectra that LAPACK's own tests use, and their ladders of fallbacks."""
 
+from functools import partial
+from typing import Literal
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -91,8 +94,39 @@ def test_no_convergence_is_an_error_with_the_number_converged() -> None:
     """A spectrum without a top: neighbors a millionth apart."""
     matrix = with_spectrum(np.r_[2.0, 1 - 1e-6 * np.arange(400)])
     with pytest.raises(NumericalError) as caught:
-        krylov(matrix.__matmul__, np.random.default_rng(0).standard_normal((401, 6)), 2, 1e-13)
+        krylov(matrix.__matmul__, np.random.default_rng(0).standard_normal((401, 6)), 2, 1e-13, passes=60)
     assert "1 of 2 eigenvalues converged" in str(caught.value)
+
+
+@pytest.mark.parametrize("sides", [(1100, 1300), (1300, 1100)])
+def test_the_edge_of_noise_is_found(sides: tuple[int, int]) -> None:
+    """Nothing separates the leading eigenvalues of noise from the rest: neighbors lie n^(-2/3) apart."""
+    points = np.random.default_rng(2).standard_normal(sides)
+    matrix = points @ points.T
+    spectrum = Eigensolve(components=2, solver="krylov")(dense(matrix), len(matrix), COMPUTE)
+    assert not spectrum.complete
+    assert np.allclose(spectrum.solved[:2], np.linalg.eigvalsh(matrix)[::-1][:2], rtol=1e-10)
+
+
+def test_a_search_that_does_not_end_hands_over_to_the_whole_spectrum(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = with_spectrum(np.r_[2.0, 1 - 1e-6 * np.arange(400)])
+    monkeypatch.setattr(solvers, "krylov", partial(krylov, passes=5))
+    demand = Eigensolve(components=2, solver="krylov", tolerance=1e-13)
+    with Notes() as notes:
+        spectrum = demand(dense(matrix), 401, COMPUTE)
+    assert spectrum.complete and np.allclose(spectrum.solved[:2], [2, 1]) and "N-WHOLE-SPECTRUM" in notes.codes
+    with pytest.raises(NumericalError, match="converged in 5 passes"):  # where memory holds no such matrix
+        demand(dense(matrix), 401, Compute(memory_limit="3M"))
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov"])
+def test_negative_eigenvalues_are_told_however_far_the_spectrum_is_computed(solver: Literal["dense", "krylov"]) -> None:
+    matrix = with_spectrum(np.r_[9.0, 5.0, 4.0, np.linspace(0, -3, 80)])
+    with Notes() as notes:
+        spectrum = Eigensolve(components=2, solver=solver)(dense(matrix), 83, COMPUTE)
+    assert "W-NEGATIVE" in notes.codes and spectrum.complete == (solver == "dense")
+    least, most = spectrum.negative_mass
+    assert 0 < least <= 120 * (1 + 1e-9) <= most * (1 + 2e-9)
 
 
 def test_what_the_kernel_s_own_rounding_leaves_is_enough_where_it_is_known() -> None:

@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.missing import is_missing
 from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices
+from mlcli.errors import ConfigError
 from mlcli.report.quality.sampling import Sums
 from mlcli.report.quality.strips import Measure, Strip
 
@@ -26,9 +27,25 @@ class Labels(Measure):
     counts: Indices  # points of each class
 
     @classmethod
-    def first_of(cls, labels: Mapping[str, Sequence[str]]) -> Self | None:
-        """The first label column with two classes or more and two points or more to a class on average."""
+    def first_of(cls, labels: Mapping[str, Sequence[str]], chosen: str | None = None) -> Self | None:
+        """The first label column with two classes or more and two points or more to a class on average.
+
+        Raises ConfigError where a column is chosen that is none of these.
+        """
+        if chosen is not None:
+            return cls._chosen(labels, chosen)
         return next((one for column, texts in labels.items() if (one := cls.of(column, texts)) is not None), None)
+
+    @classmethod
+    def _chosen(cls, labels: Mapping[str, Sequence[str]], column: str) -> Self:
+        """The classes of the column that the user chose."""
+        classes = cls.of(column, labels[column]) if column in labels else None
+        if classes is None:
+            what = "has one class only, or hardly a name twice" if column in labels else "is no label column"
+            raise ConfigError("QUALITY-LABEL", f"{column[:80]!r} {what}", where="report.quality.label",
+                              hint=f"label columns are: {', '.join(name[:80] for name in labels) or 'none'}; "
+                              "--label-column names others")
+        return classes
 
     @classmethod
     def of(cls, column: str, texts: Sequence[str]) -> Self | None:

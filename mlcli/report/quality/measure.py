@@ -38,20 +38,20 @@ class Measured:
 
 def quality(source: Given, embedding: Array, *, kept: Space | None = None,
             labels: Mapping[str, Sequence[str]] | None = None, decode: Callable[[Array], Array] | None = None,
-            neighbors: int = 12, sample: int | Literal["auto"] = "auto", free: bool = False,
+            neighbors: int = 12, sample: int | Literal["auto"] = "auto", label: str | None = None, free: bool = False,
             generator: np.random.Generator) -> Measured:
     """All measures of an embedding (n x p) of the input that a method saw, and pairs for its Shepard diagram.
 
-    `kept` is the space whose distances the method aims to keep, where it is not the input's;
-    `decode` leads from coordinates to features. Of coordinates whose scale is `free` the figures say so. A measure
-    that does not apply is None.
+    `kept` is the space whose distances the method aims to keep, where it is not the input's; `label` is the column of
+    `labels` that was chosen to be measured; `decode` leads from coordinates to features. Of coordinates whose scale is
+    `free` the figures say so. A measure that does not apply is None.
     """
     size = len(embedding)
     work = (source.values.shape[1] if isinstance(source, Features) else 1) + (kept.work if kept else 0)
     anchors = Anchors.chosen(size, work, sample, generator)
     space = input_space(source, anchors.rows)
     spaces = Spaces(space, kept or space, Euclidean.of(embedding, anchors.rows))
-    classes, near = Labels.first_of(labels or {}), clipped(neighbors, size)
+    classes, near = Labels.first_of(labels or {}, label), clipped(neighbors, size)
     measures: list[Measure] = []
     if near is not None:
         measures.append(Neighborhoods(size, near, min(size - 1, max(WIDEST, near))))

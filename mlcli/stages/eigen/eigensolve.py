@@ -27,7 +27,7 @@ NOTABLE = 0.01  # negative eigenvalues this large relative to the top one are wo
 class Eigensolve(Demand):
     """How many axes to keep, and how the eigenvalues are computed."""
 
-    @stage("eigensolve", version=1)
+    @stage("eigensolve", version=2)
     def __call__(self, kernel: Kernel, limit: int, compute: Compute, notable: float = NOTABLE) -> Spectrum:
         """The spectrum of a centered kernel whose rank is at most `limit`.
 
@@ -91,9 +91,13 @@ class Eigensolve(Demand):
         if available == 0 and (count == 1 or not self.chosen("components")):
             note("W-RANK", "no eigenvalue is positive: the embedding is zero")
             return 1
+        if self.chosen("components") and available == 0:
+            raise GeometryError("AXES", f"{count} axes were asked for and no eigenvalue is positive: all points lie at "
+                                "one place", where=f"{self.where}.components",
+                                hint="choose other columns, or a metric or kernel under which they differ")
         if self.chosen("components"):
             raise GeometryError("AXES", f"{count} axes were asked for and {available} eigenvalues are positive",
-                                where=f"{self.where}.components", hint=f"ask for at most {max(available, 1)}")
+                                where=f"{self.where}.components", hint=f"ask for at most {available}")
         note("W-RANK", f"kept {available} of {count} axes: no other eigenvalue is positive")
         return available
 
@@ -130,17 +134,23 @@ def _negative_mass(kernel: Kernel, solved: Solved, trace: float, frobenius: floa
     if solved.complete:
         return mass_of(solved.values), mass_of(solved.values)
     slack = max(solved.size * EPS, solved.tolerance)
-    return bounded_mass(solved.values, trace, frobenius, solved.size - len(solved.values), slack)
+    least, most = bounded_mass(solved.values, trace, frobenius, solved.size - len(solved.values), slack)
+    return max(least, mass_of(solved.negative) * (1 - slack)), most
 
 
 def _note_negative(solved: Solved, notable: float) -> None:
     """Warns of a kernel that is not one of inner products: its smallest eigenvalue is below rounding."""
-    if not solved.complete or not solved.values[-1] < -max(notable * abs(solved.values[0]), solved.floor):
+    negative = solved.values[solved.values < 0] if solved.complete else solved.negative
+    if not negative.min(initial=0.0) < -max(notable * abs(solved.values[0]), solved.floor):
         return
-    negative = solved.values[solved.values < 0]
-    share = float(-negative.sum() / np.abs(solved.values).sum())
-    note("W-NEGATIVE", f"not Euclidean: negative eigenvalues make up {share:.1%} of all by size; they are kept in "
-         "the spectrum and make no axes", share=share)
+    if solved.complete:
+        share = float(-negative.sum() / np.abs(solved.values).sum())
+        note("W-NEGATIVE", f"not Euclidean: negative eigenvalues make up {share:.1%} of all by size; they are kept in "
+             "the spectrum and make no axes", share=share)
+        return
+    size = float(-negative.min() / solved.values[0])
+    note("W-NEGATIVE", f"not Euclidean: the smallest eigenvalue is negative, at least {size:.1%} of the largest in "
+         "size; the spectrum was not computed as far, and such eigenvalues make no axes", smallest=-size)
 
 
 def _note_digits(kernel: Kernel, solved: Solved, kept: int, reported: int) -> None:

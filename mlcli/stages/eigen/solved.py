@@ -32,6 +32,7 @@ class Solved:
     residuals: Array = field(default_factory=lambda: np.zeros(0))  # of an iterative solver, relative
     trace: float | None = None  # of the matrix that was solved, where a streamed kernel was stored for it
     at_least: Array = field(default_factory=lambda: np.zeros(0))  # lower bounds of eigenvalues after `values`
+    negative: Array = field(default_factory=lambda: np.zeros(0))  # the smallest are no larger than these
 
     @property
     def positive(self) -> Array:

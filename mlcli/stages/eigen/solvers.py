@@ -9,6 +9,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.stage import note
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array, RowsOf
+from mlcli.errors import NumericalError
 from mlcli.stages.algebra.krylov import SPARE, Ritz, krylov
 from mlcli.stages.algebra.linalg import leading_eigen
 from mlcli.stages.eigen.demand import Demand
@@ -18,6 +19,7 @@ from mlcli.stages.eigen.solved import Solved, floor_of
 
 STORED = 1e-11  # residual asked of a kernel in memory
 SPARE_LEAST = 3  # columns of a block beyond the axes wanted, where more of them would cost more than they gain
+WHOLE_COPIES = 3  # arrays as large as the matrix that its whole spectrum takes
 SINGLE = 1e-6  # residual down to which passes in single precision lead
 
 
@@ -95,7 +97,11 @@ def solve_symmetric(kernel: Symmetric, demand: Demand, compute: Compute) -> Solv
             if rough is not None:
                 begun = krylov(rough, start, count, max(tolerance, SINGLE) / 2)
                 start, single = begun.block, begun.passes
-            ritz = krylov(kernel.apply, start, count, tolerance)
+            try:
+                ritz = krylov(kernel.apply, start, count, tolerance)
+            except NumericalError as error:
+                hand_over(error, compute, size)
+                break
             if demand.reached(float(ritz.values.sum()), kernel.trace):
                 return _top_only(ritz, size, tolerance, single)
             count *= 2
@@ -107,7 +113,18 @@ def solve_symmetric(kernel: Symmetric, demand: Demand, compute: Compute) -> Solv
 def _top_only(ritz: Ritz, size: int, tolerance: float, single: int) -> Solved:
     tell(ritz, single)
     return Solved(ritz.values, lambda q: (ritz.vectors[:, :q], None), size, False, floor_of(ritz.values, size),
-                  tolerance, iterative=True, residuals=ritz.residuals, at_least=ritz.at_least)
+                  tolerance, iterative=True, residuals=ritz.residuals, at_least=ritz.at_least,
+                  negative=ritz.negative)
+
+
+def hand_over(error: NumericalError, compute: Compute, size: int) -> None:
+    """Notes that the whole spectrum of a matrix of this size takes the place of a search that did not end.
+
+    Raises the search's own error where it is another one, or where memory holds no such matrix.
+    """
+    if error.code != "E-KRYLOV" or WHOLE_COPIES * 8.0 * size**2 > compute.memory_bytes():
+        raise error
+    note("N-WHOLE-SPECTRUM", f"{error.what}: the whole spectrum is computed instead")
 
 
 def tell(ritz: Ritz, single: int = 0) -> None:

@@ -24,23 +24,22 @@ from mlcli.base.steps import Passes, Step
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array, Indices
 from mlcli.engine.executor import results
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, NumericalError
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.gathering import WIDE, gathered
-from mlcli.stages.algebra.krylov import PASSES as MOST
 from mlcli.stages.algebra.krylov import SPARE, WIDEST, krylov
 from mlcli.stages.algebra.linalg import EPS, symmetric_eigen, triangle_of
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.eigensolve import ROOM, SHOWN
 from mlcli.stages.eigen.solved import Closeness, Solved
-from mlcli.stages.eigen.solvers import tell
+from mlcli.stages.eigen.solvers import hand_over, tell
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.kernels.forms import square_memory
 from mlcli.stages.kernels.pairwise import Route
 from mlcli.stages.kernels.sides import from_directions, solve_factor
 
 TOLERANCE = 1e-10  # residual of an axis, relative to the largest eigenvalue
-TIGHT, MANY = 1e-12, 500  # the same, and the most passes, where these take little: over sparse rows
+TIGHT = 1e-12  # the same where passes take little: over sparse rows
 WIDTH = 16  # vectors multiplied in a pass: more would cost more than reading
 THIN = 6  # the same where nothing is read: a product costs by the vector, and thin blocks gain more by each
 SAMPLED = 512  # rows of the sample from which the search for axes begins
@@ -180,8 +179,11 @@ class RowFactor:
         sparse, count = is_sparse(self.rows), demand.wanted(size)
         tolerance = demand.tolerance or (TIGHT if sparse else TOLERANCE)
         width = max(count + SPARE, THIN if sparse else WIDTH)
-        ritz = krylov(self.applied, self._start(width, compute), count, tolerance, passes=MANY if sparse else MOST,
-                      kept=WIDEST * max(width, WIDTH))
+        try:
+            ritz = krylov(self.applied, self._start(width, compute), count, tolerance, kept=WIDEST * max(width, WIDTH))
+        except NumericalError as error:
+            hand_over(error, compute, size)
+            return solve_factor(self, demand.replace(solver="dense", tolerance=None), compute)
         tell(ritz)
         floor = 10 * rows * EPS * float(ritz.values[:1].max(initial=0.0))
         return Solved(ritz.values, lambda q: from_directions(self, ritz.values[:q], ritz.vectors[:, :q], floor), rows,

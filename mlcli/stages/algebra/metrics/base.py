@@ -67,6 +67,9 @@ class Metric(Options):
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
         """Refuses finite points for which the metric is not defined; raises DataError with row, column and remedy."""
 
+    def require_contrast(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuses a table whose rows are all alike under a metric that does not see all of them; raises DataError."""
+
     def fitted(self, points: Array, categories: Sequence[int] = ()) -> Any:
         """The comparison of rows with what it needs to know from the training points; most need nothing.
 

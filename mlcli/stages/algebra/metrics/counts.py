@@ -63,6 +63,10 @@ class Jaccard(Metric):
     name: Literal["jaccard"] = "jaccard"
     scalable: ClassVar[bool] = False
 
+    def require_contrast(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuses a table whose rows are all alike in presence."""
+        Domain(self.name, points, ids, columns).require_different_presence()
+
     def represented(self, points: Array) -> Array:
         """One where a number is not zero."""
         return _present(points)
@@ -90,6 +94,10 @@ class Dice(Metric):
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
         """Refuses rows of zeros."""
         Domain(self.name, points, ids, columns).require_nonzero()
+
+    def require_contrast(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuses a table whose rows are all alike in presence."""
+        Domain(self.name, points, ids, columns).require_different_presence()
 
     def represented(self, points: Array) -> Array:
         """One where a number is not zero."""

@@ -47,6 +47,7 @@ def under(metric: Metric, data: Input) -> Input:
     if metric.plain or not isinstance(data, Features):
         return data
     metric.check(data.values, data.ids, data.columns)
+    metric.require_contrast(data.values, data.ids, data.columns)
     return Compared(data.values, data.ids, columns=data.columns, categories=data.categories,
                     metric=metric.fitted(data.values, data.categories))
 
