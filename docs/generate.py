@@ -180,7 +180,7 @@ def errors_page() -> str:
             "of LAPACK. Where the second one dies, the first one says at which stage and with how much memory: 137 "
             "where the system killed it, as it does when memory runs out, 74 after SIGBUS (a mapped file became "
             "shorter, or its disk is full), 65 where a reader of the input crashes, else 1. What a run keeps to go "
-            "on from is in [stopping.md](stopping.md). SIGQUIT, SIGIO, "
+            "on from is in [stopping.md](stopping.md). SIGIO, "
             "SIGVTALRM and SIGPROF end both without cleaning up, as SIGKILL does; the next start removes their "
             "remains. "
             "SIGINT while Python itself starts, in about the first 60 ms, ends with Python's own message. Files that "

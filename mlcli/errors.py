@@ -17,6 +17,7 @@
     ├── OutOfMemory         137   memory ran out all the same
     ├── HungUp              129   SIGHUP ended the run: the terminal was closed
     ├── Interrupted         130   SIGINT (Ctrl-C) ended the run
+    ├── Quit                131   SIGQUIT (Ctrl-\\) ended the run
     ├── SecondUserSignal    140   SIGUSR2 ended the run
     ├── AlarmRang           142   SIGALRM ended the run
     ├── Terminated          143   SIGTERM ended the run
@@ -169,6 +170,12 @@ class Interrupted(MlcliError):
     exit_code = 128 + signal.SIGINT
 
 
+class Quit(MlcliError):
+    """Ctrl-\\ (SIGQUIT) ended the run; no output is left behind."""
+
+    exit_code = 128 + signal.SIGQUIT
+
+
 class SecondUserSignal(MlcliError):
     """SIGUSR2 ended the run, as batch systems send it before a limit; no output is left behind."""
 
@@ -206,4 +213,4 @@ def rows_from(first: int) -> Iterator[None]:
 
 STOPPING: dict[signal.Signals, type[MlcliError]] = {signal.SIGUSR1: TryAgain, **{
     signal.Signals(kind.exit_code - 128): kind
-    for kind in (HungUp, Interrupted, SecondUserSignal, AlarmRang, Terminated, ProcessorTimeUp)}}
+    for kind in (HungUp, Interrupted, Quit, SecondUserSignal, AlarmRang, Terminated, ProcessorTimeUp)}}

@@ -1,12 +1,14 @@
 """Tests see no settings of the environment but their own, here and in the processes that they start."""
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import nullcontext
 
 import pytest
 from hypothesis import settings
 
+from mlcli.errors import STOPPING
 from tests.budgets import (  # noqa: F401  which hold each suite to what it may cost
     pytest_runtest_logreport,
     pytest_runtest_makereport,
@@ -15,6 +17,12 @@ from tests.budgets import (  # noqa: F401  which hold each suite to what it may 
     pytest_terminal_summary,
 )
 from tests.processes import neutral
+
+# Shells start what runs in the background of a script with SIGINT and SIGQUIT ignored, and processes inherit that; of a
+# signal with a handler they inherit the default.
+for _number in STOPPING:
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 # A deadline would find fault with a machine that is busy; what a test may take, its timeout says.
 settings.register_profile("mlcli", deadline=None)

@@ -1,7 +1,8 @@
 """Checkpoints: where a loop stands. It offers them to whoever keeps them, and goes on from the one that was left.
 
 A loop is an iteration, the passes of an eigensolver or the epochs of a training; it knows of no keeper. What it goes on
-from leads to the same bytes. A loop inside of another one offers none: the outer one repeats it.
+from leads to the same bytes. A loop inside of another one offers none: the outer one repeats it. A step that is long,
+as a pass is, offers where it stands itself (`step`).
 """
 
 from collections.abc import Callable, Iterator
@@ -22,6 +23,10 @@ class Place(Generic[C]):
     def offer(self, checkpoint: Callable[[], C]) -> None:
         """Between two steps: what is kept is written before the loop goes on, so that it need not be a copy."""
 
+    def within(self, kind: type[Any]) -> "Place[Any]":
+        """The place of the parts of a step, whose checkpoints are of this kind."""
+        return Place()
+
 
 class Keeper(Protocol):
     """Who keeps checkpoints."""
@@ -31,6 +36,7 @@ class Keeper(Protocol):
 
 
 _keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
+_around: ContextVar[Place[Any] | None] = ContextVar("around", default=None)  # the place of the loop that is running
 
 
 def keeping(keeper: Keeper | None) -> AbstractContextManager[None]:
@@ -43,5 +49,19 @@ def loop(kind: type[C]) -> Iterator[Place[C]]:
     """The place of a loop, which is the block."""
     keeper = _keeper.get()
     place: Place[C] = Place() if keeper is None else keeper.place(kind)
-    with keeping(None):
+    with keeping(None), assigned(_around, place):
         yield place
+
+
+@contextmanager
+def step(kind: type[C]) -> Iterator[Place[C]]:
+    """The place of the parts of a long step: within that of the loop around it, else one of its own.
+
+    The step itself must tell whether the checkpoint that was left is one of it.
+    """
+    around = _around.get()
+    if around is None:
+        with loop(kind) as place:
+            yield place
+    else:
+        yield around.within(kind)

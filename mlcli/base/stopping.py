@@ -13,11 +13,21 @@ from types import FrameType
 
 from mlcli.base import unfinished
 from mlcli.base.board import BOARD
-from mlcli.errors import STOPPING
+from mlcli.errors import STOPPING, MlcliError, TimeUp, TryAgain
 
 NUDGE = signal.SIGURG  # of the supervisor; reaches the main thread also where it waits
 TIME_UP = 255  # stands for the end of the time limit among the numbers of signals
 PATIENT = {signal.SIGUSR1, TIME_UP}  # let the work keep a checkpoint first
+
+
+def kind_of(number: int, *, kept: bool) -> type[MlcliError]:
+    """The error for a signal or the end of the time: one that let the work keep a checkpoint is worth another try.
+
+    Where nothing was kept, the same would happen again.
+    """
+    if number in PATIENT:
+        return TryAgain if kept else TimeUp
+    return STOPPING[signal.Signals(number)]
 
 
 class Stopped(BaseException):

@@ -14,7 +14,7 @@ import typer
 
 from mlcli.base.board import BOARD
 from mlcli.base.frozen import frozen
-from mlcli.base.stopping import TIME_UP, Stopped
+from mlcli.base.stopping import TIME_UP, Stopped, kind_of
 from mlcli.cli.remedies import in_own_words
 from mlcli.errors import (
     STOPPING,
@@ -160,8 +160,9 @@ def say(text: str) -> None:
 
 def stopped(stop: BaseException, form: Form) -> int:
     """Shows that a signal ended the run and returns the code that shells give it."""
+    facts = BOARD.read()
     error = stop_error(stop.number if isinstance(stop, Stopped) else signal.SIGINT,
-                       kept=bool(BOARD.read().get("kept")))
+                       kept=bool(facts.get("kept") or facts.get("done")))
     say(rendered(error, form))
     BOARD.post(told=True)
     return error.exit_code
@@ -171,7 +172,11 @@ def stop_error(number: int, *, kept: bool) -> MlcliError:
     """The error for a signal, or the time limit; where something was kept, the run can go on from it."""
     hint = "the same command goes on from what was kept" if kept else ""
     if number != TIME_UP:
-        return STOPPING[signal.Signals(number)]("STOPPED", f"stopped by {signal.Signals(number).name}", hint=hint)
+        kind, name = kind_of(number, kept=kept), signal.Signals(number).name
+        if kind is not TimeUp:
+            return kind("STOPPED", f"stopped by {name}", hint=hint)
+        return kind("STOPPED", f"stopped by {name}, and nothing had been kept to go on from",
+                    hint="give the job more time, or send the signal earlier")
     if kept:
         return TryAgain("TIME-LIMIT", "stopped before the time limit", hint=hint)
     return TimeUp("TIME-LIMIT", "the time limit was reached, and nothing had been kept to go on from",

@@ -103,7 +103,7 @@ def at_once(work: Callable[[int], Result], names: Sequence[str], division: Divis
 def lost(name: str, what: Lost, form: Form) -> Result:
     """What is reported of a run whose process died; what it left is removed."""
     recover(Path.cwd() / name)
-    error = (died_of(-what.code, what.doing, what.memory, kept=what.kept) if what.code < 0 else
+    error = (died_of(-what.code, what.doing, what.memory, kept=what.kept, kills=what.kills) if what.code < 0 else
              MlcliError("CRASH", f"the process of the run ended by itself, with {what.code}",
                         hint="this is a bug; please report it with the run's config.yaml"))
     tell(error, replace(form, run=name))

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import typer
 
+from mlcli.base.board import BOARD
 from mlcli.base.drafts import drafted
 from mlcli.base.frozen import frozen
 from mlcli.base.machine import forget_peak_memory
@@ -120,6 +121,8 @@ def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch)
             for place, (document, code) in ended:
                 documents[place] = document
                 codes.append(code)
+                if batch.skip_existing and not code:
+                    BOARD.post(done=True)  # the same command goes on after it
                 if LEFT_OUT not in document and runs[place].values:
                     output = output_of(runs[place])
                     row = _row(output.name, runs[place], document)
@@ -225,9 +228,16 @@ def launched(run: Planned, manner: Manner, batch: Batch) -> Document:
     """The summary of one run, which may be there already; raises what went wrong, with the place of an option at fault.
     """
     with located(run.layer):
-        if batch.skip_existing and (known := existing(run, manner)):
+        if not batch.skip_existing:
+            return launch(run.config, manner)
+        if (known := existing(run, manner)) is not None:
             return known
-        return launch(run.config, manner)
+        try:
+            return launch(run.config, manner)
+        except OutputRefused as error:
+            if error.code != "E-OUTPUT-EXISTS" or (known := existing(run, manner)) is None:
+                raise
+            return known  # another job has made it meanwhile
 
 
 def existing(run: Planned, manner: Manner) -> Document | None:

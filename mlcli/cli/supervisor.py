@@ -16,14 +16,15 @@ from contextlib import suppress
 from typing import Any
 
 from mlcli.base.board import BOARD
-from mlcli.base.stopping import NUDGE, PATIENT, TIME_UP, heeded
-from mlcli.errors import STOPPING, DataError, MlcliError, OutOfMemory, StorageError, TimeUp, TryAgain
+from mlcli.base.stopping import NUDGE, PATIENT, TIME_UP, heeded, kind_of
+from mlcli.errors import DataError, MlcliError, OutOfMemory, StorageError
 
 GRACE = 0.15  # seconds that the worker has to clean up after itself
 LINGER = 1.0  # seconds that are spent at most on ending what the worker had started
 PATIENCE = 60.0  # seconds that it has to come to a checkpoint
 TICK = 0.5  # seconds between two looks at the time
 BEAT = 10.0  # seconds between two signs of life; `claims.STALE` is several of them
+QUARTER = 4  # part of a short limit that takes the place of the patience
 JOB_END, SPARED = "SLURM_JOB_END_TIME", 10.0  # seconds since 1970, and seconds that are left to the job after a run
 DEATH_SIGNAL, SUBREAPER = 1, 36  # of prctl, in linux/prctl.h
 
@@ -67,9 +68,9 @@ class Supervisor:
         self.heeded = heeded()
         self.begun = self.beaten = time.monotonic()
         self.first = 0  # signal that was received
+        self.kills = kills_for_memory()
         self.end = math.inf  # when the worker is ended by force
-        job_end = os.environ.get(JOB_END, "")
-        self.job_end = float(job_end) if job_end.isdecimal() and float(job_end) > time.time() else math.inf
+        self.job_end = end_of_job(os.environ.get(JOB_END, ""))
         process_control(SUBREAPER, 1)  # processes that the worker started become children of this one when it dies
 
     def code(self) -> int:
@@ -95,16 +96,18 @@ class Supervisor:
             for claim in filter(None, (one.get("claim") for one in everyone)):
                 with suppress(OSError):
                     os.utime(os.path.join(claim, "owner"))  # noqa: PTH118 (no import)
-        limit = min(one.get("limit", math.inf) for one in everyone)
-        left = min(self.begun + limit - now, self.job_end - SPARED - time.time())
-        if left <= min(PATIENCE, limit / 4) and not self.first:
-            self.stop(TIME_UP)
-            self.end = now + max(left, 0.0)
+        limits = [*(one["limit"] for one in everyone if "limit" in one), self.job_end]
+        for limit in limits:
+            left = self.begun + limit - now
+            if left <= min(PATIENCE, limit / QUARTER) and not self.first:
+                self.stop(TIME_UP)
+                self.end = now + max(left, 0.0)
 
     def stop(self, number: int) -> None:
         """Asks the worker to end; after a second signal it is ended."""
         now = time.monotonic()
-        self.end = now if self.first else now + (PATIENCE if number in PATIENT else GRACE)
+        patience = max(min(PATIENCE, self.begun + self.job_end - now), GRACE)  # of the job, whose end is known
+        self.end = now if self.first else now + (patience if number in PATIENT else GRACE)
         if not self.first:
             self.first = number
             BOARD.ask(number)
@@ -116,18 +119,27 @@ class Supervisor:
             return os.WEXITSTATUS(status)
         end_children()
         facts, everyone = BOARD.read(), [*BOARD.read_all()]
-        kept = sum(map(remove_unfinished, everyone)) > 0
+        kept = sum(map(remove_unfinished, everyone)) > 0 or bool(facts.get("done"))
         if "code" in facts:  # it had ended its work
             return int(facts["code"])
         if not self.first:
             doing = "; ".join(filter(None, (one.get("doing") for one in everyone)))
-            return report(died_of(os.WTERMSIG(status), doing, memory / 2**10, kept=kept))
+            return report(died_of(os.WTERMSIG(status), doing, memory / 2**10, kept=kept, kills=kills_since(self.kills)))
         number = self.first
-        kind = (TryAgain if kept else TimeUp) if number == TIME_UP else STOPPING[signal.Signals(number)]
+        kind = kind_of(number, kept=kept)
         if not facts.get("told"):
             early = f"mlcli: error[E-STOPPED]: stopped by signal {number}\n"  # before there were words for it
             os.write(2, facts.get("words", {}).get(str(number), (early, early))[kept].encode())
         return kind.exit_code
+
+
+def end_of_job(text: str) -> float:
+    """Seconds from now until a run must have ended, by the variable that says when the job does; infinite without it.
+
+    Of a job that ends soon a quarter is left, not more.
+    """
+    left = float(text) - time.time() if text.isdecimal() else 0.0
+    return left - min(SPARED, left / QUARTER) if left > 0 else math.inf
 
 
 def end_children() -> None:
@@ -160,14 +172,32 @@ def remove_unfinished(facts: dict[str, Any]) -> bool:
     return Path(claim).exists()
 
 
-def died_of(number: int, doing: str, memory: float, *, kept: bool) -> MlcliError:
-    """The error for a worker that a signal ended which nobody sent to this process."""
+def kills_for_memory() -> int | None:
+    """How many processes of this machine the kernel has killed for lack of memory; None where it does not say."""
+    try:
+        with open("/proc/vmstat", encoding="ascii") as counts:  # noqa: PTH123 (no import)
+            return next((int(line.split()[1]) for line in counts if line.startswith("oom_kill ")), None)
+    except (OSError, ValueError):
+        return None
+
+
+def kills_since(before: int | None) -> int | None:
+    """How many of them since it was so many; None where that is not known."""
+    now = kills_for_memory()
+    return None if before is None or now is None else now - before
+
+
+def died_of(number: int, doing: str, memory: float, *, kept: bool, kills: int | None = None) -> MlcliError:
+    """The error for a worker that a signal ended which nobody sent to this process.
+
+    `memory` is what it had used at most, in MiB; `kills` says how many processes the kernel has killed meanwhile for
+    lack of memory, where that is known.
+    """
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
     known = (f"it was at: {doing or 'start'}; it had used {memory:,.0f} MiB at most"
              + ("; the same command goes on from what was kept" if kept else ""))
     if number == signal.SIGKILL:
-        return OutOfMemory("KILLED", "the system killed the computation (SIGKILL), as it does where memory runs out",
-                           where=known, hint="use fewer rows, fewer jobs or another method, or ask for more memory")
+        return killed(known, kills)
     if number == signal.SIGBUS:
         return StorageError("BUS", "a file that was being read or written is shorter than it was, or its disk is full "
                             "or failing (SIGBUS)", where=known, hint="check the disk, and who changes the input")
@@ -176,6 +206,17 @@ def died_of(number: int, doing: str, memory: float, *, kept: bool) -> MlcliError
                          hint="the file is damaged; write it again")
     return MlcliError("CRASH", f"the computation crashed ({name})", where=known,
                       hint="run `mlcli doctor`; if it finds nothing, this is a bug: please report it with this line")
+
+
+def killed(known: str, kills: int | None) -> OutOfMemory:
+    """The error for SIGKILL, with what the kernel says of it: it counts the processes that it kills for memory."""
+    if kills == 0:
+        return OutOfMemory("KILLED", "the computation was killed (SIGKILL), and not by the kernel for lack of memory: "
+                           "its count of such kills is as it was", where=known,
+                           hint="somebody sent the signal, or a scheduler whose limit of memory or time was reached")
+    says = "" if kills is None else f"; the kernel counts {kills} such kill{'s' * (kills > 1)} since the start"
+    return OutOfMemory("KILLED", "the system killed the computation (SIGKILL), as it does where memory runs out", where=
+                       known + says, hint="use fewer rows, fewer jobs or another method, or ask for more memory")
 
 
 def report(error: MlcliError) -> int:

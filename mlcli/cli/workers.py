@@ -45,6 +45,7 @@ class Lost:
     doing: str = ""  # the stage, and how far it had come
     memory: float = 0.0  # MiB that the process had used at most
     kept: bool = False  # whether the same command can go on from something
+    kills: int | None = None  # processes that the kernel has killed for memory since its process began
 
 
 @frozen
@@ -64,6 +65,7 @@ class Worker:
     connection: Connection
     seat: int  # on the board
     number: int | None = None  # of what it does
+    kills: int | None = field(default_factory=supervisor.kills_for_memory)  # of processes, before it
     said: list[str] = field(default_factory=list)
     asked: tuple[float, float] | None = None  # the bytes that it waits for, and the limit that it knows
     granted: float = 0.0  # bytes
@@ -88,7 +90,8 @@ class Worker:
         """What became of it, once it is dead; what it left unfinished is removed."""
         _, status, used = os.wait4(self.process, 0)
         doing = BOARD.seat(self.seat).read().get("doing", "")
-        return Lost(os.waitstatus_to_exitcode(status), doing, used.ru_maxrss / 2**10, self.clean())
+        return Lost(os.waitstatus_to_exitcode(status), doing, used.ru_maxrss / 2**10, self.clean(),
+                    supervisor.kills_since(self.kills))
 
     def clean(self) -> bool:
         """Removes what it left unfinished, once it is dead; whether something is kept to go on from."""

@@ -30,10 +30,11 @@ def sent(seconds: float) -> bool:
     return _elsewhere.get() is not None and seconds > WORTH
 
 
-def results(source: Source[R]) -> Generator[R, None, None]:
+def results(source: Source[R], first: int = 0) -> Generator[R, None, None]:
     """The results of a source's blocks, in the order of their numbers; listeners are notified of how many are done.
 
-    Few are in flight at a time. Whoever closes the iterator early, or an error, stops the source.
+    Those before `first` were made earlier. Few are in flight at a time. Whoever closes the iterator early, or an error,
+    stops the source.
     """
-    blocks = [Block(source, number) for number in range(source.blocks)]
-    return in_order(Block.run, blocks, progress=True, stop=source.stop, workers=_elsewhere.get())
+    blocks = [Block(source, number) for number in range(first, source.blocks)]
+    return in_order(Block.run, blocks, progress=True, done=first, stop=source.stop, workers=_elsewhere.get())

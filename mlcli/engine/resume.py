@@ -24,6 +24,7 @@ from mlcli.engine.noted import Noting, told_again
 from mlcli.storage.archive import Archive, parts_of
 from mlcli.storage.keys import Keys
 
+LOOP, STEP = "at", "in"  # names of the checkpoints of a loop, and of the parts of its steps
 EVERY = 10.0  # seconds of a loop, or of a stage, that are worth keeping what came of them
 SHARE = 0.05  # of these seconds that keeping may take
 SPEED = 2e8  # bytes a second that are hashed and written; less once it was measured
@@ -93,8 +94,12 @@ class Resuming(Noting):
         """The place of the next loop of the stage that is running, or of the run."""
         scope = self._scopes[-1]
         scope.loops += 1
-        known = self._found(scope, "at", scope.loops)
-        return Kept(self, scope, None if known is None or not isinstance(known[0], kind) else known[0])
+        return Kept(self, scope, self.left_at(scope, LOOP, scope.loops, kind))
+
+    def left_at(self, scope: Scope, name: str, number: int, kind: type[Any]) -> Any:
+        """The checkpoint of this kind that an earlier process kept there; None where there is none."""
+        known = self._found(scope, name, number)
+        return None if known is None or not isinstance(known[0], kind) else known[0]
 
     def keep(self, scope: Scope, kind: str, number: int, seconds: float, value: Any) -> bool:
         """Writes a value that has taken so many seconds, if it is worth that; whether it was tried."""
@@ -131,20 +136,30 @@ class Resuming(Noting):
 
 
 class Kept(Place[Any]):
-    """The place of a loop that is kept."""
+    """The place of a loop that is kept, or of the parts of its steps."""
 
-    def __init__(self, keeper: Resuming, scope: Scope, left: Any) -> None:
-        self.keeper, self.scope, self.number, self.left = keeper, scope, scope.loops, left
+    def __init__(self, keeper: Resuming, scope: Scope, left: Any, kind: str = LOOP) -> None:
+        self.keeper, self.scope, self.number, self.left, self.kind = keeper, scope, scope.loops, left, kind
         self.last = time.monotonic()
+        self._inside: Kept | None = None
 
     def offer(self, checkpoint: Callable[[], Any]) -> None:
         """Keeps the checkpoint where that is worth it, and always before the run pauses."""
         seconds = time.monotonic() - self.last
         if seconds < EVERY and not stopping.pending():
             return
-        if self.keeper.keep(self.scope, "at", self.number, seconds, checkpoint()):
+        if self.keeper.keep(self.scope, self.kind, self.number, seconds, checkpoint()):
             self.last = time.monotonic()
         stopping.pause()
+
+    def within(self, kind: type[Any]) -> Place[Any]:
+        """The place of the parts of each step: one after the other, they take the same file."""
+        if self._inside is None:
+            known = self.keeper.left_at(self.scope, STEP, self.number, kind)
+            self._inside = Kept(self.keeper, self.scope, known, STEP)
+            self._inside.number = self.number
+        self._inside.last = time.monotonic()
+        return self._inside
 
 
 def size_of(value: Any) -> int:

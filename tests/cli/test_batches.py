@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mlcli.cli import several
 from mlcli.cli.program import run
 from mlcli.cli.shard import Shard, shard_of
 from mlcli.errors import UsageError
@@ -224,3 +225,20 @@ def test_what_is_no_share(text: str, variables: dict[str, str]) -> None:
     with pytest.raises(UsageError) as refused:
         shard_of(text, variables)
     assert refused.value.code == "E-SHARD"
+
+
+def test_a_run_that_another_sweep_made_meanwhile_is_skipped(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("sweep.yaml").write_text("input: {path: data.csv}\nmethod: {name: pca}\noutput: out\n"
+                                  "sweep: {compute.seed: [0, 1]}\n")
+    assert mlcli("run", "sweep.yaml", "-q").code == 0
+    before, looked = [path.stat().st_ino for path in sorted(Path("out").iterdir()) if path.is_dir()], list[str]()
+    look = several.existing
+
+    def late(run: several.Planned, manner: several.Manner) -> several.Document | None:
+        looked.append(str(run.config.output))
+        return look(run, manner) if looked.count(looked[-1]) > 1 else None  # not there yet when it was looked for
+
+    monkeypatch.setattr(several, "existing", late)
+    called = mlcli("run", "sweep.yaml", "--skip-existing", "-q")
+    assert called.code == 0 and len(looked) == 4, called.err
+    assert [path.stat().st_ino for path in sorted(Path("out").iterdir()) if path.is_dir()] == before

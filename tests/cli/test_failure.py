@@ -31,7 +31,7 @@ def test_a_branch_of_the_tree_is_its_code_and_one_line(capsys: pytest.CaptureFix
 
 def test_the_codes_are_those_of_the_table() -> None:
     assert sorted(kind.exit_code for kind in BRANCHES) == [1, 2, 65, 66, 69, 73, 74, 75, 78, 80, 81, 82, 83, 124,
-                                                                129, 130, 137, 140, 142, 143, 152]
+                                                                129, 130, 131, 137, 140, 142, 143, 152]
 
 
 def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,9 +94,9 @@ def test_a_bug_leaves_its_traceback_in_a_file(capsys: pytest.CaptureFixture[str]
     assert "in failing" in Path(found[1]).read_text()
 
 
-def test_a_bug_is_told_where_nothing_can_be_written(capsys: pytest.CaptureFixture[str],
-                                                    monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", "/nonexistent")
+def test_a_bug_is_told_where_nothing_can_be_written(
+        capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     assert attempt(lambda: failing(KeyError("x")), Form()) == 1
     assert "no traceback could be written" in capsys.readouterr().err
 

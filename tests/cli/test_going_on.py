@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from mlcli.data.samples import sample
 from tests.cli.support import process, write_points
 from tests.processes import neutral
 
@@ -107,6 +109,49 @@ def test_the_end_of_a_slurm_job_is_a_time_limit() -> None:
     child = process("embed", "-", "-o", "out", "-q", stdin=subprocess.PIPE,
                     env=neutral(SLURM_JOB_END_TIME=str(int(time.time()) + 12)))
     assert ended(child)[0] == 124
+
+
+@pytest.mark.parametrize("left", [9, 30, 65])
+def test_a_short_run_begun_late_in_a_job_is_made(left: int) -> None:
+    """A quarter of the time that is left is enough to stop in, so that three quarters can be used."""
+    end = str(int(time.time()) + left)
+    child = process("embed", "data.csv", "-o", "out", "-q", env=neutral(SLURM_JOB_END_TIME=end))
+    assert ended(child) == (0, "")
+
+
+def test_a_signal_before_anything_is_kept_is_not_worth_another_try() -> None:
+    child = process("embed", "-", "-o", "out", "--progress", "json", stdin=subprocess.PIPE)
+    assert child.stderr and json.loads(child.stderr.readline())["event"] == "begin"
+    child.send_signal(signal.SIGUSR1)
+    code, said = ended(child)
+    assert code == 124 and "stopped by SIGUSR1, and nothing had been kept to go on from" in said
+
+
+@pytest.mark.slow
+def test_a_stop_is_in_time_for_the_end_of_the_job() -> None:
+    """Inside a call of minutes, to the end that is known: the scheduler gave eight seconds."""
+    np.savetxt("data.csv", sample("swiss-roll", 6000, 0).values, delimiter=",", header="x,y,z", comments="")
+    child = process("embed", "data.csv", "-o", "out", "--progress", "json", "-m", "mds", "--set",
+                    "method.eigensolve.solver=dense", env=neutral(SLURM_JOB_END_TIME=str(int(time.time()) + 60)))
+    assert child.stderr
+    while json.loads(child.stderr.readline()).get("stage") != "eigensolve":
+        pass
+    begun = time.monotonic()
+    child.send_signal(signal.SIGUSR1)
+    assert ended(child)[0] in (75, 124) and time.monotonic() - begun < 50
+
+
+def test_a_sweep_one_of_whose_runs_has_ended_is_worth_another_try() -> None:
+    """Given again, it goes on after the run that is there."""
+    Path("sweep.yaml").write_text(SWEEP)
+    Path("other.yaml").write_text("input: {path: '-'}\nmethod: {name: pca}\noutput: waits\n")
+    first = process("run", "sweep.yaml", "other.yaml", "--skip-existing", "-q", stdin=subprocess.PIPE)
+    while first.poll() is None and not Path("out/seed=1/run.json").exists():
+        time.sleep(0.02)
+    time.sleep(0.3)  # now it waits for data
+    first.send_signal(signal.SIGUSR1)
+    code, said = ended(first)
+    assert code == 75 and "the same command goes on" in said
 
 
 @pytest.mark.usefixtures("goes_on")

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from mlcli.cli import supervisor
+from mlcli.cli.failure import stop_error
 from mlcli.errors import STOPPING
 from mlcli.stages.algebra import ordering
 from tests.cli.support import process
@@ -33,6 +34,7 @@ import mlcli.cli.program
 from pathlib import Path
 from mlcli.__main__ import main
 from mlcli.cli import supervisor
+from mlcli.cli.failure import stop_error
 from mlcli.base.unfinished import unfinished
 
 def work(arguments):
@@ -77,14 +79,13 @@ def test_a_signal_ends_the_run_without_an_output(number: signal.Signals) -> None
     assert json.loads(child.stderr.readline())["event"] == "begin"  # now it waits for data
     child.send_signal(number)
     rest = child.stderr.read().decode().splitlines()
-    assert child.wait(timeout=20) == STOPPING[number].exit_code
+    error = stop_error(number, kept=False)
+    assert child.wait(timeout=20) == error.exit_code == (124 if number == signal.SIGUSR1 else 128 + number)
     child.stdin.close()
     child.stderr.close()
     if child.stdout:
         child.stdout.close()
-    assert json.loads(rest[-1])["error"] == {
-        "code": "E-STOPPED", "exit": STOPPING[number].exit_code, "what": f"stopped by {number.name}", "where": "",
-        "hint": ""}
+    assert json.loads(rest[-1])["error"] == error.fields() and f"stopped by {number.name}" in error.what
     assert list(Path().iterdir()) == [Path("data.csv")]
 
 
@@ -124,7 +125,7 @@ def test_a_signal_to_the_whole_group_is_one_signal(busy: str) -> None:
 
 
 @pytest.mark.parametrize(("number", "code", "said"), [
-    (signal.SIGKILL, 137, "the system killed the computation (SIGKILL)"), (signal.SIGBUS, 74, "(SIGBUS)"),
+    (signal.SIGKILL, 137, "killed"), (signal.SIGBUS, 74, "(SIGBUS)"),
     (signal.SIGSEGV, 1, "crashed (SIGSEGV)"), (signal.SIGABRT, 1, "crashed (SIGABRT)")])
 def test_the_death_of_the_computation_is_one_line_and_leaves_nothing(number: int, code: int, said: str) -> None:
     at = 'BOARD.post(doing="eigensolve, 3 of 9")'
@@ -138,6 +139,18 @@ def test_the_death_of_the_computation_is_one_line_and_leaves_nothing(number: int
 def test_a_reader_that_crashes_is_the_inputs_fault() -> None:
     assert supervisor.died_of(signal.SIGSEGV, "read, 3 of 9", 1.0, kept=False).exit_code == 65
     assert supervisor.died_of(40, "", 1.0, kept=False).what == "the computation crashed (signal 40)"
+
+
+def test_a_kill_is_told_with_what_the_kernel_counts() -> None:
+    """A kill by hand leaves the count of kills for memory as it was, which is evidence."""
+    child = started(program("os.kill(os.getpid(), 9)"))
+    code, said = ended(child)
+    if supervisor.kills_for_memory() is not None:
+        assert code == 137 and b"not by the kernel for lack of memory" in said
+    killed = [supervisor.died_of(9, "", 44.0, kept=False, kills=kills) for kills in (None, 0, 2)]
+    assert [error.exit_code for error in killed] == [137] * 3
+    assert "as it does where memory runs out" in killed[0].what and "somebody sent the signal" in killed[1].hint
+    assert "the kernel counts 2 such kills" in killed[2].where
 
 
 def test_no_process_outlives_the_supervisor() -> None:

@@ -23,8 +23,9 @@ from mlcli.errors import MlcliError, NumericalError, StorageError
 from mlcli.rundir.resumed import owning
 from mlcli.stages.algebra.krylov import Checkpoint
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.kernels import streamed
-from mlcli.stages.kernels.streamed import Streamed
+from mlcli.stages.kernels import streamed, tiles
+from mlcli.stages.kernels.streamed import PassPart, Streamed
+from mlcli.stages.paths import geodesics
 from tests.certificate.support import configured
 
 ROLL = sample("swiss-roll", 120, 0).values
@@ -143,6 +144,48 @@ def test_passes_over_a_kernel_that_is_never_stored_go_on_after_any_of_them(
     assert computed(tmp_path) == whole
 
 
+BLOCKS = {"dijkstra": (geodesics, "SOURCES"), "tiles": (tiles, "TILE")}  # how large the blocks of a pass are
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_pass_goes_on_after_any_of_its_blocks(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after every third block: what the blocks before have added is there, and is not computed again."""
+    monkeypatch.setattr(streamed, "STORED", 1)
+    monkeypatch.setattr(*BLOCKS[name], 16)
+    monkeypatch.setitem(RUNS, name, (PASSES[name], ROLL))
+    run(tmp_path, name)
+    whole, keep, add = computed(tmp_path), Resuming.keep, PassPart.add
+    count, folds, deaths, said = list[int](), list[int](), 0, {}
+
+    def dies(self: Resuming, scope: Any, kind: str, *rest: Any) -> bool:
+        if keep(self, scope, kind, *rest) and kind == resume.STEP:
+            count.append(1)
+            if len(count) % 3 == 0:
+                raise Killed
+        return True
+
+    def counted(self: PassPart, *arguments: Any) -> PassPart:
+        folds.append(self.blocks)
+        return add(self, *arguments)
+
+    with monkeypatch.context() as undisturbed:
+        undisturbed.setattr(PassPart, "add", counted)
+        run(tmp_path, name)
+    needed = folds[:]
+    folds.clear()
+    monkeypatch.setattr(Resuming, "keep", dies)
+    monkeypatch.setattr(PassPart, "add", counted)
+    while not said:
+        try:
+            said = run(tmp_path, name)
+        except Killed:
+            deaths += 1
+    assert deaths >= 4 and max(needed) >= 2
+    assert len(folds) - len(needed) <= 1  # the last pass, whose end is not kept by itself
+    assert computed(tmp_path) == whole
+
+
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("other", ["input", "option", "seed"])
 def test_what_another_run_kept_is_not_taken(other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +284,7 @@ def test_a_stop_waits_for_a_checkpoint_which_is_kept_whatever_it_costs(tmp_path:
 
 
 @pytest.mark.parametrize(("number", "kept", "code"), [(255, True, 75), (255, False, 124), (10, True, 75),
-                                                      (10, False, 75), (15, True, 143)])
+                                                      (10, False, 124), (15, True, 143)])
 def test_how_a_stop_ends(number: int, kept: bool, code: int) -> None:
     error = stop_error(number, kept=kept)
     assert error.exit_code == code and (error.hint == "the same command goes on from what was kept") == kept

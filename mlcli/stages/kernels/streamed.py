@@ -1,23 +1,26 @@
 """A kernel whose rows are computed block by block whenever they are needed; nothing n x n is ever stored."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mlcli.base.checkpoints import step
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.recall import recalled
 from mlcli.base.stage import note, part, running, stage
+from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.engine.executor import results
 from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import solve_symmetric
-from mlcli.stages.kernels.folding import KernelRows, Pass
+from mlcli.stages.kernels.folding import Folded, KernelRows, Pass
 from mlcli.stages.kernels.forms import Dense, square_memory
 from mlcli.stages.kernels.pairwise import Pairwise
 from mlcli.stages.kernels.tiles import TILE, Tiles
@@ -35,6 +38,40 @@ class Passed:
     block: Array
     product: Array
     moments: Moments | None
+
+
+@result("pass")
+@frozen
+class PassPart:
+    """Where a pass stands between two blocks: what it multiplies, and what the first blocks have added."""
+
+    block: Array  # n x b
+    blocks: int  # that are done
+    product: Array  # n x b, by places
+    collects: bool  # whether it also sums the moments:
+    sums: Array  # n, by places
+    squares: float
+    trace: float
+    known: Moments | None  # the moments, where an earlier pass has collected them
+
+    @classmethod
+    def before(cls, block: Array, known: Moments | None, *, collects: bool) -> "PassPart":
+        """Before the first block."""
+        return cls(block, 0, np.zeros_like(block), collects, np.zeros(len(block)), 0.0, 0.0, known)
+
+    def of(self, block: Array, *, collects: bool) -> bool:
+        """Whether it is a part of the pass that multiplies this block, and knows or collects the moments."""
+        enough = self.collects == collects or (collects and self.known is not None)
+        return enough and np.array_equal(self.block, block)
+
+    def add(self, folded: Sequence[Folded]) -> "PassPart":
+        """After another block, whose rows are added in place."""
+        squares, trace = self.squares, self.trace
+        for some in folded:
+            self.product[some.rows] += some.product
+            self.sums[some.rows] += some.sums
+            squares, trace = squares + some.squares, trace + some.trace
+        return replace(self, blocks=self.blocks + 1, squares=squares, trace=trace)
 
 
 class Streamed:
@@ -138,14 +175,18 @@ class Streamed:
         return known if fits else None
 
     def _made(self, kernel: KernelRows, block: Array, first: bool) -> Passed:
-        product, sums, squares, trace = np.zeros_like(block), np.zeros(self.size), 0.0, 0.0
-        with part(f"pass {self.passes + 1}"), closing(results(Pass(kernel, block, first))) as every:
-            for folded in every:
-                for some in folded:
-                    product[some.rows] += some.product
-                    sums[some.rows] += some.sums
-                    squares, trace = squares + some.squares, trace + some.trace
-        return Passed(block, self._by_number(product), (self._by_number(sums), squares, trace) if first else None)
+        """A pass, from its first block or from those that an earlier process has kept; the same sums in any case."""
+        with part(f"pass {self.passes + 1}"), step(PassPart) as place:
+            made = place.left
+            if made is None or not made.of(block, collects=first):
+                made = PassPart.before(block, self._moments, collects=first)
+            with closing(results(Pass(kernel, block, made.collects), made.blocks)) as every:
+                for folded in every:
+                    made = made.add(folded)
+                    if made.blocks < kernel.blocks:
+                        place.offer(partial(replace, made))
+        collected = (self._by_number(made.sums), made.squares, made.trace) if made.collects else made.known
+        return Passed(block, self._by_number(made.product), collected if first else None)
 
     def _by_number(self, placed: Array) -> Array:
         """Rows by the points' numbers, from rows by their places."""
