@@ -1,5 +1,6 @@
 """Several runs, in turn or at once: all checked before the first, and a failure does not stop the others."""
 
+import gc
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -119,7 +120,8 @@ def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch)
     try:
         with sharing(runs, manner) as sharing_manner, closing(results(runs, sharing_manner, form, batch)) as ended:
             for place, (document, code) in ended:
-                documents[place] = document
+                if manner.json or batch.due:  # else nobody reads them, and thousands take memory
+                    documents[place] = document
                 codes.append(code)
                 if batch.skip_existing and not code:
                     BOARD.post(done=True)  # the same command goes on after it
@@ -193,6 +195,7 @@ def result(run: Planned, manner: Manner, form: Form, batch: Batch) -> Result:
     documents: list[Document] = []
     forget_peak_memory()
     code = attempt(partial(_one, run, manner, batch, documents), replace(form, run=run.config.output or ""))
+    gc.collect(1)  # what a run leaves behind in circles, which the program's own threshold reaches after many runs
     return documents[-1], code
 
 

@@ -1,5 +1,6 @@
 """`--jobs`: several runs at once write the bytes of one after another, share threads, and end together."""
 
+import contextlib
 import csv
 import json
 import os
@@ -179,3 +180,30 @@ def test_a_reader_that_crashes_is_the_inputs_fault_and_ends_one_run(
     assert called.err.startswith("mlcli: error[E-READER-CRASH]") and "in the run out/b" in called.err
     rows = list(csv.DictReader(Path("out/runs.csv").read_text().splitlines()))
     assert [(row["run"], row["exit"]) for row in rows] == [("a", "0"), ("b", "65"), ("c", "0")]
+
+
+@pytest.mark.slow
+def test_processes_of_a_long_sweep_do_not_grow() -> None:
+    """Resident memory of each, from 80 of 240 runs to 220: below 8 KiB for a run."""
+    seeds = ", ".join(map(str, range(240)))
+    Path("sweep.yaml").write_text("input: {path: data.csv}\nmethod: {name: pca}\nreport: {point_labels: none}\n"
+                                  f"output: out\nsweep: {{compute.seed: [{seeds}]}}\n")
+    child, sizes = process("run", "sweep.yaml", "-q", "--jobs", "2"), dict[str, list[int]]()
+    while child.poll() is None:
+        time.sleep(0.2)
+        if 80 <= len(list(Path().glob("out/seed=*/run.json"))) <= 220:  # after that the page over all of them is made
+            for number in descendants(child.pid):
+                with contextlib.suppress(OSError, StopIteration):
+                    lines = Path(f"/proc/{number}/status").read_text().splitlines()
+                    sizes.setdefault(number, []).append(next(int(line.split()[1]) for line in lines if "VmRSS" in line))
+    assert child.returncode == 0 and len(sizes) >= 3
+    assert all(kept[-1] - kept[0] < 8 * 140 for kept in sizes.values()), sizes
+
+
+def descendants(process: int) -> list[str]:
+    """The processes that a process has started, and those that these have."""
+    try:
+        own = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:
+        return []
+    return [*own, *(other for number in own for other in descendants(int(number)))]
