@@ -196,6 +196,7 @@ def test_processes_of_a_long_sweep_do_not_grow() -> None:
                 with contextlib.suppress(OSError, StopIteration):
                     lines = Path(f"/proc/{number}/status").read_text().splitlines()
                     sizes.setdefault(number, []).append(next(int(line.split()[1]) for line in lines if "VmRSS" in line))
+    child.communicate()
     assert child.returncode == 0 and len(sizes) >= 3
     assert all(kept[-1] - kept[0] < 8 * 140 for kept in sizes.values()), sizes
 
