@@ -5,6 +5,7 @@ from dataclasses import field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from mlcli.cli.flags import FLAGS
 from mlcli.config.build import build
 from mlcli.config.explain import suggestion
 from mlcli.config.layers import Layer, assignment
-from mlcli.data.arrays import HERE, new_rows, table_of
+from mlcli.data.arrays import new_rows, table_of
+from mlcli.data.frames import HERE
 from mlcli.data.table import Table, axis_names
 from mlcli.errors import UsageError
 from mlcli.report.contents import Rows
@@ -34,6 +36,9 @@ OPTIONS = ("components", "neighbors", "radius", "paths", "metric", "kernel", "tr
            "reduce", "seed", "threads", "memory_limit")  # flags of `mlcli embed` that are keywords of `embed`
 
 
+# Calls from several threads take turns: how many threads linear algebra has holds for the whole process, and decides
+# how products are rounded.
+TURN = RLock()
 LEADING = 5  # eigenvalues that a result shows of itself
 WARNING = 160  # characters of a warning that it shows
 
@@ -86,7 +91,7 @@ class Run:
         from mlcli.reuse import placed
 
         model = self._model
-        with threads_limited(Compute().thread_count()):
+        with TURN, threads_limited(Compute().thread_count()):
             return placed(model, new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind)).values
 
     def reconstruct(self, coordinates: Any) -> Array:
@@ -99,7 +104,7 @@ class Run:
         model = self._model
         require_decoders(HERE if isinstance(self.source, Finished) else str(self.source), model.steps)
         count = model.steps[-1].projector.axes.shape[1]
-        with threads_limited(Compute().thread_count()):
+        with TURN, threads_limited(Compute().thread_count()):
             return features_of(model, new_rows(coordinates, axis_names(count), (), "features").values)
 
     @cached_property
@@ -117,11 +122,13 @@ def open_run(path: str | PathLike[str]) -> Run:
 
 
 def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequence[Any] | None = None,
-          columns: Sequence[str] | None = None, labels: Mapping[str, Sequence[Any]] | None = None,
+          columns: Sequence[str] | None = None, labels: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
           set: Mapping[str, Any] | None = None, **options: Any) -> Run:
     """Runs a method on an array (n x d), or on a matrix of pairs (n x n) of a `kind`, as `mlcli embed` does.
 
-    `ids` name the rows and `columns` the columns; `labels` go with the rows, the first ones are the classes of lda.
+    The array may be a data frame of pandas or Polars or a table of Arrow, whose index, names and columns of texts are
+    ids, columns and labels, or a sparse array of SciPy. `ids` name the rows and `columns` the columns; `labels`, one
+    column or several by their names, go with the rows, the first ones are the classes of lda.
     `options` are flags of the command by their names: components=3, neighbors, radius, paths, metric, kernel,
     transform, top_variance, scale="standard", reduce, seed, threads, memory_limit. `set` has all others by their config
     paths: {"method.graph": "mutual"}. Numbers are certified as those of a command.
@@ -131,8 +138,9 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
     from mlcli.pipeline import certified_run
 
     config = build(_layer(method, kind, set or {}, options))
-    with recalling(), recording() as journal, threads_limited(config.compute.thread_count()):
-        table = table_of(array, config.input, ids=ids, columns=columns, labels=labels)
+    with TURN, recalling(), recording() as journal, threads_limited(config.compute.thread_count()):
+        table = table_of(array, config.input, config.compute, ids=ids, columns=columns, labels=labels,
+                         streams=config.streams)
         result, _ = certified_run(config, table)
     model = result.model
     rows = result.config.method.axes_options.report

@@ -17,6 +17,10 @@ from mlcli.report.contents import Contents
 from mlcli.rundir import names
 from mlcli.rundir.finished import finished as model_of
 
+# by method: the names under which scanpy's plots look for columns of the spectrum and for loadings
+SCANPY: Mapping[str, Mapping[str, str]] = {
+    "pca": {"eigenvalue": "variance", "proportion": "variance_ratio", "loadings": "PCs"}}
+
 
 @frozen
 class Exported:
@@ -73,10 +77,13 @@ def write_anndata(content: Exported, path: Path) -> None:
     run = content.run
     spectrum = {} if run.spectrum is None else {
         name: np.array(run.spectrum.numbers(name)) for name in run.spectrum.columns}
-    facts = {**spectrum, "options": run.config_text, "mlcli": str(run.manifest["mlcli"]),
-             "input_sha256": str(run.manifest["input"]["sha256"])}
-    write_h5ad(Annotated(str(run.manifest["method"]), run.embedding.values, run.embedding.ids, run.embedding.labels,
-                         facts=facts, features=content.features, loadings=content.directions), path)
+    method = str(run.manifest["method"])
+    known = SCANPY.get(method, {})
+    facts = {**{known.get(name, name): values for name, values in spectrum.items()}, "options": run.config_text,
+             "mlcli": str(run.manifest["mlcli"]), "input_sha256": str(run.manifest["input"]["sha256"])}
+    write_h5ad(Annotated(method, run.embedding.values, run.embedding.ids, run.embedding.labels, facts=facts,
+                         features=content.features, loadings=content.directions,
+                         loadings_name=known.get("loadings", method)), path)
 
 
 WRITERS: Mapping[str, Callable[[Exported, Path], None]] = {"h5ad": write_anndata, "ordination": write_ordination}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
+DUPLICATES = "KMP_DUPLICATE_LIB_OK"  # of OpenMP, which threadpoolctl sets when it is imported
 LATE = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # read by libraries that are loaded only during the run (SciPy's)
 
 _allowed: ContextVar[int] = ContextVar("threads", default=1)
@@ -52,6 +53,9 @@ def loaded() -> "ThreadpoolController":
 @lru_cache(maxsize=1)
 def _libraries(modules: int) -> "ThreadpoolController":
     """The libraries in use, searched for again once more modules are loaded: that takes a millisecond."""
+    given = os.environ.get(DUPLICATES)
     from threadpoolctl import ThreadpoolController
 
+    if given is None:  # which it sets for the whole process, and those that are started from it
+        os.environ.pop(DUPLICATES, None)
     return ThreadpoolController()

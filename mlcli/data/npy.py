@@ -26,6 +26,7 @@ LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # by version of the format
 HEADER_LIMIT = 64 << 10  # bytes
 LEAST = 2  # points; so few have no matrix that tells them from any other array
 KINDS = "fiub"  # floating, signed, unsigned, boolean
+LAST, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # the last character of Unicode, and numbers that stand for none
 
 
 @frozen
@@ -170,14 +171,27 @@ def require_size(header: Header, size: int, path: str) -> None:
 
 
 def read_values(stream: BinaryIO, header: Header, path: str) -> AnyArray:
-    """The numbers as they are stored."""
+    """The numbers or texts as they are stored."""
     flat = np.empty(math.prod(header.shape), header.dtype)
     view = memoryview(flat.view(np.uint8).data)
     if read_into(stream, view) < len(view):
         raise broken("it is cut off", path)
     if stream.read(1):  # also lets a zip file compare its checksum
         raise broken("it has bytes after its end", path)
+    if header.dtype.kind == "U":
+        _require_unicode(flat, path)
     return flat.reshape(header.shape, order="F" if header.fortran else "C")
+
+
+def _require_unicode(flat: AnyArray, path: str) -> None:
+    """Refuses texts with numbers that stand for no character: surrogates, and those beyond the last one."""
+    if not flat.dtype.itemsize:
+        return
+    codes = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder)).reshape(len(flat), -1)
+    wrong = ((codes > LAST) | ((codes >= SURROGATES[0]) & (codes <= SURROGATES[1]))).any(axis=1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise broken(f"text {row + 1} of {len(flat)} holds a number that is no character of Unicode", path)
 
 
 def as_doubles(values: AnyArray, path: str) -> Array:

@@ -27,13 +27,14 @@ CATEGORIES = ("categorical", "0.2.0")
 class Annotated:
     """What a file holds."""
 
-    name: str  # of the method: obsm/X_NAME, varm/NAME, uns/NAME
+    name: str  # of the method: obsm/X_NAME, uns/NAME
     coordinates: Array  # n x p
     ids: Sequence[str]  # n
     labels: Mapping[str, Sequence[str]]  # n texts each
     facts: Mapping[str, Any]  # texts and arrays
     features: Sequence[str] = ()  # d
     loadings: Array | None = None  # d x p
+    loadings_name: str = "loadings"  # in varm
 
 
 def write_h5ad(content: Annotated, path: Path) -> None:
@@ -48,7 +49,7 @@ def write_h5ad(content: Annotated, path: Path) -> None:
         _frame(file, "var", content.features, {})
         _array(_map(file, "obsm"), f"X_{content.name}", content.coordinates)
         if content.loadings is not None:
-            _array(_map(file, "varm"), content.name, content.loadings)
+            _array(_map(file, "varm"), content.loadings_name, content.loadings)
         facts = _map(_map(file, "uns"), content.name)
         for name, value in content.facts.items():
             if isinstance(value, str):

@@ -53,11 +53,11 @@ def test_anndata_holds_coordinates_labels_and_spectrum(mlcli: Caller, run: str) 
     assert list(found.ids) == [row[0] for row in texts] and list(found.labels["kind"]) == [row[1] for row in texts]
     with h5py.File("cells.h5ad") as file, Path(run, "spectrum.csv").open() as spectrum:
         rows = list(csv.DictReader(spectrum))
-        for name in ("eigenvalue", "proportion", "cumulative"):
-            assert file["uns/pca"][name][:].tolist() == [float(row[name]) for row in rows]
+        for name, known in (("eigenvalue", "variance"), ("proportion", "variance_ratio"), ("cumulative", "cumulative")):
+            assert file["uns/pca"][known][:].tolist() == [float(row[name]) for row in rows]
         assert file["uns/pca/options"].asstr()[()] == Path(run, "config.yaml").read_text()
-        assert file["varm/pca"].shape == (3, 2) and file["var/_index"].asstr()[:].tolist() == ["u", "v", "w"]
-        directions = file["varm/pca"][:]
+        assert file["varm/PCs"].shape == (3, 2) and file["var/_index"].asstr()[:].tolist() == ["u", "v", "w"]
+        directions = file["varm/PCs"][:]
     centered = np.array([row[2:] for row in ROWS], float)
     centered -= centered.mean(axis=0)
     np.testing.assert_allclose(centered @ directions, values, atol=1e-12)
@@ -137,6 +137,15 @@ def test_anndata_reads_what_is_written(mlcli: Caller, run: str) -> None:
     found = anndata.read_h5ad("cells.h5ad")
     np.testing.assert_array_equal(found.obsm["X_pca"], embedded(run)[1])
     assert found.obs["kind"].isna().sum() == 6 and found.obs_names[3] == "p3"
+
+
+def test_scanpy_draws_shares_and_loadings(mlcli: Caller, run: str) -> None:
+    scanpy = pytest.importorskip("scanpy")
+    mlcli("export", run, "-o", "cells.h5ad")
+    found = scanpy.read_h5ad("cells.h5ad")
+    scanpy.pl.pca_variance_ratio(found, n_pcs=2, show=False)
+    scanpy.pl.pca_loadings(found, components="1,2", n_points=3, show=False)
+    scanpy.pl.pca(found, color="kind", show=False)
 
 
 def test_scikit_bio_reads_what_is_written(mlcli: Caller, run: str) -> None:

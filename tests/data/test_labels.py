@@ -155,3 +155,15 @@ def test_labels_of_an_archive_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError) as wide:
         joined(tmp_path, PLAIN, stream.getvalue(), "y.npz", key="x")
     assert wide.value.code == "E-LABEL-ARRAY"
+
+
+@pytest.mark.parametrize("code", [0x110000, 0x220000, 0xFFFFFFFF, 0xD800, 0xDFFF])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_numbers_that_are_no_characters_are_refused(tmp_path: Path, code: int, order: str) -> None:
+    """NumPy makes such texts of damaged bytes, and Python ends in errors of its own."""
+    codes = np.array([ord(letter) for letter in "abc"], dtype=f"{order}u4")
+    codes[1] = code
+    stream = io.BytesIO()
+    np.save(stream, codes.view(f"{order}U1"))
+    with pytest.raises(DataError, match="text 2 of 3 holds a number that is no character"):
+        joined(tmp_path, PLAIN, stream.getvalue(), "labels.npy")

@@ -1,0 +1,122 @@
+"""Arrays that carry names reach a run with them: data frames, Arrow tables, sparse arrays; and calls from threads."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import scipy.sparse
+
+import mlcli
+from mlcli.data import arrays
+from mlcli.errors import DataError
+from tests.processes import python
+
+VALUES = np.random.default_rng(0).standard_normal((20, 3)) * [3, 2, 1]
+KINDS = ["a", "b"] * 10
+ROWS = [f"r{row}" for row in range(20)]
+
+
+def columns() -> dict[str, Any]:
+    """Three columns of numbers and one of texts."""
+    return {"u": VALUES[:, 0], "kind": KINDS, "v": VALUES[:, 1], "w": VALUES[:, 2]}
+
+
+def frame_of(library: str) -> Any:
+    """A frame of one of the libraries."""
+    if library == "arrow":
+        return pa.table(columns())
+    return pytest.importorskip(library).DataFrame(columns())
+
+
+@pytest.mark.parametrize("library", ["arrow", "pandas", "polars"])
+def test_a_frame_has_the_numbers_of_its_array_and_its_own_names(library: str) -> None:
+    frame, plain = frame_of(library), mlcli.embed(VALUES)
+    run = mlcli.embed(frame)
+    assert np.array_equal(run.embedding, plain.embedding) and run.labels == {"kind": tuple(KINDS)}
+    assert run.ids == plain.ids
+    turned = frame.select(["w", "v", "u"]) if hasattr(frame, "select") else frame[["w", "v", "u"]]
+    assert np.array_equal(run.project(turned), plain.project(VALUES))  # by name
+    with pytest.raises(DataError, match="1 column missing: 'u'"):
+        run.project(turned.drop(["u"]) if library == "polars" else turned.drop(columns="u") if library == "pandas"
+                    else turned.drop_columns(["u"]))
+
+
+def test_an_index_holds_ids_and_what_is_missing_stays_missing() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(columns(), index=ROWS)
+    assert mlcli.embed(frame).ids == tuple(ROWS) and mlcli.embed(frame, ids=range(20)).ids[1] == "1"
+    frame["n"] = pandas.array([None, *range(19)], dtype="Int64")
+    with pytest.raises(DataError, match="missing"):
+        mlcli.embed(frame)
+    assert mlcli.embed(frame, set={"prepare.missing": "drop"}).ids == tuple(ROWS[1:])
+    frame["n"] = pandas.to_datetime(["2020-01-01"] * 20)
+    with pytest.raises(DataError, match="'n' holds neither numbers nor texts"):
+        mlcli.embed(frame)
+    square = pandas.DataFrame(np.abs(VALUES[:, :1] - VALUES[:, 0]), index=ROWS, columns=ROWS)
+    assert mlcli.embed(square, "mds", kind="dissimilarities", components=1).ids == tuple(ROWS)
+
+
+def test_ids_among_the_columns_are_refused_in_words_of_python() -> None:
+    table = pa.table({"id": np.arange(20) * 7, **columns()})
+    with pytest.raises(DataError, match="make it the index of the frame") as caught:
+        mlcli.embed(table)
+    assert "--" not in caught.value.hint and "set={'input.id_column': 'none'}" in caught.value.hint
+    assert mlcli.embed(table, set={"input.id_column": "none"}).embedding.shape == (20, 2)
+
+
+@pytest.mark.parametrize("labels", [np.array(KINDS), KINDS, tuple(KINDS), {"label": KINDS}, pa.table({"label": KINDS})])
+def test_labels_are_a_column_or_several_by_their_names(labels: Any) -> None:
+    assert mlcli.embed(VALUES, labels=labels).labels == {"label": tuple(KINDS)}
+
+
+@pytest.mark.parametrize("labels", ["ab", np.array([KINDS]), 7])
+def test_other_labels_are_refused(labels: Any) -> None:
+    with pytest.raises(DataError, match="labels are a text for each row"):
+        mlcli.embed(VALUES, labels=labels)
+
+
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.coo_matrix, scipy.sparse.csc_matrix])
+@pytest.mark.parametrize("small", [1 << 27, 0])
+def test_sparse_arrays_have_the_numbers_of_the_dense_ones(
+        kind: Any, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Held with their zeros where they are small, by their entries where they are large."""
+    monkeypatch.setattr(arrays, "SMALL", small)
+    dense = np.where(VALUES > 0, VALUES, 0)
+    run, plain = mlcli.embed(kind(dense), labels=KINDS, ids=ROWS), mlcli.embed(dense)
+    assert np.allclose(np.abs(run.embedding), np.abs(plain.embedding), atol=1e-10) and run.ids == tuple(ROWS)
+    assert np.allclose(run.project(kind(dense)), run.embedding, atol=1e-10)
+    assert mlcli.embed(kind(dense), "mds", metric="cityblock").embedding.shape == (20, 2)
+
+
+def test_calls_from_several_threads_give_the_bits_of_one() -> None:
+    points = np.random.default_rng(1).standard_normal((700, 80))
+    alone = mlcli.embed(points, "isomap").embedding
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: mlcli.embed(points, "isomap").embedding, range(8)))
+    assert all(np.array_equal(one, alone) for one in found)
+
+
+def test_a_run_leaves_the_environment_as_it_was() -> None:
+    said = python("import os; before = dict(os.environ); import mlcli; mlcli.embed([[1.0, 2], [2, 1], [4, 4]]); "
+                  "print(dict(os.environ) == before)")
+    assert said == "True\n"
+
+
+def test_types_reach_those_who_check_theirs(tmp_path: Path) -> None:
+    """A wrong call is found by mypy, and a right one is not."""
+    if find_spec("mypy") is None:
+        pytest.skip("needs mypy")
+    assert Path(mlcli.__file__).with_name("py.typed").exists()
+    script = tmp_path / "script.py"
+    script.write_text("import mlcli\nrun = mlcli.embed([[1.0, 2.0]], components=1)\nshape: int = run.embedding.ndim\n"
+                      "wrong: str = run.ids\n", encoding="utf-8")
+    done = subprocess.run([sys.executable, "-m", "mypy", "--no-incremental", "--follow-imports=silent", str(script)],
+                          cwd=tmp_path, env=os.environ, capture_output=True, text=True, check=False)
+    assert "script.py:4: error" in done.stdout and "Found 1 error" in done.stdout, done.stdout + done.stderr
