@@ -1,10 +1,6 @@
 """Manifold learning at the command line; and what of it is public in Python, loaded when it is first used."""
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from mlcli.door import embed as embed
-    from mlcli.door import open_run as open_run
+from typing import Any
 
 __version__ = "0.1.0"
 __all__ = ["embed", "open_run"]
