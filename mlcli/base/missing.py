@@ -1,6 +1,6 @@
 """Which texts mean that a cell holds nothing, in columns of numbers and of labels alike."""
 
-MISSING = ("", "NA", "NaN", "nan")
+MISSING = ("", "NA", "NaN", "nan", "#N/A")
 
 
 def is_missing(cell: str) -> bool:

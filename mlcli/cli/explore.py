@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from mlcli.report.exploration.contents import Exploration
 
 FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column", "labels", "columns", "key",
-         "transpose", "rows", "where", "transform", "top_variance", "scale", "reduce", "metric", "seed", "threads",
-         "memory_limit", "time_limit")
+         "transpose", "missing_markers", "rows", "where", "transform", "top_variance", "scale", "reduce", "metric",
+         "seed", "threads", "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
 TRIALS = 0.8  # share of the budget until which trials go on; the rest is for measuring and fits to parts of the rows
 # exit codes of a trial that the setting is at fault for; one that crashed or took too much memory is left out as well

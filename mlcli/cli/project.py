@@ -13,7 +13,7 @@ Picture = Annotated[str | None, typer.Option("--picture", metavar="FILE", show_d
 New = Annotated[str, typer.Argument(metavar="NEW", show_default=False, help="The new points; - is standard input.")]
 
 
-@with_flags("id_column", "label_column", "labels", "key", "threads", "memory_limit")
+@with_flags("id_column", "label_column", "labels", "key", "missing_markers", "threads", "memory_limit")
 def project(run: Run, new: New, *, output: Output = "-", format: Format = None, picture: Picture = None,
             assignments: Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
             progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:

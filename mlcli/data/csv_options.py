@@ -7,10 +7,11 @@ import numpy as np
 from mlcli.base.missing import MISSING
 from mlcli.base.types import Array
 from mlcli.data.arrow import pyarrow
+from mlcli.data.input import Input
 from mlcli.data.layout import Layout
 
 
-def csv_options(layout: Layout, separator: str, decimal: str, *, numbers: tuple[int, ...], texts: tuple[int, ...],
+def csv_options(layout: Layout, separator: str, input: Input, *, numbers: tuple[int, ...], texts: tuple[int, ...],
                 block: int, threads: bool = False) -> tuple[Any, Any, Any]:
     """Arrow's options: the columns of numbers first, then those of texts, named by their positions; a block in bytes.
 
@@ -23,8 +24,9 @@ def csv_options(layout: Layout, separator: str, decimal: str, *, numbers: tuple[
     return (csv.ReadOptions(column_names=[str(column) for column in range(layout.width)], block_size=block,
                             use_threads=threads),
             csv.ParseOptions(delimiter=separator, newlines_in_values=True, ignore_empty_lines=layout.width > 1),
-            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=list(MISSING),
-                               strings_can_be_null=False, quoted_strings_can_be_null=True, decimal_point=decimal))
+            csv.ConvertOptions(column_types=types, include_columns=list(types),
+                               null_values=[*MISSING, *input.missing_markers],
+                               strings_can_be_null=False, quoted_strings_can_be_null=True, decimal_point=input.point))
 
 
 def doubtful(values: Array, missing: int, tiny: bool = False) -> bool:

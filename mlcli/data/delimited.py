@@ -23,6 +23,7 @@ from mlcli.data.input import AllTexts, Input
 from mlcli.data.layout import Layout, require_numbers
 from mlcli.data.printed import is_printed, read_printed
 from mlcli.data.ragged import read_ragged
+from mlcli.data.rounding import tell_of_rounding
 from mlcli.data.sheet import Sheet, require_content
 from mlcli.data.source import Opened
 from mlcli.data.text import Text, surveyed
@@ -48,6 +49,8 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
     require_content(filled.rows, layout.choice.width, text.path)
     if filled.doubtful or text.survey.quotes % 2 or _endless(text, filled):
         warn_of_underflow(rescan(text, layout))
+    if columns:
+        tell_of_rounding(text, layout, filled.values[: filled.rows])
     return _sheet(layout, filled, text.input.point)
 
 
@@ -100,7 +103,7 @@ def _batches(text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
     choice, longest = layout.choice, text.survey.longest
     block = max(SMALL_BLOCK, min(LARGE_BLOCK, 64 * longest), 2 * longest + 2)
     texts = tuple(sorted({column for column in (choice.id, *choice.texts) if column is not None}))
-    options = csv_options(layout, text.separator, text.input.point, numbers=choice.values, texts=texts, block=block,
+    options = csv_options(layout, text.separator, text.input, numbers=choice.values, texts=texts, block=block,
                           threads=compute.thread_count() > 1)
     with csv.open_csv(arrow_text(text, layout.skip, compute), *options) as reader:
         yield from reader
@@ -119,17 +122,18 @@ def _take(batch: Any, text: Text, layout: Layout, filled: Rows) -> None:
         block[:] = numbers.to_tensor(null_to_nan=True, row_major=True).to_numpy()
         missing = sum(column.null_count for column in numbers.columns)
         filled.doubtful |= doubtful(block, missing, text.survey.tiny)
-    _take_texts(batch, layout, filled)
+    _take_texts(batch, layout, filled, text.input)
     filled.rows = stop
 
 
-def _take_texts(batch: Any, layout: Layout, filled: Rows) -> None:
+def _take_texts(batch: Any, layout: Layout, filled: Rows, input: Input) -> None:
     """Adds the ids and labels of a batch."""
     choice = layout.choice
     if choice.id is not None:
         filled.ids += batch.column(str(choice.id)).to_pylist()
     for column in choice.texts:
-        filled.labels.setdefault(choice.names[column], []).extend(batch.column(str(column)).to_pylist())
+        texts = input.without_markers(batch.column(str(column)).to_pylist())
+        filled.labels.setdefault(choice.names[column], []).extend(texts)
 
 
 def _endless(text: Text, filled: Rows) -> bool:

@@ -84,7 +84,8 @@ def refuse_cells(text: Text, layout: Layout, cells: Cells, code: str, one: str, 
     parts = [described(cell, layout) for cell in cells.first]
     raise DataError(code, f"{counted(cells.total, 'cell')} {one if cells.total == 1 else many}: "
                     + joined(parts, cells.total), where=place(text.path, cells.first[0][0]),
-                    hint=other_convention(text, cells) or "correct them; missing values are empty, NA or NaN")
+                    hint=other_convention(text, cells) or "correct them; missing values are empty, NA or NaN, and "
+                    "--missing-markers names others")
 
 
 def described(entry: tuple[int, int, int, str], layout: Layout) -> str:
@@ -98,6 +99,7 @@ def other_convention(text: Text, cells: Cells) -> str:
     found = [cell for _, _, _, cell in cells.first]
     if text.input.separator == "auto" and any(";" in cell for cell in found):
         return f"is the separator ; ? give {options_for(text, ';')}"
-    if text.input.point == "." and found and all(is_number(cell, ",") for cell in found):
+    commas = any("," in cell for cell in found)  # 1e400 is a number with a comma, too: it is too large with any point
+    if text.input.point == "." and commas and all(is_number(cell, ",") for cell in found):
         return "are these decimal commas? give --set input.decimal=','"
     return ""

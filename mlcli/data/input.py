@@ -8,6 +8,7 @@ from pydantic import Strict, field_validator
 from mlcli.base.options import Options, option
 from mlcli.data.conditions import condition
 from mlcli.data.label_file import LabelFile
+from mlcli.data.numbers import BLANKS
 from mlcli.data.views import View
 from mlcli.data.wording import duplicates, listed
 from mlcli.errors import ConfigError
@@ -48,6 +49,8 @@ class Input(Options):
         "error", "What to do with a matrix that is not symmetric.")
     edges: Literal["lengths", "affinities"] = option(
         "lengths", "What the numbers of a graph are: how far apart points are, or how close.")
+    missing_markers: Names = option((), "Texts of cells that hold nothing, besides empty ones, NA, NaN, nan and #N/A, "
+                                    "as . or -999 (empty: no others).")
     observations: int | None = option(
         None, "How many observations a covariance matrix was computed from (default: not known).", ge=2)
     transpose: bool = option(False, "Whether the file's columns are the points, and its rows what they hold.")
@@ -82,6 +85,11 @@ class Input(Options):
         for text in value:
             condition(text)
         return value
+
+    def without_markers(self, cells: list[str]) -> list[str]:
+        """Cells in which markers of missing values are empty."""
+        marks = self.missing_markers
+        return ["" if cell.strip(BLANKS) in marks else cell for cell in cells] if marks else cells
 
     @property
     def point(self) -> str:

@@ -68,6 +68,7 @@ def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | 
     """The columns of a file of labels, in the conventions of text that the table's input has where they fit."""
     given, compute = input or Input(path=str(file.path)), compute or Compute()
     own = AllTexts(path=str(file.path), format=file.format, key=file.key, encoding=given.encoding,
+                   missing_markers=given.missing_markers,
                    decompress_ratio=given.decompress_ratio, decompress_limit=given.decompress_limit)
     with opened(own.path, compute) as there:
         format = format_of(there, own)

@@ -99,7 +99,7 @@ def _cells(text: Text, block: Block, width: int) -> Array:
     values = np.full((len(block.rows), len(block.ends)), np.nan)
     for row, line in enumerate(block.rows):
         for column, end in enumerate(block.ends):
-            cell = line[starts[column] : end].strip()
+            (cell,) = text.input.without_markers([line[starts[column] : end].strip()])
             if cell not in MISSING:
                 if fault(cell, text.input.point) in ("text", "overflow"):
                     raise _fault(text, block.first + row + 1, f"{shown_cell(cell)} is not a number")

@@ -70,7 +70,7 @@ class Text:
             for cells in reader:
                 line, start = start + 1, before + reader.line_num
                 if cells or width == 1:
-                    yield line, cells or [""]
+                    yield line, self.input.without_markers(cells or [""])
         except csv.Error as error:
             raise self._broken(error, start + 1, before + reader.line_num) from None
 

@@ -63,7 +63,7 @@ class TextFile:
         from pyarrow import csv as arrow_csv
 
         arrow, content = pyarrow(), self.content(piece)
-        options = csv_options(self.layout, self.separator, self.input.point, numbers=numbers, texts=texts,
+        options = csv_options(self.layout, self.separator, self.input, numbers=numbers, texts=texts,
                               block=max(content.size, 1))
         try:
             table = arrow_csv.read_csv(arrow.BufferReader(content), *options)
@@ -90,7 +90,8 @@ class TextFile:
     def texts(self, piece: int, columns: tuple[int, ...]) -> list[list[str]]:
         """Columns of texts of a piece."""
         table = self.parsed(piece, (), columns)
-        found = [[] if table is None else table.column(str(column)).to_pylist() for column in columns]
+        found = [[] if table is None else self.input.without_markers(table.column(str(column)).to_pylist())
+                 for column in columns]
         limit = csv.field_size_limit()
         if self.survey.longest > limit and any(len(cell) > limit for cells in found for cell in cells):
             raise self.refused("a cell is too long")
@@ -121,6 +122,7 @@ class TextFile:
         lines = io.TextIOWrapper(io.BytesIO(self.content(piece).to_pybytes()), encoding="utf-8", newline="")
         for cells in csv.reader(lines, delimiter=self.separator, strict=True):
             if len(cells) == self.layout.width:
+                cells = self.input.without_markers(cells)
                 yield from (fault(cells[column], self.input.point) for column in self.layout.choice.values)
 
 

@@ -34,6 +34,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "columns": (["--columns", "x,y", "--columns", "a:b"], ("x", "y", "a:b")),
     "key": (["--key", "layers/12"], "layers/12"),
     "transpose": (["--transpose"], True),
+    "missing_markers": (["--missing-markers", ".,-"], (".", "-")),
     "rows": (["--rows", "50"], 50),
     "where": (["--where", "a,b > 1", "--where", "c == x"], ("a,b > 1", "c == x")),
     "transform": (["--transform", "total,log1p", "--transform", "unit"], ("total", "log1p", "unit")),

@@ -122,3 +122,15 @@ def test_what_cannot_be_is_78(mlcli: Caller, flags: tuple[str, ...], message: st
     Path("square.csv").write_text(",a,b\na,0,1\nb,1,0\n", encoding="utf-8")
     called = mlcli("embed", "square.csv" if "--dissimilarities" in flags else "rows.csv", *flags)
     assert called.code == 78 and message in called.err
+
+
+def test_a_run_repeats_its_markers_of_missing_cells(mlcli: Caller) -> None:
+    rows = "".join(f"{row},{row**2 % 7},{row % 5}\n" for row in range(12))
+    Path("gaps.csv").write_text(f"a,b,c\n{rows}.,1,2\n", encoding="utf-8")
+    assert mlcli("embed", "gaps.csv", "-o", "one", "-q").code == 65
+    given = ("--missing-markers", ".,-", "--set", "prepare.missing=drop")
+    assert mlcli("check", "gaps.csv", "--missing-markers", ".").code == 0
+    assert mlcli("embed", "gaps.csv", *given, "-o", "one", "-q").code == 0
+    assert mlcli("run", "one/config.yaml", "-o", "two", "-q").code == 0
+    assert Path("one/embedding.csv").read_bytes() == Path("two/embedding.csv").read_bytes()
+    assert mlcli("project", "one", "gaps.csv", "--missing-markers", ".", "-o", "placed.csv").code == 0
