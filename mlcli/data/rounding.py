@@ -35,8 +35,8 @@ def tell_of_rounding(text: Text, layout: Layout, values: Array) -> None:
         if rounded and len(set(map(int, filter(_is_whole, cells)))) > 1 and np.ptp(values[:, column]) == 0:
             lost.append(layout.choice.columns[column])
     if lost:
-        raise DataError("INT-PRECISION", f"{counted(len(lost), 'column')} of whole numbers above 2**53 that differ only "
-                        f"in digits that double precision does not hold: {listed(lost)}", where=place(text.path),
+        raise DataError("INT-PRECISION", f"{counted(len(lost), 'column')} of whole numbers above 2**53 that differ "
+                        f"only in digits that double precision does not hold: {listed(lost)}", where=place(text.path),
                         hint="name it with --id-column or --label-column if it holds ids, or subtract what all have in "
                         "common")
     if names:

@@ -34,8 +34,7 @@ def test_what_is_no_marker_stays_a_fault_that_says_how_to_make_it_one(tmp_path: 
 
 
 def test_a_triangle_and_labels_of_a_second_file_know_them_too(tmp_path: Path) -> None:
-    triangle = written(tmp_path, "a\nb,1\nc,-,3\nd,2,2,?\n", "t.csv")
-    refused(triangle, DataError, "NOT-A-NUMBER", kind="dissimilarities")
+    triangle = written(tmp_path, "a\nb,1\nc,?,3\n", "t.csv")
     refused(triangle, DataError, "MISSING", kind="dissimilarities", missing_markers=["?"])
     labels = written(tmp_path, "id,kind\np,x\nq,?\nr,y\n", "labels.csv")
     table = read(Input.model_validate({"path": written(tmp_path, "id,a\np,1.5\nq,2\nr,3\n"), "id_column": "id",
