@@ -1,7 +1,7 @@
 """Writes the generated pages from the declarations they describe; `--check` only compares.
 
 Made here: docs/methods/*.md, docs/gallery.sh, docs/tutorials/*.sh, docs/config.md, docs/errors.md, docs/stages.md,
-docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, and the table of methods in the README.
+docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, docs/methods.md, and the list of methods in the README.
 """
 
 import ast
@@ -31,6 +31,7 @@ SCRIPTS = [ROOT / "docs" / "gallery.md", *sorted((ROOT / "docs" / "tutorials").g
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
 SCALES = {"roots": "coordinates V √λ", "unit": "coordinates V", "variance": "coordinates √n V"}
 CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}
+WRITTEN = ("README.md", "methods.md")  # of which only a part is made
 TABLE = "<!-- methods: made by `python docs/generate.py` -->"
 
 
@@ -43,7 +44,7 @@ def pages() -> dict[Path, str]:
     made[ROOT / "docs" / "metrics.md"] = metrics_page()
     made[ROOT / "docs" / "mlcli.1"] = manual()
     made |= {page.with_suffix(".sh"): script(page) for page in SCRIPTS}
-    made[ROOT / "README.md"] = readme()
+    made[ROOT / "README.md"], made[ROOT / "docs/methods.md"] = readme(), methods_page()
     made[ROOT / "configs" / "mlcli.schema.json"] = json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
     return made
 
@@ -92,13 +93,24 @@ def title(kind: type[Method]) -> str:
 
 
 def readme() -> str:
-    """The README with its table of methods made anew."""
-    before, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition(f"{TABLE}\n")
+    """The README with its list of methods made anew."""
+    listed = ", ".join(f"[`{name}`](docs/methods/{name}.md)" for name in METHODS)
+    return _renewed(ROOT / "README.md", [f"{listed}."])
+
+
+def methods_page() -> str:
+    """The page of all methods with its table made anew."""
     lines = ["| method | name | takes | in one sentence |", "|---|---|---|---|"]
     for name, kind in METHODS.items():
         inputs = " or ".join(dict.fromkeys(accepted.described() for accepted in kind.accepts))
         sentence = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
-        lines.append(f"| [`{name}`](docs/methods/{name}.md) | {title(kind)} | {inputs} | {sentence} |")
+        lines.append(f"| [`{name}`](methods/{name}.md) | {title(kind)} | {inputs} | {sentence} |")
+    return _renewed(ROOT / "docs/methods.md", lines)
+
+
+def _renewed(page: Path, lines: list[str]) -> str:
+    """A page with other lines after its mark."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(f"{TABLE}\n")
     return before + "\n".join([TABLE, *lines]) + rest[rest.index("\n\n"):]
 
 
@@ -302,7 +314,7 @@ def main() -> int:
     """Writes the pages, or with --check names those that are stale."""
     stale = []
     for path, text in pages().items():
-        whole = MADE + text if path.suffix == ".md" and path.name != "README.md" else text
+        whole = MADE + text if path.suffix == ".md" and path.name not in WRITTEN else text
         if not path.is_file() or path.read_text(encoding="utf-8") != whole:
             stale.append(path)
             if "--check" not in sys.argv:

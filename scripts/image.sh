@@ -77,7 +77,7 @@ pipes() {
 stopped() {
     mlcli sample swiss-roll --rows 60000 -o large.csv
     local code=0 process unshared
-    mlcli embed large.csv --method isomap -o unfinished --progress log 2> "$work/progress" & process=$!
+    mlcli embed large.csv --method isomap -o unfinished --progress json 2> "$work/progress" & process=$!
     until [ -s "$work/progress" ] || ! kill -0 "$process"; do sleep 0.1; done
     unshared=$(pgrep -P "$process")
     kill -TERM "$(pgrep -P "$unshared")"
