@@ -14,7 +14,9 @@ from mlcli.errors import OutputRefused, UsageError
 ASKED = "_MLCLI_COMPLETE"  # set by the shell that asks for completions
 CHANGED = {  # ends of Typer's scripts, and what stands there instead
     "bash": ("    return 0\n", "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n    return 0\n"),  # after KEY=
-    "zsh": ("compdef %(complete_func)s %(prog_name)s\n", "compdef %(complete_func)s %(prog_name)s\n"
+    "zsh": ("compdef %(complete_func)s %(prog_name)s\n",
+            "(( ${+functions[compdef]} )) || { autoload -Uz compinit && compinit -u; }\n"  # a shell without completion
+            "compdef %(complete_func)s %(prog_name)s\n"
             "if (( ${+compstate} )); then %(complete_func)s; fi\n")}  # for the first TAB, at which zsh loads the script
 Shell = Literal["bash", "zsh", "fish", "powershell", "pwsh"]
 

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.slow
 SHELLS = {  # how each starts without what a user has set, and what it is told first; {} is the folder of the script
     "bash": (["bash", "--norc", "--noprofile", "-i"], "source {}/_mlcli"),
     "zsh": (["zsh", "-f", "-i"], "fpath=({} $fpath); autoload -Uz compinit; compinit -u -d {}/dump"),
+    "zsh, read by itself": (["zsh", "-f", "-i"], "source {}/_mlcli"),
     "fish": (["fish", "-i", "--no-config"], "source {}/_mlcli")}
 READY, PATIENCE = "now", 30.0  # what a shell says when it has read its script, and seconds that it has for it
 CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[()=>][0-9A-B]?|\x1b\][^\x07\x1b]*(\x07|\x1b\\)")
@@ -38,11 +39,11 @@ def shown(terminal: int, expected: str) -> str:
     ("mlcli embed -m isomap --set method.neighbors.cou\t", "method.neighbors.count="),
     ("mlcli embed --set prepare.scale=sta\t", "prepare.scale=standard "), ("mlcli embed meas\t", "measures.csv ")])
 def test_a_shell_completes(tmp_path: Path, shell: str, line: str, expected: str) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"there is no {shell}")
     start, first = SHELLS[shell]
+    if shutil.which(start[0]) is None:
+        pytest.skip(f"there is no {start[0]}")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    script = subprocess.run(["mlcli", "--show-completion", shell], capture_output=True, check=True,
+    script = subprocess.run(["mlcli", "--show-completion", start[0]], capture_output=True, check=True,
                             env={**os.environ, "PATH": path}).stdout
     (tmp_path / "_mlcli").write_bytes(script)
     (tmp_path / "measures.csv").touch()
