@@ -13,7 +13,7 @@ from mlcli.cli.built import built
 from mlcli.cli.columns import tell
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.output import print_json
-from mlcli.cli.progress import watching
+from mlcli.cli.progress import mode_of, watching
 from mlcli.config.build import from_outside, variants_of
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment
@@ -59,7 +59,7 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
     config = built(layer)
     with watching("none", quiet=quiet, tell=not json):
         note_here(config.compute.cluster)
-    with located(layer):
+    with located(layer), watching(mode_of(None), quiet=quiet or json):
         document = planned(config, measure, rates, cluster)
     if json:
         print_json(document)

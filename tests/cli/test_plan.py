@@ -242,3 +242,16 @@ def test_what_the_disk_has_no_room_for_is_refused(mlcli: Caller, monkeypatch: py
     assert refused.code == 82 and "E-DISK" in refused.err
     assert not Path("run").exists()
     assert ": does not fit" in mlcli("plan", "points.npy", "-m", "lle").out
+
+
+@pytest.mark.parametrize("method", ["isomap", "sde"])
+def test_a_graph_in_pieces_is_a_line_of_the_plan(mlcli: Caller, method: str) -> None:
+    """What would connect it is not looked for: that takes longer than all else."""
+    points = np.random.default_rng(0).standard_normal((60, 3))
+    points[40:] += 100
+    np.save("pieces.npy", points)
+    called = mlcli("plan", "pieces.npy", "-m", method, "-k", "5")
+    assert called.code == 0 and "in 2 pieces of 40, 20 points, which the run refuses" in called.out
+    assert mlcli("embed", "pieces.npy", "-m", method, "-k", "5", "-q").code == 81
+    joined = mlcli("plan", "pieces.npy", "-m", method, "-k", "5", "--set", "method.neighbors.pieces=largest")
+    assert joined.code == 0 and "pieces of" not in joined.out

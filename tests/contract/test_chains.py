@@ -145,8 +145,9 @@ def test_options_are_named_where_they_stand_in_a_chain() -> None:
 def test_a_plan_names_the_options_of_a_chain() -> None:
     apart = features(np.concatenate([POINTS[:9], POINTS[:9] + 1e3]))
     chain = METHODS["chain"].model_validate({"name": "chain", "graph": {"neighbors": {"count": 3}}, "paths": {}})
+    assert any("in 2 pieces of 9, 9 points" in step.how for step in chain.resolve(apart).steps(apart, Compute(), None))
     with pytest.raises(GeometryError) as caught:
-        chain.resolve(apart).steps(apart, Compute(), None)
+        chain.resolve(apart).fit(apart, Compute())
     assert caught.value.code == "E-PIECES" and "method.graph.neighbors.pieces" in caught.value.hint
     unfolding = METHODS["chain"].model_validate(
         {"name": "chain", "graph": GRAPH, "kernel": {"name": "unfolding", "basis": 5}})

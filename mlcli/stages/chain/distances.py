@@ -22,7 +22,7 @@ from mlcli.stages.chain.setting import Fitted, Setting
 from mlcli.stages.eigen.eigensolve import NOTABLE
 from mlcli.stages.eigen.landmarks import choose_landmarks, landmark_step
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.pieces import connected_graph, graph_steps
+from mlcli.stages.graph.pieces import connected_graph, planned_graph
 from mlcli.stages.kernels.corrections import correction_for
 from mlcli.stages.kernels.file_rows import FILE_TOLERANCE, FileRows, file_steps
 from mlcli.stages.kernels.forms import CACHED, Dense
@@ -146,8 +146,8 @@ class OfPaths:
         """The graph is computed, because its fill decides the rest."""
         chain = self.chain
         neighbors, joining = chain.joining.neighbors.neighborhood(chain.data), chain.joining
-        graph = connected_graph(chain.data, neighbors, joining.neighbors.pieces, joining.rule)[0]
-        return [*graph_steps(chain.data, neighbors, chain.compute), *self._solving(graph, self._plan(graph), share)]
+        graph, made = planned_graph(chain.data, neighbors, joining.neighbors.pieces, joining.rule, chain.compute)
+        return [*made, *self._solving(graph, self._plan(graph), share)]
 
     def _plan(self, graph: Graph) -> PathPlan:
         paths = self.chain.geodesic

@@ -20,7 +20,7 @@ from mlcli.stages.chain.setting import Fitted, Setting
 from mlcli.stages.graph.affinities import weighted, weights_step
 from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.neighborhoods import Neighborhood
-from mlcli.stages.graph.pieces import connected_graph, connected_lists, entries_of, graph_steps
+from mlcli.stages.graph.pieces import connected_graph, connected_lists, entries_of, graph_steps, planned_graph
 from mlcli.stages.graph.weights import reconstruction_weights, residual_matrix
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
 from mlcli.stages.kernels.products import kernel_product
@@ -117,9 +117,10 @@ class OfUnfolding:
 
     def steps(self, share: float | None) -> list[Step]:
         """The graph is computed, because its pairs decide the rest."""
-        graph, _, _ = joined(self.chain, UNBOUNDED)
-        return [*graph_steps(self.chain.data, neighborhood(self.chain), self.chain.compute),
-                *self._solving(graph, self.chain.data)]
+        joining = self.chain.joining
+        graph, made = planned_graph(self.chain.data, neighborhood(self.chain), joining.neighbors.pieces, joining.rule,
+                                    self.chain.compute)
+        return [*made, *self._solving(graph, self.chain.data)]
 
     def _solving(self, graph: Graph, data: Joined) -> list[Step]:
         chain = self.chain

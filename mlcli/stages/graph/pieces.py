@@ -1,6 +1,7 @@
 """The policies for a neighbor graph in pieces; rows are never lost without saying so."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -39,6 +40,25 @@ def graph_steps(data: Joined, neighbors: Neighborhood, compute: Compute) -> list
     entries = entries_of(data, neighbors)
     return [neighbors.step(data, compute), Step("graph", f"about {entries} neighbors sorted into one graph",
                                                 entries * rates().neighbor, 8.0 * WORKING * entries)]
+
+
+def planned_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule: Literal["union", "mutual"],
+                  compute: Compute) -> tuple[Graph, list[Step]]:
+    """The graph whose paths a run would go, with what making it would cost; where the run would refuse it, all pieces.
+
+    What would connect these is not looked for, which can take as long as the run.
+    """
+    steps = graph_steps(data, neighbors, compute)
+    if policy != "error" or isinstance(data, WeightedGraph):
+        return connected_graph(data, neighbors, policy, rule)[0], steps
+    lists = neighbors.lists(data)
+    with running("graph"):
+        graph = recalled("graph", (lists.starts, lists.indices, lists.lengths, rule), lambda: graph_of(lists, rule))
+        sizes = np.bincount(graph.pieces())
+    if len(sizes) == 1:
+        return graph, steps
+    said = f"{steps[-1].how}; in {len(sizes)} pieces of {_listed(sizes)} points, which the run refuses"
+    return graph, [*steps[:-1], replace(steps[-1], how=said)]
 
 
 def connected_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule: Literal["union", "mutual"],
@@ -153,9 +173,13 @@ def _error_of_pieces(data: Spatial, neighbors: Neighborhood, pieces: Indices, co
 def _pieces_error(ids: Sequence[str], pieces: Indices, consequence: str, hint: str) -> GeometryError:
     """The error that names the pieces' sizes and members of the small ones."""
     sizes = np.bincount(pieces)
-    listed = ", ".join(str(size) for size in sizes[:8]) + (", ..." if len(sizes) > 8 else "")
-    return GeometryError("PIECES", f"the neighbor graph is in {len(sizes)} pieces of {listed} points{consequence}",
-                         where=f"outside the largest: {_first_ids(ids, pieces > 0)}", hint=hint)
+    return GeometryError("PIECES", f"the neighbor graph is in {len(sizes)} pieces of {_listed(sizes)} "
+                         f"points{consequence}", where=f"outside the largest: {_first_ids(ids, pieces > 0)}", hint=hint)
+
+
+def _listed(sizes: Indices) -> str:
+    """The largest sizes, as text."""
+    return ", ".join(str(size) for size in sizes[:8]) + (", ..." if len(sizes) > 8 else "")
 
 
 def _error_of_groups(data: Spatial, lists: Lists) -> GeometryError:
