@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.footprint import COLUMN
+from mlcli.base.missing import MISSING
 from mlcli.base.stage import advance
 from mlcli.base.types import Array
 from mlcli.data.arrow import pyarrow
 from mlcli.data.arrow_text import arrow_text
 from mlcli.data.cells import warn_of_underflow
 from mlcli.data.csv_options import csv_options, doubtful
-from mlcli.data.diagnose import rescan
+from mlcli.data.diagnose import require_width, rescan
 from mlcli.data.dialect import as_written
 from mlcli.data.digest import changed
 from mlcli.data.header import Head, read_head
@@ -31,6 +33,7 @@ from mlcli.data.wording import place, shown
 from mlcli.errors import DataError
 
 SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
+WIDE, FEW = 5000, 200  # so many columns, for each of which Arrow takes some kilobytes, and rows that do not outweigh it
 
 
 def read_delimited(opened: Opened, input: Input, separator: str, compute: Compute,
@@ -43,9 +46,9 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
     layout = layout_of(text, read_head(text))
     require_numbers(layout, text.path)
     columns = len(layout.choice.values)
-    compute.require(8.0 * text.survey.lines * columns, f"a table of {text.survey.lines:,} x {columns:,} numbers",
-                    "choose fewer columns")
-    filled = _filled(text, layout, compute)
+    compute.require(8.0 * text.survey.lines * columns + COLUMN * columns,
+                    f"a table of {text.survey.lines:,} x {columns:,} numbers", "choose fewer columns")
+    filled = (_filled_by_records if layout.width > WIDE and text.survey.lines < FEW else _filled)(text, layout, compute)
     require_content(filled.rows, layout.choice.width, text.path)
     if filled.doubtful or text.survey.quotes % 2 or _endless(text, filled):
         warn_of_underflow(rescan(text, layout))
@@ -93,6 +96,31 @@ def _filled(text: Text, layout: Layout, compute: Compute) -> Rows:
             rescan(text, layout)
             raise DataError("CSV", f"the text is not a table: {shown(str(error), 160)}", where=place(text.path),
                             hint="check the quotes and the separator") from None
+    return filled
+
+
+def _filled_by_records(text: Text, layout: Layout, compute: Compute) -> Rows:
+    """The same of a text with very many columns, record by record: Arrow takes some kilobytes for each column."""
+    choice = layout.choice
+    filled, missing = Rows(np.empty((text.survey.lines, len(choice.values)))), {*MISSING, *text.input.missing_markers}
+    for line, cells in text.records(text.lines(layout.skip), layout.lines, layout.width):
+        require_width(text, layout, line, filled.rows + 1, len(cells))
+        numbers = [cells[column] for column in choice.values]
+        filled.doubtful |= not all(cell.isascii() and "_" not in cell for cell in numbers)  # which Python would take
+        try:
+            filled.values[filled.rows] = [np.nan if cell in missing else float(cell.replace(text.input.point, "."))
+                                          for cell in numbers]
+        except ValueError:
+            rescan(text, layout)
+            raise
+        if choice.id is not None:
+            filled.ids.append(cells[choice.id])
+        for column in choice.texts:
+            filled.labels.setdefault(choice.names[column], []).append(cells[column])
+        filled.doubtful |= doubtful(filled.values[filled.rows], sum(cell in missing for cell in numbers),
+                                    text.survey.tiny)
+        filled.rows += 1
+        advance(filled.rows, text.survey.lines)
     return filled
 
 

@@ -16,6 +16,8 @@ from mlcli.base.anchors import EXACT, FEW_COLUMNS, GROUP, automatic
 from mlcli.base.compute import Compute
 from mlcli.base.footprint import (
     ARROW,
+    ARROW_COLUMN,
+    COLUMN,
     DASK,
     KEPT,
     MIB,
@@ -83,10 +85,12 @@ def peak(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) 
     """
     table, held = float(data.bytes), 1 if method.unscaled else 2
     read, kept = (TEXT, KEPT) if ARROW in sys.modules else (1.0, 0.0)  # known, since the data has been read
+    columns = data.values.shape[1] if data.kind == "features" else 0
+    names = (COLUMN + ARROW_COLUMN * (ARROW in sys.modules)) * columns
     fit = max(step.memory for step in steps)
     needs = [*(step.needs for step in steps), *later().needs]
     beside = DASK + workers_beside() * worker(steps) if workers_beside() else 0.0
-    return resident(compute.thread_count(), needs) + later().memory + beside + kept * table + max(
+    return resident(compute.thread_count(), needs) + later().memory + beside + names + kept * table + max(
         (read - kept) * table, held * table + fit, table + checks_memory(method, data))
 
 

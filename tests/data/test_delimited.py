@@ -18,6 +18,7 @@ from mlcli.base.missing import MISSING
 from mlcli.data.input import Input
 from mlcli.data.numbers import fault, is_number, number
 from mlcli.data.read import read
+from mlcli.data.table import Table
 from mlcli.errors import DataError, RefusedByPlan
 from tests.data.helpers import feed, noted, refused, table_of, written
 
@@ -322,3 +323,23 @@ def test_a_column_of_ids_beside_row_names_of_r_is_told_with_its_file(tmp_path: P
     with noted() as notes:
         table_of(tmp_path, ",site,a\n1,u,2\n2,v,3\n", id_column="site")
     assert "data.csv" in notes.message("N-ROW-NAMES")
+
+
+def test_very_many_columns_are_read_record_by_record_to_the_same_table(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow takes kilobytes for each column; numbers, ids, labels and faults are the same by records."""
+    content = "id,kind,a,b\np,x,1,2.5\nq,y,NA,-3e2\nr,,4,inf\n"
+    whole = read_table(tmp_path, content)
+    monkeypatch.setattr("mlcli.data.delimited.WIDE", 0)
+    by_records = read_table(tmp_path, content)
+    assert np.array_equal(whole.values, by_records.values, equal_nan=True)
+    assert (whole.ids, whole.labels, whole.columns) == (by_records.ids, by_records.labels, by_records.columns)
+    for cell in ("1_0", "x1", "\u0661"):  # which Python takes for numbers, or nearly
+        refused(written(tmp_path, content.replace("2.5", cell)), DataError, "NOT-A-NUMBER")
+    refused(written(tmp_path, content.replace("2.5", "1e999")), DataError, "OVERFLOW")
+    refused(written(tmp_path, content.replace("2.5", "2.5,7")), DataError, "RAGGED")
+
+
+def read_table(folder: Path, content: str) -> Table:
+    """A table with ids and a label."""
+    return read(Input(path=written(folder, content), id_column="id", label_columns=("kind",)))
