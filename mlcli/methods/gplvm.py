@@ -55,8 +55,10 @@ class GPLVM(OfProcesses):
     that axes without use switch themselves off, and frees the kernel's variance once all else has come to rest.
     `log_likelihood` is then the bound, of the clouds with their distance from the prior.
 
-    A new row is placed where it is most probable, from several starts; rows may lack cells (`prepare.missing: model` in
-    a run on complete rows), and `mlcli reconstruct` fills them in. With a back constraint (`constraint`) coordinates
+    A new row is placed where it is most probable: of the training points and of places over and around them, the most
+    probable ones start steps down. Rows that no place explains (beyond 99.9% of χ²), or that lie where the process
+    knows next to nothing, are named (`W-UNLIKE`). Rows may lack cells (`prepare.missing: model` in a run on complete
+    rows), and `mlcli reconstruct` fills them in. With a back constraint (`constraint`) coordinates
     are a smooth function of the features, near rows stay near, and new rows are placed by that function. `mlcli
     reconstruct` gives the posterior means, and with `--variance FILE` the variance of each row's features. Examples
     stand in `docs/gplvm.md`.

@@ -8,6 +8,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.data.prepare import Preparation
 from mlcli.data.table import Table, coordinates
+from mlcli.data.wording import counted, listed
 from mlcli.stages.similarities import Projector
 
 
@@ -25,6 +26,11 @@ class Reduction:
         with prepared.rows_named():
             self.projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
             placed = coordinates(prepared, self.projector.project(prepared.values))
+        unlike = np.flatnonzero(self.projector.unlike(prepared.values, placed.values))
+        if len(unlike):
+            rows = [placed.ids[row] for row in unlike.tolist()]
+            note("W-UNLIKE", f"{len(rows):,} of {counted(len(placed.values), 'row')} are unlike all rows that the "
+                 f"model was fitted to, so that their places say little: {listed(rows)}", rows=len(rows))
         if blank := [placed.columns[axis] for axis in np.flatnonzero(~self.projector.axes.any(axis=0))]:
             note("W-NO-COORDINATE", f"new points have no coordinate on {', '.join(blank)}, and 0 is written: such an "
                  "axis has no extent, or cost 1, and neighbors say nothing of it", axes=blank)

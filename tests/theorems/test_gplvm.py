@@ -11,6 +11,7 @@ import scipy.linalg  # noqa: F401  before its threads are limited
 from numpy.polynomial.hermite_e import hermegauss
 
 from mlcli.base.threads import threads_limited
+from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.gaussian.clouds import Clouds
@@ -20,6 +21,7 @@ from mlcli.stages.gaussian.fitting import Problem, State
 from mlcli.stages.gaussian.inducing import Sparse
 from mlcli.stages.gaussian.inference import Bayesian, MostProbable
 from mlcli.stages.gaussian.latents import Blurred, Free, KernelRegression, Latents, Network
+from mlcli.stages.gaussian.placing import Rows, descended
 from tests.agreement.tables import facts, read
 from tests.support import fit
 
@@ -250,3 +252,35 @@ def test_a_singular_covariance_is_an_error_of_the_numbers() -> None:
         regular(-np.eye(3))
     assert (caught.value.code, caught.value.exit_code) == ("E-JITTER", 80)
     assert regular(np.ones((3, 3)))[2] == 1e-10  # of the mean diagonal
+
+
+def lowest_of_all(rows: Rows, points: Array) -> Array:
+    """The least objective of every row over a fine grid of two latent axes far beyond the points, and steps down."""
+    low, extent = points.min(axis=0), np.ptp(points, axis=0)
+    sides = [np.linspace(least - size, least + 2 * size, 90) for least, size in zip(low, extent, strict=True)]
+    grid = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
+    least = np.empty(len(rows.values))
+    for row in range(len(least)):
+        values = rows.take(np.full(len(grid), row))(grid)[0]
+        starts = grid[np.argsort(values)[:12]]
+        least[row] = min(descended(rows.take(np.full(len(starts), row)), starts)[1].min(), values.min())
+    return least
+
+
+@pytest.mark.parametrize("inference", ["map", "inducing"])
+def test_no_place_is_more_probable_than_that_of_a_row_unlike_all_others(inference: str) -> None:
+    """Starts ranked by the distance of means alone missed places away from the data, where the variance is larger."""
+    generator = np.random.default_rng(3)
+    angles = generator.uniform(0, np.pi, 40)
+    loadings = generator.standard_normal((3, 6))
+    curve = np.column_stack([np.cos(angles), np.sin(angles), angles**2 / 4]) @ loadings
+    model = fit("gplvm", curve + 0.1 * generator.standard_normal(curve.shape), minimize={"limit": 150},
+                inference={"name": "sparse", "inducing": 12} if inference == "inducing" else {"name": "map"})
+    new = np.vstack([curve[:4], curve[4:16] + generator.standard_normal((12, 6))])
+    new[5, :3] = np.nan
+    placing = model.projector.similarity
+    rows = Rows.of(placing.posterior, placing.prior, model.projector.input_unit.measured(new))
+    places = model.projector.output_unit.measured(model.project(new))
+    assert (rows(places)[0] <= lowest_of_all(rows, placing.posterior.places) + 0.1).all()
+    unlike = model.projector.unlike(new, model.project(new))
+    assert not unlike[:4].any() and unlike[4:].sum() >= 6

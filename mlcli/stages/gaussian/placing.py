@@ -1,18 +1,24 @@
 """The most probable latent points of new rows, from the cells that these have: many small minimizations at once.
 
-Each row y takes -log p(y | x) - log p(x) down by steps of BFGS from several starts, with NumPy alone. Source: Lawrence,
-2005; Nocedal and Wright, "Numerical Optimization", 2006, chapter 6.
+Each row y takes -log p(y | x) - log p(x) down by steps of BFGS from several starts: of the training points and of
+places spread evenly over and around them, the most probable ones that are more probable than those next to them. Away
+from the data the variance is larger, and so a place there can be the most probable one of a row unlike all others.
+Source: Lawrence, 2005; Nocedal and Wright, "Numerical Optimization", 2006, chapter 6.
 """
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.gaussian.posterior import Posterior
 
-STARTS = 4  # places whose means are nearest to a row
+STARTS = 6
+SPREAD = 512  # places beside the training points
+MARGIN = 0.5  # by which these reach beyond the training points, as a share of their extent on each axis
+AROUND = 8  # places next to one that must be less probable
 STEPS = 200
 HALVINGS = 20
 DESCENT = 1e-4  # share of the decrease that the slope promises, at least (Armijo)
@@ -61,24 +67,70 @@ class Rows:
         return value, slope
 
 
+@frozen
+class Candidates:
+    """Latent points from which rows may start, with what the process knows there."""
+
+    points: Array  # c x p
+    means: Array  # c x d, centered; zero for columns that do not vary
+    variances: Array  # c
+    around: Indices  # c x AROUND, the candidates next to each
+
+    @classmethod
+    def of(cls, posterior: Posterior) -> "Candidates":
+        """The training points (or inducing ones), and places over and around them."""
+        points = np.vstack([posterior.places, spread(posterior.places, SPREAD)])
+        extent = np.ptp(posterior.places, axis=0)
+        scaled = points / np.where(extent > 0, extent, 1.0)
+        around = cKDTree(scaled).query(scaled, min(AROUND + 1, len(points)))[1][:, 1:]
+        means = (posterior.means(points) - posterior.mean) * posterior.varying
+        return cls(points, means, posterior.variances(points), around)
+
+    def starts(self, rows: Rows) -> Indices:
+        """The numbers (m x STARTS) of the candidates to start from, the most probable one first."""
+        squares = rows.seen @ (self.means**2).T - 2 * rows.values @ self.means.T
+        squares += np.einsum("ij,ij->i", rows.values, rows.values)[:, None]
+        values = 0.5 * (squares / self.variances + rows.seen.sum(axis=1)[:, None] * np.log(self.variances))
+        if rows.prior:
+            values += 0.5 * np.einsum("ij,ij->i", self.points, self.points)
+        lowest = np.ones(values.shape, dtype=bool)
+        for others in self.around.T:
+            lowest &= values <= values[:, others]
+        order = np.lexsort((values, ~lowest), axis=1)
+        return order[:, :STARTS]
+
+
+def spread(places: Array, count: int) -> Array:
+    """Places (count x p) spread evenly over the box around others and some way beyond it.
+
+    An additive recurrence whose steps are the powers of the root of x^(p+1) = x + 1 (Roberts, 2018), the same always.
+    """
+    axes = places.shape[1]
+    root = 2.0
+    for _ in range(60):
+        root = (1 + root) ** (1 / (axes + 1))
+    shares = (0.5 + np.arange(1, count + 1)[:, None] * root ** -np.arange(1.0, axes + 1)) % 1.0
+    extent = np.ptp(places, axis=0)
+    return places.min(axis=0) + extent * ((1 + 2 * MARGIN) * shares - MARGIN)
+
+
 def placed(posterior: Posterior, prior: bool, new: Array) -> Array:
     """The latent points (m x p) of new rows (m x d; NaN where missing); the origin for a row without any cell."""
     points = np.zeros((len(new), posterior.places.shape[1]))
-    if not len(posterior.places):
+    if not len(posterior.places) or not len(new):
         return points
-    means = (posterior.means(posterior.places) - posterior.mean) * posterior.varying
-    for block in row_blocks(len(new), BLOCK, STARTS * max(means.shape)):
+    candidates = Candidates.of(posterior)
+    for block in row_blocks(len(new), BLOCK, STARTS * max(candidates.means.shape)):
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is no step down
-            points[block] = _placed(Rows.of(posterior, prior, new[block]), means)
+            points[block] = _placed(Rows.of(posterior, prior, new[block]), candidates)
     return points
 
 
-def _placed(rows: Rows, means: Array) -> Array:
-    """The best of several starts, for a few rows; `means` are those at the places."""
-    gaps = rows.seen @ (means**2).T - 2 * rows.values @ means.T  # squared distances but for what each row adds to all
-    starts = np.argsort(gaps, axis=1, kind="stable")[:, :STARTS]
+def _placed(rows: Rows, candidates: Candidates) -> Array:
+    """The best of several starts, for a few rows."""
+    starts = candidates.starts(rows)
     count, tries = starts.shape
-    points, values = descended(rows.take(np.repeat(np.arange(count), tries)), rows.posterior.places[starts.ravel()])
+    points, values = descended(rows.take(np.repeat(np.arange(count), tries)), candidates.points[starts.ravel()])
     best = points.reshape(count, tries, -1)[np.arange(count), values.reshape(count, tries).argmin(axis=1)]
     best[rows.seen.sum(axis=1) == 0] = 0.0
     return best

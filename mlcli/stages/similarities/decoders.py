@@ -1,9 +1,10 @@
 """Decoders: the ways from coordinates back to features."""
 
+import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
-from mlcli.base.types import Array
+from mlcli.base.types import AnyArray, Array
 from mlcli.stages.eigen.spectrum import Spectrum
 
 
@@ -21,6 +22,12 @@ class Decoder:
         None where a decoder does not know how sure it is.
         """
         return None
+
+    def unlike(self, new: Array, coordinates: Array) -> AnyArray:
+        """Which rows (m of m x d; NaN where missing) this map does not explain at their places (m x p): none, where it
+        does not know how sure it is.
+        """
+        return np.zeros(len(new), dtype=bool)
 
     @property
     def affine(self) -> "Affine | None":

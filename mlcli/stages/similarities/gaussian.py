@@ -3,10 +3,11 @@
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import chdtrc
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
-from mlcli.base.types import Array
+from mlcli.base.types import AnyArray, Array
 from mlcli.errors import DataError
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.gaussian.dynamics import Motion
@@ -17,6 +18,9 @@ from mlcli.stages.gaussian.tracking import tracked
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.decoders import Decoder
 from mlcli.stages.similarities.projector import Projector
+
+UNLIKE = 1e-3  # of rows that follow from the process, how many may be flagged
+KNOWN = 0.5  # of the variance before any data, which the process has where it knows next to nothing
 
 
 @stored("latent-points")
@@ -88,6 +92,18 @@ class ProcessMeans(Decoder):
     def variance(self, coordinates: Array) -> Array:
         """The variance (m) that each feature has at coordinates (m x p), noise included."""
         return self.posterior.variances(coordinates)
+
+    def unlike(self, new: Array, coordinates: Array) -> AnyArray:
+        """The rows whose squared error, in variances, is beyond all but a thousandth of χ², and those at places where
+        the process knows next to nothing: its variance there is more than half of what it is before any data.
+        """
+        posterior = self.posterior
+        seen = ~np.isnan(new) & posterior.varying
+        variances = posterior.variances(coordinates)
+        squares = np.sum(np.where(seen, new - posterior.means(coordinates), 0.0) ** 2, axis=1)
+        before = posterior.covariance.diagonal(coordinates) + posterior.covariance.whole_noise
+        wrong = chdtrc(np.maximum(seen.sum(axis=1), 1), squares / variances) < UNLIKE
+        return (wrong | (variances > KNOWN * before)) & seen.any(axis=1)
 
 
 def projector_of(posterior: Posterior, prior: bool, mapped: tuple[KernelRows | HiddenUnits, Array] | None) -> Projector:

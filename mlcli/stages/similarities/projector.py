@@ -59,6 +59,12 @@ class Projector:
             raise TypeError("this projector has no decoder")
         return decode(embedding)
 
+    def unlike(self, new: Array, embedding: Array) -> AnyArray:
+        """Which new rows (m of m x d) the decoder does not explain at their coordinates (m x p)."""
+        if self.decoder is None:
+            return np.zeros(len(new), dtype=bool)
+        return self.decoder.unlike(self.input_unit.measured(new), self.output_unit.measured(embedding))
+
     def variance(self, embedding: Array) -> Array | None:
         """The variance (m) that each feature has at coordinates (m x p), where the decoder knows one."""
         deviation = self.deviation(embedding)
