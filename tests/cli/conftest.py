@@ -19,7 +19,8 @@ def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def unnamed_points(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures name few points only where they are asked to: that takes longer than the runs of these tests."""
-    monkeypatch.setattr("mlcli.report.paper.drawings.LABELED", 0)
+    for module in ("paper.drawings", "comparison.page"):
+        monkeypatch.setattr(f"mlcli.report.{module}.LABELED", 0)
 
 
 @pytest.fixture
