@@ -143,7 +143,7 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
                          streams=config.streams)
         result, _ = certified_run(config, table)
     model = result.model
-    rows = result.config.method.axes_options.report
+    rows = result.config.method.axes_options.written(model.embedding.shape[1])
     spectrum = None if model.spectrum is None else Spectrum(model.spectrum.eigenvalues[:rows],
                                                             model.spectrum.proportions[:rows])
     model_of_run = result.start.finished(config.input, result.embedding, model.projector)

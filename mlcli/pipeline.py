@@ -167,7 +167,7 @@ def write(folder: Path, result: Run, findings: Findings) -> dict[str, dict[str, 
     note_unnamed(result.embedding, config.report.formats)
     for format in config.report.formats if result.source.rows else ():
         write_table(result.embedding, folder / names.embedding(format), format)
-    reported = config.method.axes_options.report
+    reported = config.method.axes_options.written(model.embedding.shape[1])
     texts = {names.CONFIG: build.write(config),
              **({} if model.spectrum is None else {names.SPECTRUM: spectrum_table(model.spectrum, reported)}),
              **fit_texts(result)}

@@ -10,6 +10,7 @@ import numpy as np
 from mlcli.base.stage import note
 from mlcli.base.types import AnyArray, Array
 from mlcli.data.input import Input
+from mlcli.data.numbers import EXACT
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table
 from mlcli.data.wording import COMPARED, counted, listed, place, shown
@@ -43,10 +44,11 @@ def named_as_ids(columns: Sequence[str], words: frozenset[str] = NAMES) -> tuple
 
 
 def distinct_integers(values: AnyArray) -> bool:
-    """Whether numbers (n), apart from missing ones, are whole and all distinct."""
+    """Whether numbers (n), apart from missing ones, are whole and all distinct, as far as doubles tell them apart."""
     known = values[~np.isnan(values)]
+    told = known[np.abs(known) < EXACT]
     return bool(len(known) >= FEWEST and np.all(np.isfinite(known)) and np.all(known == np.floor(known))
-                and len(np.unique(known)) == len(known))
+                and len(np.unique(told)) == len(told))
 
 
 def counts_rows(values: AnyArray, rows: AnyArray) -> bool:
@@ -57,19 +59,19 @@ def counts_rows(values: AnyArray, rows: AnyArray) -> bool:
 
 
 def require_no_ids(values: Array, rows: AnyArray, columns: Sequence[str], words: Sequence[str], input: Input, *,
-                   named: bool) -> None:
+                   named: bool, apart: bool = False) -> None:
     """Refuses ids among the features, or warns of them where the user said how rows are named.
 
     `values` (n x d) are rows of the table, all or a sample of them, at the places `rows` (n); `words` are the columns
-    of text that no option names; `named` says whether the rows have names. Raises DataError for whole and distinct
-    numbers under a name as `id`, or beside text alone.
+    of text that no option names; `named` says whether the rows have names, and `apart` whether no column can hold them.
+    Raises DataError for whole and distinct numbers under a name as `id`, or beside text alone.
     """
     if input.columns or input.without_ids:
         return
     alone = bool(words) and len(columns) == 1
     suspects = [column for column in ((0,) if alone else named_as_ids(columns)) if distinct_integers(values[:, column])]
     if suspects and not input.chosen("id_column"):
-        _refuse(columns[suspects[0]], words if alone else (), input)
+        _refuse(columns[suspects[0]], words if alone else (), input, apart)
     doubtful = [column for column in named_as_ids(columns, DOUBTFUL) if distinct_integers(values[:, column])]
     for column in dict.fromkeys([*suspects, *doubtful]):
         _warn(columns[column], "looks like ids")
@@ -92,9 +94,10 @@ def _warn(name: str, says: str) -> None:
          f"--id-column {quote(name)}", column=name)
 
 
-def _refuse(name: str, words: Sequence[str], input: Input) -> None:
+def _refuse(name: str, words: Sequence[str], input: Input, apart: bool) -> None:
     """Raises the error of ids among the features; beside text alone, `words`, naming them leaves no number."""
-    ways = f"give --id-column {quote(name)} if it names the rows, or --no-id to keep it as data"
+    aside = "choose the others by --columns" if apart else f"give --id-column {quote(name)}"
+    ways = f"{aside} if it names the rows, or {'give ' if apart else ''}--no-id to keep it as data"
     where = place(input.path)
     if not words:
         raise DataError("ID-COLUMN", f"column {shown(name)} holds whole numbers, all distinct, as ids do", where=where,

@@ -217,7 +217,7 @@ def _with_ids_if_there(file: Opened, input: Input, format: str, id_name: str, co
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
     """The table of points with coordinates."""
     require_no_ids(sheet.values, np.arange(len(sheet.values)), sheet.columns, sheet.words, input,
-                   named=sheet.ids is not None)
+                   named=sheet.ids is not None, apart=source.format == "hdf5")
     sheet = _points_as_rows(sheet, input)
     return _table(sheet, sheet.values, sheet.columns, input, source)
 

@@ -11,8 +11,9 @@ from mlcli.base.extras import EXTRAS, lacking, loaded, require
 from mlcli.errors import DependencyMissing
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+REQUIRED = PROJECT["optional-dependencies"]
 DECLARED = {name: {re.match(r"[\w.-]+", text)[0].lower() for text in texts}  # type: ignore[index]
-            for name, texts in PROJECT["optional-dependencies"].items() if name != "test"}
+            for name, texts in REQUIRED.items() if name not in ("all", "test")}
 
 
 def test_the_modules_of_every_extra_come_from_what_it_requires() -> None:
@@ -22,6 +23,11 @@ def test_the_modules_of_every_extra_come_from_what_it_requires() -> None:
         assert len(modules) == len(DECLARED[extra]), extra
         for module in modules:
             assert module not in known or {name.lower() for name in known[module]} & DECLARED[extra], module
+
+
+def test_the_extra_of_all_is_every_other_but_jax() -> None:
+    [text] = REQUIRED["all"]
+    assert text == f"manifold-cli[{','.join(sorted(EXTRAS.keys() - {'neural'}))}]"
 
 
 def test_what_is_missing_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,6 +128,14 @@ def test_another_column_may_name_the_rows(cells: Path) -> None:
     refused(cells, ConfigError, "UNKNOWN-COLUMN", "'g9'", columns=("g9",))
 
 
+def test_ids_among_the_genes_are_not_said_to_name_the_rows(tmp_path: Path) -> None:
+    path = written(tmp_path / "cells.h5ad", layout)
+    with h5py.File(path, "a") as file:
+        file["var/_index"][0], file["X"][:, 0] = "sample_id", [12, 17, 11, 40, 31]
+    refused(path, DataError, "ID-COLUMN", "choose the others by --columns if", "or give --no-id")
+    assert read(Input(path=str(path), columns=list(GENES[1:]))).columns == GENES[1:]
+
+
 def test_a_plain_file_with_one_matrix_needs_no_key(tmp_path: Path) -> None:
     def fill(file: Any) -> None:
         file["deep/down/points"], file["vector"], file["name"] = X, X[0], "text"

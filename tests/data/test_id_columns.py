@@ -47,7 +47,8 @@ def test_ids_under_their_name_are_refused_with_both_ways_on(tmp_path: Path, name
     assert kept.columns == (name, "a", "b") and kept.ids == ("1", "2", "3", "4", "5")
 
 
-@pytest.mark.parametrize("ids", [[float(number) for number in IDS], [5, 4, 3, 2, 1], [1, 2, 3, 4, 5]])
+@pytest.mark.parametrize("ids", [[float(number) for number in IDS], [5, 4, 3, 2, 1], [1, 2, 3, 4, 5],
+                                 [2**60 + place for place in (0, 1, 1000, 3000, 9000)]])
 def test_whole_numbers_are_ids_however_they_are_written(tmp_path: Path, ids: list[float]) -> None:
     refused(written(tmp_path, of_name("subject", ids)), DataError, "ID-COLUMN")
 

@@ -30,7 +30,6 @@ class Axes(Kept):
 
     components: Count | Literal["auto"] = option(
         DEFAULT_COUNT, "Axes to keep: a count, or as many as the rules recommend (auto).")
-    report: ClassVar[int | None] = None  # every axis is reported
     where: ClassVar[str] = "method.axes"  # in the configuration
 
     def resolved(self, limit: int, size: int) -> "Axes":
@@ -43,6 +42,9 @@ class Axes(Kept):
     def count(self) -> int:
         """The axes to keep; where the rules are to say that, those of the fit that they are asked of."""
         return DEFAULT_COUNT if self.components == AUTO else self.components
+
+    def written(self, kept: int) -> None:
+        """No number: every value that axes are ranked by is written."""
 
     def kept(self, available: int) -> int:
         """The number of axes to keep of those that there are, one of zeros where there is none.

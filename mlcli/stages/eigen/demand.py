@@ -24,7 +24,8 @@ class Demand(Kept):
     tolerance: float | None = option(
         None, "Residual of an iterative solver, relative to the top eigenvalue (default: by store and precision).",
         gt=0, lt=1)
-    report: int | None = option(None, "Eigenvalues to write to spectrum.csv (default: all that were computed).", ge=1)
+    report: int | None = option(None, "Eigenvalues to write to spectrum.csv, and never fewer than axes (default: all "
+                                "that were computed).", ge=1)
 
     def resolved(self, limit: int, size: int) -> Self:
         """With a default count clipped to `limit` axes, which auto begins with; raises ConfigError for an explicit one.
@@ -61,6 +62,10 @@ class Demand(Kept):
     def reported(self, computed: int) -> int:
         """How many of the eigenvalues computed are written."""
         return computed if self.report is None else min(max(self.report, self.wanted(computed)), computed)
+
+    def written(self, kept: int) -> int | None:
+        """How many eigenvalues are written: no fewer than those of the `kept` axes, which the run is checked by."""
+        return None if self.report is None else max(self.report, kept)
 
     def reached(self, total: float, trace: float) -> bool:
         """Whether leading eigenvalues that sum to `total` reach the share asked for: always for a count, never for all.

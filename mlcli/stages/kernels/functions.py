@@ -11,6 +11,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
 from mlcli.errors import GeometryError
 from mlcli.stages.algebra.distances import GAUSSIAN_RATE, inner_products, squared_distances
+from mlcli.stages.algebra.linalg import require_finite
 from mlcli.stages.kernels.median_distance import median_squared_distance
 from mlcli.stages.kernels.pairwise import OfProducts
 
@@ -71,7 +72,9 @@ class Polynomial(OfProducts):
         return 0
 
     def for_points(self, points: Array, unit: Unit) -> "Polynomial":
-        """The kernel with its defaults fixed: none depends on the data."""
+        """Itself: no default depends on data. Raises NumericalError where squares of its products overflow."""
+        with np.errstate(over="ignore"):
+            require_finite((len(points) * self.diagonal(points)) ** 3, "the third power of the polynomial kernel")
         return self
 
     def __call__(self, left: Array, right: Array) -> Array:

@@ -97,7 +97,7 @@ def compiled(objective: Objective, decay: float) -> tuple[Any, Callable[..., Any
 @stage("training")
 def trained(objective: Objective, rows: Fed, start: Any, learning: Learning) -> Trained:
     """Steps down from `start`; each epoch offers a checkpoint. Raises NumericalError if the objective is not finite."""
-    with loop(Checkpoint) as place:
+    with loop(Checkpoint) as place, np.errstate(over="ignore"):  # options beyond the range of single precision
         return _trained(objective, rows, start, learning, place)
 
 

@@ -23,7 +23,7 @@ from mlcli.stages.kernels.radial import Radial, fixed
 from mlcli.stages.paths.paths import paths_of_new
 from mlcli.stages.paths.products import path_products
 from mlcli.stages.similarities.base import Similarity
-from mlcli.stages.similarities.spaces import FeatureSpace, GeodesicSpace, Space
+from mlcli.stages.similarities.spaces import FeatureSpace, GeodesicSpace, Space, in_range
 from mlcli.stages.similarities.witness import (
     Witness,
     of_dissimilarities,
@@ -74,8 +74,10 @@ class KernelValues(Similarity):
         return getattr(self.function, "metric", EUCLIDEAN)
 
     def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space:
-        """The feature space of the function."""
-        return FeatureSpace(self.function, self.points, units[1])
+        """The feature space of the function, scaled where its squares might leave the range of single precision."""
+        own = self.function.diagonal(self.points)
+        reach = in_range(own, own, power=2)[1]
+        return FeatureSpace(self.function, self.points, units[1] * reach, reach)
 
 
 @stored("distances", points="cd")

@@ -14,13 +14,7 @@ from mlcli.base.recall import recalled
 from mlcli.base.scaling import Unit, constant
 from mlcli.base.stage import unheard
 from mlcli.base.types import Array, Indices, RowsOf
-from mlcli.stages.algebra.distances import (
-    Moved,
-    between,
-    by_differences,
-    short_center,
-    squared_distances,
-)
+from mlcli.stages.algebra.distances import Moved, between, by_differences, short_center, squared_distances
 from mlcli.stages.algebra.metrics.blocks import against
 from mlcli.stages.algebra.metrics.blocks import between as between_points
 from mlcli.stages.algebra.metrics.points import Compared
@@ -196,6 +190,7 @@ class FeatureSpace:
     function: Pairwise
     points: Array  # n x d
     unit: Unit
+    reach: Unit = Unit()  # of the roots of its values, a part of `unit`
     name: str = "kernel"
     travels: ClassVar[bool] = True
 
@@ -206,8 +201,9 @@ class FeatureSpace:
 
     def rows_of(self, anchors: Indices) -> Rows:
         """k(x, x) + k(y, y) - 2 k(x, y)."""
-        values, own = pairwise.against(self.function, self.points), self.function.diagonal(self.points)
-        return lambda part: kernel_distances(values(self.points[anchors[part]]), own, anchors[part])
+        values, squares = pairwise.against(self.function, self.points), self.reach**2
+        own = squares.measured(self.function.diagonal(self.points))
+        return lambda part: kernel_distances(squares.measured(values(self.points[anchors[part]])), own, anchors[part])
 
     def between(self, sources: Indices, targets: Indices) -> Array:
         """The roots of k(x, x) + k(y, y) - 2 k(x, y)."""
