@@ -217,6 +217,17 @@ def test_a_wrong_file_of_rates_is_refused(mlcli: Caller, name: str) -> None:
     assert "E-RATES" in called.err and "rates.json" in called.err and "doctor --calibrate" in called.err
 
 
+def test_a_device_is_no_file_of_rates(mlcli: Caller) -> None:
+    called = mlcli("plan", "data.csv", "--rates", "/dev/zero")
+    assert called.code == 78 and "E-RATES" in called.err and "not a regular file" in called.err
+
+
+def test_a_file_of_rates_is_read_as_far_as_one_may_reach(mlcli: Caller) -> None:
+    with Path("rates.json").open("wb") as file:
+        file.truncate(1 << 36)  # which no memory holds
+    assert "is not JSON" in mlcli("plan", "data.csv", "--rates", "rates.json").err
+
+
 @pytest.mark.slow
 def test_this_machine_s_rates_are_measured(mlcli: Caller) -> None:
     called = mlcli("doctor", "--calibrate", "rates.json", "--json")
