@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from mlcli.ahead import Reduced, Start
+from mlcli.ahead import Reduced, Start, begin
 from mlcli.assessed import drawing_of
 from mlcli.base.anchors import GROUP, automatic
 from mlcli.base.blocks import row_blocks
@@ -18,7 +18,7 @@ from mlcli.base.rows import rows_of
 from mlcli.base.steps import Passes, Step
 from mlcli.base.threads import threads_limited
 from mlcli.base.units import memory as bytes_in_words
-from mlcli.begun import begun
+from mlcli.begun import foreseen
 from mlcli.config.report_options import Stability
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
@@ -26,7 +26,7 @@ from mlcli.engine.address import own_workers
 from mlcli.engine.executor import WORTH
 from mlcli.engine.scaling import on_workers
 from mlcli.methods import Method
-from mlcli.methods.memory import checks_memory, peak, remedy
+from mlcli.methods.memory import checks_memory, footprint, peak, remedy
 from mlcli.native import available
 from mlcli.report.dimension.choose import is_asked
 from mlcli.rundir.kept import free_bytes, kept_step
@@ -63,7 +63,7 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
 
 def predicted(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
     """The same, by the rates at hand."""
-    start = begun(config)
+    start = foreseen(config, told=True) or begin(config)
     with followed_by(drawing_of(config, start)):
         return of_rows(config, start, measure, workers)
 
@@ -82,10 +82,12 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
             fit, normalized, method, config.compute)
     ahead = [] if first is None else fitting(first.method, first.given.table.data(), config.compute, None)
     rows, columns = data.values.shape
-    memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()
+    parts, limit = footprint(fit, data, method, config.compute), config.compute.allowed_memory()
     if first is not None:  # whose rows stay in memory
         wide = first.given.table
-        memory = max(memory + wide.bytes, peak(ahead, wide.data(), first.method, config.compute))
+        parts = max({**parts, "rows before PCA": float(wide.bytes)},
+                    footprint(ahead, wide.data(), first.method, config.compute), key=lambda one: sum(one.values()))
+    memory = sum(parts.values())
     steps = [*before(config, start, ahead), *fit, *after(config, method, start, fit)]
     steps = with_loading(steps if workers is None else [on_workers(step, workers) for step in steps])
     disk = output_bytes(config, method, table)
@@ -98,7 +100,7 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
             "seconds": sum(step.seconds for step in steps),
             "seconds_at_most": at_most(steps),
             "seconds_measured": None if measure is None else sum(measured),
-            "memory": memory, "memory_limit": limit.bytes, "memory_source": limit.source,
+            "memory": memory, "memory_parts": parts, "memory_limit": limit.bytes, "memory_source": limit.source,
             "disk": disk, "disk_free": free, "disk_fits": on_disk, "fits": on_disk and memory <= limit.bytes,
             "remedy": instead,
             "threads": config.compute.thread_count()}
