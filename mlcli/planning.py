@@ -12,6 +12,7 @@ from mlcli.base.blocks import row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.footprint import ARROW, BESIDE, LOADING, PLOT, accompanied_by, followed_by, later
 from mlcli.base.inputs import Input
+from mlcli.base.limits import least
 from mlcli.base.rates import chosen_file, going_by, read
 from mlcli.base.rates import rates as rates_at_hand
 from mlcli.base.rows import rows_of
@@ -90,6 +91,7 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
     memory = sum(parts.values())
     steps = [*before(config, start, ahead), *fit, *after(config, method, start, fit)]
     steps = with_loading(steps if workers is None else [on_workers(step, workers) for step in steps])
+    enforced = least(memory, config.compute.thread_count()) if config.compute.memory_enforce else None
     disk = output_bytes(config, method, table)
     free = free_bytes(disk_of(config))
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
@@ -100,7 +102,8 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
             "seconds": sum(step.seconds for step in steps),
             "seconds_at_most": at_most(steps),
             "seconds_measured": None if measure is None else sum(measured),
-            "memory": memory, "memory_parts": parts, "memory_limit": limit.bytes, "memory_source": limit.source,
+            "memory": memory, "memory_parts": parts, "memory_least": enforced,
+            "memory_limit": limit.bytes, "memory_source": limit.source,
             "disk": disk, "disk_free": free, "disk_fits": on_disk, "fits": on_disk and memory <= limit.bytes,
             "remedy": instead,
             "threads": config.compute.thread_count()}

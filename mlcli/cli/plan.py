@@ -113,6 +113,8 @@ def _room(document: dict[str, Any]) -> list[str]:
     lines = [f"on disk about {memory(document['disk'])} of {memory(document['disk_free'])} free"
              + ("" if document["disk_fits"] else ": does not fit"),
              f"memory about {needed} of {limit} ({source})", f"  {_sum(document)}"]
+    if document["memory_least"] is not None:
+        lines[-1] += f"; enforced: the least limit is about {memory(document['memory_least'])}"
     if document["memory"] <= document["memory_limit"]:
         return lines
     on_disk, in_memory, of_parts = lines

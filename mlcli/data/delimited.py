@@ -47,7 +47,8 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
     layout = layout_of(text, read_head(text))
     require_numbers(layout, text.path)
     columns = len(layout.choice.values)
-    beside = resident(compute.thread_count(), [ARROW]) + text_bytes(text.survey.longest) + COLUMN * columns
+    beside = (resident(compute.thread_count(), [ARROW]) + text_bytes(text.survey.longest, text.survey.size)
+              + COLUMN * columns)
     to_file = ", or write it to a file, which can be read in blocks" if text.path == "-" else ""
     compute.require(beside + 8.0 * text.survey.lines * columns,
                     f"a table of {text.survey.lines:,} x {columns:,} numbers", f"choose fewer columns{to_file}")

@@ -316,7 +316,8 @@ def test_fewer_blocks_are_read_at_once_where_memory_is_short(mlcli: Caller) -> N
     short = Compute(threads=4, memory_limit=str(int((resident(4, ["pyarrow"]) + 2.5 * table.nbytes + 2**22) / 0.9)))
     assert [streamed._lanes(table, compute) for compute in (whole, short)] == [4, 2]
     limit = str(int(json.loads(mlcli("plan", *given, "--json").out)["memory"]))
-    for output, more in (("one", ("--threads", "1")), ("two", ("--threads", "2")), ("short", ("--memory-limit", limit))):
+    ways = {"one": ("--threads", "1"), "two": ("--threads", "2"), "short": ("--memory-limit", limit)}
+    for output, more in ways.items():
         assert mlcli("embed", *given, *more, "-o", output, "-q").code == 0
     assert len({Path(output, "embedding.csv").read_bytes() for output in ("one", "two", "short")}) == 1
 
