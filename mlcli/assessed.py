@@ -62,8 +62,10 @@ def drawing_of(config: RunConfig, start: Start) -> Later:
     Raises ConfigError where figures are to show labels that the table lacks.
     """
     table, asked = start.prepared.table, is_asked(config.method)
+    source = start.source.source
+    read = Later() if source is None else Later(reading=source.reading, kept=source.kept)
     if config.output == "-":
-        return Later(rules=asked, quality=False)
+        return replace(read, rules=asked, quality=False)
     config.report.require_point_labels(table.rows, table.labels)
     if config.report.measures is not None:
         with unheard():
@@ -71,7 +73,8 @@ def drawing_of(config: RunConfig, start: Start) -> Later:
     if not table.rows:  # a covariance, whose columns have names
         table = table.take(())
     drawn = drawing(config.report, table, unsure=config.method.unsure and config.draws_decoder(start.features))
-    return replace(drawn, rules=config.report.rules or asked, quality=config.report.measures is not None)
+    return replace(drawn, rules=config.report.rules or asked, quality=config.report.measures is not None,
+                   reading=read.reading, kept=read.kept)
 
 
 def measured(result: Run) -> Measured | None:

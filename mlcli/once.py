@@ -8,6 +8,8 @@ from typing import Any
 
 from mlcli.base.assigned import assigned
 from mlcli.base.compute import Compute
+from mlcli.base.rows import rows_of
+from mlcli.base.sketching import is_sketching
 from mlcli.base.stage import Note, running, tell
 from mlcli.config.run_config import RunConfig
 from mlcli.data.input import Input
@@ -38,13 +40,20 @@ def remembered(config: RunConfig, reader: Reader) -> Table:
             for repeated in notes:
                 tell(repeated)
             return table
-    if last is not None:
+    if last is not None and not is_sketching():
         last.clear()  # so that memory does not hold two tables
     with running("read"), recording() as journal:
         table = reader(config.input, config.compute, config.method.distance.categories, config.streams)
-    if last is not None:
+    if last is not None and not is_sketch(table):
+        last.clear()
         last.append((asked, table, journal.notes))
     return table
+
+
+def is_sketch(table: Table) -> bool:
+    """Whether the first rows of a file stand for all."""
+    rows = rows_of(table.values)
+    return rows is not None and rows.sketched
 
 
 def state_of(input: Input) -> tuple[tuple[int, ...] | None, ...]:

@@ -186,7 +186,8 @@ def write(folder: Path, result: Run, findings: Findings) -> dict[str, dict[str, 
     if findings.thumbnails is not None:
         (folder / names.THUMBNAILS).write_bytes(findings.thumbnails.npz())
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+        with (folder / name).open("w", encoding="utf-8", errors="surrogateescape") as file:
+            file.writelines([text] if isinstance(text, str) else text)
     if model.spreads is not None:
         with unheard():  # ids were written already, with their notes
             write_table(posterior_table(result.embedding, model.spreads), folder / names.POSTERIOR, "csv")
@@ -233,9 +234,9 @@ def certificate_text(result: Run, certificate: Certificate, files: dict[str, dic
     return json_text({**document, "facts": {**document["facts"], **hashes}})
 
 
-def fit_texts(result: Run) -> dict[str, str]:
-    """The small tables that this method's fit has: trace, loadings, forecast."""
-    model, texts = result.model, {}
+def fit_texts(result: Run) -> dict[str, str | Iterator[str]]:
+    """The tables that this method's fit has: trace, loadings line by line, forecast."""
+    model, texts = result.model, dict[str, str | Iterator[str]]()
     if model.trace is not None:
         texts[names.TRACE] = trace_table(model.trace, model.curves)
     if model.loadings is not None:

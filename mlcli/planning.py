@@ -5,20 +5,21 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from mlcli.ahead import Reduced, Start
+from mlcli.ahead import Reduced, Start, begin
 from mlcli.assessed import drawing_of
 from mlcli.base.anchors import GROUP, automatic
 from mlcli.base.blocks import row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.footprint import ARROW, BESIDE, LOADING, PLOT, accompanied_by, followed_by, later
 from mlcli.base.inputs import Input
+from mlcli.base.limits import least
 from mlcli.base.rates import chosen_file, going_by, read
 from mlcli.base.rates import rates as rates_at_hand
 from mlcli.base.rows import rows_of
 from mlcli.base.steps import Passes, Step
 from mlcli.base.threads import threads_limited
 from mlcli.base.units import memory as bytes_in_words
-from mlcli.begun import begun
+from mlcli.begun import foreseen
 from mlcli.config.report_options import Stability
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
@@ -26,7 +27,7 @@ from mlcli.engine.address import own_workers
 from mlcli.engine.executor import WORTH
 from mlcli.engine.scaling import on_workers
 from mlcli.methods import Method
-from mlcli.methods.memory import checks_memory, peak, remedy
+from mlcli.methods.memory import checks_memory, footprint, peak, remedy
 from mlcli.native import available
 from mlcli.report.dimension.choose import is_asked
 from mlcli.rundir.kept import free_bytes, kept_step
@@ -63,7 +64,7 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
 
 def predicted(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
     """The same, by the rates at hand."""
-    start = begun(config)
+    start = foreseen(config, told=True) or begin(config)
     with followed_by(drawing_of(config, start)):
         return of_rows(config, start, measure, workers)
 
@@ -82,12 +83,15 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
             fit, normalized, method, config.compute)
     ahead = [] if first is None else fitting(first.method, first.given.table.data(), config.compute, None)
     rows, columns = data.values.shape
-    memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()
+    parts, limit = footprint(fit, data, method, config.compute), config.compute.allowed_memory()
     if first is not None:  # whose rows stay in memory
         wide = first.given.table
-        memory = max(memory + wide.bytes, peak(ahead, wide.data(), first.method, config.compute))
+        parts = max({**parts, "rows before PCA": float(wide.bytes)},
+                    footprint(ahead, wide.data(), first.method, config.compute), key=lambda one: sum(one.values()))
+    memory = sum(parts.values())
     steps = [*before(config, start, ahead), *fit, *after(config, method, start, fit)]
     steps = with_loading(steps if workers is None else [on_workers(step, workers) for step in steps])
+    enforced = least(memory, config.compute.thread_count()) if config.compute.memory_enforce else None
     disk = output_bytes(config, method, table)
     free = free_bytes(disk_of(config))
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
@@ -98,7 +102,8 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
             "seconds": sum(step.seconds for step in steps),
             "seconds_at_most": at_most(steps),
             "seconds_measured": None if measure is None else sum(measured),
-            "memory": memory, "memory_limit": limit.bytes, "memory_source": limit.source,
+            "memory": memory, "memory_parts": parts, "memory_least": enforced,
+            "memory_limit": limit.bytes, "memory_source": limit.source,
             "disk": disk, "disk_free": free, "disk_fits": on_disk, "fits": on_disk and memory <= limit.bytes,
             "remedy": instead,
             "threads": config.compute.thread_count()}

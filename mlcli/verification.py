@@ -246,8 +246,8 @@ def loadings_of(folder: Path) -> Loadings | None:
     names_of, *axes = rows.columns
     if not axes:
         raise damaged(folder / names.LOADINGS, "it has no axis", 1)
-    values = np.array([rows.numbers(axis) for axis in axes]).reshape(len(axes), -1)
-    return Loadings(values.T, rows.columns[names_of], power=0)
+    values = np.array([rows.array(axis) for axis in axes]).reshape(len(axes), -1)
+    return Loadings(values.T, rows.texts(names_of), power=0)
 
 
 def trace_of(folder: Path) -> Quantity | None:

@@ -49,16 +49,19 @@ def each(work: Callable[[T], object], blocks: Sequence[T], *, progress: bool = F
 
 
 def in_order(work: Callable[[T], R], blocks: Sequence[T], *, progress: bool = False, done: int = 0, ahead: int = AHEAD,
-             stop: Callable[[], None] = lambda: None, workers: Workers | None = None) -> Generator[R, None, None]:
+             stop: Callable[[], None] = lambda: None, workers: Workers | None = None,
+             most: int = 0) -> Generator[R, None, None]:
     """What the work makes of each block, in the order of the blocks, by as many threads as allowed, or other workers.
+
+    Where memory holds fewer blocks than there are threads, `most` says how many.
 
     Few blocks are begun `ahead` of the one that is waited for. When a block fails, or the consumer leaves early, `stop`
     tells the blocks that have begun, and no other begins. With `progress`, listeners are notified of how many are done,
     with so many `done` before. Meanwhile linear algebra runs on one thread in each, also where there is only one block:
     how a product is shared among threads decides how it is rounded. So the result is the same for any number of them.
     """
-    if workers is None and min(allowed(), len(blocks)) > 1:
-        threads = allowed()
+    threads = min(most or allowed(), allowed())
+    if workers is None and min(threads, len(blocks)) > 1:
         workers = Workers(_threads(threads), lambda: threads)
     results = _in_flight(workers, work, blocks, ahead, stop) if workers else (work(block) for block in blocks)
     with single_threaded_blas(), closing(results):

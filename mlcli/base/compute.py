@@ -24,14 +24,18 @@ ThreadCount = Annotated[int, Field(ge=1, le=MOST)]
 class Compute(Options):
     """What a run may use of the machine."""
 
-    unkeyed: ClassVar[tuple[str, ...]] = ("cache", "cache_limit", "time_limit", "cluster", "cluster_folder")
+    unkeyed: ClassVar[tuple[str, ...]] = ("cache", "cache_limit", "time_limit", "cluster", "cluster_folder",
+                                          "memory_enforce")
     seed: int = option(0, "Seed of every random choice.", ge=0)
     threads: ThreadCount | Literal["auto"] = option(
         "auto", "Threads for the numerical kernels (auto: MLCLI_THREADS, else the smallest of what the batch job, "
         "OMP_NUM_THREADS, affinity and control groups allow).")
     memory_limit: int | str = option(
         "auto", "Memory the run may use, as 8G or 500M (auto: the smallest of what the batch job, control groups, "
-        "`ulimit` and the machine allow).")
+        "`ulimit` and the machine allow). It decides before the work, by what is predicted.")
+    memory_enforce: bool = option(
+        False, "Whether the run is also ended where it takes more than the limit all the same, beside what libraries "
+        "and threads reserve without using it.")
     time_limit: str | None = option(
         None, "Time after which the command ends, as 90s, 30m or 2h, with what it has kept to go on from (default: the "
         "end of the SLURM job).", min_length=1)

@@ -22,7 +22,8 @@ ARROW, JAX, PLOT = "pyarrow", "jax", "matplotlib"
 LIBRARIES = {LINEAR: 15 * MIB, SPARSE: 24 * MIB, OPTIMIZE: 38 * MIB}
 BESIDE = {ARROW: 36 * MIB, JAX: 280 * MIB, PLOT: 34 * MIB}
 COLUMN, ARROW_COLUMN = 860.0, 5000.0  # bytes for a column: its name in each table, and more while Arrow reads it
-TEXT, KEPT = 5.0, 3.0  # arrays of the size of a table while Arrow reads it from text, and what Arrow keeps of them
+TEXT = 5.0  # arrays of the size of a table up to which one that Arrow reads is held
+KEPT = 0.6  # share of what reading a file takes beside its table that allocators keep
 LOADING = {"": 0.0, LINEAR: 0.12, SPARSE: 0.16, OPTIMIZE: 0.28, JAX: 3.0, PLOT: 0.8}  # of the seconds of a start
 
 
@@ -36,6 +37,8 @@ class Later:
     instead: str = ""  # how to do without
     rules: bool = True  # whether rules for the number of axes look at rows
     quality: bool = True  # whether distances among rows are compared
+    reading: float = 0.0  # bytes that reading the file took beside the table
+    kept: float = 0.0  # of these, what allocators keep
 
 
 NOTHING = Later()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from mlcli.base.footprint import MIB, PLOT, later, resident
+from mlcli.base.footprint import BESIDE, MIB, PLOT, later, resident
 from mlcli.base.machine import affinity
 from mlcli.base.scheduler import Memory
 from mlcli.errors import RefusedByPlan
@@ -78,6 +78,32 @@ def at_most(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (before, most))
+
+
+@contextmanager
+def enforced(size: int, threads: int) -> Iterator[None]:
+    """Within the block, allocations fail that would take this process beyond so many bytes of memory.
+
+    The system's limit counts what is reserved, so that what threads and libraries reserve is added to it.
+    """
+    before, most = resource.getrlimit(resource.RLIMIT_DATA)
+    ends = [one for one in (before, most, size + reserved(threads)) if one != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(ends), most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (before, most))
+
+
+def reserved(threads: int) -> int:
+    """The bytes that libraries and so many threads reserve without using them."""
+    return mapped("ulimit -d", threads) - resident(threads)
+
+
+def least(needed: float, threads: int) -> float:
+    """The least limit with which a run that needs so much memory is not ended where the limit is enforced."""
+    needs = later().needs
+    return max(needed, float(resident(threads, needs))) + (DRAWING["ulimit -d"] - BESIDE[PLOT]) * (PLOT in needs)
 
 
 def _data() -> int:

@@ -18,6 +18,7 @@ from typing import Any
 from mlcli.base.assigned import assigned
 from mlcli.base.frozen import frozen
 from mlcli.base.machine import instruction_set
+from mlcli.base.small_files import content_of
 from mlcli.errors import ConfigError
 
 FORMAT = "mlcli-rates-1"
@@ -88,7 +89,7 @@ def document(measured: Rates, machine: Mapping[str, Any]) -> dict[str, Any]:
 def read(path: Path) -> tuple[Rates, str]:
     """The rates of a file, and the machine they were measured on; raises ConfigError for any other content."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(content_of(path))
     except OSError as error:
         raise _refused(f"cannot be read: {error.strerror or error}", path) from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):

@@ -5,7 +5,7 @@ so that nothing takes the memory for it by accident.
 """
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -98,6 +98,8 @@ class Rows:
     moments: Moments | None = None  # of these rows; None where a map made others of those that were summed
     sample: Sample | None = None
     gaps: Gaps = NO_GAPS
+    lanes: int = 0  # blocks that are read at once, where memory does not hold one for every thread; 0: it does
+    sketched: bool = False  # whether moments and sample are those of the first rows, for a prediction
 
     ndim = 2
     dtype = np.dtype(np.float64)
@@ -119,6 +121,10 @@ class Rows:
     def nbytes(self) -> int:
         """The bytes that a pass over them holds for each thread."""
         return 8 * WORKING * min(self.source.part, max(len(self), 1)) * self.shape[1] + self.source.held
+
+    def at_once(self, threads: int) -> int:
+        """How many of its blocks so many threads read at once."""
+        return min(self.lanes or threads, threads)
 
     @property
     def means(self) -> Array:
@@ -195,7 +201,8 @@ class Rows:
                 sample = Sample(sample.places, change(0, sample.values))
             except MlcliError:  # which the next pass raises for the row by its place in the file
                 sample = None
-        return Rows(self.source, (*self.maps, change), self.left_out, width or self.width, moments, sample)
+        return replace(self, maps=(*self.maps, change), width=width or self.width, moments=moments, sample=sample,
+                       gaps=NO_GAPS)
 
     def without(self, gaps: Indices) -> "Rows":
         """These rows but for some; the moments are known to be those of the others."""
@@ -205,7 +212,7 @@ class Rows:
             kept = ~np.isin(sample.places, gaps)
             places = sample.places[kept]
             sample = Sample(places - np.searchsorted(gaps, places), sample.values[kept])
-        return Rows(self.source, (), gaps, self.width, self.moments, sample)
+        return replace(self, left_out=gaps, sample=sample, gaps=NO_GAPS)
 
     @property
     def at_hand(self) -> Indices:

@@ -102,7 +102,7 @@ def understood(error: Exception) -> MlcliError:
         return error
     if isinstance(error, WrongUsage):
         return usage(error)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return OutOfMemory("OUT-OF-MEMORY", "memory ran out", hint="use fewer rows, another method or a larger machine")
     if isinstance(error, RuntimeError) and str(error) == NO_THREAD:
         return RefusedByPlan("NO-THREAD", "the system starts no more threads for this process",

@@ -1,9 +1,13 @@
 """Carrying out one run: its streams checked, its progress shown, its end reported."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
+from mlcli.base import limits
 from mlcli.base.board import BOARD
+from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.cli.ending import ending
 from mlcli.cli.failure import say
@@ -39,13 +43,25 @@ class Manner:
         return folder_of(config.compute) or (None if self.cache == "chosen" else self.cache)
 
 
+@contextmanager
+def enforcing(compute: Compute) -> Iterator[None]:
+    """Where a run asks for it, allocations beyond its limit fail, and the supervisor knows what a death then means."""
+    if not compute.memory_enforce:
+        yield
+        return
+    BOARD.post(enforced=True)
+    with limits.enforced(compute.memory_bytes(), compute.thread_count()):
+        yield
+    BOARD.post(enforced=False)
+
+
 def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
     """Runs a configuration and returns its summary."""
     check_streams(config, manner)
     limit = config.compute.time_seconds()
     if math.isfinite(limit):
         BOARD.post(limit=limit)
-    with watching(manner.progress, manner.quiet):
+    with watching(manner.progress, manner.quiet), enforcing(config.compute):
         from mlcli import pipeline
 
         if config.output == "-":

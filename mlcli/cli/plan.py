@@ -112,7 +112,15 @@ def _room(document: dict[str, Any]) -> list[str]:
     needed = memory(document["memory"])
     lines = [f"on disk about {memory(document['disk'])} of {memory(document['disk_free'])} free"
              + ("" if document["disk_fits"] else ": does not fit"),
-             f"memory about {needed} of {limit} ({source})"]
+             f"memory about {needed} of {limit} ({source})", f"  {_sum(document)}"]
+    if document["memory_least"] is not None:
+        lines[-1] += f"; enforced: the least limit is about {memory(document['memory_least'])}"
     if document["memory"] <= document["memory_limit"]:
         return lines
-    return [*lines[:-1], f"{lines[-1]}: does not fit", *([document["remedy"]] if document["remedy"] else [])]
+    on_disk, in_memory, of_parts = lines
+    return [on_disk, f"{in_memory}: does not fit", of_parts, *([document["remedy"]] if document["remedy"] else [])]
+
+
+def _sum(document: dict[str, Any]) -> str:
+    """The parts of the memory, which add up to it; those of less than a mebibyte are left out."""
+    return " + ".join(f"{name} {memory(size)}" for name, size in document["memory_parts"].items() if size >= 2**20)

@@ -115,7 +115,7 @@ class Supervisor:
 
     def ended(self, status: int, memory: int) -> int:
         """The exit code of a worker that ended with this status, after `memory` KiB at most; a death is reported."""
-        if os.WIFEXITED(status):
+        if os.WIFEXITED(status) and ("code" in BOARD.read() or not BOARD.read().get("enforced")):
             return os.WEXITSTATUS(status)
         end_children()
         facts, everyone = BOARD.read(), [*BOARD.read_all()]
@@ -124,6 +124,8 @@ class Supervisor:
             return int(facts["code"])
         if not self.first:
             doing = "; ".join(filter(None, (one.get("doing") for one in everyone)))
+            if facts.get("enforced"):  # a library that is refused memory may end the process
+                return report(refused_memory(doing, memory / 2**10))
             return report(died_of(os.WTERMSIG(status), doing, memory / 2**10, kept=kept, kills=kills_since(self.kills)))
         number = self.first
         kind = kind_of(number, kept=kept)
@@ -206,6 +208,13 @@ def died_of(number: int, doing: str, memory: float, *, kept: bool, kills: int | 
                          hint="the file is damaged; write it again")
     return MlcliError("CRASH", f"the computation crashed ({name})", where=known,
                       hint="run `mlcli doctor`; if it finds nothing, this is a bug: please report it with this line")
+
+
+def refused_memory(doing: str, memory: float) -> OutOfMemory:
+    """The error for a worker that ended where allocations beyond its limit fail (compute.memory_enforce)."""
+    return OutOfMemory("MEMORY-ENFORCED", "the computation ended at its limit of memory, which is enforced", where=
+                       f"it was at: {doing or 'start'}; it had used {memory:,.0f} MiB at most",
+                       hint="raise --memory-limit to what mlcli plan tells, or leave compute.memory_enforce out")
 
 
 def killed(known: str, kills: int | None) -> OutOfMemory:

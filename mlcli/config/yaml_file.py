@@ -1,7 +1,5 @@
 """Reading a YAML file, or standard input, strictly: plain data, each key once, and the place of every value."""
 
-import os
-import stat
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import field
@@ -11,6 +9,7 @@ from typing import Any
 import yaml
 
 from mlcli.base.frozen import frozen
+from mlcli.base.small_files import LARGEST, content_of
 from mlcli.config import scalars
 from mlcli.data.source import require_piped
 from mlcli.errors import ConfigError, InputMissing
@@ -18,7 +17,6 @@ from mlcli.errors import ConfigError, InputMissing
 Keys = tuple[str | int, ...]
 Locate = Callable[[Any], str]  # from a mark of the parser to file:line:column
 
-LARGEST = 2**20  # bytes
 DEEPEST = 32
 MOST_NODES = 20_000  # 1 MiB of tiny entries would take many seconds
 SECTION_TAGS: dict[Any, str] = {yaml.MappingNode: f"{scalars.CORE}map", yaml.SequenceNode: f"{scalars.CORE}seq"}
@@ -81,10 +79,7 @@ def read_text(path: Path) -> str:
     try:
         if str(path) == "-":
             return decoded(standard_input(), path)
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise InputMissing("NO-CONFIG", "the configuration is not a file", where=str(path))
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as stream:  # some files of /proc never end
-            content = stream.read(LARGEST + 1) or b""
+        content = content_of(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a file name"
         raise InputMissing("NO-CONFIG", f"the configuration cannot be read: {reason}", where=str(path)) from error

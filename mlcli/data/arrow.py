@@ -1,5 +1,6 @@
 """The only place that uses pyarrow: its version is checked, and its errors become ours."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -32,9 +33,14 @@ def pyarrow() -> Any:
 
 @contextmanager
 def arrow_reading(path: str, format: str, compute: Compute) -> Iterator[None]:
-    """Reading by Arrow, which decompresses what a file asks for: its memory ends at the run's limit."""
-    with memory_limited(format, compute), arrow_faults(path, format):
-        yield
+    """Reading by Arrow, which decompresses what a file asks for: its memory ends at the run's limit, and with reading.
+    """
+    try:
+        with memory_limited(format, compute), arrow_faults(path, format):
+            yield
+    finally:
+        if "pyarrow" in sys.modules:
+            sys.modules["pyarrow"].default_memory_pool().release_unused()
 
 
 @contextmanager

@@ -36,7 +36,10 @@ def chosen_rows(table: Table, input: Input, compute: Compute, again: Columns) ->
     if input.rows is not None and input.rows < len(kept):
         kept = np.sort(compute.generator().choice(kept, input.rows, replace=False))
     note("N-CHOSEN-ROWS", f"{len(kept):,} of {counted(count, 'row')} were chosen", rows=len(kept))
-    return replace(taken(table, kept, compute), chosen_of=count)
+    found = replace(taken(table, kept, compute), chosen_of=count)
+    if found.source is None:
+        return found
+    return replace(found, source=replace(found.source, reading=found.source.reading + table.values.nbytes))
 
 
 def taken(table: Table, kept: Indices, compute: Compute) -> Table:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.footprint import COLUMN
+from mlcli.base.footprint import ARROW, COLUMN, resident
 from mlcli.base.missing import MISSING
 from mlcli.base.stage import advance
 from mlcli.base.types import Array
@@ -25,6 +25,7 @@ from mlcli.data.input import AllTexts, Input
 from mlcli.data.layout import Layout, require_numbers
 from mlcli.data.printed import is_printed, read_printed
 from mlcli.data.ragged import read_ragged
+from mlcli.data.reading import text_bytes
 from mlcli.data.rounding import tell_of_rounding
 from mlcli.data.sheet import Sheet, require_content
 from mlcli.data.source import Opened
@@ -46,8 +47,11 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
     layout = layout_of(text, read_head(text))
     require_numbers(layout, text.path)
     columns = len(layout.choice.values)
-    compute.require(8.0 * text.survey.lines * columns + COLUMN * columns,
-                    f"a table of {text.survey.lines:,} x {columns:,} numbers", "choose fewer columns")
+    beside = (resident(compute.thread_count(), [ARROW]) + text_bytes(text.survey.longest, text.survey.size)
+              + COLUMN * columns)
+    to_file = ", or write it to a file, which can be read in blocks" if text.path == "-" else ""
+    compute.require(beside + 8.0 * text.survey.lines * columns,
+                    f"a table of {text.survey.lines:,} x {columns:,} numbers", f"choose fewer columns{to_file}")
     filled = (_filled_by_records if layout.width > WIDE and text.survey.lines < FEW else _filled)(text, layout, compute)
     require_content(filled.rows, layout.choice.width, text.path)
     if filled.doubtful or text.survey.quotes % 2 or _endless(text, filled):

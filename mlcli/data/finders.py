@@ -21,7 +21,7 @@ from mlcli.data.input import Input
 from mlcli.data.npy import flat, image_of, read_header, require_kind, require_size
 from mlcli.data.parquet import require_modest_texts
 from mlcli.data.row_files import BUFFERED as LARGE
-from mlcli.data.row_files import ArrowRows, NpyRows, ParquetRows, parquet_file
+from mlcli.data.row_files import ArrowRows, NpyRows, ParquetRows, encoded, parquet_file
 from mlcli.data.selection import Choice, choose
 from mlcli.data.sheet import numbered, require_content, require_unique_ids
 from mlcli.data.source import Opened
@@ -40,7 +40,7 @@ def found_in(opened: Opened, input: Input, format: str, compute: Compute,
     if format in SPARSE and input.kind == "features" and input.view.path is None:
         return _sparse(opened, input, format, compute)
     kinds = {"features": (*FINDERS, "csv", "tsv"), "dissimilarities": ("npy",)}.get(input.kind, ())
-    if format not in kinds or input.transpose or input.view.path is not None or opened.content is not None:
+    if format not in kinds or input.transpose or input.view.path is not None or opened.path == "-":
         return None
     with arrow_reading(opened.path, format, compute):
         if format in FINDERS:
@@ -73,7 +73,8 @@ def _parquet(opened: Opened, input: Input) -> Found:
         columnar = Columnar(schema.names, schema.types, data.num_rows, lambda names: iter(()),
                             partial(require_modest_texts, file, opened.size, input, texts))
         choice = chosen_columns(columnar, input)
-        return Found(ParquetRows(groups, firsts[-1], choice.columns, large), choice, types_of(schema, choice))
+        rows = ParquetRows(groups, firsts[-1], choice.columns, large, encoded(data)[1])
+        return Found(rows, choice, types_of(schema, choice))
 
 
 def _arrow(opened: Opened, input: Input) -> Found | None:

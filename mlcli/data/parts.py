@@ -24,7 +24,7 @@ from mlcli.data.formats import separator_of
 from mlcli.data.found import Found
 from mlcli.data.input import Input
 from mlcli.data.remote import is_remote, parts_under, state_of
-from mlcli.data.row_files import BUFFERED, ParquetRows, parquet_file
+from mlcli.data.row_files import BUFFERED, ParquetRows, encoded, parquet_file
 from mlcli.data.sheet import FEWER, Sheet, require_content
 from mlcli.data.source import open_regular, remote_hash
 from mlcli.data.streamed import texts_of
@@ -113,20 +113,20 @@ def _unlike(id: FileId, first: FileId, what: str) -> DataError:
 def _parquet(ids: list[FileId], input: Input) -> Found:
     """The table of Parquet files."""
     groups: list[tuple[FileId, int, int]] = []
-    rows, large, schema = 0, False, None
+    rows, large, schema, stored = 0, False, None, 0.0
     for id in ids:
         with arrow_faults(id.path, "Parquet"):
             file = id.opened(parquet_file)
             if schema is not None and not file.schema_arrow.equals(schema):
                 raise _unlike(id, ids[0], "the same columns, of the same types")
-            schema = file.schema_arrow
+            schema, stored = file.schema_arrow, max(stored, encoded(file.metadata)[1])
             for number in range(file.metadata.num_row_groups):
                 group = file.metadata.row_group(number)
                 groups += [(id, number, rows)] * (group.num_rows > 0)
                 rows, large = rows + group.num_rows, large or group.total_byte_size > BUFFERED
     assert schema is not None
     choice = chosen_columns(Columnar(schema.names, schema.types, rows, lambda names: iter(())), input)
-    return Found(ParquetRows(tuple(groups), rows, choice.columns, large), choice, types_of(schema, choice))
+    return Found(ParquetRows(tuple(groups), rows, choice.columns, large, stored), choice, types_of(schema, choice))
 
 
 def sheet_of_parts(found: Found, input: Input, compute: Compute) -> Sheet:

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.footprint import KEPT
 from mlcli.base.rows import rows_of
 from mlcli.base.stage import stage, unheard
 from mlcli.base.types import Array
@@ -26,6 +27,7 @@ from mlcli.data.layout import crossed_layout, features_layout, square_layout
 from mlcli.data.match import matched_columns, matched_points
 from mlcli.data.new_rows import new_in_blocks
 from mlcli.data.parts import found_parts, id_of, parts_of, sheet_of_parts, source_of_files
+from mlcli.data.reading import reading_bytes
 from mlcli.data.resemblance import refuse_resemblance
 from mlcli.data.sheet import Sheet, require_unique_ids, turned
 from mlcli.data.sheets import LayoutOf, read_sheet
@@ -102,6 +104,8 @@ def whole_table(input: Input, compute: Compute, categories: bool = False, stream
             return labeled(_in_blocks(blocks, input, compute, source), input, compute)
         layout = square_layout if input.square else features_layout
         sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
+        beside = reading_bytes(file, input, format, sheet.values.shape)
+        source = replace(source, reading=beside, kept=KEPT * beside)
         table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
         return labeled(table, input, compute)
 

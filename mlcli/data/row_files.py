@@ -25,9 +25,10 @@ DECODED = 1 << 20  # numbers of a Parquet file decoded at once, for each column 
 BLOCK = 1 << 23  # numbers of a block of an NPY file: 64 MiB
 ROWS = 1 << 18  # the most rows of it, of which there are results
 BUFFERED = 1 << 26  # bytes of a row group above which columns are read through small buffers
-PAGE = 1 << 20  # bytes of a page of a column, as most writers have it
 BUFFER = 1 << 16  # bytes of such a buffer
-
+BATCHES = 3  # of a column that a Parquet reader holds at once
+PAGE, DICTIONARY = 20_000, 1 << 20  # rows of a page of a column, and bytes of its dictionary, as most writers have them
+ALLOCATED = 1.35  # bytes that an allocator takes for one that is asked for, where sizes vary
 
 
 def part_rows(columns: int, fewest: int = 1) -> int:
@@ -55,6 +56,23 @@ def buffered_parquet(stream: BinaryIO) -> Any:
     from pyarrow import parquet
 
     return parquet.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False, buffer_size=BUFFER)
+
+
+def encoded(metadata: Any) -> tuple[int, float]:
+    """Rows of the largest row group of a Parquet file, and bytes of one of its columns before compression."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    stored = max((group.total_byte_size / max(group.num_columns, 1) for group in groups), default=0.0)
+    return max((group.num_rows for group in groups), default=0), stored
+
+
+def column_bytes(batch: int, rows: int, stored: float) -> float:
+    """What decoding a column of a row group takes: batches, a page, and a dictionary as it is stored and as it is used.
+
+    Numbers in a dictionary are stored in more bytes than they have where they all differ, in fewer where they repeat.
+    """
+    plain = 8.0 * rows
+    dictionary = 2.0 * min(plain, DICTIONARY) if stored > plain else 0.0
+    return 8.0 * (BATCHES * min(batch, rows) + min(rows, PAGE)) + dictionary
 
 
 class GroupedRows:
@@ -90,12 +108,14 @@ class ParquetRows(GroupedRows):
     rows: int
     names: tuple[str, ...]  # of columns of numbers
     large: bool  # whether a row group is too large to be held compressed
+    stored: float = 0.0  # bytes of a column of a row group before compression, at most
 
     @cached_property
     def held(self) -> int:
-        """Bytes that a thread holds while it decodes: a batch, a page of every column, and its buffer."""
+        """Bytes that a thread holds while it decodes: for every column batches, a page, a dictionary, and its buffer.
+        """
         most = int(np.diff(self.bounds).max(initial=0))
-        return self.columns * (8 * min(self.decoded, most) + min(8 * most, PAGE) + BUFFER * self.large)
+        return int(ALLOCATED * self.columns * (column_bytes(self.decoded, most, self.stored) + BUFFER * self.large))
 
     @property
     def decoded(self) -> int:

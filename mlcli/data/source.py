@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import field
 from functools import cache
 from pathlib import Path
+from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, BinaryIO, cast
 
 from mlcli.base.compute import Compute
@@ -23,6 +24,7 @@ from mlcli.data.wording import place
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
 
 ZARR = (".zgroup", ".zarray", "zarr.json")  # files of a store of arrays
+SPOOLED = 16 << 20  # bytes of standard input that are held in memory
 SETTLED = 10.0  # seconds without a change after which any later one shows in the file's times
 
 
@@ -72,7 +74,8 @@ def clipped(raw: Positioned | RemoteFile) -> BinaryIO:
 def opened(path: str, compute: Compute) -> Iterator[Opened]:
     """Opens the input, and afterwards makes sure that it stayed the same."""
     if path == "-":
-        yield standard_input(compute)
+        with standard_input(compute) as piped:
+            yield piped
         return
     if is_remote(path):
         yield from _unchanged_there(path)
@@ -166,12 +169,26 @@ def require_piped() -> None:
                          hint="pipe the data or the configuration in, or give the name of a file")
 
 
-def standard_input(compute: Compute) -> Opened:
-    """All of standard input, held in memory; raises UsageError at a terminal."""
+@contextmanager
+def standard_input(compute: Compute) -> Iterator[Opened]:
+    """All of standard input: a short one in memory, a long one in a file without a name; raises UsageError at a
+    terminal, and StorageError where there is no room.
+    """
     require_piped()
-    content = bytearray()
-    while chunk := sys.stdin.buffer.read(CHUNK):
-        content += chunk
-        compute.require(len(content), "standard input", "write it to a file and read that")
-    whole = bytes(content)
-    return Opened("-", len(whole), lambda: hashlib.sha256(whole).hexdigest(), content=whole)
+    hashed, size = hashlib.sha256(), 0
+    with SpooledTemporaryFile(SPOOLED, prefix="mlcli-") as file:
+        try:
+            while chunk := sys.stdin.buffer.read(CHUNK):
+                file.write(chunk)
+                hashed.update(chunk)
+                size += len(chunk)
+            file.flush()
+        except OSError as error:
+            raise StorageError("SCRATCH", f"no room for {size >> 20} MiB of standard input: "
+                               f"{error.strerror or error}", where=gettempdir(),
+                               hint="set TMPDIR to a larger disk") from None
+        if size > SPOOLED:
+            yield Opened("-", size, hashed.hexdigest, descriptor=file.fileno())
+            return
+        file.seek(0)
+        yield Opened("-", size, hashed.hexdigest, content=file.read())

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.footprint import resident
+from mlcli.base.footprint import ARROW, ARROW_COLUMN, COLUMN, resident
 from mlcli.base.frozen import frozen
 from mlcli.base.moments import Moments
 from mlcli.base.rows import Rows, as_array, rows_of
+from mlcli.base.sketching import is_sketching
 from mlcli.base.sparse_rows import SparseRows
 from mlcli.base.stage import note
 from mlcli.base.types import Indices
@@ -33,11 +34,12 @@ from mlcli.data.wording import counted, place
 from mlcli.data.words import with_row_names
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError, DataError
-from mlcli.stages.algebra.gathering import gathered, sample_of
+from mlcli.stages.algebra.gathering import gathered, pass_bytes, sample_of, sketched
 
 SAMPLED, NUMBERS = 4096, 1 << 21  # rows of the sample, at most, and numbers of it
 IN_MEMORY = 1 << 24  # the same of a sparse table, whose rows cost no reading
 FEWEST = 64  # rows of it at least
+SAFE = 0.9  # share of the memory that blocks which are read at once may take
 FARTHEST = 2.0**400  # size of numbers whose squares are summed
 
 
@@ -81,9 +83,11 @@ def passed_over(table: Table, input: Input, compute: Compute, types: Sequence[An
     """A table that is read in blocks, after one pass over its rows."""
     rows = rows_of(table.values)
     assert rows is not None
-    compute.require(resident(compute.thread_count()) + compute.thread_count() * rows.nbytes, "a block of the table",
-                    "choose fewer columns")
+    rows = replace(rows, lanes=_lanes(rows, compute))
     chosen = _sampled(rows, compute)
+    if is_sketching() and (sketch := sketched(rows, chosen)) is not None:
+        _tell(rows, chosen)
+        return replace(table, values=as_array(sketch))
     sums = gathered(rows, chosen)
     _require_range(sums.moments, input.path)
     _warn_inexact(table.columns, types, sums.moments)
@@ -94,6 +98,20 @@ def passed_over(table: Table, input: Input, compute: Compute, types: Sequence[An
     require_no_ids_in(table, sample.values, sample.places, input)
     _tell(rows, chosen)
     return replace(table, values=as_array(replace(rows, moments=sums.moments, sample=sample, gaps=sums.gaps)))
+
+
+def _lanes(rows: Rows, compute: Compute) -> int:
+    """How many blocks are read at once: one for each thread where memory holds so many; raises RefusedByPlan.
+
+    Sums come in the order of the blocks, so that the result does not depend on it.
+    """
+    threads, arrow = compute.thread_count(), not isinstance(rows.source, NpyRows | SparseRows)
+    columns = rows.shape[1]
+    alone = (resident(threads, [ARROW] * arrow) + pass_bytes(columns, 0) + 8.0 * len(_sampled(rows, compute)) * columns
+             + (COLUMN + ARROW_COLUMN * arrow) * columns)
+    each = rows.nbytes + pass_bytes(columns, 1) - pass_bytes(columns, 0)
+    compute.require(alone + each, "a block of the table", "choose fewer columns")
+    return max(1, min(threads, int((SAFE * compute.memory_bytes() - alone) / max(each, 1.0))))
 
 
 def _tell(rows: Rows, chosen: Indices) -> None:

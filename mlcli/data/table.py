@@ -28,6 +28,8 @@ class Source:
     bytes: int
     format: str
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a run: size and hash of what was read
+    reading: float = 0.0  # bytes of memory that reading it took beside the table
+    kept: float = 0.0  # of these, what allocators keep
 
     @property
     def sha256(self) -> str:

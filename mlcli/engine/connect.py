@@ -16,6 +16,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.drafts import collect, drafted
 from mlcli.base.footprint import DASK, WORKER, accompanied_by, resident, workers_fitting
 from mlcli.base.frozen import frozen
+from mlcli.base.small_files import content_of
 from mlcli.base.stage import note
 from mlcli.engine.address import Address, address_of, is_open, is_scheduler, own_workers
 from mlcli.engine.arrival import ALIKE, examined, kinds, refuse_unlike, versions
@@ -171,10 +172,10 @@ def _scheduler(address: Address) -> str:
 
 def _written(file: Path) -> str:
     """The address in a scheduler's file, which is waited for: it is made before it is written; empty without one."""
-    until, text = time.monotonic() + CONNECT, ""
+    until, text = time.monotonic() + CONNECT, b""
     while not text:
         with suppress(FileNotFoundError):
-            text = file.read_text(encoding="utf-8", errors="replace")
+            text = content_of(file)
         if not text and time.monotonic() > until:
             raise OSError(f"no scheduler has written the file within {CONNECT:.0f} seconds")
         time.sleep(0 if text else 0.1)

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from mlcli.base.assigned import assigned
 from mlcli.base.blocks import Workers, in_order
+from mlcli.base.rows import rows_of
 from mlcli.engine.block import Block, Source
 
 R = TypeVar("R")
@@ -37,4 +38,6 @@ def results(source: Source[R], first: int = 0) -> Generator[R, None, None]:
     stops the source.
     """
     blocks = [Block(source, number) for number in range(first, source.blocks)]
-    return in_order(Block.run, blocks, progress=True, done=first, stop=source.stop, workers=_elsewhere.get())
+    rows = rows_of(getattr(source, "rows", getattr(source, "points", None)))
+    return in_order(Block.run, blocks, progress=True, done=first, stop=source.stop, workers=_elsewhere.get(),
+                    most=0 if rows is None else rows.lanes)

@@ -255,6 +255,11 @@ class Method(Options):
             return 0.0
         return 8.0 * data.points.size * (self.landmark_count(data) or len(data.values)) / max(len(data.values), 1)
 
+    def axes_of(self, data: Input) -> int:
+        """How many axes are kept; of a share of the variance, as if all were."""
+        kept = self.axes_options.components
+        return kept if isinstance(kept, int) else self.limit(data)
+
     def powers_of(self, data: Input) -> Powers:
         """The powers of the data's unit that coordinates and spectrum carry, where the options decide on them."""
         return self.powers

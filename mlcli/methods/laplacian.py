@@ -18,6 +18,8 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.affinities import Affinity, weights_for
 from mlcli.stages.graph.neighbors import Neighbors
 
+BOTH_WAYS = 1.4  # entries of a graph for each neighbor, as about half of these are neighbors of each other
+
 
 class Laplacian(Method):
     """Coordinates that differ little between neighbors: the smoothest functions on the neighbor graph.
@@ -67,6 +69,11 @@ class Laplacian(Method):
         return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
                       kernel=kernel.replace(weights=self.weights) if self.chosen("weights") else kernel,
                       eigensolve=self.eigensolve, coordinates=Coordinates(scale="variance"))
+
+    def stored(self, data: Input) -> float:
+        """Training rows, and the graph that joins them: a place and a length for each neighbor, both ways."""
+        neighbors = self.neighbors.neighborhood(data)
+        return super().stored(data) + 16.0 * BOTH_WAYS * len(data.values) * neighbors.usual
 
     def identities(self, data: Any, model: Model) -> list[Check]:
         """L y = λ D y with weights computed again."""

@@ -19,9 +19,7 @@ from mlcli.base.footprint import (
     ARROW_COLUMN,
     COLUMN,
     DASK,
-    KEPT,
     MIB,
-    TEXT,
     WORKER,
     accompanied_by,
     followed_by,
@@ -31,13 +29,17 @@ from mlcli.base.footprint import (
     workers_fitting,
 )
 from mlcli.base.inputs import Given
-from mlcli.base.rows import rows_of
+from mlcli.base.rows import Rows, rows_of
+from mlcli.base.scratch import held
 from mlcli.base.steps import Step
 from mlcli.errors import MlcliError
+from mlcli.stages.algebra.gathering import pass_bytes
 
 PAIRS = 2.75  # arrays of all pairs that quality holds at once
 SAMPLED = 12 * MIB  # what measures of a sample hold besides the distances from it
 COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules look at, and numbers of these where there are many rows
+FITTED, ASSESSED = 2.0, 4.0  # arrays of the size of the coordinates while they are computed, and checked and written
+WEIGHED = 8.0  # of the loadings or weights of columns
 WRITING = 4.8  # arrays of the size of a model while it is written and checked
 LATENT = 2.2  # arrays of the size of the data while scores are checked
 SAFE, LESS, TRIES, FEWEST = 0.97, 0.85, 20, 10  # how a number of rows that fit is found
@@ -67,6 +69,9 @@ class Planned(Protocol):
     def columns_model(self) -> str:
         """What it assumes of the columns, where rules look at these."""
 
+    def axes_of(self, data: Any) -> int:
+        """How many axes it keeps, at most."""
+
     def stored(self, data: Any) -> float:
         """The bytes of training rows that its model holds."""
 
@@ -79,19 +84,63 @@ class Planned(Protocol):
 
 def peak(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> float:
     """The most bytes that a process holds while it reads the data, takes these steps, and checks and writes the result.
+    """
+    return sum(footprint(steps, data, method, compute).values())
+
+
+def footprint(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> dict[str, float]:
+    """The bytes that a process holds at its peak, by what they are for; each sum has parts for all.
 
     Workers that it has started on this machine count with it. Beside the data as read there is a copy in other units
     for as long as a fit takes, unless within `unscaled`.
     """
-    table, held = float(data.bytes), 1 if method.unscaled else 2
-    read, kept = (TEXT, KEPT) if ARROW in sys.modules else (1.0, 0.0)  # known, since the data has been read
     columns = data.values.shape[1] if data.kind == "features" else 0
-    names = (COLUMN + ARROW_COLUMN * (ARROW in sys.modules)) * columns
-    fit = max(step.memory for step in steps)
+    most = max(steps, key=lambda step: step.memory)
     needs = [*(step.needs for step in steps), *later().needs]
-    beside = DASK + workers_beside() * worker(steps) if workers_beside() else 0.0
-    return resident(compute.thread_count(), needs) + later().memory + beside + names + kept * table + max(
-        (read - kept) * table, held * table + fit, table + checks_memory(method, data))
+    moments = {"reading": reading_memory(data, compute),
+               most.stage: {**table_memory(data, 1 if method.unscaled else 2), most.stage: most.memory,
+                            "coordinates": FITTED * coordinates_memory(method, data)},
+               "checks": {**table_memory(data), "rules, quality, files and certificate": checks_memory(method, data)}}
+    return {"program, libraries and threads": float(resident(compute.thread_count(), needs)),
+            "figures": later().memory,
+            "workers": DASK + workers_beside() * worker(steps) if workers_beside() else 0.0,
+            "names of columns": (COLUMN + ARROW_COLUMN * (ARROW in sys.modules)) * columns,
+            **max(moments.values(), key=lambda parts: sum(parts.values()))}
+
+
+def reading_memory(data: Given, compute: Compute) -> dict[str, float]:
+    """The table while it is read: all of it beside what its format takes, or blocks for every thread that reads."""
+    rows = rows_of(data.values)
+    if rows is None:
+        return {"the table": float(data.bytes), "reading it": later().reading}
+    lanes = rows.at_once(compute.thread_count())
+    return {f"{lanes} block{'s' * (lanes > 1)} of the table": lanes * float(data.bytes),
+            "sums over it": pass_bytes(rows.shape[1], lanes), "a sample of its rows": sample_memory(rows)}
+
+
+def table_memory(data: Given, copies: int = 1) -> dict[str, float]:
+    """The table once it is read, and what allocators keep of reading it."""
+    rows = rows_of(data.values)
+    if rows is None:
+        return {"the table": copies * float(data.bytes), "kept of reading it": later().kept}
+    return {"a block of the table": float(data.bytes), "a sample of its rows": sample_memory(rows)}
+
+
+def sample_memory(rows: Rows) -> float:
+    """The bytes of rows that are held of a table in blocks."""
+    return 8.0 * len(rows.at_hand) * rows.shape[1]
+
+
+def coordinates_memory(method: Planned, data: Given) -> float:
+    """The bytes of coordinates, where they are held in memory."""
+    return held(1, len(data.values) * method.axes_of(data)) if rows_of(data.values) is not None else (
+        8.0 * len(data.values) * method.axes_of(data))
+
+
+def weights_memory(method: Planned, data: Given) -> float:
+    """The bytes of numbers that lead from a row, or what it resembles, to its coordinates."""
+    side = data.values.shape[-1] if data.kind in ("features", "covariance") and not method.stored(data) else 0
+    return 8.0 * side * method.axes_of(data)
 
 
 def worker(steps: Sequence[Step]) -> float:
@@ -110,12 +159,13 @@ def checks_memory(method: Planned, data: Given) -> float:
         few = min(there, EXACT)
         compared = 8.0 * (PAIRS * few**2 + few * columns)
     else:
-        held = data.kind == "features" and columns > FEW_COLUMNS
-        compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * held
+        wide = data.kind == "features" and columns > FEW_COLUMNS
+        compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * wide
     compared *= later().quality
     written = WRITING * stored + LATENT * table * (method.proof == "latent")
     named = in_file is None or isinstance(data.ids, tuple)  # numbers are made into text as they are written
-    return max(looked, compared + stored, written) + ROW * rows * named
+    results = ASSESSED * coordinates_memory(method, data) + WEIGHED * weights_memory(method, data)
+    return max(looked, compared + stored, written) + ROW * rows * named + results
 
 
 def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> None:

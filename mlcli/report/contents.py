@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,16 +25,26 @@ class Embedding:
 
 @frozen
 class Rows:
-    """A small CSV file: its columns by name, cells as text."""
+    """A small CSV file: its columns by name, of texts, or of numbers with NaN where a cell is empty."""
 
-    columns: Mapping[str, Sequence[str]]
+    columns: Mapping[str, Sequence[str] | Array]
     read: dict[str, Sequence[float]] = field(default_factory=dict)  # columns as numbers, once they are asked for
 
     def numbers(self, name: str) -> Sequence[float]:
         """A column as numbers, NaN where a cell is empty."""
         if name not in self.read:
-            self.read[name] = [float(cell) if cell else np.nan for cell in self.columns[name]]
+            self.read[name] = self.array(name).tolist()
         return self.read[name]
+
+    def array(self, name: str) -> Array:
+        """The same as an array, which is not kept: of a wide table it takes a quarter of the memory."""
+        cells = self.columns[name]
+        return cells if isinstance(cells, np.ndarray) else np.array(
+            [float(cell) if cell else np.nan for cell in cells], dtype=np.float64)
+
+    def texts(self, name: str) -> Sequence[str]:
+        """A column of texts."""
+        return cast(Sequence[str], self.columns[name])
 
     def known(self, name: str) -> list[float | None]:
         """A column as numbers, None where there is none."""

@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -20,10 +21,11 @@ def trace_table(objective: Array, curves: Mapping[str, Quantity]) -> str:
                    ([i, *map(_number, row)] for i, row in enumerate(rows, start=1)))
 
 
-def loadings_table(columns: Sequence[str], loadings: Array) -> str:
-    """One row for each column of the data, with its loadings (d x p) on the axes y1..yp."""
+def loadings_table(columns: Sequence[str], loadings: Array) -> Iterator[str]:
+    """One row for each column of the data, with its loadings (d x p) on the axes y1..yp, line by line."""
     axes = [f"y{axis + 1}" for axis in range(loadings.shape[1])]
-    return written(["column", *axes], ([name, *map(_number, row)] for name, row in zip(columns, loadings, strict=True)))
+    rows = zip(columns, loadings, strict=True)
+    return lines_of(["column", *axes], ([name, *map(_number, row)] for name, row in rows))
 
 
 def posterior_table(embedding: Table, spreads: Array) -> Table:
@@ -46,11 +48,18 @@ def forecast_table(columns: Sequence[str], means: Array, deviations: Array) -> s
 
 def written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
+    return "".join(lines_of(header, rows))
+
+
+def lines_of(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """The same, line by line."""
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")
+    for row in chain([header], rows):
+        line.seek(0)
+        line.truncate()
+        writer.writerow(row)
+        yield line.getvalue()
 
 
 def _number(value: float) -> str:

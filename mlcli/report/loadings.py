@@ -70,8 +70,8 @@ def loaded(run: Contents) -> Loaded | None:
     if run.loadings is None or len(run.loadings.columns) < 2:
         return None
     head, *columns = run.loadings.columns
-    names, fit = tuple(run.loadings.columns[head]), run.manifest.get("fit", {})
-    values = np.array([run.loadings.numbers(column) for column in columns]).T
+    names, fit = tuple(run.loadings.texts(head)), run.manifest.get("fit", {})
+    values = np.stack([run.loadings.array(column) for column in columns], axis=1)
     values = np.where(np.isfinite(values), values, np.nan)
     given, correlations = fit.get("factor_correlations"), np.eye(len(columns))
     if given and np.shape(given) == correlations.shape:
@@ -94,7 +94,7 @@ def _with_shares(run: Contents, found: Loaded, variances: Array | None, uniquene
     """With communalities, where the axes are factors of the columns and loadings are not of length one."""
     if run.config.method.columns_model == "none" or getattr(run.config.method, "loadings", "scaled") == "unit":
         return found
-    communalities = np.einsum("ij,jk,ik->i", found.values, found.correlations, found.values)
+    communalities = np.einsum("ij,ij->i", found.values @ found.correlations, found.values)
     trace = (run.manifest.get("spectrum") or {}).get("trace")
     known = variances.sum() if variances is not None and found.standardized else trace
     total = np.nan if known is None else float(known)
@@ -122,9 +122,10 @@ def _each(fit: Mapping[str, Any], name: str, columns: tuple[str, ...]) -> Array 
 
 
 @HUGE
-def loadings_table(run: Contents, cutoff: float = 0.0, most: int | None = None) -> Table | None:
+def loadings_table(run: Contents, cutoff: float = 0.0, most: int | None = None,
+                   first: int | None = None) -> Table | None:
     """Every variable with its loadings, communality, uniqueness, complexity and sampling adequacy; then what factors
-    carry. With `most`, so many variables: those that load most.
+    carry. With `most`, so many variables: those that load most; with `first`, their loadings on so many axes.
     """
     found = loaded(run)
     if found is None or not found.values.size:
@@ -137,12 +138,14 @@ def loadings_table(run: Contents, cutoff: float = 0.0, most: int | None = None) 
         extra["complexity"] = found.complexity
     if found.adequacy is not None:
         extra["sampling adequacy"] = found.adequacy
-    cells = np.column_stack([found.values, *extra.values()]).tolist()
-    wanted = set(np.argsort(-np.abs(found.values).max(axis=1), kind="stable")[:most].tolist())
-    rows = [(found.names[place], *cells[place]) for place in found.order.tolist() if place in wanted]
-    return Table(caption=_caption(found, cutoff), head=(found.head, *found.axes, *extra), rows=rows,
-                 footers=[(*row, *("",) * len(extra)) for row in _carried(found)],
-                 decimals=found.decimals, cutoff=cutoff, cut=len(found.axes), keys=(found.head, *found.columns, *extra))
+    wanted = np.argsort(-np.abs(found.values).max(axis=1), kind="stable")[:most]
+    places = found.order[np.isin(found.order, wanted)]
+    cells = np.column_stack([found.values[places, :first], *(column[places] for column in extra.values())]).tolist()
+    rows = [(found.names[place], *row) for place, row in zip(places.tolist(), cells, strict=True)]
+    axes, columns = found.axes[:first], found.columns[:first]
+    return Table(caption=_caption(found, cutoff), head=(found.head, *axes, *extra), rows=rows,
+                 footers=[(*row[: len(axes) + 1], *("",) * len(extra)) for row in _carried(found)],
+                 decimals=found.decimals, cutoff=cutoff, cut=len(axes), keys=(found.head, *columns, *extra))
 
 
 def _caption(found: Loaded, cutoff: float) -> str:

@@ -16,7 +16,7 @@ from mlcli.report.text import in_words, number, visible
 
 LEADING = 10  # eigenvalues in the table
 BESIDE = "validation"  # the column of trace.csv that is drawn beside the objective
-MOST_ROWS = 500  # columns of the data in the table of loadings
+MOST_ROWS, MOST_AXES = 500, 20  # columns of the data, and axes, in the table of loadings
 OF_COLUMNS = ("uniquenesses", "variances", "sampling_adequacy")  # figures that the table of loadings has or uses
 LISTED = 20  # columns or classes whose figures are shown
 OPEN = 40  # loadings up to which they are not folded
@@ -104,7 +104,7 @@ def fit(run: Contents) -> Part:
     found = run.manifest.get("fit", {})
     single = [(in_words(name), _said(value)) for name, value in found.items()
               if value is None or isinstance(value, int | float)]
-    columns = set() if run.loadings is None else set(next(iter(run.loadings.columns.values())))
+    columns = set() if run.loadings is None else set(run.loadings.texts(next(iter(run.loadings.columns))))
     each = {in_words(name): values for name, values in found.items() if isinstance(values, Mapping)
             and not (name in OF_COLUMNS and columns and columns.issuperset(values))}
     cut = any(len(values) > LISTED for values in each.values())
@@ -135,13 +135,15 @@ def trace(run: Contents) -> Part:
 
 def loadings(run: Contents, cutoff: float) -> Part:
     """Every column with its loadings, sorted by factor, and the correlations of the factors."""
-    table = loadings_table(run, cutoff, MOST_ROWS)
+    table = loadings_table(run, cutoff, MOST_ROWS, MOST_AXES)
     if table is None:
         return None
     whole = len(next(iter(run.loadings.columns.values()))) if run.loadings else 0
     more = (f" The {len(table.rows)} of {whole:,} columns with the largest ones." if whole > len(table.rows) else "")
+    axes = len(run.loadings.columns) - 1 if run.loadings else 0
+    more += (f" The first {MOST_AXES} of {axes:,} axes; all of them stand in loadings.csv." if axes > MOST_AXES else "")
     factors = correlations_table(run)
-    beside = [] if factors is None else [sentence(factors.caption, "soft"), as_html(factors)]
+    beside = [] if factors is None or axes > MOST_AXES else [sentence(factors.caption, "soft"), as_html(factors)]
     said = f"{table.caption} Columns are sorted by the axis on which they load most.{more}"
     rows = as_html(table)
     return section("Loadings", sentence(said, "soft"), rows if len(table.rows) <= OPEN else

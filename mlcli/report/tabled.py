@@ -17,7 +17,7 @@ def spectrum_table(run: Contents, cutoff: float = 0.0) -> Table | None:
         return None
     columns = run.spectrum.columns
     rows: list[Row] = [(int(place), *numbers) for place, *numbers in zip(
-        columns["component"], *(run.spectrum.known(name) for name in list(columns)[1:]), strict=True)]
+        run.spectrum.numbers("component"), *(run.spectrum.known(name) for name in list(columns)[1:]), strict=True)]
     what = (run.manifest.get("spectrum") or {}).get("ranked_by", "eigenvalues")
     return Table(f"Spectrum: {what}, with shares of the trace.", tuple(columns), rows, words=())
 

@@ -6,14 +6,15 @@ import io
 import json
 import math
 import os
-from collections import deque
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from mlcli.base.types import AnyArray
+import numpy as np
+
+from mlcli.base.types import AnyArray, Array
 from mlcli.data.positioned import CHUNK
 from mlcli.data.source import open_regular
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
@@ -68,13 +69,29 @@ def is_intact(path: Path, known: Mapping[str, Any]) -> bool:
         return False
 
 
-def text_of(path: Path, errors: str = "strict") -> str:
+def text_of(path: Path) -> str:
     """The text of a file; raises UnsafeFile."""
     with own_file(path), os.fdopen(open_regular(str(path)), "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > LARGEST:
-            raise ValueError(f"more than {LARGEST >> 20} MiB")
-        return file.read(size).decode("utf-8", errors)  # a larger number would be allocated first
+        return file.read(_modest(file)).decode("utf-8")  # a larger number would be allocated first
+
+
+@contextmanager
+def text_lines(path: Path) -> Iterator[TextIO]:
+    """The text of a file with line ends as they are, which is not held as a whole; raises UnsafeFile."""
+    with own_file(path):
+        file = os.fdopen(open_regular(str(path)), "rb")
+    with file:
+        with own_file(path):
+            _modest(file)
+        yield io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def _modest(file: BinaryIO) -> int:
+    """The bytes of a file that is not too large; raises ValueError."""
+    size = os.fstat(file.fileno()).st_size
+    if size > LARGEST:
+        raise ValueError(f"more than {LARGEST >> 20} MiB")
+    return size
 
 
 def json_of(path: Path, shape: "type[BaseModel]") -> dict[str, Any]:
@@ -139,32 +156,40 @@ def arrays_of(path: Path) -> dict[str, AnyArray]:
         return arrays_in(file, os.fstat(file.fileno()).st_size)
 
 
-def csv_of(path: Path, needed: Sequence[str] = (), *, texts: int = 0) -> dict[str, Sequence[str]]:
-    """A small CSV file by its columns: names first, whole rows, and numbers or nothing after `texts` columns.
+def csv_of(path: Path, needed: Sequence[str] = (), *, texts: int = 0) -> dict[str, Sequence[str] | Array]:
+    """A small CSV file by its columns: names first, whole rows, and after `texts` columns numbers, NaN for nothing.
 
     Raises UnsafeFile with the line.
     """
-    lines = csv.reader(io.StringIO(text_of(path, "surrogateescape"), newline=""))
-    with own_file(path):
-        head, body = next(lines, []), list(lines)
-    if len(set(head)) < len(head) or not set(needed) <= set(head):
-        raise damaged(path, f"its first line should name {', '.join(needed) or 'different columns'}", 1)
+    words, numbers = list[list[str]](), array("d")
+    with text_lines(path) as file:
+        with own_file(path):
+            lines = csv.reader(file)
+            head = next(lines, [])
+        if len(set(head)) < len(head) or not set(needed) <= set(head):
+            raise damaged(path, f"its first line should name {', '.join(needed) or 'different columns'}", 1)
+        with own_file(path):
+            for line, row in enumerate(lines, 2):
+                if len(row) != len(head):
+                    raise damaged(path, f"{len(row)} cells, not {len(head)}", line)
+                words.append(row[:texts])
+                numbers.extend(_numbers(path, row[texts:], line))
+    values = np.array(numbers).reshape(len(words), len(head[texts:]))
+    return dict(zip(head, [*(zip(*words, strict=True) if words else [()] * len(head[:texts])), *values.T], strict=True))
+
+
+def _numbers(path: Path, cells: Sequence[str], line: int) -> list[float]:
+    """The numbers of a row; raises UnsafeFile for a cell that is none."""
     try:
-        columns = [*zip(*body, strict=True)] if body else [()] * len(head)
-        deque(map(float, filter(None, chain.from_iterable(columns[texts:]))), maxlen=0)
-        return dict(zip(head, columns, strict=True))
-    except ValueError as error:
-        raise damaged(path, *_first_fault(body, len(head), texts)) from error
+        return [float(cell) if cell else math.nan for cell in cells]
+    except ValueError:
+        wrong = next(cell for cell in cells if cell and not _is_number(cell))
+        raise damaged(path, f"{wrong[:40]!r} is not a number", line) from None
 
 
-def _first_fault(body: Sequence[Sequence[str]], width: int, texts: int) -> tuple[str, int]:
-    """What is wrong in the first row of a CSV file that is not as the others, and its line."""
-    for number, row in enumerate(body, 2):
-        if len(row) != width:
-            return f"{len(row)} cells, not {width}", number
-        for cell in filter(None, row[texts:]):
-            try:
-                float(cell)
-            except ValueError:
-                return f"{cell[:40]!r} is not a number", number
-    raise AssertionError("no row is at fault")
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

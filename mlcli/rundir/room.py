@@ -11,12 +11,14 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
 from mlcli.errors import RefusedByPlan
 from mlcli.methods import Method
+from mlcli.methods.memory import weights_memory
 from mlcli.rundir.kept import bytes_of, free_bytes, require_room
 
 NUMBER, LEAST = 20, 8  # bytes of a number as text, about and at least
 FILES = 200_000  # bytes of figures, page and small files
 TRIED = 2**20  # bytes up to which a run that may not fit is tried
 COPIES = 2  # arrays of coordinates that lie in files without a name when the embedding is written
+WEIGHTS = 2  # arrays of weights of columns in a model: to coordinates, and back
 LARGER = "give an output directory on a larger disk (-o), or keep fewer axes"
 
 
@@ -37,8 +39,7 @@ def disk_of(config: RunConfig) -> Path:
 
 def coordinates_of(config: RunConfig, method: Method, table: Table) -> int:
     """How many coordinates a run has; of a share of the variance, as if all axes were kept."""
-    kept = method.axes_options.components
-    return table.rows * (kept if isinstance(kept, int) else method.limit(table.data()))
+    return table.rows * method.axes_of(table.data())
 
 
 def numbers_written(config: RunConfig, method: Method, table: Table) -> int:
@@ -57,7 +58,10 @@ def scratch_bytes(config: RunConfig, method: Method, table: Table) -> float:
 
 def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int = NUMBER, files: int = FILES) -> int:
     """About how many bytes a run takes: what is kept, the model, the embedding, figures and page, and scratch files."""
-    model = method.stored(table.data()) if config.report.writes("model") else 0.0
+    data = table.data()
+    stored, weights = method.stored(data), weights_memory(method, data)
+    rows = 8 * coordinates_of(config, method, table) if stored else 0  # weights of rows
+    model = (stored + rows + WEIGHTS * weights if config.report.writes("model") else 0.0) + number / 8 * weights
     return int(bytes_of(config.report.kept(), table.rows) + (0 if config.output == "-" else model + files)
                + number * numbers_written(config, method, table) + scratch_bytes(config, method, table))
 

@@ -11,12 +11,20 @@ import pytest
 from pyarrow import parquet
 
 from mlcli.base import footprint
+from mlcli.base.compute import Compute
 from mlcli.base.extras import lacking
 from mlcli.base.footprint import resident
 from mlcli.base.rates import Rates, document, reference
+from mlcli.base.rows import Rows
 from mlcli.config.report_options import LABELED
+from mlcli.data import source, streamed
+from mlcli.data.finders import found_in
+from mlcli.data.input import Input
+from mlcli.data.source import opened
 from mlcli.report.paper import drawings
 from mlcli.rundir import room
+from mlcli.stages.kernels import fill
+from mlcli.stages.kernels.fill import fill_of
 from tests.cli.support import Caller
 
 
@@ -162,7 +170,7 @@ def test_names_that_do_not_fit_are_refused_with_how_to_do_without(mlcli: Caller,
     Path("named.csv").write_text("\n".join([",x,y", *lines]), encoding="utf-8")
     plain, named = (json.loads(mlcli("plan", "named.csv", *more, "--json").out)["memory"]
                     for more in (["--set", "report.point_labels=none"], []))
-    limit = ("--memory-limit", str(round((plain + named) / 2)))
+    limit = ("--memory-limit", str(round((plain + named) / 2)), "--set", "input.stream=never")
     called = mlcli("embed", "named.csv", "-o", "run", *limit)
     assert called.code == 82 and "draw no names, with --set report.point_labels=none" in called.err
     assert mlcli("plan", "named.csv", *limit).code == 82
@@ -217,6 +225,17 @@ def test_a_wrong_file_of_rates_is_refused(mlcli: Caller, name: str) -> None:
     assert "E-RATES" in called.err and "rates.json" in called.err and "doctor --calibrate" in called.err
 
 
+def test_a_device_is_no_file_of_rates(mlcli: Caller) -> None:
+    called = mlcli("plan", "data.csv", "--rates", "/dev/zero")
+    assert called.code == 78 and "E-RATES" in called.err and "not a regular file" in called.err
+
+
+def test_a_file_of_rates_is_read_as_far_as_one_may_reach(mlcli: Caller) -> None:
+    with Path("rates.json").open("wb") as file:
+        file.truncate(1 << 36)  # which no memory holds
+    assert "is not JSON" in mlcli("plan", "data.csv", "--rates", "rates.json").err
+
+
 @pytest.mark.slow
 def test_this_machine_s_rates_are_measured(mlcli: Caller) -> None:
     called = mlcli("doctor", "--calibrate", "rates.json", "--json")
@@ -255,3 +274,68 @@ def test_a_graph_in_pieces_is_a_line_of_the_plan(mlcli: Caller, method: str) -> 
     assert mlcli("embed", "pieces.npy", "-m", method, "-k", "5", "-q").code == 81
     joined = mlcli("plan", "pieces.npy", "-m", method, "-k", "5", "--set", "method.neighbors.pieces=largest")
     assert joined.code == 0 and "pieces of" not in joined.out
+
+
+def blocks_in(path: str, rows: int = 20_000, columns: int = 40) -> tuple[str, ...]:
+    """Options for a Parquet file of many row groups, which is read in blocks."""
+    points = np.random.default_rng(0).standard_normal((rows, columns))
+    parquet.write_table(pa.table({f"x{j}": points[:, j] for j in range(columns)}), path, row_group_size=2_000)
+    return (path, "--set", "input.stream=always")
+
+
+@pytest.mark.parametrize("given", [("data.csv",), ("t.parquet", "--set", "input.stream=always"),
+                                   ("data.csv", "-m", "isomap", "-k", "5")])
+def test_the_parts_of_the_memory_add_up(mlcli: Caller, given: tuple[str, ...]) -> None:
+    blocks_in("t.parquet", rows=4_000)
+    planned = json.loads(mlcli("plan", *given, "--json").out)
+    assert sum(planned["memory_parts"].values()) == pytest.approx(planned["memory"])
+    called = mlcli("plan", *given).out
+    assert "program, libraries and threads" in called.splitlines()[-1]
+
+
+def test_a_table_in_blocks_is_planned_and_refused_before_a_pass(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = blocks_in("t.parquet")
+
+    def passed(*args: object) -> None:
+        raise AssertionError("a pass was made")
+
+    monkeypatch.setattr(streamed, "gathered", passed)
+    planned = json.loads(mlcli("plan", *given, "--json").out)
+    least = str(round(planned["memory"] * 0.9))
+    called = mlcli("embed", *given, "--memory-limit", least, "-o", "run")
+    assert called.code == 82 and "E-MEMORY" in called.err, called.err
+
+
+def test_fewer_blocks_are_read_at_once_where_memory_is_short(mlcli: Caller) -> None:
+    given = blocks_in("t.parquet")
+    with opened("t.parquet", Compute()) as file:
+        found = found_in(file, Input(path="t.parquet"), "parquet", Compute())
+    assert found is not None
+    table = Rows(found.file)
+    whole = Compute(threads=4, memory_limit="8G")
+    short = Compute(threads=4, memory_limit=str(int((resident(4, ["pyarrow"]) + 2.5 * table.nbytes + 2**22) / 0.9)))
+    assert [streamed._lanes(table, compute) for compute in (whole, short)] == [4, 2]
+    limit = str(int(json.loads(mlcli("plan", *given, "--json").out)["memory"]))
+    ways = {"one": ("--threads", "1"), "two": ("--threads", "2"), "short": ("--memory-limit", limit)}
+    for output, more in ways.items():
+        assert mlcli("embed", *given, *more, "-o", output, "-q").code == 0
+    assert len({Path(output, "embedding.csv").read_bytes() for output in ("one", "two", "short")}) == 1
+
+
+def test_piped_text_in_a_file_gives_what_the_file_gives(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "SPOOLED", 64)
+    with Path("data.csv").open() as piped:
+        monkeypatch.setattr("sys.stdin", piped)
+        assert mlcli("embed", "-", "-o", "piped", "-q").code == 0
+    assert mlcli("embed", "data.csv", "-o", "file", "-q").code == 0
+    known, found = (json.loads(Path(run, "run.json").read_text()) for run in ("file", "piped"))
+    assert found["input"]["sha256"] == known["input"]["sha256"]
+    assert Path("piped/embedding.csv").read_bytes() == Path("file/embedding.csv").read_bytes()
+
+
+@pytest.mark.parametrize("columns", [2, 8])
+def test_samples_tell_how_much_a_factor_holds(columns: int) -> None:
+    points = np.random.default_rng(0).random((5000, columns))
+    told = fill_of(points, 10, squared=False)
+    assert told is not None
+    assert 0.5 < told / fill._fill(points, 10, False) < 1.5

@@ -56,6 +56,12 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         pass
 
 
+def test_a_device_is_no_file_of_a_scheduler() -> None:
+    with (pytest.raises(DependencyMissing, match="cannot be reached: it is not a regular file; "),
+          connect.clustered(Compute(cluster="file:/dev/zero"))):
+        pass
+
+
 def test_tls_without_certificates_is_told_at_once() -> None:
     with (pytest.raises(DependencyMissing, match="Dask's settings name no certificates"),
           connect.clustered(Compute(cluster="tls://127.0.0.1:9"))):

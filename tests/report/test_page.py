@@ -13,7 +13,7 @@ from mlcli.config.report_options import Report
 from mlcli.report import record
 from mlcli.report.contents import Rows
 from mlcli.report.page import page
-from mlcli.report.results import OPEN
+from mlcli.report.results import MOST_AXES, OPEN
 from tests.report.support import contents
 
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "</style><script>alert(1)</script>", '"><svg onload=alert(1)>',
@@ -119,6 +119,13 @@ def test_many_loadings_are_folded(count: int) -> None:
     loadings = Rows({"column": [f"c{i}" for i in range(count)], "y1": ["0.5"] * count, "y2": ["0.25"] * count})
     text = page(contents(loadings=loadings))
     assert f">c{count - 1}<" in text and (f"<summary>{count} columns</summary>" in text) == (count > OPEN)
+
+
+def test_of_many_axes_the_first_are_shown() -> None:
+    axes = {f"y{axis + 1}": np.linspace(0.1, 0.9, 4) for axis in range(MOST_AXES + 2)}
+    text = page(contents(loadings=Rows({"column": list("abcd"), **axes})))
+    assert f">PC {MOST_AXES}<" in text and f">PC {MOST_AXES + 1}<" not in text
+    assert f"The first {MOST_AXES} of {MOST_AXES + 2} axes; all of them stand in loadings.csv." in text
 
 
 def test_the_recommendation_is_said_to_its_end() -> None:

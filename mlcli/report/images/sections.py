@@ -35,7 +35,7 @@ def axes(run: Contents, image: Image | None) -> Part:
     if image is None or run.loadings is None:
         return None
     names = list(run.loadings.columns)
-    weights = np.array([run.loadings.numbers(name) for name in names[1:] if name]).T
+    weights = np.array([run.loadings.array(name) for name in names[1:] if name]).T
     if not weights.size or len(weights) != prod((image.rows, image.columns, image.channels)):
         return None
     shown = figures.axes_as_images(np.nan_to_num(weights), image, run.config.method.axis_names((), weights.shape[1]))

@@ -24,7 +24,7 @@ class Arrows:
         """Those of so many columns whose loadings on the first two axes are largest."""
         ends = np.column_stack([loadings.numbers(axis) for axis in ("y1", "y2")])
         longest = np.sort(np.argsort(-np.hypot(*ends.T), kind="stable")[:count])
-        names = next(iter(loadings.columns.values()))
+        names = loadings.texts(next(iter(loadings.columns)))
         return cls([names[row] for row in longest.tolist()], ends[longest], len(ends))
 
     def within(self, points: Array) -> Array:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
+from mlcli.base.blocks import AHEAD
 from mlcli.base.checkpoints import loop
 from mlcli.base.frozen import frozen
 from mlcli.base.gaps import NO_GAPS, Gaps
@@ -126,6 +128,28 @@ def gathered(rows: Rows, chosen: Indices | None = None, products: bool | None = 
         again = _total(rows, found.moments.means, whole, np.zeros(0, dtype=np.int64))
         found = Gathered(again.moments, again.gaps, found.sampled)
     return found
+
+
+def pass_bytes(columns: int, lanes: int) -> float:
+    """The bytes that a pass holds beside the rows of so many blocks that are read at once: sums, and those waiting."""
+    return 8.0 * (columns if columns > WIDE else columns**2) * (2 * lanes + AHEAD + 2)
+
+
+def sketched(rows: Rows, chosen: Indices) -> Rows | None:
+    """The rows with moments and a sample as if all were like the first ones; None where each of these has a gap."""
+    first = next((part for number in range(rows.blocks) for _, part in rows.parts(number)), None)
+    seen = np.zeros((0, rows.shape[1])) if first is None else first[np.isfinite(first).all(axis=1)]
+    if not len(seen):
+        return None
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        near, count = seen.mean(axis=0), len(rows)
+        moved = seen - near
+        moved[0] += (seen.min(axis=0) == seen.max(axis=0)) * np.maximum(np.abs(near), 1.0)  # the whole may vary
+        products = moved.T @ moved if rows.shape[1] <= WIDE else np.einsum("ij,ij->j", moved, moved)
+        values = near + moved
+        moments = Moments(count, near, sums=np.zeros(len(near)), products=products * (count / len(seen)),
+                          least=values.min(axis=0), most=values.max(axis=0))
+    return replace(rows, moments=moments, sample=Sample(chosen, values[chosen % len(seen)]), sketched=True)
 
 
 def sample_of(found: Gathered, chosen: Indices, width: int) -> Sample:

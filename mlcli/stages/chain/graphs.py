@@ -8,6 +8,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Joined, LengthGraph, WeightedGraph
 from mlcli.base.products import Products, Sparse
 from mlcli.base.quantity import Quantity
+from mlcli.base.rows import rows_of
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import running
 from mlcli.base.steps import Step
@@ -19,9 +20,10 @@ from mlcli.stages.chain.scaling import scaled, solved
 from mlcli.stages.chain.setting import Fitted, Setting
 from mlcli.stages.graph.affinities import weighted, weights_step
 from mlcli.stages.graph.graph import Graph, graph_of
-from mlcli.stages.graph.neighborhoods import Neighborhood
+from mlcli.stages.graph.neighborhoods import Nearest, Neighborhood
 from mlcli.stages.graph.pieces import connected_graph, connected_lists, entries_of, graph_steps, planned_graph
 from mlcli.stages.graph.weights import reconstruction_weights, residual_matrix
+from mlcli.stages.kernels.fill import fill_of
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
 from mlcli.stages.kernels.products import kernel_product
 from mlcli.stages.similarities import Affinities, Barycenters, EdgeAffinities, GivenGraph, Projector
@@ -42,6 +44,13 @@ def joined(chain: Setting, consequence: str = "") -> tuple[Graph, Joined, Indice
     return graph, chain.data if kept is None else chain.data.take(kept), kept
 
 
+def fill_among(chain: Setting, *, squared: bool) -> float | None:
+    """The entries of the cost's factor, as samples of points tell them."""
+    points, neighbors = chain.data.points, neighborhood(chain)
+    known = points is not None and rows_of(points) is None and isinstance(neighbors, Nearest)
+    return fill_of(points, neighbors.usual, squared=squared) if known else None
+
+
 @frozen
 class OfWeights:
     """M⁺ with M = (I - W)ᵀ(I - W), and W the weights that reproduce points from their neighbors."""
@@ -56,7 +65,8 @@ class OfWeights:
         return [*graph_steps(chain.data, neighbors, chain.compute),
                 Step("weights", f"{rows} systems of {count}", local,
                      8.0 * min(rows * count * (columns + count), 2**22)),
-                inverse_step(chain.eigensolve, rows=rows, count=count, columns=columns, tall=rows)]
+                inverse_step(chain.eigensolve, rows=rows, count=count, columns=columns, tall=rows,
+                             fill=fill_among(chain, squared=True))]
 
     def fitted(self) -> Fitted:
         """Bottom vectors of M."""
@@ -88,7 +98,7 @@ class OfLaplacian:
         (rows, columns), entries = chain.data.values.shape, entries_of(chain.data, neighbors)
         return [*graph_steps(chain.data, neighbors, chain.compute), weights_step(entries),
                 inverse_step(chain.eigensolve, rows=rows, count=entries // rows, columns=columns,
-                             tall=entries * 2 // 3)]
+                             tall=entries * 2 // 3, fill=fill_among(chain, squared=False))]
 
     def fitted(self) -> Fitted:
         """The bottom vectors."""

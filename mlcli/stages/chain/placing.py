@@ -61,7 +61,7 @@ def placing_memory(rows: Rows | None, points: int, landmarks: int, axes: int, th
     """The bytes that placing so many points takes, in memory, or of rows in a file."""
     if rows is None:
         return 8.0 * 2 * landmarks * points
-    return threads * (8.0 * HELD * max(TOGETHER, landmarks) + rows.nbytes) + held(COPIES, points * axes)
+    return rows.at_once(threads) * (8.0 * HELD * max(TOGETHER, landmarks) + rows.nbytes) + held(COPIES, points * axes)
 
 
 def placing_passes(rows: Rows, landmarks: int, axes: int, seconds: float) -> Passes:

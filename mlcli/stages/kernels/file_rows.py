@@ -85,7 +85,7 @@ def file_steps(rows: Rows, threads: int) -> list[Step]:
     """What the passes over the file would cost."""
     size = len(rows)
     vectors = 8.0 * WIDTH * size
-    held = 8.0 * 3 * WIDEST * WIDTH * size + rows.nbytes * (threads - 1)
+    held = 8.0 * 3 * WIDEST * WIDTH * size + rows.nbytes * (rows.at_once(threads) - 1)
     return [Step("eigensolve", f"block Krylov: about {PASSES} passes over a file of {size:,} x {size:,} numbers",
                  PASSES * READ * size**2 / threads, held,
                  passes=Passes(PASSES, READ * size**2, rows.blocks, sent=vectors, working=float(rows.nbytes),

@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 
 FLAT = 3  # columns up to which the factor of the costs has little fill
 USUAL, FILL, DEEP = 13.0, 30.0, 100.0  # log₂ n of the points measured, and bytes of the factor for an entry of M there
+PADDED = 1.25  # entries of a factor with those that fill its blocks, and what it is updated by
 WHOLE_SVD = 600  # size up to which the whole spectrum, by singular values of a dense R, is worth having
 LATER = 1e-9  # residual of M⁺ that is enough where rounding keeps it from becoming smaller
 CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ from which on another is found together with it
 
 
-def inverse_step(demand: Demand, *, rows: int, count: int, columns: int, tall: int) -> Step:
+def inverse_step(demand: Demand, *, rows: int, count: int, columns: int, tall: int, fill: float | None) -> Step:
     """What the spectrum of M⁺ would cost, for M = RᵀR of points with so many neighbors each in so many columns.
 
-    `tall` is the number of rows of R.
+    `tall` is the number of rows of R, and `fill` the entries of its factor as samples tell them, where they do.
     """
     if demand.components == "all" or (demand.whole(rows) and rows <= WHOLE_SVD):
         seconds = (30.0 * rows**3 + 4.0 * tall * rows**2) * rates().decomposed
@@ -40,8 +41,8 @@ def inverse_step(demand: Demand, *, rows: int, count: int, columns: int, tall: i
                     remedy="ask for a count of axes, with method.eigensolve.solver=krylov", square=True, needs=SPARSE)
     entries = rows * count**2 * np.log2(rows) / USUAL
     return Step("eigensolve", "block Krylov on one factorization in nested-dissection order",
-                entries * rates().factored, entries * (FILL if columns <= FLAT else DEEP), remedy="use fewer neighbors",
-                needs=SPARSE)
+                entries * rates().factored, entries * (FILL if columns <= FLAT or fill is not None else DEEP)
+                + 8.0 * PADDED * (fill or 0.0), remedy="use fewer neighbors", needs=SPARSE)
 
 
 @frozen

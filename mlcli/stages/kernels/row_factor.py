@@ -263,16 +263,16 @@ def factor_of(points: Array, route: Route = "auto", centered: bool = True) -> An
 def row_steps(rows: Rows, demand: Demand, threads: int) -> list[Step]:
     """What the passes over a file would cost: of one that sums products, reading them is a part."""
     count, columns = rows.shape
-    kept = demand.wanted(columns)
+    kept, lanes = demand.wanted(columns), rows.at_once(threads)
     block = int(np.diff(rows.source.bounds).max(initial=0))
-    taken = rows.nbytes * (threads - 1) + held(COPIES, count * kept) + 8.0 * (threads + AHEAD + 1) * block * kept
+    taken = rows.nbytes * (lanes - 1) + held(COPIES, count * kept) + 8.0 * (lanes + AHEAD + 1) * block * kept
     if columns <= WIDE:
         whole = demand.step(columns, threads, 8.0 * 3 * columns**2 + taken)
         scores = replace(_product_passes(rows, 1, kept), here=whole.seconds)
-        return [Step("covariance", f"from the first pass over {count:,} rows", 0.0, 8.0 * 3 * columns**2 + rows.nbytes),
+        return [Step("covariance", f"from the first pass over {count:,} rows", 0.0, 8.0 * 3 * columns**2),
                 replace(whole, seconds=whole.seconds + scores.seconds / threads, passes=scores)]
     passes = _product_passes(rows, PASSES, WIDTH)
-    return [Step("covariance", "not formed: applied by passes", 0.0, float(rows.nbytes)),
+    return [Step("covariance", "not formed: applied by passes", 0.0, 0.0),
             Step("eigensolve", f"block Krylov: about {PASSES} passes over {count:,} rows",
                  PASSES * passes.seconds / threads, taken + 8.0 * 2 * WIDEST * WIDTH * columns, passes=passes)]
 

@@ -130,7 +130,7 @@ def class_row_step(rows: Rows, count: int, threads: int) -> Step:
     """What the passes would cost, with so many axes."""
     size, width = rows.shape
     seconds = size * width * (PASSES * READ + 2.0 * (1 + TALL) / TALL * width / product_rate(1))
-    taken = threads * (rows.nbytes + 8.0 * (2 + TALL) * width**2) + held(COPIES, size * count)
+    taken = rows.at_once(threads) * (rows.nbytes + 8.0 * (2 + TALL) * width**2) + held(COPIES, size * count)
     return Step("discriminants", f"by {PASSES} passes over {size:,} rows", seconds / threads, taken, needs=LINEAR,
                 passes=Passes(PASSES, seconds / PASSES, rows.blocks, sent=8.0 * width**2, working=float(rows.nbytes),
                               returned=8.0 * (size * count / PASSES + rows.blocks * width**2)))

@@ -135,7 +135,7 @@ def feeding_memory(points: Array, learning: Learning, threads: int) -> float:
     rows = rows_of(points)
     if rows is None:
         return 0.0
-    return (AT_ONCE + threads) * rows.nbytes + 3.0 * POOL * (4 if learning.precision == "float32" else 8)
+    return (AT_ONCE + rows.at_once(threads)) * rows.nbytes + 3.0 * POOL * (4 if learning.precision == "float32" else 8)
 
 
 def _whole(rows: AnyArray, size: int) -> Iterator[AnyArray]:

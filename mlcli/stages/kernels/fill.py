@@ -1,0 +1,60 @@
+"""How much a factor of a sparse cost would hold, from samples: it grows as separators of the points' dimension do."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.recall import recalled
+from mlcli.base.types import Array
+from mlcli.stages.algebra import ordering
+from mlcli.stages.graph.nearest import nearest
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+SIZES = 1000, 2000  # rows of the samples
+LEAST, MOST = 1.0, 2.0  # powers of the number of points: of a curve, and of points in many dimensions
+
+
+def fill_of(points: Array, count: int, *, squared: bool) -> float | None:
+    """About how many entries a factor would have, for points with so many neighbors; None where little is to be asked.
+
+    The cost joins neighbors, or where it is `squared` also points that share one.
+    """
+    rows = len(points)
+    if rows <= SIZES[1] or not ordering.available() or not native.available():
+        return None
+    few, many = (_fill(points[np.linspace(0, rows - 1, size).astype(np.int64)], min(count, size - 1), squared)
+                 for size in SIZES)
+    power = min(max(np.log(max(many, 1) / max(few, 1)) / np.log(SIZES[1] / SIZES[0]), LEAST), MOST)
+    return float(many * (rows / SIZES[1]) ** power)
+
+
+def _fill(points: Array, count: int, squared: bool) -> int:
+    """The entries of the factor of a sample."""
+    return recalled(f"fill {len(points)}", (points, count, squared),
+                    lambda: _eliminated(_joined(points, count, squared)))
+
+
+def _joined(points: Array, count: int, squared: bool) -> "sparse.csr_array":
+    """Which points a cost joins, as a positive definite matrix."""
+    from scipy import sparse
+
+    lists, size = nearest(points, count), len(points)
+    edges = sparse.csr_array((np.ones(len(lists.indices)), lists.indices, lists.starts), shape=(size, size))
+    root = edges + sparse.eye_array(size)
+    joined = (root.T @ root if squared else edges + edges.T).tolil()
+    joined.setdiag(float(size * count))
+    found = joined.tocsr()
+    found.sort_indices()
+    return found
+
+
+def _eliminated(matrix: "sparse.csr_array") -> int:
+    """The entries below the diagonal of its factor in nested-dissection order."""
+    pattern = matrix.copy()
+    pattern.setdiag(0)
+    pattern.eliminate_zeros()
+    order = ordering.nested_dissection(pattern.indptr, pattern.indices)
+    return native.Cholesky(matrix.indptr, matrix.indices, matrix.data, order).fill
