@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/cluster_overheads.py   (in the source tree; a scheduler and a worker on loopback)
 
-Blocks do nothing and give back nothing, or zeros. `mlcli/engine/scaling.py` has its constants from here.
+Blocks do nothing and give back nothing, or zeros. `mlcli/engine/cluster/scaling.py` has its constants from here.
 """
 
 import json
@@ -14,11 +14,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
 from mlcli.base.types import Array
-from mlcli.engine.connect import clustered
+from mlcli.base.values.compute import Compute
+from mlcli.engine.cluster.connect import clustered
 from mlcli.engine.executor import results
 
 BLOCKS = 300

@@ -16,8 +16,8 @@ import pymetis
 from scipy.sparse.csgraph import dijkstra
 
 from mlcli import native
-from mlcli.base.blocks import each, in_stages
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.rows.blocks import each, in_stages
 from mlcli.base.types import Array
 from mlcli.native.elimination import Precision
 from mlcli.stages.graph.graph import Graph, graph_of

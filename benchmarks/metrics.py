@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from scipy.spatial.distance import pdist
 
 from mlcli import native
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
 from mlcli.stages.algebra.metrics import AnyMetric
 from mlcli.stages.algebra.metrics.blocks import pairwise
 

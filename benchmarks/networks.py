@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.compute import Compute
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.values.compute import Compute
 
 
 def by_hand(rows: Any, start: Any, learning: Any) -> float:

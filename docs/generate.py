@@ -16,8 +16,8 @@ from manual import manual
 
 import mlcli
 from mlcli import errors
-from mlcli.base.options import Options
-from mlcli.base.vocabulary import STAGES
+from mlcli.base.stages.vocabulary import STAGES
+from mlcli.base.values.options import Options
 from mlcli.config.build import aliases
 from mlcli.config.describe import Row, alternatives, rows, tag_of
 from mlcli.config.run_config import RunConfig

@@ -12,7 +12,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.door"), name)
+    return getattr(import_module(f"{__name__}.api"), name)
 
 
 def __dir__() -> list[str]:

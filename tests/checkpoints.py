@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlcli.base import stored as stored_kinds
-from mlcli.base.checkpoints import Place, keeping
+from mlcli.base.stages.checkpoints import Place, keeping
 from mlcli.storage.archive import Archive
 
 RESULTS = Archive(stored_kinds.RESULTS, finite=False)

@@ -40,7 +40,7 @@ def neutral_environment() -> Iterator[None]:
     import numpy
     import scipy.linalg
 
-    from mlcli.base.threads import single_threaded_blas
+    from mlcli.base.machine.threads import single_threaded_blas
 
     assert numpy.__name__ and scipy.linalg.__name__
     before = dict(os.environ)

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features, Given, Input, Labeled, Similarities, TwoViews
-from mlcli.base.signs import leading_signs
-from mlcli.base.stage import Note, Watcher, listening
+from mlcli.base.stages.stage import Note, Watcher, listening
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Labeled, Similarities, TwoViews
+from mlcli.base.values.signs import leading_signs
 from mlcli.methods import METHODS, Model
 
 EPS = float(np.finfo(float).eps)

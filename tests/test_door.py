@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mlcli
-from mlcli.door import OPTIONS
+from mlcli.api import OPTIONS
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile, UsageError
 from tests.cli.support import Caller, write_points
 from tests.processes import python
@@ -41,7 +41,7 @@ def points() -> tuple[np.ndarray, list[str]]:
 
 def test_what_is_public_is_two_functions_which_load_nothing_ahead() -> None:
     assert mlcli.__all__ == ["embed", "open_run"]
-    heavy = "import sys, mlcli; print([name for name in ('numpy', 'typer', 'pydantic', 'mlcli.door') if name in "
+    heavy = "import sys, mlcli; print([name for name in ('numpy', 'typer', 'pydantic', 'mlcli.api') if name in "
     assert python(heavy + "sys.modules]); mlcli.open_run; print('numpy' in sys.modules)") == "[]\nTrue\n"
     with pytest.raises(AttributeError, match="no attribute 'run'"):
         mlcli.run  # noqa: B018

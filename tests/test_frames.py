@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse
 
 import mlcli
-from mlcli.data import arrays
+from mlcli.data.read import arrays
 from mlcli.errors import DataError
 from tests.processes import python
 

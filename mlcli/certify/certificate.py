@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.check import Check, Verdict, count, skipped
 from mlcli.base.frozen import frozen
+from mlcli.base.values.check import Check, Verdict, count, skipped
 from mlcli.certify import projection
 from mlcli.certify.eigen import spectral
 from mlcli.certify.graph import graph_checks

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, count, ratio, skipped
-from mlcli.base.scratch import parts
+from mlcli.base.rows.scratch import parts
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.certify.subject import Subject, most
 
 INERTIA = 10_000  # rows up to which LDLᵀ is worth its n³/3

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, later, ratio, skipped
-from mlcli.base.inputs import Covariance
-from mlcli.base.scaling import all_finite
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.check import EPS, Check, later, ratio, skipped
+from mlcli.base.values.inputs import Covariance
+from mlcli.base.values.scaling import all_finite
 from mlcli.certify.subject import Subject, most
 
 LOOSE = 10.0  # multiple of EM's tolerance: how far its result may be from the maximum

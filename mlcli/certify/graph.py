@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, count, ratio
-from mlcli.base.inputs import Dissimilarities, WeightedGraph
-from mlcli.base.recall import recalled
+from mlcli.base.rows.memo import recalled
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.check import EPS, Check, count, ratio
+from mlcli.base.values.inputs import Dissimilarities, WeightedGraph
 from mlcli.certify.eigen import worst
 from mlcli.certify.subject import Subject
 from mlcli.stages.algebra.metrics.points import metric_of

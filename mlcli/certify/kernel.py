@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mlcli.base.check import Check, count, later, ratio, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import Check, count, later, ratio, skipped
 from mlcli.certify.eigen import INERTIA, nothing_above, worst
 from mlcli.certify.subject import Subject, most
 from mlcli.stages.similarities.witness import Witness

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Covariance
-from mlcli.base.scaling import Unit, all_finite
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
+from mlcli.base.values.inputs import Covariance
+from mlcli.base.values.scaling import Unit, all_finite
 from mlcli.certify.eigen import nothing_above
 from mlcli.certify.gaps import moment_checks, observations
 from mlcli.certify.linear import Centered

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from mlcli.base.check import EPS, PASS, Check, count, later, ratio, skipped
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Covariance, Features
-from mlcli.base.rows import rows_of
-from mlcli.base.scratch import extents, some_of
+from mlcli.base.rows.scratch import extents, some_of
+from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import EPS, PASS, Check, count, later, ratio, skipped
+from mlcli.base.values.inputs import Covariance, Features
 from mlcli.certify.eigen import nothing_above
 from mlcli.certify.subject import Subject, most
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows import Rows
+from mlcli.base.rows.source import Rows
 from mlcli.base.types import Indices
 
 WORK = 0.016  # seconds on a quiet machine, of which each check may take a share

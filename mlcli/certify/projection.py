@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.blocks import row_blocks
-from mlcli.base.check import EPS, Check, count, ratio, skipped
-from mlcli.base.inputs import Dissimilarities
-from mlcli.base.scaling import Unit
-from mlcli.base.scratch import some_of
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.scratch import some_of
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.check import EPS, Check, count, ratio, skipped
+from mlcli.base.values.inputs import Dissimilarities
+from mlcli.base.values.scaling import Unit
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
 from mlcli.certify.subject import Subject, most

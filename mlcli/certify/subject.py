@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Features, Input
-from mlcli.base.rows import Rows, rows_of
-from mlcli.base.scaling import Unit, largest_of
-from mlcli.base.scratch import by_rows, parts
+from mlcli.base.rows.scratch import by_rows, parts
+from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import EPS
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.certify.plan import Plan
 from mlcli.methods import Method, Model, Projector
-from mlcli.methods.model import existing
+from mlcli.methods.frame.model import existing
 from mlcli.stages.eigen.spectrum import Spectrum
 
 TIED = 200  # roundings apart that eigenvalues may be and count as equal: twice the fit's, for it may compare roots

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mlcli.base.check import EPS
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS
 
 SERIES = 1e-5  # up to which three terms of a logarithm's series are enough
 

@@ -5,10 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import WeightedGraph
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
+from mlcli.base.values.inputs import WeightedGraph
 from mlcli.certify.eigen import worst
 from mlcli.certify.graph import apart, given_edges, joined_in, neighbors
 from mlcli.certify.subject import Subject, most

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, later, ratio
-from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import EPS, Check, later, ratio
+from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.certify.eigen import nothing_above
 from mlcli.certify.graph import joined_in, neighbors
 from mlcli.certify.subject import Subject, most, tied

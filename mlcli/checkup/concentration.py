@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from mlcli.base.blocks import one_by_one, row_blocks
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features
-from mlcli.base.stage import stage
+from mlcli.base.rows.blocks import one_by_one, row_blocks
+from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features
 from mlcli.checkup.report import Concentration, Reach
 from mlcli.stages.algebra.distances import squared_distances
 

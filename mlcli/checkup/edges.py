@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mlcli.base.blocks import one_by_one, row_blocks
-from mlcli.base.inputs import WeightedGraph
-from mlcli.base.stage import stage
+from mlcli.base.rows.blocks import one_by_one, row_blocks
+from mlcli.base.stages.stage import stage
+from mlcli.base.values.inputs import WeightedGraph
 from mlcli.checkup.report import EdgeFacts
 from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.graph.graph import Graph

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mlcli.base.scaling import Unit
-from mlcli.base.stage import stage
+from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array
+from mlcli.base.values.scaling import Unit
 from mlcli.checkup.report import Corrections, Euclidean
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.linalg import symmetric_eigenvalues

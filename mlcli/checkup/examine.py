@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.ahead import reduced, source_of
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Spatial
-from mlcli.base.inputs import Features as Points
-from mlcli.base.rows import rows_of
-from mlcli.base.stage import note, running
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.stage import note, running
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Dissimilarities, Spatial
+from mlcli.base.values.inputs import Features as Points
 from mlcli.checkup.concentration import concentration_of
 from mlcli.checkup.edges import edges_of
 from mlcli.checkup.euclidean import CAILLIEZ, euclidean_of
@@ -25,14 +24,15 @@ from mlcli.checkup.metric import metric_of
 from mlcli.checkup.outliers import outliers_of
 from mlcli.checkup.report import Report, Skipped
 from mlcli.config.run_config import RunConfig
-from mlcli.data.categories import require_unchanged
-from mlcli.data.input import Input
-from mlcli.data.prepare import Prepare
-from mlcli.data.read import as_found
-from mlcli.data.resemblance import resemblance
-from mlcli.data.square import look_like_similarities
-from mlcli.data.symmetry import merge
-from mlcli.data.table import Table
+from mlcli.data.options.input import Input
+from mlcli.data.pairs.square import look_like_similarities
+from mlcli.data.pairs.symmetry import merge
+from mlcli.data.prepare.categories import require_unchanged
+from mlcli.data.prepare.prepare import Prepare
+from mlcli.data.read.resemblance import resemblance
+from mlcli.data.read.table import as_found
+from mlcli.data.table.table import Table
+from mlcli.pipeline.start import reduced, source_of
 from mlcli.stages.algebra.metrics.points import metric_of as comparison_of
 from mlcli.stages.algebra.metrics.points import straight
 from mlcli.stages.graph.nearest import Lists

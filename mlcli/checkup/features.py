@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlcli.base.blocks import in_order, row_blocks
-from mlcli.base.gaps import Gaps
-from mlcli.base.scaling import Unit
-from mlcli.base.stage import stage
+from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.rows.gaps import Gaps
+from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.scaling import Unit
 from mlcli.checkup.report import Features, Missing, Scales
 from mlcli.checkup.unusual import Nearly
-from mlcli.data.cells import ROWS
-from mlcli.data.scales import spreads
-from mlcli.data.table import Table
+from mlcli.data.prepare.scales import spreads
+from mlcli.data.table.cells import ROWS
+from mlcli.data.table.table import Table
 
 LISTED = 5
 NAMED = 100

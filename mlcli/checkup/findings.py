@@ -17,9 +17,9 @@ from mlcli.checkup.report import (
 )
 from mlcli.checkup.unusual import LabelFacts, Outliers
 from mlcli.config.run_config import RunConfig
-from mlcli.data.square import look_like_similarities
-from mlcli.data.table import Table
-from mlcli.data.wording import counted, listed, shown
+from mlcli.data.options.wording import counted, listed, shown
+from mlcli.data.pairs.square import look_like_similarities
+from mlcli.data.table.table import Table
 
 SPREAD, DOMINANT = 10.0, 0.5  # ratio of standard deviations, and share of the variance in one column
 NEAR_IS_FAR = 0.5  # the nearest neighbor at this share of the distance to the farthest point

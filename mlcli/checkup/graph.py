@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from mlcli.base.inputs import Dissimilarities, Spatial
-from mlcli.base.stage import stage
+from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.checkup.report import GraphFacts, Hubness, IntrinsicDimension
-from mlcli.report.dimension.neighbor_growth import maximum_likelihood, two_nn, two_nn_error
+from mlcli.findings.dimension.neighbor_growth import maximum_likelihood, two_nn, two_nn_error
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.connecting import connecting_count, connecting_radius
 from mlcli.stages.graph.graph import graph_of

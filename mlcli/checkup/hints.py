@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from mlcli.base.blocks import row_blocks
+from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
 from mlcli.checkup.report import Euclidean, Triangle
-from mlcli.data.triangles import SHARE
+from mlcli.data.pairs.triangles import SHARE
 
 
 def look_squared(triangle: Triangle, euclidean: Euclidean | None) -> bool:

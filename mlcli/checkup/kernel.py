@@ -1,12 +1,12 @@
 """Whether a given matrix of similarities is a kernel."""
 
 
-from mlcli.base.scaling import Unit
-from mlcli.base.stage import stage
+from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array
+from mlcli.base.values.scaling import Unit
 from mlcli.checkup.metric import Ids, largest_size, symmetry_of, unknown_of
 from mlcli.checkup.report import Kernel
-from mlcli.data.symmetry import merge
+from mlcli.data.pairs.symmetry import merge
 from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 from mlcli.stages.kernels.corrections import is_euclidean
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features
 from mlcli.checkup.unusual import LabelFacts
 from mlcli.stages.algebra.linalg import leading_eigen
 

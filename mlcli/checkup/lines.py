@@ -18,7 +18,7 @@ from mlcli.checkup.report import (
     Unknown,
 )
 from mlcli.checkup.unusual import LabelFacts, Outliers
-from mlcli.data.wording import counted, listed, place, shown
+from mlcli.data.options.wording import counted, listed, place, shown
 
 LABEL = 26
 NOT_FOUND = "not computed, for there are too many points"

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mlcli.base.blocks import in_order, row_blocks
-from mlcli.base.scaling import Unit
+from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import Array
+from mlcli.base.values.scaling import Unit
 from mlcli.checkup.report import Condition, Identity, Metric, Offender, Symmetry, Triangle, Unknown
 from mlcli.checkup.triangle import LISTED, violations
-from mlcli.data.cells import ROWS
-from mlcli.data.square import ROUNDING as DIAGONAL
-from mlcli.data.symmetry import ROUNDING as GAP
+from mlcli.data.pairs.square import ROUNDING as DIAGONAL
+from mlcli.data.pairs.symmetry import ROUNDING as GAP
+from mlcli.data.table.cells import ROWS
 
 FEW = 256  # rows whose pairs are examined together
 Ids = Sequence[str]

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from mlcli.base.frozen import frozen
 from mlcli.checkup.unusual import LabelFacts, Nearly, Outliers
-from mlcli.data.wording import counted
+from mlcli.data.options.wording import counted
 
 
 @frozen

@@ -3,9 +3,9 @@
 import numpy as np
 
 from mlcli import native
-from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import stage
+from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.paths.floyd import shorten
 

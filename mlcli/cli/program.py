@@ -11,12 +11,14 @@ import typer
 from typer.core import TyperGroup
 
 import mlcli
-from mlcli.base import blas, limits, stopping
-from mlcli.base.board import BOARD
-from mlcli.base.stopping import Stopped
-from mlcli.cli import completion, streams
-from mlcli.cli.failure import Form, attempt, last_words, stopped
-from mlcli.cli.parsing import Command
+from mlcli.base.machine import blas, limits
+from mlcli.cli.line import completion
+from mlcli.cli.line.parsing import Command
+from mlcli.cli.screen import streams
+from mlcli.cli.screen.failure import Form, attempt, last_words, stopped
+from mlcli.process import signals
+from mlcli.process.shared_status import BOARD
+from mlcli.process.signals import Stopped
 
 COMMANDS = {
     "embed": "Embed the rows of a table, or of a dissimilarity matrix.",
@@ -56,7 +58,7 @@ class LazyGroup(TyperGroup):
 def command(name: str) -> Any:
     """A command with its options, from the module of the same name; raises RefusedByPlan where it could not start."""
     limits.require_room(blas.settings().count)
-    module = importlib.import_module(f"mlcli.cli.{name}")
+    module = importlib.import_module(f"mlcli.cli.commands.{name}")
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(name, cls=Command, context_settings=SETTINGS)(getattr(module, name))
     return typer.main.get_command(app)
@@ -113,8 +115,8 @@ def dispatch(arguments: list[str]) -> None:
         completion.prepare()
         group.main(arguments, prog_name="mlcli")
     with group.make_context("mlcli", completion.with_shell(arguments)) as context:
-        from mlcli.base.stage import listening
-        from mlcli.cli.doing import Doing
+        from mlcli.base.stages.stage import listening
+        from mlcli.cli.stage_reporter import Doing
 
         with listening(Doing()):
             group.invoke(context)
@@ -129,9 +131,9 @@ def main() -> None:
     form = Form.of(sys.argv[1:])
     try:
         BOARD.post(words=last_words(form))
-        stopping.heed()
+        signals.heed()
         code = run(sys.argv[1:])
-        stopping.finish()
+        signals.finish()
     except Stopped as stop:  # after the last line of `run`
         code = stopped(stop, form)
     BOARD.post(code=code)  # which holds whatever becomes of the process while it ends

@@ -8,14 +8,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from mlcli.cli.failure import escaped, say
-from mlcli.cli.flags import layer_of
-from mlcli.cli.output import drawn, format_of, refuse_existing, require_picture, write_out
-from mlcli.cli.progress import Mode, mode_of, watching
+from mlcli.cli.line.flags import layer_of
+from mlcli.cli.screen.failure import escaped, say
+from mlcli.cli.screen.output import drawn, format_of, refuse_existing, require_picture, write_out
+from mlcli.cli.screen.progress import Mode, mode_of, watching
 from mlcli.config.build import build, from_outside
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment, from_assignments
-from mlcli.engine.unused import note_here
+from mlcli.engine.cluster.notes import note_here
 from mlcli.errors import UsageError
 
 SECTIONS = ("input", "compute")
@@ -45,7 +45,7 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
 
     With a picture, the table's points are drawn there among the run's.
     """
-    from mlcli.base.threads import threads_limited
+    from mlcli.base.machine.threads import threads_limited
 
     format_of(output, format)
     refuse_existing(output, force)
@@ -64,6 +64,6 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
 
 def figure_of(run: str, table: Any) -> Any:
     """New points among those of a run."""
-    from mlcli.reuse import picture
+    from mlcli.runs.reuse import picture
 
     return picture(Path(run), table)

@@ -2,7 +2,7 @@
 
 It imports nothing heavy and computes nothing, so that it can act whatever the other one, the worker, does: inside
 LAPACK no handler of a signal runs, and nothing runs after an out-of-memory kill or a crash. The two share the board
-(`base/board.py`). What the worker left unfinished is removed here; publication itself is a single rename, which the
+(`process/shared_status.py`). What the worker left unfinished is removed here; publication itself is a single rename, which the
 worker makes.
 """
 
@@ -15,9 +15,9 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from mlcli.base.board import BOARD
-from mlcli.base.stopping import NUDGE, PATIENT, TIME_UP, heeded, kind_of
 from mlcli.errors import DataError, MlcliError, OutOfMemory, StorageError
+from mlcli.process.shared_status import BOARD
+from mlcli.process.signals import NUDGE, PATIENT, TIME_UP, heeded, kind_of
 
 GRACE = 0.15  # seconds that the worker has to clean up after itself
 LINGER = 1.0  # seconds that are spent at most on ending what the worker had started
@@ -163,12 +163,12 @@ def remove_unfinished(facts: dict[str, Any]) -> bool:
 
     entries, claim = facts.get("unfinished", []), facts.get("claim")
     if entries:
-        from mlcli.base.unfinished import remove_all
+        from mlcli.process.unfinished import remove_all
 
         remove_all([(Path(path), inode) for path, inode in entries])
     if not claim:
         return bool(facts.get("kept"))
-    from mlcli.base.claims import tidy
+    from mlcli.publication.output_lock import tidy
 
     tidy(Path(claim).parent)
     return Path(claim).exists()
@@ -230,7 +230,7 @@ def killed(known: str, kills: int | None) -> OutOfMemory:
 
 def report(error: MlcliError) -> int:
     """Shows an error as every command does; returns its exit code."""
-    from mlcli.cli.failure import Form, rendered, say
+    from mlcli.cli.screen.failure import Form, rendered, say
 
     say(("\x1b[?25h" if sys.stderr and sys.stderr.isatty() else "") + rendered(error, Form.of(sys.argv[1:])))
     return error.exit_code

@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from mlcli.base.compute import parse_bytes
-from mlcli.base.extras import require
-from mlcli.base.limits import require_room
-from mlcli.base.options import Options
+from mlcli.base.machine.limits import require_room
+from mlcli.base.values.compute import parse_bytes
+from mlcli.base.values.extras import require
+from mlcli.base.values.options import Options
 from mlcli.config.describe import TAG, alternatives, tag_of
 from mlcli.config.explain import applies, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file
@@ -20,8 +20,8 @@ from mlcli.config.run_config import RunConfig, described
 from mlcli.config.run_names import file_name, flattened
 from mlcli.config.sweep import Variant, expanded
 from mlcli.config.yaml_write import dump
-from mlcli.data.numbers import EXACT
-from mlcli.engine.address import address_of
+from mlcli.data.options.numbers import EXACT
+from mlcli.engine.cluster.address import address_of
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS, Method
 from mlcli.methods.chain import Chain

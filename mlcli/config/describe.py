@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from mlcli.base.frozen import frozen
-from mlcli.base.options import Options, Synonyms
+from mlcli.base.values.options import Options, Synonyms
 
 TAG = "name"  # the field that names the alternative of a section
 KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}

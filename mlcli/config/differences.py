@@ -6,7 +6,7 @@ from typing import Any
 from pydantic_core import PydanticUndefined
 
 from mlcli.base.frozen import frozen
-from mlcli.base.options import Options
+from mlcli.base.values.options import Options
 from mlcli.config.describe import TAG, show, tag_of
 
 OWN = ("input.path", "output")  # no run has these by default

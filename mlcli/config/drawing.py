@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, Strict
 
-from mlcli.base.options import Options, option
+from mlcli.base.values.options import Options, option
 
 Inches = Annotated[float, Field(ge=1, le=40)]
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, Strict, field_validator
 
 from mlcli.base.frozen import frozen
-from mlcli.base.options import Options, option
-from mlcli.base.products import Name
+from mlcli.base.values.options import Options, option
+from mlcli.base.values.products import Name
 from mlcli.config.drawing import Look, NoOutlines, Outlines
 from mlcli.errors import ConfigError
 

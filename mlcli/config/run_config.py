@@ -2,13 +2,13 @@
 
 from functools import cache
 
-from mlcli.base.compute import Compute
-from mlcli.base.options import Options, option
-from mlcli.base.products import Name
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.options import Options, option
+from mlcli.base.values.products import Name
 from mlcli.config.describe import Row, rows
 from mlcli.config.report_options import Report
-from mlcli.data.input import Input
-from mlcli.data.prepare import Prepare
+from mlcli.data.options.input import Input
+from mlcli.data.prepare.prepare import Prepare
 from mlcli.errors import ConfigError
 from mlcli.methods import AnyMethod, accepting, streaming
 from mlcli.methods.pca import PCA

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mlcli.data.formats import ENDINGS
+from mlcli.data.files.formats import ENDINGS
 
 LONGEST = 160  # bytes of a name: drafts and failed runs add to it, and file systems allow 255
 PLAIN = "_.-+@~"  # kept in names besides letters and digits

@@ -9,9 +9,9 @@ from typing import Any
 import yaml
 
 from mlcli.base.frozen import frozen
-from mlcli.base.small_files import LARGEST, content_of
+from mlcli.base.machine.small_files import LARGEST, content_of
 from mlcli.config import scalars
-from mlcli.data.source import require_piped
+from mlcli.data.files.source import require_piped
 from mlcli.errors import ConfigError, InputMissing
 
 Keys = tuple[str | int, ...]

@@ -3,7 +3,7 @@
 from typing import Generic, Protocol, TypeVar
 
 from mlcli.base.frozen import frozen
-from mlcli.base.threads import single_threaded_blas
+from mlcli.base.machine.threads import single_threaded_blas
 
 R = TypeVar("R")
 Result = TypeVar("Result", covariant=True)

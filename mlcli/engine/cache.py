@@ -18,14 +18,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mlcli.base.compute import Compute, parse_bytes
 from mlcli.base.frozen import frozen
-from mlcli.base.options import Options
-from mlcli.base.recall import recalled
-from mlcli.base.stage import Note, Stage
+from mlcli.base.rows.memo import recalled
+from mlcli.base.stages.stage import Note, Stage
 from mlcli.base.stored import RESULTS
-from mlcli.base.unfinished import unfinished
-from mlcli.engine.noted import Noting, told_again
+from mlcli.base.values.compute import Compute, parse_bytes
+from mlcli.base.values.options import Options
+from mlcli.engine.cached_notes import Noting, told_again
+from mlcli.process.unfinished import unfinished
 from mlcli.storage.archive import Archive
 from mlcli.storage.fields import Unfit
 from mlcli.storage.keys import Keys

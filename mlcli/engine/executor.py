@@ -6,9 +6,9 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from mlcli.base.assigned import assigned
-from mlcli.base.blocks import Workers, in_order
-from mlcli.base.rows import rows_of
+from mlcli.base.context import assigned
+from mlcli.base.rows.blocks import Workers, in_order
+from mlcli.base.rows.source import rows_of
 from mlcli.engine.block import Block, Source
 
 R = TypeVar("R")

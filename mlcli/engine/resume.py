@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base import stopping
-from mlcli.base.checkpoints import Place
-from mlcli.base.options import Options
-from mlcli.base.stage import Note, Stage
+from mlcli.base.stages.checkpoints import Place
+from mlcli.base.stages.stage import Note, Stage
 from mlcli.base.stored import RESULTS
+from mlcli.base.values.options import Options
 from mlcli.engine.cache import Folder
-from mlcli.engine.noted import Noting, told_again
+from mlcli.engine.cached_notes import Noting, told_again
+from mlcli.process import signals
 from mlcli.storage.archive import Archive, parts_of
 from mlcli.storage.keys import Keys
 
@@ -71,7 +71,7 @@ class Resuming(Noting):
     def fitting(self, inputs: Callable[[], Any]) -> Iterator[None]:
         """Says what the run's own loops follow from; inside, a stop waits for a checkpoint where it can."""
         self._scopes[0] = Scope("run", lambda: (inputs(), self.environment()))
-        with stopping.at_checkpoints():
+        with signals.at_checkpoints():
             yield
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
@@ -87,7 +87,7 @@ class Resuming(Noting):
             result = call()
             if self.results:
                 self.keep(scope, "", 0, time.monotonic() - begun, (result, notes))
-        stopping.pause()
+        signals.pause()
         return result
 
     def place(self, kind: type[Any]) -> Place[Any]:
@@ -103,11 +103,11 @@ class Resuming(Noting):
 
     def keep(self, scope: Scope, kind: str, number: int, seconds: float, value: Any) -> bool:
         """Writes a value that has taken so many seconds, if it is worth that; whether it was tried."""
-        if seconds < EVERY and not stopping.pending():
+        if seconds < EVERY and not signals.pending():
             return False
         size = size_of(value)
         cheap = size <= SHARE * seconds * self._speed
-        if size > self.room or not (cheap or stopping.pending()) or not (name := scope.file(kind, number)):
+        if size > self.room or not (cheap or signals.pending()) or not (name := scope.file(kind, number)):
             return False
         begun = time.monotonic()
         self.folder.keep(name, self._archive, value if kind == "" else (value, ()), {"stage": scope.name})
@@ -146,11 +146,11 @@ class Kept(Place[Any]):
     def offer(self, checkpoint: Callable[[], Any]) -> None:
         """Keeps the checkpoint where that is worth it, and always before the run pauses."""
         seconds = time.monotonic() - self.last
-        if seconds < EVERY and not stopping.pending():
+        if seconds < EVERY and not signals.pending():
             return
         if self.keeper.keep(self.scope, self.kind, self.number, seconds, checkpoint()):
             self.last = time.monotonic()
-        stopping.pause()
+        signals.pause()
 
     def within(self, kind: type[Any]) -> Place[Any]:
         """The place of the parts of each step: one after the other, they take the same file."""

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import Field
 
-from mlcli.methods.base import Method
-from mlcli.methods.elsewhere import instead, remedy
-from mlcli.methods.model import Model
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.model import Model
+from mlcli.methods.frame.not_included import instead, remedy
 from mlcli.stages.similarities import Projector
 
 NAMES = (

@@ -4,17 +4,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.check import Check
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features, Input
-from mlcli.base.options import option
-from mlcli.base.quantity import Quantity
-from mlcli.base.scratch import by_rows
-from mlcli.base.stage import note
+from mlcli.base.rows.scratch import by_rows
+from mlcli.base.stages.stage import note
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.options import option
+from mlcli.base.values.quantity import Quantity
+from mlcli.methods.frame.model import Model
+from mlcli.methods.frame.networks import QUICK, OfNetworks
+from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.forward_passes import passes
-from mlcli.methods.model import Model
-from mlcli.methods.networks import QUICK, OfNetworks
-from mlcli.methods.ways import way
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
 from mlcli.stages.kernels.row_factor import factor_of

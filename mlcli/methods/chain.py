@@ -2,14 +2,14 @@
 
 from typing import Any, ClassVar, Literal, Self
 
-from mlcli.base.check import Check
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph, Similarities
-from mlcli.base.steps import Step
-from mlcli.methods.base import Method
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph, Similarities
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.model import Model, Powers, existing
+from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.laplacian_equations import of_laplacian
-from mlcli.methods.model import Model, Powers, existing
-from mlcli.methods.ways import way
 from mlcli.stages.chain.refusals import placed_in_chains, placed_steps, require_sense
 from mlcli.stages.chain.stages import Stages
 

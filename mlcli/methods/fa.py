@@ -2,15 +2,15 @@
 
 from typing import Any, ClassVar, Literal
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Covariance, Features, Input
-from mlcli.base.options import option
-from mlcli.base.scaling import all_finite
-from mlcli.base.steps import Step
-from mlcli.methods.base import Method
-from mlcli.methods.factored import model_of, moments_of
-from mlcli.methods.model import Model, Powers
-from mlcli.methods.ways import way
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Covariance, Features, Input
+from mlcli.base.values.options import option
+from mlcli.base.values.scaling import all_finite
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.factors import model_of, moments_of
+from mlcli.methods.frame.model import Model, Powers
+from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.latent.factor_model import Scores, fit_factors, most_factors

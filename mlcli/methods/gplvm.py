@@ -5,20 +5,20 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Strict
 
-from mlcli.base.check import Check
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features, Input
-from mlcli.base.options import option
-from mlcli.base.quantity import Quantity
-from mlcli.base.stage import note
-from mlcli.base.steps import Step
+from mlcli.base.stages.stage import note
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.options import option
+from mlcli.base.values.quantity import Quantity
 from mlcli.errors import ConfigError
-from mlcli.methods.gaussian_processes import OfProcesses, require_distinct
+from mlcli.methods.frame.gaussian_processes import OfProcesses, require_distinct
+from mlcli.methods.frame.model import Model, existing
+from mlcli.methods.frame.trials import Seen, Trials, once
+from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.gaussian_process import of_process, relevant
 from mlcli.methods.identities.smoothing_equations import never_less_likely
-from mlcli.methods.model import Model, existing
-from mlcli.methods.trials import Seen, Trials, once
-from mlcli.methods.ways import way
 from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start
 from mlcli.stages.eigen.axes import Axes

@@ -4,15 +4,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.check import Check
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import TwoViews
-from mlcli.base.options import option
-from mlcli.base.signs import leading_signs
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import TwoViews
+from mlcli.base.values.options import option
+from mlcli.base.values.signs import leading_signs
+from mlcli.methods.frame.model import Loadings, Model
+from mlcli.methods.frame.two_views import OfTwoViews
+from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.second_moments import regressed, uncorrelated
-from mlcli.methods.model import Loadings, Model
-from mlcli.methods.two_views import OfTwoViews
-from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum

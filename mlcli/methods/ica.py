@@ -4,18 +4,18 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.check import Check
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features, Input
-from mlcli.base.options import option
-from mlcli.base.quantity import Quantity
-from mlcli.base.signs import leading_signs
-from mlcli.base.steps import Step, repeated
-from mlcli.methods.base import Method
+from mlcli.base.stages.steps import Step, repeated
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.options import option
+from mlcli.base.values.quantity import Quantity
+from mlcli.base.values.signs import leading_signs
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.model import Loadings, Model, Powers
+from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.negentropy import by_negentropy
 from mlcli.methods.identities.second_moments import regressed, uncorrelated, unit_variances
-from mlcli.methods.model import Loadings, Model, Powers
-from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.iterate import Iterate

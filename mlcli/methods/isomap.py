@@ -2,11 +2,11 @@
 
 from typing import Any, ClassVar, Literal
 
-from mlcli.base.inputs import Dissimilarities, Features, Input, LengthGraph
-from mlcli.base.options import option_of
-from mlcli.methods.base import Method
-from mlcli.methods.trials import LANDMARKS, MANY, Seen, Trials, by_neighbors
-from mlcli.methods.ways import way
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, LengthGraph
+from mlcli.base.values.options import option_of
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.trials import LANDMARKS, MANY, Seen, Trials, by_neighbors
+from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.options import NeighborGraph
 from mlcli.stages.chain.stages import Stages

@@ -2,13 +2,13 @@
 
 from typing import Any, ClassVar, Literal
 
-from mlcli.base.inputs import Features, Input, Similarities
-from mlcli.base.options import option, option_of
+from mlcli.base.values.inputs import Features, Input, Similarities
+from mlcli.base.values.options import option, option_of
 from mlcli.errors import ConfigError
-from mlcli.methods.base import Method
-from mlcli.methods.model import Powers
-from mlcli.methods.trials import Seen, Trials, by_width, once
-from mlcli.methods.ways import way
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.model import Powers
+from mlcli.methods.frame.trials import Seen, Trials, by_width, once
+from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels import Given, KernelFunction, Products
 from mlcli.stages.chain.stages import Stages

@@ -2,14 +2,14 @@
 
 from typing import Any, ClassVar, Literal
 
-from mlcli.base.check import Check
-from mlcli.base.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph
-from mlcli.base.options import option_of
-from mlcli.methods.base import Method
+from mlcli.base.values.check import Check
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph
+from mlcli.base.values.options import option_of
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.model import Model, Powers, existing
+from mlcli.methods.frame.trials import Seen, Trials, by_neighbors
+from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.laplacian_equations import of_laplacian
-from mlcli.methods.model import Model, Powers, existing
-from mlcli.methods.trials import Seen, Trials, by_neighbors
-from mlcli.methods.ways import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels import GraphLaplacian
 from mlcli.stages.chain.options import Coordinates, NeighborGraph

@@ -4,15 +4,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.check import Check
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Input, Labeled
-from mlcli.base.scratch import by_rows
-from mlcli.base.signs import leading_signs
-from mlcli.base.steps import Step
-from mlcli.methods.base import Method
+from mlcli.base.rows.scratch import by_rows
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Input, Labeled
+from mlcli.base.values.signs import leading_signs
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.model import Loadings, Model, Powers
 from mlcli.methods.identities.second_moments import separated
-from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum

@@ -4,17 +4,17 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.check import Check
-from mlcli.base.compute import Compute
-from mlcli.base.footprint import LINEAR
-from mlcli.base.inputs import Features, Input
-from mlcli.base.options import option
-from mlcli.base.quantity import Quantity
-from mlcli.base.steps import Step, repeated
-from mlcli.methods.base import Method
+from mlcli.base.machine.footprint import LINEAR
+from mlcli.base.stages.steps import Step, repeated
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.options import option
+from mlcli.base.values.quantity import Quantity
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.model import Loadings, Model, Powers, existing
+from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.smoothing_equations import never_less_likely, of_states
-from mlcli.methods.model import Loadings, Model, Powers, existing
-from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes

@@ -2,12 +2,12 @@
 
 from typing import ClassVar, Literal
 
-from mlcli.base.inputs import Dissimilarities, Features
-from mlcli.base.options import option_of
-from mlcli.methods.base import Method
-from mlcli.methods.model import Powers
-from mlcli.methods.trials import Seen, Trials, by_neighbors
-from mlcli.methods.ways import way
+from mlcli.base.values.inputs import Dissimilarities, Features
+from mlcli.base.values.options import option_of
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.model import Powers
+from mlcli.methods.frame.trials import Seen, Trials, by_neighbors
+from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels import Reconstruction
 from mlcli.stages.chain.options import Coordinates, NeighborGraph

@@ -2,11 +2,11 @@
 
 from typing import ClassVar, Literal
 
-from mlcli.base.inputs import Dissimilarities, Features
-from mlcli.base.options import option, option_of
-from mlcli.methods.base import Method
-from mlcli.methods.trials import Seen, Trials, once
-from mlcli.methods.ways import way
+from mlcli.base.values.inputs import Dissimilarities, Features
+from mlcli.base.values.options import option, option_of
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.trials import Seen, Trials, once
+from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve

@@ -2,14 +2,14 @@
 
 from typing import Any, ClassVar, Literal
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Covariance, Features, Input
-from mlcli.base.options import option, option_of
-from mlcli.base.steps import Step
-from mlcli.methods.base import Method
-from mlcli.methods.model import Model
-from mlcli.methods.trials import Seen, Trials, once
-from mlcli.methods.ways import way
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Covariance, Features, Input
+from mlcli.base.values.options import option, option_of
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.model import Model
+from mlcli.methods.frame.trials import Seen, Trials, once
+from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.chain.kernels import Products
 from mlcli.stages.chain.options import Coordinates

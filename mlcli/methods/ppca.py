@@ -2,17 +2,17 @@
 
 from typing import Any, ClassVar, Literal
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features, Input
-from mlcli.base.options import option
-from mlcli.base.quantity import Quantity
-from mlcli.base.rows import rows_of
-from mlcli.base.scaling import all_finite
-from mlcli.base.steps import Step, repeated
+from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.steps import Step, repeated
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.options import option
+from mlcli.base.values.quantity import Quantity
+from mlcli.base.values.scaling import all_finite
 from mlcli.errors import ConfigError
-from mlcli.methods.base import Method
-from mlcli.methods.model import Loadings, Model, Powers
-from mlcli.methods.ways import way
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.model import Loadings, Model, Powers
+from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.eigensolve import Eigensolve

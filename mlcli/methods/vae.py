@@ -5,16 +5,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.check import Check
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features, Input
-from mlcli.base.options import option
-from mlcli.base.quantity import Quantity
-from mlcli.base.scratch import by_rows, some_of
+from mlcli.base.rows.scratch import by_rows, some_of
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.options import option
+from mlcli.base.values.quantity import Quantity
+from mlcli.methods.frame.model import Model
+from mlcli.methods.frame.networks import QUICK, OfNetworks
+from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.forward_passes import marginal, passes, variational
-from mlcli.methods.model import Model
-from mlcli.methods.networks import QUICK, OfNetworks
-from mlcli.methods.ways import way
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
 from mlcli.stages.latent.probabilistic import in_closed_form

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from mlcli.base.blocks import in_stages
+from mlcli.base.rows.blocks import in_stages
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels, owned

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
-from mlcli.base.stage import listening
+from mlcli.base.stages.stage import listening
 from mlcli.engine.cache import Folder, StageCache
 from mlcli.rundir.machine import environment
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mlcli.base.drafts import Draft, retargeted
-from mlcli.base.publish import publish, publishing
-from mlcli.base.recovery import recover
-from mlcli.base.replaceable import FORMAT, require_failure, require_run
 from mlcli.errors import MlcliError, NumericalError
+from mlcli.publication.publish import publish, publishing
+from mlcli.publication.recovery import recover
+from mlcli.publication.replaceable import FORMAT, require_failure, require_run
+from mlcli.publication.staging import Draft, retargeted
 from mlcli.rundir.manifest import hashed
 from mlcli.rundir.names import ERROR
 from mlcli.rundir.plain import json_text

@@ -6,18 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mlcli.base.compute import Compute
-from mlcli.base.scratch import filed
-from mlcli.base.stage import note, stage
-from mlcli.data.filled import read_filled
-from mlcli.data.input import Input
-from mlcli.data.read import read
-from mlcli.data.row_numbers import RowNumbers
-from mlcli.data.table import Table, axis_names
+from mlcli.base.rows.scratch import filed
+from mlcli.base.stages.stage import note, stage
+from mlcli.base.values.compute import Compute
+from mlcli.data.options.input import Input
+from mlcli.data.read.fill_array import read_filled
+from mlcli.data.read.table import read
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.table import Table, axis_names
 from mlcli.rundir import names
+from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.manifest import require_intact
 from mlcli.rundir.reading import damaged, own_file
-from mlcli.rundir.room import in_temporary_files
 
 FORMATS = ("csv", "parquet", "npy")  # in the order of what they hold: ids and labels first
 

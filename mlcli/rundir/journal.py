@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from mlcli.base.stage import Note, Watcher, listening
+from mlcli.base.stages.stage import Note, Watcher, listening
 
 
 @dataclass

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlcli.base.products import ROOM, ROWS, SIDE, Name, Product, Products, Sparse, Square
-from mlcli.base.publish import writing
-from mlcli.base.stage import part, stage
-from mlcli.base.steps import Step
+from mlcli.base.stages.stage import part, stage
+from mlcli.base.stages.steps import Step
 from mlcli.base.units import memory
+from mlcli.base.values.products import ROOM, ROWS, SIDE, Name, Product, Products, Sparse, Square
 from mlcli.errors import RefusedByPlan
+from mlcli.publication.publish import writing
 from mlcli.rundir.names import KEPT
 
 if TYPE_CHECKING:

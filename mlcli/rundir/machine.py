@@ -7,7 +7,7 @@ from typing import Any
 
 import mlcli
 from mlcli import native
-from mlcli.base.threads import loaded
+from mlcli.base.machine.threads import loaded
 
 PACKAGES = ("numpy", "scipy", "pyarrow", "pydantic", "pyyaml", "typer", "rich", "threadpoolctl")
 

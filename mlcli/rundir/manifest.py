@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from mlcli import __version__
-from mlcli.base import blas
-from mlcli.base.drafts import alone, impossible
-from mlcli.base.publish import refuse_existing, write_whole
-from mlcli.base.recovery import anything, require_kind
-from mlcli.base.replaceable import FORMAT
+from mlcli.base.machine import blas
 from mlcli.errors import InputMissing, MlcliError, NumericalError, OutputRefused, UnsafeFile
+from mlcli.publication.publish import refuse_existing, write_whole
+from mlcli.publication.recovery import anything, require_kind
+from mlcli.publication.replaceable import FORMAT
+from mlcli.publication.staging import alone, impossible
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import ERROR, MANIFEST, SPECTRUM
 from mlcli.rundir.plain import json_text, plain

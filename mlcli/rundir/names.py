@@ -1,6 +1,6 @@
 """The names of the files in a run directory."""
 
-from mlcli.base.replaceable import FAILURE, RUN
+from mlcli.publication.replaceable import FAILURE, RUN
 
 CONFIG = "config.yaml"
 MANIFEST = RUN.name

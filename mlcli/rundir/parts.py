@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.scaling import all_finite
 from mlcli.base.stored import BY_KIND, Storable
-from mlcli.data.prepare import Preparation
-from mlcli.data.table import axis_names
+from mlcli.base.values.scaling import all_finite
+from mlcli.data.prepare.prepare import Preparation
+from mlcli.data.table.table import axis_names
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.similarities import Projector

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 import numpy as np
 
 from mlcli.base.types import AnyArray, Array
-from mlcli.data.positioned import CHUNK
-from mlcli.data.source import open_regular
+from mlcli.data.files.shared_handle import CHUNK
+from mlcli.data.files.source import open_regular
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
 from mlcli.storage.npz import arrays_in
 

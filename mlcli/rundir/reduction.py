@@ -3,12 +3,12 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import note
+from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
-from mlcli.data.prepare import Preparation
-from mlcli.data.table import Table, coordinates
-from mlcli.data.wording import counted, listed
+from mlcli.data.options.wording import counted, listed
+from mlcli.data.prepare.prepare import Preparation
+from mlcli.data.table.table import Table, coordinates
 from mlcli.stages.similarities import Projector
 
 

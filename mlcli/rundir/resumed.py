@@ -7,15 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mlcli.base.checkpoints import keeping
-from mlcli.base.claims import Claim, claimed
-from mlcli.base.compute import Compute
-from mlcli.base.publish import refuse_existing
-from mlcli.base.replaceable import require_run
-from mlcli.base.stage import listening
+from mlcli.base.stages.checkpoints import keeping
+from mlcli.base.stages.stage import listening
+from mlcli.base.values.compute import Compute
 from mlcli.engine.cache import Folder
 from mlcli.engine.resume import Resuming
 from mlcli.errors import MlcliError, OutOfMemory, StorageError, TryAgain
+from mlcli.publication.output_lock import Claim, claimed
+from mlcli.publication.publish import refuse_existing
+from mlcli.publication.replaceable import require_run
 from mlcli.rundir.machine import environment
 
 PART = 16  # of the memory that a run may use: nothing larger is kept

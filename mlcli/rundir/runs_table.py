@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mlcli.base.publish import write_whole
+from mlcli.publication.publish import write_whole
 
 NAME = "runs.csv"
 FIGURES = ("trustworthiness", "trustworthiness_se", "continuity", "continuity_se", "residual_variance",

@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from mlcli.base.options import Options
 from mlcli.base.types import AnyArray
+from mlcli.base.values.options import Options
 from mlcli.storage.fields import Unfit, require_types
 from mlcli.storage.npz import arrays_in, npz_of
 

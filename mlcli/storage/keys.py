@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.options import Options
-from mlcli.base.rows import rows_of
-from mlcli.base.stage import Stage
+from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.stage import Stage
+from mlcli.base.values.options import Options
 from mlcli.storage.archive import LARGE, parts_of
 
 

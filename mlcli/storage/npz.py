@@ -11,7 +11,7 @@ from typing import IO, Any, BinaryIO, cast
 
 import numpy as np
 
-from mlcli.base.scratch import let_go, room
+from mlcli.base.rows.scratch import let_go, room
 from mlcli.base.types import AnyArray
 from mlcli.storage.fields import Unfit
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.methods import Model
 from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.neighborhoods import Nearest

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse.csgraph
 
-from mlcli.base.inputs import Dissimilarities
 from mlcli.base.types import Array
+from mlcli.base.values.inputs import Dissimilarities
 from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.neighborhoods import Nearest
 from tests import support

@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 from scipy.spatial.distance import pdist
 
 from mlcli.base.types import Array
-from mlcli.data.prepare import Prepare
-from mlcli.data.table import Table
+from mlcli.data.prepare.prepare import Prepare
+from mlcli.data.table.table import Table
 from mlcli.stages.algebra.metrics import AnyMetric
 from mlcli.stages.algebra.metrics.blocks import pairwise
 from tests.agreement.tables import TABLES, read

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mlcli.data.prepare import Prepare
-from mlcli.data.table import Table
+from mlcli.data.prepare.prepare import Prepare
+from mlcli.data.table.table import Table
 from mlcli.methods import Model
 from tests import support
 from tests.agreement.tables import TOLERANCE, column, read, score_deviation, value_deviation

@@ -5,8 +5,8 @@ import csv
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Covariance
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Covariance
 from mlcli.methods import METHODS, Model
 from mlcli.stages.latent.rotations import Oblimin
 from tests.agreement.tables import TABLES, facts, read

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
+from mlcli.base.values.compute import Compute
 from mlcli.cli.program import run
 from mlcli.errors import NumericalError
-from mlcli.report.quality import quality
+from mlcli.findings.quality import quality
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.paths.paths import Paths

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.base.inputs import Features, Labeled, TwoViews
+from mlcli.base.values.inputs import Features, Labeled, TwoViews
 from mlcli.stages.latent import kalman
 from mlcli.stages.latent.kalman import Sequence, StateSpace, smoothed
 from tests import support

@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from mlcli.base import renames
-from mlcli.base.publish import publishing
-from mlcli.base.recovery import anything
 from mlcli.errors import NumericalError
+from mlcli.publication import renames
+from mlcli.publication.publish import publishing
+from mlcli.publication.recovery import anything
 from mlcli.rundir.draft import draft, failed_name
 from mlcli.rundir.manifest import manifest_of, write_manifest
 from mlcli.rundir.resumed import owning

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mlcli.base import renames
-from mlcli.base.drafts import Kind
-from mlcli.base.publish import publishing
-from mlcli.base.recovery import anything
-from mlcli.base.replaceable import require_run
+from mlcli.publication import renames
+from mlcli.publication.publish import publishing
+from mlcli.publication.recovery import anything
+from mlcli.publication.replaceable import require_run
+from mlcli.publication.staging import Kind
 from mlcli.rundir.manifest import manifest_of, write_manifest
 
 LACKING: dict[str, Callable[..., Any]] = {

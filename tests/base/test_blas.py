@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.base import blas
-from mlcli.base.scheduler import Threads
+from mlcli.base.machine import blas
+from mlcli.base.machine.scheduler import Threads
 from tests.cli.support import write_points
 from tests.processes import call
 
@@ -29,7 +29,7 @@ def export(folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str],
            environment: dict[str, str]) -> blas.Settings:
     """What a start with these arguments sets, in a context of its own."""
     monkeypatch.delitem(sys.modules, "numpy")
-    monkeypatch.setattr("mlcli.base.machine.affinity", lambda: 8)
+    monkeypatch.setattr("mlcli.base.machine.resources.affinity", lambda: 8)
     return contextvars.copy_context().run(blas.export, arguments, environment, root_of(folder))
 
 
@@ -57,7 +57,7 @@ def test_our_own_export_is_not_taken_for_the_users(tmp_path: Path, monkeypatch: 
         return blas.environment_threads()
 
     monkeypatch.delitem(sys.modules, "numpy")
-    monkeypatch.setattr("mlcli.base.machine.affinity", lambda: 8)
+    monkeypatch.setattr("mlcli.base.machine.resources.affinity", lambda: 8)
     for name in (*blas.POOLS, "MLCLI_THREADS", "SLURM_CPUS_PER_TASK", blas.CORE):
         monkeypatch.setenv(name, "")
     assert contextvars.copy_context().run(start) == Threads(3, "cgroup quota")

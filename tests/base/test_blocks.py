@@ -7,9 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from mlcli.base import blocks
-from mlcli.base.blocks import AHEAD, each, in_order, in_stages, one_by_one, row_blocks
-from mlcli.base.threads import allowed, threads_limited
+from mlcli.base.machine.threads import allowed, threads_limited
+from mlcli.base.rows import blocks
+from mlcli.base.rows.blocks import AHEAD, each, in_order, in_stages, one_by_one, row_blocks
 from tests.support import Notes
 
 

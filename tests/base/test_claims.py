@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.base import claims
-from mlcli.base.claims import OWNER, claimed, tidy
-from mlcli.base.mounts import Mount
 from mlcli.errors import OutputRefused, StorageError, TryAgain
+from mlcli.publication import output_lock
+from mlcli.publication.mounts import Mount
+from mlcli.publication.output_lock import OWNER, claimed, tidy
 
 DYING = """
-import os, signal, sys; from pathlib import Path; from mlcli.base.claims import claimed
+import os, signal, sys; from pathlib import Path; from mlcli.publication.output_lock import claimed
 with claimed(Path(sys.argv[1])) as claim:
     if sys.argv[2]: (claim.path / "kept").touch()
     os.kill(os.getpid(), signal.SIGKILL)
@@ -37,7 +37,7 @@ def died(output: Path, *, kept: bool = False) -> Path:
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A network's file system, where locks say nothing of other machines."""
-    monkeypatch.setattr(claims, "mount_of", lambda path: Mount(path, "nfs4"))
+    monkeypatch.setattr(output_lock, "mount_of", lambda path: Mount(path, "nfs4"))
     yield
 
 
@@ -75,7 +75,7 @@ def test_who_looks_whether_an_owner_is_dead_owns_nothing(tmp_path: Path) -> None
     place.mkdir()
     looking = os.open(place, os.O_RDONLY)
     fcntl.flock(looking, fcntl.LOCK_EX)
-    ends = threading.Timer(claims.LOOK / 5, os.close, [looking])
+    ends = threading.Timer(output_lock.LOOK / 5, os.close, [looking])
     ends.start()
     with claimed(tmp_path / "out") as claim:
         claim.require()
@@ -110,11 +110,11 @@ def test_a_claim_that_keeps_nothing_vanishes_when_its_owner_is_dead(tmp_path: Pa
 @pytest.mark.usefixtures("elsewhere")
 def test_the_claim_of_another_machine_holds_as_long_as_it_is_touched(tmp_path: Path) -> None:
     left = died(tmp_path / "out")
-    of_another_machine(left, age=claims.STALE / 2)
+    of_another_machine(left, age=output_lock.STALE / 2)
     with pytest.raises(TryAgain, match="on node7"), claimed(tmp_path / "out"):
         pytest.fail("two owners")
     tidy(tmp_path)
-    of_another_machine(left, age=claims.STALE * 2)
+    of_another_machine(left, age=output_lock.STALE * 2)
     with claimed(tmp_path / "out") as claim:
         claim.require()
     assert not list(tmp_path.iterdir())
@@ -124,7 +124,7 @@ def test_the_claim_of_another_machine_holds_as_long_as_it_is_touched(tmp_path: P
 def test_who_was_taken_for_dead_does_not_publish(tmp_path: Path) -> None:
     with pytest.raises(TryAgain, match="took this one for dead"), claimed(tmp_path / "out") as claim:
         claim.require()
-        claims._sign(claim.path, tmp_path / "out")  # as another machine does after STALE seconds
+        output_lock._sign(claim.path, tmp_path / "out")  # as another machine does after STALE seconds
         claim.require()
 
 
@@ -137,7 +137,7 @@ def test_where_there_are_no_locks_the_owner_is_dead_when_it_is_not_touched(
     monkeypatch.setattr("fcntl.flock", flock)
     with pytest.raises(TryAgain), claimed(tmp_path / "out"):
         pytest.fail("two owners")
-    of_another_machine(left, age=claims.STALE * 2)
+    of_another_machine(left, age=output_lock.STALE * 2)
     with claimed(tmp_path / "out") as claim:
         claim.require()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.base.extras import EXTRAS, lacking, loaded, require
+from mlcli.base.values.extras import EXTRAS, lacking, loaded, require
 from mlcli.errors import DependencyMissing
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from mlcli.base.inputs import Covariance, Features, Labeled, TwoViews
-from mlcli.base.scaling import Unit
-from mlcli.data.table import Table
+from mlcli.base.values.inputs import Covariance, Features, Labeled, TwoViews
+from mlcli.base.values.scaling import Unit
+from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
-from mlcli.methods.base import Method
+from mlcli.methods.frame.base import Method
 from mlcli.stages.eigen.axes import Axes
 from tests.support import Notes, names
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.base import limits
-from mlcli.base.compute import Compute
-from mlcli.base.extras import lacking
-from mlcli.base.footprint import resident
-from mlcli.base.limits import MIB
-from mlcli.base.scheduler import Memory
+from mlcli.base.machine import limits
+from mlcli.base.machine.footprint import resident
+from mlcli.base.machine.limits import MIB
+from mlcli.base.machine.scheduler import Memory
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.extras import lacking
 from mlcli.errors import RefusedByPlan
 from tests.cli.support import write_points
 from tests.processes import neutral, program

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.base import machine
-from mlcli.base.compute import Compute
-from mlcli.base.scheduler import Threads
+from mlcli.base.machine import resources
+from mlcli.base.machine.scheduler import Threads
+from mlcli.base.values.compute import Compute
 from mlcli.errors import ConfigError
 
 
@@ -20,7 +20,7 @@ def tree(root: Path, files: dict[str, str]) -> Path:
 
 @pytest.fixture(autouse=True)
 def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "affinity", lambda: 8)
+    monkeypatch.setattr(resources, "affinity", lambda: 8)
 
 
 @pytest.mark.parametrize(("files", "quota"), [
@@ -44,14 +44,14 @@ def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 ])
 def test_quota_of_the_control_groups(tmp_path: Path, files: dict[str, str], quota: int) -> None:
     root = tree(tmp_path, files)
-    assert machine.cpu_quota(root) == quota
+    assert resources.cpu_quota(root) == quota
     expected = Threads(quota, "cgroup quota") if quota else Threads(8, "affinity")
-    assert machine.threads({}, root) == expected
+    assert resources.threads({}, root) == expected
 
 
 def test_a_quota_beyond_the_affinity_changes_nothing(tmp_path: Path) -> None:
     root = tree(tmp_path, {"sys/fs/cgroup/cpu.max": "6400000 100000"})
-    assert machine.threads({}, root) == Threads(8, "affinity")
+    assert resources.threads({}, root) == Threads(8, "affinity")
 
 
 @pytest.mark.parametrize(("environment", "count", "source"), [
@@ -65,7 +65,7 @@ def test_a_quota_beyond_the_affinity_changes_nothing(tmp_path: Path) -> None:
 def test_the_users_choice_holds_and_else_the_smallest_limit(tmp_path: Path, environment: dict[str, str], count: int,
                                                             source: str) -> None:
     root = tree(tmp_path, {"sys/fs/cgroup/cpu.max": "600000 100000"})
-    assert machine.threads(environment, root) == Threads(count, source)
+    assert resources.threads(environment, root) == Threads(count, source)
 
 
 @pytest.mark.parametrize("text", ["many", "0", "-2", "1.5", "1025", "9" * 20, "9" * 5000, "٣"])
@@ -99,9 +99,9 @@ def test_chosen_threads_go_before_the_environment(monkeypatch: pytest.MonkeyPatc
 ])
 def test_memory_of_the_container_and_the_job(tmp_path: Path, files: dict[str, str], environment: dict[str, str],
                                              limit: int) -> None:
-    *limits, whole = machine.memory_limits(environment, tree(tmp_path, files))
+    *limits, whole = resources.memory_limits(environment, tree(tmp_path, files))
     assert min((found.bytes for found in limits), default=0) == limit
-    assert whole.bytes == machine.machine_memory()
+    assert whole.bytes == resources.machine_memory()
 
 
 def test_the_job_limits_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,5 +113,5 @@ def test_the_job_limits_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_first_core_tells_the_processor(tmp_path: Path) -> None:
     root = tree(tmp_path, {
         "proc/cpuinfo": "processor\t: 0\nvendor_id\t: A\nflags\t\t: x y\n\nprocessor\t: 1\nvendor_id\t: B\n"})
-    assert machine.processor(root) == ("A", frozenset({"x", "y"}))
-    assert machine.processor(tmp_path / "nowhere") == ("", frozenset())
+    assert resources.processor(root) == ("A", frozenset({"x", "y"}))
+    assert resources.processor(tmp_path / "nowhere") == ("", frozenset())

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.base.options import Options, option
-from mlcli.base.quantity import Quantity, plain_figures
-from mlcli.base.scaling import Unit
+from mlcli.base.values.options import Options, option
+from mlcli.base.values.quantity import Quantity, plain_figures
+from mlcli.base.values.scaling import Unit
 from mlcli.errors import NumericalError
 
 VALUES = np.array([3.0, -0.1, 0.0])

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from mlcli.base import drafts, publish, renames
-from mlcli.base.drafts import Kind, drafted, drafts_in
-from mlcli.base.publish import write_whole
-from mlcli.base.replaceable import listing_of, require_run
 from mlcli.errors import OutputRefused, StorageError
+from mlcli.publication import publish, renames, staging
+from mlcli.publication.publish import write_whole
+from mlcli.publication.replaceable import listing_of, require_run
+from mlcli.publication.staging import Kind, drafted, drafts_in
 from mlcli.rundir.names import MANIFEST
 from tests.base.outputs import LACKING, names, read, run_at, write
 
@@ -161,7 +161,7 @@ def test_a_change_that_does_not_reach_the_disk_is_taken_back(tmp_path: Path, mon
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
 def test_drafts_are_collected_when_their_writer_is_dead_and_only_then(tmp_path: Path, kind: Kind) -> None:
-    script = ("import os, signal, sys; from pathlib import Path; from mlcli.base.drafts import drafted\n"
+    script = ("import os, signal, sys; from pathlib import Path; from mlcli.publication.staging import drafted\n"
               f"with drafted(Path({str(tmp_path / 'dead')!r}), {kind!r}) as draft:\n"
               "    target = draft.path if draft.kind == 'file' else draft.path / 'half'; target.write_text('half')\n"
               "    os.kill(os.getpid(), signal.SIGKILL)")
@@ -181,25 +181,25 @@ def test_what_nobody_can_judge_is_left_alone(tmp_path: Path, monkeypatch: pytest
 
         monkeypatch.setattr("fcntl.flock", flock)
     with drafted(tmp_path / "out", "folder") as draft:
-        kept = draft.path.with_name(draft.path.name.replace(drafts.running_kernel(), "0" * 8)
+        kept = draft.path.with_name(draft.path.name.replace(staging.running_kernel(), "0" * 8)
                                     if case == "another system" else draft.path.name)
         draft.path.rename(tmp_path / "away")  # the draft's end finds nothing to remove
     (tmp_path / "away").rename(kept)
     (kept / "half").write_text("half")
     if case == "another system":
-        monkeypatch.setattr(drafts, "mount_of", lambda path: publish.mount_of(path).__class__(path, "nfs4"))
+        monkeypatch.setattr(staging, "mount_of", lambda path: publish.mount_of(path).__class__(path, "nfs4"))
     elif case == "another user":
         monkeypatch.setattr(os, "geteuid", lambda: 12345)
     elif case == "taken for one":
         kept.rename(tmp_path / "away")  # not what the name says, and not a run
-        (tmp_path / "away").rename(kept := drafts.renamed(kept, "folder", draft.inode + 1))
+        (tmp_path / "away").rename(kept := staging.renamed(kept, "folder", draft.inode + 1))
     write(tmp_path / "out", "folder", "text", force=False)
     assert names(tmp_path) == sorted([kept.name, "out"])
 
 
 def test_two_starts_collect_at_the_same_time(tmp_path: Path) -> None:
     """No start takes another's new draft for a dead one, and none fails over what another has collected."""
-    script = ("import sys; from pathlib import Path; from mlcli.base.publish import write_whole\n"
+    script = ("import sys; from pathlib import Path; from mlcli.publication.publish import write_whole\n"
               "for i in range(60):\n"
               "    output = Path(sys.argv[1]) / f'{sys.argv[2]}-{i}'\n"
               "    write_whole(output, lambda path: path.write_text('x'), force=False)")
@@ -211,7 +211,7 @@ def test_two_starts_collect_at_the_same_time(tmp_path: Path) -> None:
 def test_a_run_that_was_moved_aside_comes_back(tmp_path: Path) -> None:
     """Killed between the two renames that replace a run where names cannot be exchanged."""
     output = run_at(tmp_path / "out", "first")
-    script = ("import os, signal; from pathlib import Path; from mlcli.base import publish\n"
+    script = ("import os, signal; from pathlib import Path; from mlcli.publication import publish\n"
               "from mlcli.rundir.draft import draft\n"
               "publish.exchange = lambda first, second: False\n"
               "publish.move = lambda *names: os.kill(os.getpid(), signal.SIGKILL)\n"

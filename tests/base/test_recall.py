@@ -4,7 +4,7 @@ import weakref
 
 import numpy as np
 
-from mlcli.base.recall import recalled, recalling
+from mlcli.base.rows.memo import recalled, recalling
 from mlcli.base.types import AnyArray
 
 

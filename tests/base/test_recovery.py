@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from mlcli.base import publish, renames
-from mlcli.base.drafts import Kind, drafted, drafts_in
-from mlcli.base.recovery import recover
-from mlcli.base.replaceable import require_run
 from mlcli.errors import OutputRefused
+from mlcli.publication import publish, renames
+from mlcli.publication.recovery import recover
+from mlcli.publication.replaceable import require_run
+from mlcli.publication.staging import Kind, drafted, drafts_in
 from tests.base.outputs import LACKING, names, read, run_at, write
 
 
@@ -28,7 +28,7 @@ def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 FORCING = """
 import sys
 from pathlib import Path
-from mlcli.base import renames
+from mlcli.publication import renames
 from mlcli.rundir.draft import draft
 from mlcli.rundir.manifest import manifest_of, write_manifest
 if sys.argv[2] == "exchange":
@@ -101,7 +101,7 @@ def test_a_run_is_replaced_while_a_file_in_it_is_written_anew(tmp_path: Path, sy
 
 def exchanged(output: Path, prepare: Callable[[], Any], kind: Kind = "folder") -> None:
     """A writer is killed just after it has exchanged its draft with an output that is not what it had checked."""
-    script = ("import os, signal, sys; from pathlib import Path; from mlcli.base import publish\n"
+    script = ("import os, signal, sys; from pathlib import Path; from mlcli.publication import publish\n"
               "from tests.base.outputs import write\n"
               "publish.require = lambda path, *_, **__: [path.rename(path.with_name('first')),\n"
               "    path.with_name('prepared').rename(path)]\n"

@@ -5,9 +5,9 @@ import gc
 import numpy as np
 import pytest
 
-from mlcli.base import scaling
-from mlcli.base.scaling import all_finite, constant, extent_of, largest_of
-from mlcli.data.table import Table
+from mlcli.base.values import scaling
+from mlcli.base.values.scaling import all_finite, constant, extent_of, largest_of
+from mlcli.data.table.table import Table
 
 
 @pytest.mark.parametrize(("numbers", "largest", "finite"), [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlcli.base.scheduler import Memory, Threads, memory, threads
+from mlcli.base.machine.scheduler import Memory, Threads, memory, threads
 
 
 @pytest.mark.parametrize(("environment", "counts"), [

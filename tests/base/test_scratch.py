@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.base import scratch
-from mlcli.base.scratch import by_rows, extents, in_file, parts, room, scratch_in, some_of
-from mlcli.base.signs import leading_signs
+from mlcli.base.rows import scratch
+from mlcli.base.rows.scratch import by_rows, extents, in_file, parts, room, scratch_in, some_of
 from mlcli.base.types import Array
+from mlcli.base.values.signs import leading_signs
 from mlcli.errors import StorageError
 
 ROWS = 200_000

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import mlcli
-from mlcli.base import stage as seam
-from mlcli.base.stage import Note, Stage, Watcher, advance, listening, note, part, running, stage, tell, unheard
+from mlcli.base.stages import stage as seam
+from mlcli.base.stages.stage import Note, Stage, Watcher, advance, listening, note, part, running, stage, tell, unheard
 
 
 class Heard(Watcher):

@@ -1,12 +1,12 @@
 """The number of threads holds for every library in use."""
 
-from mlcli.base.threads import allowed, threads_limited
+from mlcli.base.machine.threads import allowed, threads_limited
 from tests.processes import python
 
 LATER = """
 import numpy
 from threadpoolctl import threadpool_info
-from mlcli.base.threads import single_threaded_blas, threads_limited
+from mlcli.base.machine.threads import single_threaded_blas, threads_limited
 
 def counts():
     return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.base import unfinished
+from mlcli.process import unfinished
 
 
 @pytest.fixture

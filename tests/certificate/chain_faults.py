@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from mlcli.base.types import AnyArray, Array
-from mlcli.data.transforms import TRANSFORMS, Transform
+from mlcli.data.prepare.transforms import TRANSFORMS, Transform
 from mlcli.stages.algebra import rows
 from mlcli.stages.algebra.metrics.counts import BrayCurtis
 from mlcli.stages.algebra.metrics.gower import Gower, RangedGower
@@ -99,7 +99,7 @@ CHAIN_FAULTS: dict[str, Fault] = {
         {"name": "pca"}, transform("cpm", apply=lambda x: rows.shares(x) * 1e3), {"prepared"}, COUNTS,
         {"prepare": {"transform": ["cpm"]}}),
     "transforms are applied in another order": Fault(
-        {"name": "pca"}, replacing("mlcli.data.prepare.applied", lambda whole, x, names: whole(x, names[::-1])),
+        {"name": "pca"}, replacing("mlcli.data.prepare.prepare.applied", lambda whole, x, names: whole(x, names[::-1])),
         {"prepared"}, COUNTS, {"prepare": {"transform": ["sqrt", "unit"]}}),
     "a sigmoid's offset is left out": Fault(
         chain(kernel={"name": "sigmoid", "gamma": 0.05, "coef0": 0.5}), instead(

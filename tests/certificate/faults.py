@@ -10,6 +10,7 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.methods import METHODS, Model
+from mlcli.runs.verify import verify
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.metrics import EUCLIDEAN
 from mlcli.stages.algebra.metrics.angles import Cosine
@@ -17,7 +18,6 @@ from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.kernels.forms import Dense
-from mlcli.verification import verify
 from tests.certificate.support import POINTS, configured, judged
 
 Patch = pytest.MonkeyPatch
@@ -393,7 +393,7 @@ FAULTS: dict[str, Fault] = {
             rate=1.5 * (s.function.rate or 0.0))))), {"rate", "residual"}),
     "rows are permuted": Fault(LLE, solving("lle", embedding(lambda y: np.roll(y, 1, axis=0))), {"projection"}),
     "an entry is not a number": Fault(PCA, solving("pca", embedding(at((4, 1), lambda c: np.nan))), {"finite"}),
-    "the last row is cut off": Fault(MDS, replacing("mlcli.pipeline.coordinates", cut_off), {"rows"}),
+    "the last row is cut off": Fault(MDS, replacing("mlcli.pipeline.run.coordinates", cut_off), {"rows"}),
     "an eigenvalue is off by a thousandth": Fault(
         PCA, solving("pca", spectrum(at(0, lambda v: v * 1.001))), {"orthogonality", "sum"}),
     "the trace is wrong": Fault(
@@ -412,8 +412,8 @@ FAULTS: dict[str, Fault] = {
         GAUSSIAN, solving("kpca", projector(centering=lambda c: replace(c, means=c.means + 1e-6))), {"means"}),
     "the decoder's mean is off": Fault(
         PCA, solving("pca", projector(decoder=lambda d: replace(d, mean=d.mean + 1e-3))), {"decoder"}),
-    "ids are swapped": Fault(PCA, replacing("mlcli.pipeline.coordinates", swapped), {"rows"}),
-    "labels are a row off": Fault(ISOMAP, replacing("mlcli.pipeline.coordinates", other_labels), {"rows"}),
+    "ids are swapped": Fault(PCA, replacing("mlcli.pipeline.run.coordinates", swapped), {"rows"}),
+    "labels are a row off": Fault(ISOMAP, replacing("mlcli.pipeline.run.coordinates", other_labels), {"rows"}),
     "the model on disk is another's": Fault(MDS, replacing("mlcli.rundir.archive.save", stale), {"axes", "projection"}),
     "the model prepares rows in another way": Fault(
         PCA, replacing("mlcli.rundir.archive.save", other_preparation), {"model"},
@@ -422,16 +422,16 @@ FAULTS: dict[str, Fault] = {
         PCA, replacing("mlcli.rundir.archive.save", without_transform), {"model"},
         sections={"prepare": {"transform": ["unit"]}}),
     "a transform is left out": Fault(
-        PCA, replacing("mlcli.data.prepare.applied", lambda whole, table, names: table), {"prepared"},
+        PCA, replacing("mlcli.data.prepare.prepare.applied", lambda whole, table, names: table), {"prepared"},
         sections={"prepare": {"transform": ["unit"]}}),
     "other columns than chosen are kept": Fault(
-        PCA, replacing("mlcli.data.prepare.of_columns", lambda whole, table, chosen: (
+        PCA, replacing("mlcli.data.prepare.prepare.of_columns", lambda whole, table, chosen: (
             table if chosen is None else whole(table, (chosen + 1) % 5))), {"prepared"},
         sections={"prepare": {"top_variance": 3}}),
     "the embedding is written with few digits": Fault(
-        PCA, replacing("mlcli.pipeline.write_table", few_digits), {"scores"}, full=True),
+        PCA, replacing("mlcli.pipeline.run.write_table", few_digits), {"scores"}, full=True),
     "the embedding is written in another order": Fault(
-        MDS, replacing("mlcli.pipeline.write_table", reversed_rows), {"residual"},
+        MDS, replacing("mlcli.pipeline.run.write_table", reversed_rows), {"residual"},
         sections={"report": {"formats": ["npy"]}}, full=True),
     "the noise is not the mean of the discarded eigenvalues": Fault(
         PPCA, solving("ppca", latent(noise=lambda v: v * 1.001)), {"stationarity", "variances"}),
@@ -461,7 +461,7 @@ FAULTS: dict[str, Fault] = {
     "scores of rows with gaps are another row's": Fault(
         FA, solving("fa", embedding(lambda y: np.roll(y, 1, axis=0))), {"scores"}, GAPS, MODELED),
     "moments of columns with gaps are those of complete rows": Fault(
-        FA, replacing("mlcli.methods.factored.with_gaps", lambda whole, points, *more: replace(
+        FA, replacing("mlcli.methods.frame.factors.with_gaps", lambda whole, points, *more: replace(
             whole(points[~np.isnan(points).any(axis=1)], *more), points=points)), {"moments"}, GAPS, MODELED),
     "correlations of pairs divide by all rows": Fault(
         {**FA, "gaps": "pairwise"}, replacing("mlcli.stages.latent.gaps.by_pairs", lambda whole, points: whole(
@@ -483,7 +483,7 @@ FAULTS: dict[str, Fault] = {
         FA, solving("fa", lambda m: replace(m, loadings=replace(m.loadings, values=m.loadings.values * 1.001))),
         {"stationarity", "variances"}, np.cov(POINTS.T), COVARIANCE),
     "spectrum.csv is not the spectrum": Fault(
-        PCA, replacing("mlcli.pipeline.spectrum_table", altered_digit), {"residual", "sum"}, full=True),
+        PCA, replacing("mlcli.pipeline.run.spectrum_table", altered_digit), {"residual", "sum"}, full=True),
 }
 
 

@@ -8,13 +8,13 @@ import numpy as np
 from scipy.sparse import csr_array, save_npz
 from scipy.spatial.distance import cdist
 
-from mlcli import pipeline
 from mlcli.base.types import Array
 from mlcli.config.run_config import RunConfig
-from mlcli.data.transforms import TRANSFORMS
+from mlcli.data.prepare.transforms import TRANSFORMS
 from mlcli.errors import MlcliError
+from mlcli.pipeline import run as pipeline
+from mlcli.runs.verify import verify
 from mlcli.stages.algebra.metrics import KINDS
-from mlcli.verification import verify
 from tests.certificate.support import certificate
 from tests.theorems.families import FAMILIES
 

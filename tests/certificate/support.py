@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import save_npz
 
-from mlcli import pipeline
 from mlcli.base.types import Array
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import NumericalError
+from mlcli.pipeline import run as pipeline
 
 POINTS = np.random.default_rng(21).standard_normal((60, 5)) * [4, 2, 1, 0.5, 0.25]
 NEIGHBORS = {"count": 9}

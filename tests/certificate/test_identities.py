@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features, Input, Labeled, TwoViews
-from mlcli.base.quantity import Quantity
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input, Labeled, TwoViews
+from mlcli.base.values.quantity import Quantity
 from mlcli.certify.certificate import numbers
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.base.check import Check
-from mlcli.base.compute import Compute
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
 from mlcli.certify.certificate import numbers
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject

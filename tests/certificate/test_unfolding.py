@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli import pipeline
-from mlcli.base.quantity import Quantity
+from mlcli.base.values.quantity import Quantity
 from mlcli.errors import MlcliError
 from mlcli.methods import Model
-from mlcli.verification import verify
+from mlcli.pipeline import run as pipeline
+from mlcli.runs.verify import verify
 from tests.certificate.faults import CITY, Fault, replacing, solving, wrong_neighbors
 from tests.certificate.support import POINTS, certificate, configured, judged
 from tests.theorems.families import FAMILIES

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli import pipeline, verification
 from mlcli.errors import InputMissing, NumericalError
+from mlcli.pipeline import run as pipeline
 from mlcli.rundir.names import ERROR
+from mlcli.runs import verify
 from tests.certificate.faults import (
     CITY,
     COVARIANCE,
@@ -73,12 +74,12 @@ def test_a_run_is_verified_with_and_without_its_input(name: str, tmp_path: Path)
     config = configured(tmp_path, method, values, **sections)
     pipeline.run(config)
     assert certificate(tmp_path)["verdict"] == "pass"
-    found = verification.verify(tmp_path / "out", full="full" in name)
+    found = verify.verify(tmp_path / "out", full="full" in name)
     assert (found.changed, found.input, found.certificate.verdict) == ((), "unchanged", "pass"), found.certificate
     made = {check.name for check in found.certificate.checks if check.verdict != "skipped"}
     assert "projection" in made and "rows" in made
     Path(config.input.path).rename(tmp_path / "elsewhere.npy")
-    alone = verification.verify(tmp_path / "out")
+    alone = verify.verify(tmp_path / "out")
     assert (alone.input, alone.certificate.verdict) == ("missing", "pass")
     assert "projection" not in {check.name for check in alone.certificate.checks}
 
@@ -87,7 +88,7 @@ def test_a_run_is_verified_with_and_without_its_input(name: str, tmp_path: Path)
 @pytest.mark.parametrize("method", [PCA, FA, {**FA, "noise": "equal"}], ids=["pca", "fa", "fa equal"])
 def test_a_run_of_a_covariance_is_verified(method: dict[str, Any], scale: float, tmp_path: Path) -> None:
     pipeline.run(configured(tmp_path, method, np.cov(POINTS.T) * scale, **COVARIANCE))
-    found = verification.verify(tmp_path / "out", full=True)
+    found = verify.verify(tmp_path / "out", full=True)
     assert (found.changed, found.input, found.certificate.verdict) == ((), "unchanged", "pass"), found.certificate
     made = {check.name for check in found.certificate.checks if check.verdict == "pass"}
     assert ("residual" if method is PCA else "stationarity") in made
@@ -97,7 +98,7 @@ def test_dropped_rows_are_dropped_again(tmp_path: Path) -> None:
     holes = POINTS.copy()
     holes[[3, 20], 1] = np.nan
     pipeline.run(configured(tmp_path, PCA, holes, prepare={"missing": "drop"}))
-    assert verification.verify(tmp_path / "out").certificate.verdict == "pass"
+    assert verify.verify(tmp_path / "out").certificate.verdict == "pass"
 
 
 def test_certificate_says_what_was_read_written_and_used(out: Path) -> None:
@@ -215,7 +216,7 @@ def test_a_stream_is_certified_before_a_byte_is_written(tmp_path: Path, monkeypa
 
 def test_no_run_is_66(tmp_path: Path) -> None:
     with pytest.raises(InputMissing):
-        verification.verify(tmp_path)
+        verify.verify(tmp_path)
 
 
 def test_a_sample_of_many_rows_sees_what_all_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ from scipy.spatial.distance import cdist
 
 from mlcli.checkup.features import features_of, repeats
 from mlcli.checkup.lines import lines_of
-from mlcli.data.input import Input
-from mlcli.data.read import as_found
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import as_found
 from tests.checkup.test_metric import codes, examined, written
 
 
@@ -65,7 +65,7 @@ def test_standard_deviations_are_those_of_numpy_in_any_unit(tmp_path: Path) -> N
 
 
 def test_a_large_mean_makes_no_constant_vary() -> None:
-    from mlcli.data.scales import spreads
+    from mlcli.data.prepare.scales import spreads
 
     deviations, _, constant = spreads(np.array([[1e9, 1e9], [1e9, 1e9 + 1], [1e9, 1e9]]))
     assert constant.tolist() == [True, False]

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from mlcli import native
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
 from mlcli.checkup.triangle import SLACK, violations
 
 

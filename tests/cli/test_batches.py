@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.cli import several
+from mlcli.cli.batch import runs as several
+from mlcli.cli.batch.shard import Shard, shard_of
 from mlcli.cli.program import run
-from mlcli.cli.shard import Shard, shard_of
 from mlcli.errors import UsageError
 from tests.cli.support import Caller, write_points
 

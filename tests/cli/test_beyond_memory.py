@@ -16,13 +16,13 @@ import pytest
 from pyarrow import csv as arrow_csv
 from pyarrow import ipc, parquet
 
-from mlcli.base import scratch
-from mlcli.base.rows import Rows
+from mlcli.base.rows import scratch
+from mlcli.base.rows.source import Rows
 from mlcli.base.types import AnyArray, Array
-from mlcli.data import filled
-from mlcli.data.digest import Digest
-from mlcli.report import scatter
-from mlcli.rundir import room as rundir_room
+from mlcli.data.files.digest import Digest
+from mlcli.data.read import fill_array
+from mlcli.report.figures import scatter
+from mlcli.rundir import disk_space as rundir_room
 from mlcli.stages.algebra import gathering
 from tests.cli.support import Caller
 from tests.cli.test_going_on import KEEPING, after_steps
@@ -162,8 +162,8 @@ def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, mo
     holes = files.copy()
     holes[np.r_[3, GROUP : 2 * GROUP, ROWS - 1], 3] = np.nan  # a whole row group among them
     parquet.write_table(table(holes), "new.in.parquet", row_group_size=GROUP)
-    monkeypatch.setattr("mlcli.data.write_parts.GROUP", 150)
-    monkeypatch.setattr("mlcli.data.write.GROUP", 150)
+    monkeypatch.setattr("mlcli.data.write.parts.GROUP", 150)
+    monkeypatch.setattr("mlcli.data.write.table.GROUP", 150)
     for output, more in (("blocks", BLOCKS), ("whole", ())):
         Path(output).mkdir()
         called = mlcli("project", "run", "new.in.parquet", *named("t.parquet"), "-o", f"{output}/{name}", *more)
@@ -220,7 +220,7 @@ def test_new_rows_that_memory_holds_are_opened_once(mlcli: Caller, monkeypatch: 
             hashed.append(path)
             super().__init__(path, descriptor)
 
-    monkeypatch.setattr("mlcli.data.source.Digest", Counted)
+    monkeypatch.setattr("mlcli.data.files.source.Digest", Counted)
     np.save("t.npy", numbers()[:50])  # so young that it is hashed before it is read and afterwards
     assert mlcli("project", "run", "t.npy", "-o", "new.csv").code == 0
     assert hashed.count("t.npy") == 2
@@ -354,7 +354,7 @@ def test_a_file_that_changes_between_passes_is_refused(mlcli: Caller, monkeypatc
         np.save("t.npy", numbers() + 1)
         return found
 
-    monkeypatch.setattr("mlcli.data.streamed.gathered", changed)
+    monkeypatch.setattr("mlcli.data.read.blocks.gathered", changed)
     called = mlcli("embed", "t.npy", "-o", "none", *BLOCKS)
     assert "E-CHANGED" in called.err
     assert not Path("none").exists()
@@ -478,7 +478,7 @@ def test_a_disk_that_is_full_of_coordinates_ends_a_run_with_74(mlcli: Caller, mo
 
 
 def test_the_checkup_counts_gaps_in_all_rows(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, files: Array) -> None:
-    monkeypatch.setattr("mlcli.data.streamed.SAMPLED", 200)
+    monkeypatch.setattr("mlcli.data.read.blocks.SAMPLED", 200)
     files[[5, 450, 898], 3] = np.nan
     files[7, 1] = -np.inf
     np.save("t.npy", files)
@@ -659,12 +659,12 @@ def test_commands_on_finished_runs_hold_few_rows_of_large_embeddings(mlcli: Call
     monkeypatch.setattr(scratch, "TOGETHER", 1 << 10)
     seen: list[bool] = []
 
-    def read(rows: Rows, fill: Callable[[Rows], Array] = filled.filled) -> Array:
+    def read(rows: Rows, fill: Callable[[Rows], Array] = fill_array.filled) -> Array:
         values = fill(rows)
         seen.append(scratch.in_file(values))
         return values
 
-    monkeypatch.setattr(filled, "filled", read)
+    monkeypatch.setattr(fill_array, "filled", read)
     for command, before in zip(commands, held, strict=True):
         again = mlcli(*command)
         assert (again.code, again.err) == (before.code, before.err)

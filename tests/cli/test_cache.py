@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli import ahead
 from mlcli.engine import cache as module
+from mlcli.pipeline import start
 from tests.cli.support import Caller
 
 DETERMINED = ("embedding.csv", "spectrum.csv", "model.npz", "model.json", "quality.json", "dimension.json")
@@ -84,13 +84,13 @@ def test_the_runs_of_a_sweep_read_their_input_once(mlcli: Caller, monkeypatch: p
     Path("few.csv").write_text("x,y,z\n" + "\n".join(f"{i + 1},{i * i},{i % 7}" for i in range(20)) + "\n")
     Path("sweep.yaml").write_text("input: {path: few.csv}\nmethod: {name: pca}\noutput: out\n"
                                   "sweep: {method.eigensolve.components: [1, 2, 3]}\n")
-    read, times = ahead.read, []
+    read, times = start.read, []
 
     def counted(*arguments: Any) -> Any:
         times.append(Path("few.csv").stat().st_mtime_ns)
         return read(*arguments)
 
-    monkeypatch.setattr(ahead, "read", counted)
+    monkeypatch.setattr(start, "read", counted)
     called = mlcli("run", "sweep.yaml", "-q")
     assert called.code == 0 and len(times) == 1, called.err
     noted = [json.loads(Path(f"out/components={count}/run.json").read_text())["warnings"] for count in (1, 2, 3)]
@@ -105,5 +105,5 @@ def test_the_runs_of_a_sweep_read_their_input_once(mlcli: Caller, monkeypatch: p
         return table
 
     times.clear()
-    monkeypatch.setattr(ahead, "read", touched)
+    monkeypatch.setattr(start, "read", touched)
     assert mlcli("run", "sweep.yaml", "-q", "--force").code == 0 and len(set(times)) == 3

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from mlcli.cli.columns import WIDTH, folded, wrapped
 from mlcli.cli.program import COMMANDS
+from mlcli.cli.screen.columns import WIDTH, folded, wrapped
 from mlcli.methods import METHODS
 from tests.cli.support import Caller
 from tests.cli.test_streams import TALKING

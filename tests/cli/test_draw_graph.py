@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from scipy import sparse
 
-from mlcli.readback import edges_of
+from mlcli.pipeline.read_run import edges_of
 from tests.cli.support import Caller
 from tests.report.test_edges import lines
 

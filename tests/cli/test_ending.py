@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mlcli.cli.ending import WIDTH, bar, ending, quality, scree
+from mlcli.cli.screen.run_summary import WIDTH, bar, ending, quality, scree
 
 
 def summary(values: list[float], proportions: list[float] | None = None, **others: Any) -> dict[str, Any]:

@@ -9,11 +9,11 @@ import h5py
 import numpy as np
 import pytest
 
-from mlcli.data.input import Input
-from mlcli.data.read import read
-from mlcli.data.table import Table
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
+from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError
-from mlcli.exporting import Exported, exported, ordination_of
+from mlcli.runs.export import Exported, exported, ordination_of
 from tests.cli.support import Caller
 from tests.cli.test_beyond_memory import embedded
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from mlcli import errors
-from mlcli.base.stopping import Stopped
-from mlcli.cli.failure import Form, attempt, escaped, understood
+from mlcli.cli.screen.failure import Form, attempt, escaped, understood
 from mlcli.errors import MlcliError
+from mlcli.process.signals import Stopped
 from tests.cli.support import Caller
 
 BRANCHES = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, MlcliError)]

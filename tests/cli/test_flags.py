@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mlcli.cli.flags import FLAGS, rows_at
+from mlcli.cli.line.flags import FLAGS, rows_at
 from mlcli.config.describe import listed
 from mlcli.config.run_config import RunConfig
 from mlcli.methods import METHODS
@@ -66,8 +66,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
                 "warnings": [], "notes": [],
                 "spectrum": {"ranked_by": "eigenvalues"}}
 
-    monkeypatch.setattr("mlcli.pipeline.run", record)
-    monkeypatch.setattr("mlcli.pipeline.stream", record)
+    monkeypatch.setattr("mlcli.pipeline.run.run", record)
+    monkeypatch.setattr("mlcli.pipeline.run.stream", record)
     return configs
 
 

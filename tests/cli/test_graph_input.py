@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import AffinityGraph
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import AffinityGraph
 from mlcli.methods import METHODS
 from mlcli.stages.graph import pieces
 from mlcli.stages.graph.graph import Graph, undirected

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from mlcli.report.figures import NAMES
+from mlcli.report.page.figure_files import NAMES
 from tests.cli.support import Caller
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from mlcli import pipeline
-from mlcli.base.admission import admitted_by
-from mlcli.base.compute import Compute
-from mlcli.cli.jobs import told_division
-from mlcli.data import sheets
+from mlcli.base.values.compute import Compute
+from mlcli.cli.batch.jobs import told_division
+from mlcli.data.formats import sheets
+from mlcli.pipeline import run as pipeline
+from mlcli.process.memory_gate import admitted_by
 from tests.cli.support import Caller, process, write_points
 from tests.processes import neutral
 
@@ -118,7 +118,7 @@ def test_jobs_and_threads_stay_within_the_limit(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], asked: int, threads: list[int | str],
         variables: dict[str, str], expected: tuple[int, int]) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(64)))
-    monkeypatch.setattr("mlcli.base.machine.cpu_quota", lambda root: 0)
+    monkeypatch.setattr("mlcli.base.machine.resources.cpu_quota", lambda root: 0)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     division = told_division(asked, [Compute(threads=count) for count in threads], "log", False)

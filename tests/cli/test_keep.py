@@ -11,9 +11,9 @@ import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
-from mlcli.base.products import Square
-from mlcli.base.scaling import Unit
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.products import Square
+from mlcli.base.values.scaling import Unit
 from mlcli.methods import METHODS
 from tests.cli.support import Caller
 from tests.support import distances
@@ -153,8 +153,8 @@ def test_a_disk_that_fills_up_all_the_same_is_an_error_and_leaves_nothing(
 
 @pytest.mark.parametrize("room", [1, 7 * 40, 10**6])
 def test_blocks_of_any_size_fill_the_same_matrix(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
-    monkeypatch.setattr("mlcli.base.products.ROOM", room)
-    monkeypatch.setattr("mlcli.base.products.ROWS", 2)
+    monkeypatch.setattr("mlcli.base.values.products.ROOM", room)
+    monkeypatch.setattr("mlcli.base.values.products.ROWS", 2)
     whole = np.random.default_rng(0).standard_normal((40, 40))
     asked: list[int] = []
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.base.recovery import recover
+from mlcli.publication.recovery import recover
 from mlcli.rundir.manifest import read_manifest, require_intact
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]

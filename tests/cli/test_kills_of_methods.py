@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.base.recovery import recover
-from mlcli.data.samples import sample
+from mlcli.data.samples.surfaces import sample
+from mlcli.publication.recovery import recover
 from tests.cli.test_going_on import KEEPING
 from tests.cli.test_kills import finished
 from tests.processes import call, neutral

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.cli.completion import offering
+from mlcli.cli.line.completion import offering
 from mlcli.cli.program import COMMANDS, run
 from mlcli.methods import METHODS
 from tests.cli.support import Caller

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.cli import doctor
-from mlcli.data.samples import SAMPLES
+from mlcli.cli.commands import doctor
+from mlcli.data.samples.surfaces import SAMPLES
 from mlcli.methods import METHODS
 from tests.cli.support import Caller
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.base import limits
+from mlcli.base.machine import limits
 from mlcli.cli import supervisor
-from mlcli.cli.failure import understood
+from mlcli.cli.screen.failure import understood
 from tests.cli.support import Caller, process
 
 BEYOND = """
-from mlcli.base import limits
+from mlcli.base.machine import limits
 with limits.enforced(200 << 20, 1):
     bytearray(40 << 20)
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.base import publish
+from mlcli.publication import publish
 from tests.cli.support import Caller, process
 
 FILES = {"project": ("project", "run", "data.csv", "-o", "out.csv"),

@@ -10,19 +10,20 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mlcli.base import footprint
-from mlcli.base.compute import Compute
-from mlcli.base.extras import lacking
-from mlcli.base.footprint import resident
-from mlcli.base.rates import Rates, document, reference
-from mlcli.base.rows import Rows
+from mlcli.base.machine import footprint
+from mlcli.base.machine.footprint import resident
+from mlcli.base.machine.rates import Rates, document, reference
+from mlcli.base.rows.source import Rows
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.extras import lacking
 from mlcli.config.report_options import LABELED
-from mlcli.data import source, streamed
-from mlcli.data.finders import found_in
-from mlcli.data.input import Input
-from mlcli.data.source import opened
+from mlcli.data.files import source
+from mlcli.data.files.source import opened
+from mlcli.data.options.input import Input
+from mlcli.data.read import blocks
+from mlcli.data.read.finders import found_in
 from mlcli.report.paper import drawings
-from mlcli.rundir import room
+from mlcli.rundir import disk_space
 from mlcli.stages.kernels import fill
 from mlcli.stages.kernels.fill import fill_of
 from tests.cli.support import Caller
@@ -112,7 +113,7 @@ def test_passes_over_a_table_in_blocks_are_predicted_on_workers(mlcli: Caller, f
 @pytest.mark.parametrize(("worth", "stages"), [(1e9, {"eigensolve"}), (0.0, {"neighbors", "eigensolve", "quality"})])
 def test_searches_and_quality_are_predicted_on_workers_where_they_go_there(
         mlcli: Caller, roll: str, worth: float, stages: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("mlcli.engine.executor", "mlcli.stages.graph.searching", "mlcli.planning"):
+    for module in ("mlcli.engine.executor", "mlcli.stages.graph.searching", "mlcli.planning.plan"):
         monkeypatch.setattr(f"{module}.WORTH", worth)
     steps = json.loads(mlcli("plan", roll, "-m", "isomap", "--cluster", "3", "--json").out)["steps"]
     assert {step["stage"] for step in steps if "on 3 workers" in step["how"]} == stages
@@ -254,7 +255,7 @@ def test_calibration_replaces_rates_only(mlcli: Caller) -> None:
 
 def test_what_the_disk_has_no_room_for_is_refused(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save("points.npy", np.random.default_rng(0).standard_normal((3000, 60)))
-    monkeypatch.setattr(room, "free_bytes", lambda output: 2**20)
+    monkeypatch.setattr(disk_space, "free_bytes", lambda output: 2**20)
     given = ("points.npy", "-m", "mds", "--set", "method.landmarks=50")
     assert mlcli("plan", *given).code == 0  # of landmarks the model is small
     refused = mlcli("embed", "points.npy", "-m", "lle", "-o", "run", "-q")
@@ -299,7 +300,7 @@ def test_a_table_in_blocks_is_planned_and_refused_before_a_pass(mlcli: Caller, m
     def passed(*args: object) -> None:
         raise AssertionError("a pass was made")
 
-    monkeypatch.setattr(streamed, "gathered", passed)
+    monkeypatch.setattr(blocks, "gathered", passed)
     planned = json.loads(mlcli("plan", *given, "--json").out)
     least = str(round(planned["memory"] * 0.9))
     called = mlcli("embed", *given, "--memory-limit", least, "-o", "run")
@@ -314,7 +315,7 @@ def test_fewer_blocks_are_read_at_once_where_memory_is_short(mlcli: Caller) -> N
     table = Rows(found.file)
     whole = Compute(threads=4, memory_limit="8G")
     short = Compute(threads=4, memory_limit=str(int((resident(4, ["pyarrow"]) + 2.5 * table.nbytes + 2**22) / 0.9)))
-    assert [streamed._lanes(table, compute) for compute in (whole, short)] == [4, 2]
+    assert [blocks._lanes(table, compute) for compute in (whole, short)] == [4, 2]
     limit = str(int(json.loads(mlcli("plan", *given, "--json").out)["memory"]))
     ways = {"one": ("--threads", "1"), "two": ("--threads", "2"), "short": ("--memory-limit", limit)}
     for output, more in ways.items():

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mlcli.base.extras import lacking
+from mlcli.base.values.extras import lacking
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks/plan.py"
 

@@ -25,7 +25,7 @@ def test_the_root_imports_nothing_heavy(argument: str) -> None:
 
 
 def test_the_settings_for_blas_import_nothing_heavy() -> None:
-    code = f"import sys; from mlcli.base import blas; blas.export([]); print([m for m in sys.modules if m in {HEAVY}])"
+    code = f"import sys; from mlcli.base.machine import blas; blas.export([]); print([m for m in sys.modules if m in {HEAVY}])"
     assert python(code) == "[]\n"
 
 
@@ -61,7 +61,7 @@ def test_every_command_has_help_that_starts_with_its_sentence(mlcli: Caller, nam
     called = mlcli(name, "-h")
     assert called.code == 0
     assert called.out.splitlines()[2].strip() == COMMANDS[name]
-    function = getattr(importlib.import_module(f"mlcli.cli.{name}"), name)
+    function = getattr(importlib.import_module(f"mlcli.cli.commands.{name}"), name)
     assert function.__doc__.splitlines()[0] == COMMANDS[name]
 
 

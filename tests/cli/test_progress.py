@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from mlcli.base import stage
-from mlcli.cli import progress
-from mlcli.cli.progress import Bar, Events, Log, Silent, shown_as, watching
+from mlcli.base.stages import stage
+from mlcli.cli.screen import progress
+from mlcli.cli.screen.progress import Bar, Events, Log, Silent, shown_as, watching
 from tests.cli.support import process
 from tests.processes import neutral
 
@@ -67,7 +67,7 @@ def test_a_log_has_a_line_a_beat(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_log_and_events_tell_the_time_left_at_the_pace_so_far(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     now = [100.0]
-    monkeypatch.setattr("mlcli.cli.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mlcli.cli.screen.progress.time.monotonic", lambda: now[0])
     log, events = Log(), Events()
     for shown in (log, events):
         with stage.listening(shown), stage.running("paths"), stage.part("pass 1"):
@@ -87,7 +87,7 @@ def test_a_log_and_events_tell_the_time_left_at_the_pace_so_far(
 
 def test_how_a_part_stands_does_not_make_it_another_part(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("mlcli.cli.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mlcli.cli.screen.progress.time.monotonic", lambda: now[0])
     log = Log()
     with stage.listening(log), stage.running("training"):
         for done in (1, 2):

@@ -11,12 +11,12 @@ import pytest
 from pyarrow import csv, fs, ipc, parquet
 from scipy import sparse
 
-from mlcli.base.compute import Compute
-from mlcli.base.rows import rows_of
-from mlcli.data import remote
-from mlcli.data.input import Input
-from mlcli.data.read import read
-from mlcli.data.source import opened
+from mlcli.base.rows.source import rows_of
+from mlcli.base.values.compute import Compute
+from mlcli.data.files import remote
+from mlcli.data.files.source import opened
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, DependencyMissing, InputMissing, MlcliError, StorageError
 from tests.cli.support import Caller
 from tests.data.helpers import noted

@@ -127,7 +127,7 @@ def test_no_figure_of_a_former_drawing_stays(mlcli: Caller, labeled: Path) -> No
 def test_figures_that_cannot_be_drawn_here_are_no_dead_end(
         mlcli: Caller, labeled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert mlcli("report", labeled, "--figures", "png").code == 0
-    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("mlcli.base.values.extras.find_spec", lambda name: None)
     called = mlcli("report", labeled)
     assert called.code == 69 and "--figures svg" in called.err
     assert mlcli("report", labeled, "--figures", "svg").code == 0
@@ -174,7 +174,7 @@ def test_figures_in_other_formats_need_matplotlib(mlcli: Caller, monkeypatch: py
     called = mlcli("embed", "data.csv", "-q", "-o", "drawn", "--set", "report.figures=[svg,png,pdf]")
     assert called.code == 0, called.err
     assert {"scree.svg", "scree.png", "scree.pdf", "scatter.png"} <= {path.name for path in Path("drawn").iterdir()}
-    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("mlcli.base.values.extras.find_spec", lambda name: None)
     called = mlcli("embed", "absent.csv", "--set", "report.figures=[png]")  # before anything is read
     assert called.code == 69 and "pip install 'manifold-cli[plot]'" in called.err and "E-EXTRA" in called.err
 

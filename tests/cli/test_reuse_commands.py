@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.base.threads import allowed
+from mlcli.base.machine.threads import allowed
 from mlcli.cli import reuse_options
 from tests.cli.support import Caller, write_points
 from tests.data.helpers import feed
@@ -101,7 +101,7 @@ def test_a_failed_write_leaves_the_old_file(mlcli: Caller, finished: str, monkey
     def full(*arguments: object) -> None:
         raise OSError("80000 requested and 32752 written")
 
-    monkeypatch.setattr("mlcli.data.write.write_table", full)
+    monkeypatch.setattr("mlcli.data.write.table.write_table", full)
     assert mlcli("project", finished, "data.csv", "-o", "new.csv", "--force").code == 74
     assert Path("new.csv").read_bytes() == before
     assert not [path for path in Path().rglob(".*") if path.is_file()]

@@ -102,7 +102,7 @@ def test_a_picture_does_not_appear_without_its_table(mlcli: Caller, monkeypatch:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     before = sorted(Path().iterdir())
-    monkeypatch.setattr("mlcli.data.write.write_table", full)
+    monkeypatch.setattr("mlcli.data.write.table.write_table", full)
     called = mlcli("route", "run", "p1", "p9", "-o", "way.csv", "--picture", "way.svg", *force)
     assert (called.code, called.out, sorted(Path().iterdir())) == (74, "", before)
     assert not force or Path("way.svg").read_text() == "before"

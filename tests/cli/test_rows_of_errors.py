@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features
 from mlcli.errors import GeometryError, MlcliError
 from mlcli.methods.kpca import KernelPCA
 from mlcli.stages.kernels.functions import CosineKernel

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from mlcli.cli import supervisor
-from mlcli.cli.failure import stop_error
+from mlcli.cli.screen.failure import stop_error
 from mlcli.errors import STOPPING
 from mlcli.stages.algebra import ordering
 from tests.cli.support import process
@@ -34,8 +34,8 @@ import mlcli.cli.program
 from pathlib import Path
 from mlcli.__main__ import main
 from mlcli.cli import supervisor
-from mlcli.cli.failure import stop_error
-from mlcli.base.unfinished import unfinished
+from mlcli.cli.screen.failure import stop_error
+from mlcli.process.unfinished import unfinished
 
 def work(arguments):
     {prepare}
@@ -129,7 +129,7 @@ def test_a_signal_to_the_whole_group_is_one_signal(busy: str) -> None:
     (signal.SIGSEGV, 1, "crashed (SIGSEGV)"), (signal.SIGABRT, 1, "crashed (SIGABRT)")])
 def test_the_death_of_the_computation_is_one_line_and_leaves_nothing(number: int, code: int, said: str) -> None:
     at = 'BOARD.post(doing="eigensolve, 3 of 9")'
-    child = started(program(f"from mlcli.base.board import BOARD; {at}; os.kill(os.getpid(), {number})"))
+    child = started(program(f"from mlcli.process.shared_status import BOARD; {at}; os.kill(os.getpid(), {number})"))
     returned, line = ended(child)
     assert (returned, line.count(b"\n")) == (code, 1), line
     assert said in line.decode() and "it was at: eigensolve, 3 of 9; it had used" in line.decode()
@@ -191,8 +191,8 @@ def test_the_supervisor_imports_nothing_heavy() -> None:
     loaded = set(python("import sys; before = set(sys.modules); import mlcli.cli.supervisor; "
                         "print(*(set(sys.modules) - before))").split())
     ours = {name for name in loaded if name.startswith("mlcli")}
-    assert ours == {"mlcli", "mlcli.errors", "mlcli.base", "mlcli.base.board", "mlcli.base.stopping",
-                    "mlcli.base.unfinished", "mlcli.cli", "mlcli.cli.supervisor"}
+    assert ours == {"mlcli", "mlcli.errors", "mlcli.base", "mlcli.process.shared_status", "mlcli.process.signals",
+                    "mlcli.process.unfinished", "mlcli.cli", "mlcli.cli.supervisor"}
     assert not loaded & {"numpy", "scipy", "typer", "pydantic", "rich", "yaml", "json", "importlib.metadata"}
 
 

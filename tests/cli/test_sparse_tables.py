@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 from scipy.io import mmwrite
 
-from mlcli.base.rows import Rows
-from mlcli.base.sparse_rows import SparseRows, entries_of
+from mlcli.base.rows.source import Rows
+from mlcli.base.rows.sparse import SparseRows, entries_of
 from tests.cli.support import Caller
 from tests.cli.test_beyond_memory import embedded, spectrum
 
@@ -106,7 +106,7 @@ def test_a_cell_that_is_no_number_is_named(mlcli: Caller) -> None:
 def test_entries_are_taken_where_zeros_would_take_much_memory(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """PCA takes entries; another method is refused where the zeros do not fit, with what to do."""
     sparse.save_npz("t.npz", counts(90, 1400))
-    monkeypatch.setattr("mlcli.data.found.SMALL", 1000)
+    monkeypatch.setattr("mlcli.data.read.block_file.SMALL", 1000)
     assert mlcli("embed", "t.npz", "-o", "one", "-p", "2").code == 0
     assert "N-SPARSE-ROWS" in Path("one", "run.json").read_text()
     sparse.save_npz("t.npz", sparse.eye_array(20_000, format="csr"))

@@ -32,8 +32,8 @@ from mlcli.__main__ import main
 from mlcli.cli.program import COMMANDS
 
 for name in COMMANDS:  # once for all of them, since it takes longer than what they do
-    importlib.import_module(f"mlcli.cli.{name}")
-import mlcli.exporting, mlcli.pipeline, mlcli.reuse, mlcli.comparing, mlcli.verification, mlcli.readback
+    importlib.import_module(f"mlcli.cli.commands.{name}")
+import mlcli.runs.export, mlcli.pipeline.run, mlcli.runs.reuse, mlcli.runs.compare, mlcli.runs.verify, mlcli.pipeline.read_run
 ends = []
 for call in json.loads(sys.argv[1]):
     child = os.fork()

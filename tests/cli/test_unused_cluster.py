@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.extras import lacking
-from mlcli.engine.unused import note_unused
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.extras import lacking
+from mlcli.engine.cluster.notes import note_unused
 from tests.cli.support import Caller, write_points
 from tests.support import Notes
 

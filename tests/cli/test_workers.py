@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from mlcli.base.admission import admit
-from mlcli.cli.left import Left
-from mlcli.cli.workers import GRACE, Ended, Lost, in_processes
+from mlcli.cli.batch.queue import Left
+from mlcli.cli.batch.workers import GRACE, Ended, Lost, in_processes
+from mlcli.process.memory_gate import admit
 
 Work = Callable[[int], object]
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from mlcli.base.stored import BY_KIND, BY_TAG, stored
-from mlcli.cli.flags import layer_of
+from mlcli.cli.line.flags import layer_of
 from mlcli.config import build
 from mlcli.config.build import from_outside
 from mlcli.config.layers import Layer, assignment, from_file
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError, DependencyMissing
 from mlcli.methods import ALIASES, METHODS, remedy_for
-from mlcli.methods.elsewhere import BY_NAME, LACKING, Elsewhere
-from mlcli.methods.ways import LAWS, way
+from mlcli.methods.frame.not_included import BY_NAME, LACKING, Elsewhere
+from mlcli.methods.frame.variants import LAWS, way
 from mlcli.stages.similarities import Similarity
 
 
@@ -90,7 +90,7 @@ def test_an_extra_that_is_missing_is_named_before_anything_is_read(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the options: only the svd route of this method needs it."""
     monkeypatch.setattr(METHODS["pca"], "requires", lambda self: ("neural",) if self.route == "svd" else ())
-    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("mlcli.base.values.extras.find_spec", lambda name: None)
     assert made("method: {name: pca}\n", tmp_path).method.name == "pca"
     with pytest.raises(DependencyMissing) as caught:
         made("method: {name: pca, route: svd}\n", tmp_path)

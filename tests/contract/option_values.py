@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from mlcli.base.options import Options
+from mlcli.base.values.options import Options
 from mlcli.config.describe import TAG, alternatives, flat, tag_of
 
 

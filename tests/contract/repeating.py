@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from mlcli.base import machine
-from mlcli.base.blas import CORE, NEEDED
+from mlcli.base.machine import resources
+from mlcli.base.machine.blas import CORE, NEEDED
 from mlcli.base.types import Array
 from mlcli.methods import METHODS
 from tests.contract.test_contract import CONFIGURATIONS
@@ -44,7 +44,7 @@ class Settings:
 
 def has(flags: set[str]) -> bool:
     """Whether the processor has these instructions."""
-    return machine.processor()[1] >= flags
+    return resources.processor()[1] >= flags
 
 
 def write_runs(folder: Path, runs: dict[str, dict[str, Any]]) -> None:

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import mlcli
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Input
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Input
 from mlcli.config.build import build, chain_document
 from mlcli.config.describe import rows
 from mlcli.config.layers import Layer, assignment, from_file
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError, GeometryError, MlcliError
+from mlcli.findings.spectrum import spectrum_table
 from mlcli.methods import METHODS, Model
-from mlcli.report.spectrum_table import spectrum_table
 from mlcli.stages.chain.kernels import ChainKernel
 from mlcli.stages.chain.refusals import in_chain
 from tests.contract.test_contract import CONFIGURATIONS, POINTS

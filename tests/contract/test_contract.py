@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.footprint import LIBRARIES, MIB, resident
-from mlcli.base.inputs import Dissimilarities, Features, Labeled
-from mlcli.base.scaling import Unit
+from mlcli.base.machine.footprint import LIBRARIES, MIB, resident
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Dissimilarities, Features, Labeled
+from mlcli.base.values.scaling import Unit
 from mlcli.errors import ConfigError, GeometryError, MlcliError, NumericalError
 from mlcli.methods import METHODS, Model
 from mlcli.rundir import archive
@@ -384,7 +384,7 @@ def test_options_round_trip_through_plain_values(method: str) -> None:
 
 @every_method
 def test_the_wrong_kind_of_input_is_refused_before_anything_runs(method: str) -> None:
-    from mlcli.base.inputs import Similarities
+    from mlcli.base.values.inputs import Similarities
 
     square = distances(POINTS)
     for kind in (Features, Dissimilarities, Similarities):

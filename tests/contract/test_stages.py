@@ -12,13 +12,14 @@ import pytest
 from scipy import sparse
 
 import mlcli
-from mlcli import pipeline, planning
-from mlcli.base.inputs import Labeled, TwoViews
+from mlcli.base.stages.vocabulary import STAGES
 from mlcli.base.types import Array
-from mlcli.base.vocabulary import STAGES
-from mlcli.cli.progress import watching
+from mlcli.base.values.inputs import Labeled, TwoViews
+from mlcli.cli.screen.progress import watching
 from mlcli.config.run_config import RunConfig
 from mlcli.methods import METHODS
+from mlcli.pipeline import run as pipeline
+from mlcli.planning import plan
 from mlcli.stages.kernels import streamed
 from tests.certificate.support import write_csv
 from tests.contract.test_contract import CONFIGURATIONS, POINTS
@@ -70,7 +71,7 @@ def run_of(folder: Path, given: dict[str, Any], method: str, options: dict[str, 
 
 def same_everywhere(config: RunConfig, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """The stages of a run, which all that tell them agree on."""
-    planned = [step["stage"] for step in planning.plan(config, None)["steps"]]
+    planned = [step["stage"] for step in plan.plan(config, None)["steps"]]
     with watching("json", quiet=False):
         pipeline.run(config)
     events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]

@@ -13,14 +13,14 @@ import numpy as np
 from pydantic import Field
 
 from mlcli import methods
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Features, Input
-from mlcli.base.quantity import Quantity
-from mlcli.base.steps import Step
+from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
-from mlcli.methods.model import Model
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.quantity import Quantity
+from mlcli.methods.frame.model import Model
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.minimize import Minimize
 from mlcli.stages.eigen.axes import Axes

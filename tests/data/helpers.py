@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.stage import Note, Watcher, listening
-from mlcli.data.input import Input
-from mlcli.data.read import read
-from mlcli.data.table import Table
+from mlcli.base.stages.stage import Note, Watcher, listening
+from mlcli.base.values.compute import Compute
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
+from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError
 
 

@@ -6,14 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli import pipeline, planning, reuse
-from mlcli.base.compute import Compute
+from mlcli.base.values.compute import Compute
 from mlcli.checkup import examine
 from mlcli.config.run_config import RunConfig
-from mlcli.data.input import Input
-from mlcli.data.read import read
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError
-from mlcli.verification import verify
+from mlcli.pipeline import run as pipeline
+from mlcli.planning import plan
+from mlcli.runs import reuse
+from mlcli.runs.verify import verify
 from tests.agreement.tables import TABLES
 from tests.agreement.tables import read as table_of
 from tests.support import dissimilarities, fit
@@ -129,7 +131,7 @@ def test_texts_alone_are_as_far_apart_as_they_differ(tmp_path: Path, format: str
     np.testing.assert_allclose(reuse.project(tmp_path / "out", new, Compute()).values, model.embedding, atol=1e-12)
     config = RunConfig.model_validate({"input": {"path": str(path), "columns": columns},
                                        "method": {"name": "mds", "metric": "gower"}})
-    assert planning.plan(config, None)["fits"]
+    assert plan.plan(config, None)["fits"]
     checked = examine.check(config)
     assert checked.features is not None and checked.features.scales is None
     assert checked.graph is not None and checked.graph.connecting_radius == pytest.approx(2 / 3)

@@ -10,10 +10,10 @@ from scipy import sparse
 from scipy.io import mmwrite
 
 from mlcli.base.types import Array
-from mlcli.data.input import Input
-from mlcli.data.read import read, read_new
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read, read_new
 from mlcli.errors import ConfigError, DataError
-from mlcli.verification import file_state
+from mlcli.runs.verify import file_state
 from tests.data.helpers import noted, refused
 
 COUNTS = np.arange(12.0).reshape(3, 4)  # genes x cells

@@ -10,13 +10,13 @@ import pytest
 from pyarrow import parquet
 from scipy import sparse
 
-from mlcli.base.compute import Compute
-from mlcli.base.rows import rows_of
-from mlcli.base.sparse_rows import SparseRows
-from mlcli.data.conditions import condition
-from mlcli.data.input import Input
-from mlcli.data.read import read
-from mlcli.data.table import Table
+from mlcli.base.rows.source import rows_of
+from mlcli.base.rows.sparse import SparseRows
+from mlcli.base.values.compute import Compute
+from mlcli.data.options.conditions import condition
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
+from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError
 from tests.data.helpers import feed, noted, refused, written
 
@@ -114,7 +114,7 @@ def test_of_a_file_beyond_memory_only_the_chosen_rows_are_held(tmp_path: Path, m
     options: dict[str, Any] = {"path": str(tmp_path / "x.parquet"), "id_column": "id", "columns": ("x0:x3",),
                                "rows": 50, "where": ("kind == k1", "year >= 300", "x0 > 0")}
     known = read(Input(**options))
-    monkeypatch.setattr("mlcli.data.read.in_blocks", lambda found, *_: found is not None)
+    monkeypatch.setattr("mlcli.data.read.table.in_blocks", lambda found, *_: found is not None)
     found = read(Input(**options))
     np.testing.assert_array_equal(found.values, known.values)
     assert tuple(found.ids) == tuple(known.ids) and len(found.ids) == 50
@@ -140,8 +140,8 @@ def sparse_table(folder: Path, streams: bool, **options: Any) -> Table:
 
 @pytest.mark.parametrize("streams", [True, False])
 def test_chosen_rows_of_a_sparse_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streams: bool) -> None:
-    monkeypatch.setattr("mlcli.data.found.SMALL", 1000)
-    monkeypatch.setattr("mlcli.data.chosen_rows.SMALL", 1000)
+    monkeypatch.setattr("mlcli.data.read.block_file.SMALL", 1000)
+    monkeypatch.setattr("mlcli.data.read.chosen_rows.SMALL", 1000)
     found = sparse_table(tmp_path, streams, rows=60, where=("x3 > 0.1",))
     rows = rows_of(found.values)
     assert (rows is not None and isinstance(rows.source, SparseRows)) == (streams and len(found.ids) * 240 > 1000)

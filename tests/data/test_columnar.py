@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import ipc
 
-from mlcli.base.compute import Compute
-from mlcli.data.columns import Columnar, read_columns, sizes_of_file
-from mlcli.data.input import Input
-from mlcli.data.source import Opened, opened
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.source import Opened, opened
+from mlcli.data.formats.columns import Columnar, read_columns, sizes_of_file
+from mlcli.data.options.input import Input
 from mlcli.errors import ConfigError, DataError, MlcliError, RefusedByPlan
 from tests.data.helpers import noted, refused, table_of, written
 

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import squareform
 
-from mlcli.base.compute import Compute
-from mlcli.base.rows import Rows
+from mlcli.base.rows.source import Rows
 from mlcli.base.types import Array
-from mlcli.data import condensed_rows
-from mlcli.data.condensed_rows import CondensedRows
-from mlcli.data.finders import found_in
-from mlcli.data.input import Input
-from mlcli.data.read import read
-from mlcli.data.source import opened
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.source import opened
+from mlcli.data.formats import condensed_rows
+from mlcli.data.formats.condensed_rows import CondensedRows
+from mlcli.data.options.input import Input
+from mlcli.data.read.finders import found_in
+from mlcli.data.read.table import read
 from mlcli.errors import DataError
 from mlcli.stages.kernels.file_rows import FileRows
 from tests.data.helpers import noted

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mlcli.base.compute import Compute
-from mlcli.base.missing import MISSING
-from mlcli.data.input import Input
-from mlcli.data.numbers import fault, is_number, number
-from mlcli.data.read import read
-from mlcli.data.table import Table
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.missing import MISSING
+from mlcli.data.options.input import Input
+from mlcli.data.options.numbers import fault, is_number, number
+from mlcli.data.read.table import read
+from mlcli.data.table.table import Table
 from mlcli.errors import DataError, RefusedByPlan
 from tests.data.helpers import feed, noted, refused, table_of, written
 
@@ -330,7 +330,7 @@ def test_very_many_columns_are_read_record_by_record_to_the_same_table(
     """Arrow takes kilobytes for each column; numbers, ids, labels and faults are the same by records."""
     content = "id,kind,a,b\np,x,1,2.5\nq,y,NA,-3e2\nr,,4,inf\n"
     whole = read_table(tmp_path, content)
-    monkeypatch.setattr("mlcli.data.delimited.WIDE", 0)
+    monkeypatch.setattr("mlcli.data.text.delimited.WIDE", 0)
     by_records = read_table(tmp_path, content)
     assert np.array_equal(whole.values, by_records.values, equal_nan=True)
     assert (whole.ids, whole.labels, whole.columns) == (by_records.ids, by_records.labels, by_records.columns)

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.rows import rows_of
-from mlcli.data.input import Input
-from mlcli.data.read import read, read_new
+from mlcli.base.rows.source import rows_of
+from mlcli.base.values.compute import Compute
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read, read_new
 from mlcli.errors import DataError
 from tests.data.helpers import noted, refused, table_of, written
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.base.compute import Compute
+from mlcli.base.values.compute import Compute
 from mlcli.errors import (
     DataError,
     DependencyMissing,
@@ -105,7 +105,7 @@ def test_a_table_too_large_for_the_memory_is_refused_before_it_is_read(tmp_path:
 
 
 def test_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlcli.data.text.LINE_LIMIT", 3 << 20)
+    monkeypatch.setattr("mlcli.data.text.records.LINE_LIMIT", 3 << 20)
     path = written(tmp_path, "a\n1\n" + "2" * (4 << 20))
     assert refused(path, DataError, "LINE-SIZE").where.endswith(":3")
 
@@ -113,7 +113,7 @@ def test_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_an_old_pyarrow_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import pyarrow
 
-    from mlcli.data import arrow
+    from mlcli.data.files import arrow
 
     arrow.pyarrow.cache_clear()
     monkeypatch.setattr(pyarrow, "__version__", "23.0.0")
@@ -149,7 +149,7 @@ def test_a_shorter_csv_is_read_only_up_to_a_whole_row(tmp_path: Path, cut: int) 
 
 
 def test_a_missing_pyarrow_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcli.data import arrow
+    from mlcli.data.files import arrow
 
     arrow.pyarrow.cache_clear()
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.io import mmwrite
 
-from mlcli.base.inputs import AffinityGraph, LengthGraph, WeightedGraph
-from mlcli.data.input import Input
-from mlcli.data.read import read
+from mlcli.base.values.inputs import AffinityGraph, LengthGraph, WeightedGraph
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, MlcliError
 
 TRIANGLE = {(0, 1): 2.5, (1, 2): 0.0, (0, 3): 1e-300}  # four points, one edge of length zero

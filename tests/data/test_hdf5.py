@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mlcli.data.input import Input
-from mlcli.data.read import read
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, DependencyMissing, MlcliError, UnsafeFile
 from tests.data.helpers import noted
 from tests.processes import neutral
@@ -299,7 +299,7 @@ def test_importing_h5py_starts_no_program() -> None:
 import platform, sys
 events = []
 sys.addaudithook(lambda event, _: events.append(event) if event == "subprocess.Popen" else None)
-from mlcli.data.hdf5 import h5py
+from mlcli.data.formats.hdf5 import h5py
 assert "h5py" not in sys.modules
 h5py(), h5py()
 assert "h5py" in sys.modules and not events, events

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.data.input import Input
-from mlcli.data.read import read
+from mlcli.base.values.compute import Compute
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
 from mlcli.errors import DataError, RefusedByPlan
 from tests.data.helpers import refused, written
 

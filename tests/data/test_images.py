@@ -11,12 +11,12 @@ import pytest
 from PIL import Image
 
 from mlcli.base.types import AnyArray
-from mlcli.data.input import Input
-from mlcli.data.npy import image_of
-from mlcli.data.read import read, read_new
+from mlcli.data.formats.npy import image_of
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read, read_new
 from mlcli.errors import ConfigError, DataError, DependencyMissing
-from mlcli.report.png import png
-from mlcli.verification import file_state
+from mlcli.report.drawing.png import png
+from mlcli.runs.verify import file_state
 from tests.data.helpers import noted, refused
 
 GENERATOR = np.random.default_rng(3)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from mlcli.data.input import Input
+from mlcli.data.options.input import Input
 from mlcli.errors import ConfigError
 from tests.data.helpers import refused, written
 from tests.processes import python
@@ -33,7 +33,7 @@ def test_header(header: Any) -> None:
 
 
 def test_reading_and_writing_import_no_heavy_library_before_they_need_it() -> None:
-    program = ("import sys, mlcli.data.read, mlcli.data.write, mlcli.data.prepare\n"
+    program = ("import sys, mlcli.data.read.table, mlcli.data.write.table, mlcli.data.prepare.prepare\n"
                "print([name for name in ('pyarrow', 'scipy', 'rich', 'typer') if name in sys.modules])")
     assert python(program).strip() == "[]"
 

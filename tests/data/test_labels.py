@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mlcli.data.input import Input
-from mlcli.data.read import read
-from mlcli.data.table import Table
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
+from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, MlcliError
 from tests.data.helpers import noted, written
 from tests.data.test_columnar import FORMS, name, stored

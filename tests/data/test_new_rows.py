@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mlcli.data.input import Input
-from mlcli.data.read import read_new
-from mlcli.data.table import Table
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read_new
+from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, MlcliError
 from tests.data.helpers import noted, written
 

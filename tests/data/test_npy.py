@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from mlcli.base.compute import Compute
-from mlcli.data.input import Input
-from mlcli.data.npy import read_header, read_values
-from mlcli.data.read import read
+from mlcli.base.values.compute import Compute
+from mlcli.data.formats.npy import read_header, read_values
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, MlcliError, RefusedByPlan, UnsafeFile
 from tests.data.helpers import noted, refused, table_of, written
 

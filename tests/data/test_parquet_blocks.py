@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mlcli.base.compute import Compute
-from mlcli.data import columns
-from mlcli.data.input import Input
-from mlcli.data.read import read
+from mlcli.base.values.compute import Compute
+from mlcli.data.formats import columns
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
 from mlcli.errors import DataError, RefusedByPlan
 
 VALUES = np.random.default_rng(0).standard_normal((500, 60))
@@ -28,7 +28,7 @@ def saved(folder: Path, rows: int) -> str:
 @pytest.mark.parametrize(("rows", "batch", "turned"), [(500, 1 << 16, 4096), (70, 64, 16), (1, 64, 16), (499, 100, 33)])
 def test_all_row_groups_and_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, batch: int,
                                     turned: int) -> None:
-    monkeypatch.setattr("mlcli.data.parquet.BATCH", batch)
+    monkeypatch.setattr("mlcli.data.formats.parquet.BATCH", batch)
     monkeypatch.setattr(columns, "ROWS", turned)
     table = read(Input(path=saved(tmp_path, rows), id_column="name", label_columns=("kind",)))
     expected = VALUES.copy()
@@ -74,7 +74,7 @@ def test_texts_that_grow_are_refused_before_they_take_memory(tmp_path: Path, nam
 @pytest.mark.parametrize("batch", [1 << 16, 7])
 def test_texts_come_out_alike_in_every_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int,
                                                 encoding: str | None) -> None:
-    monkeypatch.setattr("mlcli.data.parquet.BATCH", batch)
+    monkeypatch.setattr("mlcli.data.formats.parquet.BATCH", batch)
     labels = [None if i % 7 == 0 else f"label {i % 40}" for i in range(200)]
     options = {} if encoding is None else {"use_dictionary": False, "column_encoding": {"kind": encoding}}
     parquet.write_table(pa.table({"x": np.arange(200.0), "kind": labels}), tmp_path / "t.parquet", row_group_size=90,

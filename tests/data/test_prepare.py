@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from mlcli.base.inputs import Features
-from mlcli.data.prepare import Dropped, Prepare, Prepared
-from mlcli.data.table import Source, Table
+from mlcli.base.values.inputs import Features
+from mlcli.data.prepare.prepare import Dropped, Prepare, Prepared
+from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError, MlcliError
 from tests.data.helpers import noted
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
-from mlcli.data.input import Input
-from mlcli.data.read import as_found
-from mlcli.data.resemblance import resemblance
+from mlcli.data.options.input import Input
+from mlcli.data.read.resemblance import resemblance
+from mlcli.data.read.table import as_found
 from mlcli.errors import DataError
 from tests.data.helpers import refused, table_of, written
 

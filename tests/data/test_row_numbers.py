@@ -6,8 +6,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from mlcli.data.row_numbers import RowNumbers, taken
-from mlcli.data.table import Table
+from mlcli.data.table.row_numbers import RowNumbers, taken
+from mlcli.data.table.table import Table
 from mlcli.rundir import archive
 
 FIVE = ("1", "2", "3", "4", "5")

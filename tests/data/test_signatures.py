@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mlcli.data.input import Input
-from mlcli.data.read import read
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
 from mlcli.errors import DataError, InputMissing
 from tests.data.helpers import refused, written
 

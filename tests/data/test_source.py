@@ -11,12 +11,12 @@ from typing import BinaryIO
 
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.stage import Watcher, listening
-from mlcli.data.digest import COURTESY, Digest, give_way
-from mlcli.data.input import Input
-from mlcli.data.read import read
-from mlcli.data.source import SETTLED
+from mlcli.base.stages.stage import Watcher, listening
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.digest import COURTESY, Digest, give_way
+from mlcli.data.files.source import SETTLED
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
 from mlcli.errors import (
     ConfigError,
     DataError,
@@ -74,7 +74,7 @@ def test_a_disk_that_fails_is_a_storage_error(tmp_path: Path, monkeypatch: pytes
         raise OSError(errno.EIO, "Input/output error")
 
     path = written(tmp_path, "a\n" + "1\n" * 50_000, name)
-    monkeypatch.setattr("mlcli.data.source.Digest", NoDigest)
+    monkeypatch.setattr("mlcli.data.files.source.Digest", NoDigest)
     monkeypatch.setattr(os, "preadv", failing)
     kind = "dissimilarities" if name.endswith("phy") else "features"
     error = refused(path, StorageError, "READ", kind=kind)
@@ -181,17 +181,17 @@ def test_standard_input_holds_no_binary_formats(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_file_that_grows_between_two_looks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcli.data import text
+    from mlcli.data.text import records
 
     path = Path(written(tmp_path, "a,b\n1,2\n"))
-    survey = text.survey
+    survey = records.survey
 
-    def then_grown(stream: BinaryIO, name: str, watch: text.Watch | None) -> text.Survey:
+    def then_grown(stream: BinaryIO, name: str, watch: records.Watch | None) -> records.Survey:
         found = survey(stream, name, watch)
         path.write_text("a,b\n" + "1,2\n" * 100)
         return found
 
-    monkeypatch.setattr(text, "survey", then_grown)
+    monkeypatch.setattr(records, "survey", then_grown)
     refused(str(path), StorageError, "CHANGED")
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from mlcli.base.inputs import Dissimilarities, Similarities
+from mlcli.base.values.inputs import Dissimilarities, Similarities
 from mlcli.errors import ConfigError, DataError, MlcliError
 from tests.data.helpers import noted, refused, table_of, written
 

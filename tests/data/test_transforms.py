@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mlcli.certify.transforms import FORMULAS
-from mlcli.data import transforms
-from mlcli.data.prepare import Prepare, Prepared
-from mlcli.data.table import Table
-from mlcli.data.transforms import TRANSFORMS
+from mlcli.data.prepare import transforms
+from mlcli.data.prepare.prepare import Prepare, Prepared
+from mlcli.data.prepare.transforms import TRANSFORMS
+from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, MlcliError
 from tests.data.helpers import noted
 from tests.data.test_prepare import NAN, table

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.data.input import Input
-from mlcli.data.read import read_new
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read_new
 from mlcli.errors import ConfigError, DataError
 from tests.data.helpers import noted, refused, table_of, written
 

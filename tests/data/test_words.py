@@ -6,9 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.data.input import Input
-from mlcli.data.read import read_new
+from mlcli.base.values.compute import Compute
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read_new
 from mlcli.errors import DataError
 from tests.data.helpers import noted, refused, table_of, written
 from tests.data.test_columnar import FORMS, name, stored

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mlcli.base.threads import threads_limited
-from mlcli.data import write
-from mlcli.data.input import Input
-from mlcli.data.read import read
-from mlcli.data.row_numbers import RowNumbers
-from mlcli.data.table import Table
-from mlcli.data.write import write_csv, write_table
+from mlcli.base.machine.threads import threads_limited
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.table import Table
+from mlcli.data.write import table as write
+from mlcli.data.write.table import write_csv, write_table
 from mlcli.errors import StorageError
 from tests.data.helpers import noted
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.engine.address import Address, address_of, is_open
+from mlcli.engine.cluster.address import Address, address_of, is_open
 from mlcli.errors import ConfigError, conceal
 
 

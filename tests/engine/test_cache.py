@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.stage import Note, Watcher, listening, note, stage
+from mlcli.base.stages.stage import Note, Watcher, listening, note, stage
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
 from mlcli.engine import cache as module
 from mlcli.engine.cache import Folder, StageCache
 from mlcli.stages.graph.nearest import Lists

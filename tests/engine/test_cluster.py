@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("distributed", reason="needs mlcli[dask]")
 
 from mlcli.base.frozen import frozen
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
 from mlcli.engine.executor import results, running_on
 from mlcli.errors import DataError
 from mlcli.stages.graph.graph import graph_of
@@ -60,7 +60,7 @@ class Failing:
 def test_a_pass_in_the_threads_of_dask(tmp_path: Path) -> None:
     import distributed
 
-    from mlcli.engine.cluster import Cluster
+    from mlcli.engine.cluster.executor import Cluster
 
     source = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32")
     with (threads_limited(2), distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False,

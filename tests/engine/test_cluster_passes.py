@@ -11,11 +11,11 @@ from pyarrow import parquet
 
 pytest.importorskip("distributed", reason="needs mlcli[dask]")
 
-from mlcli.base.compute import Compute
-from mlcli.base.threads import threads_limited
-from mlcli.engine.connect import clustered, staying_connected
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.values.compute import Compute
+from mlcli.engine.cluster.connect import clustered, staying_connected
 from mlcli.errors import InputMissing
-from mlcli.report.quality import quality
+from mlcli.findings.quality import quality
 from mlcli.stages.algebra.metrics.points import under
 from mlcli.stages.graph.metric_neighbors import nearest
 from mlcli.stages.graph.radius import within
@@ -129,7 +129,7 @@ def test_a_worker_that_is_killed(work: Callable[[Path], list[bytes]], table: Pat
 @pytest.mark.timeout(900)
 def test_a_file_that_workers_do_not_see(table: Path, tmp_path: Path) -> None:
     """As on machines without shared storage: the worker's own folder hides it."""
-    hidden = ("from mlcli.data import file_id\n"
+    hidden = ("from mlcli.data.files import file_id\n"
               "file_id.open_regular = lambda path, open=file_id.open_regular: open(path + '.absent')\n")
     with Loopback(tmp_path, **OWN_KERNEL) as loopback:
         loopback.worker(hidden)

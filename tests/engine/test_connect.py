@@ -17,9 +17,9 @@ pytest.importorskip("distributed", reason="needs mlcli[dask]")
 
 import distributed
 
-from mlcli.base import footprint
-from mlcli.base.compute import Compute
-from mlcli.engine import connect
+from mlcli.base.machine import footprint
+from mlcli.base.values.compute import Compute
+from mlcli.engine.cluster import connect
 from mlcli.errors import DependencyMissing, OutputRefused, RefusedByPlan
 from tests.support import Notes
 

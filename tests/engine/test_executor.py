@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from mlcli import native
-from mlcli.base.blocks import AHEAD
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.rows.blocks import AHEAD
+from mlcli.base.values.compute import Compute
 from mlcli.engine.block import Block
 from mlcli.engine.executor import results, running_on
-from mlcli.report.quality import quality
+from mlcli.findings.quality import quality
 from mlcli.stages.algebra import ordering
 from mlcli.stages.algebra.metrics import EUCLIDEAN
 from mlcli.stages.algebra.metrics.blocks import between

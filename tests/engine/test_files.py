@@ -13,19 +13,19 @@ from pyarrow import csv, ipc, parquet
 from scipy import sparse
 from scipy.spatial.distance import pdist, squareform
 
-from mlcli.base.rows import Rows, Sample
-from mlcli.base.sparse_rows import SparseRows
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.rows.source import Rows, Sample
+from mlcli.base.rows.sparse import SparseRows
 from mlcli.config.build import build
 from mlcli.config.layers import from_assignments
-from mlcli.data.digest import state
-from mlcli.data.file_id import FileId, plain_stream
-from mlcli.engine.arrival import reading_here
+from mlcli.data.files.digest import state
+from mlcli.data.files.file_id import FileId, plain_stream
+from mlcli.engine.cluster.serialize import Packing
+from mlcli.engine.cluster.worker import reading_here
 from mlcli.engine.executor import running_on
-from mlcli.engine.travel import Packing
 from mlcli.errors import InputMissing, MlcliError, StorageError
-from mlcli.pipeline import certified_run
-from mlcli.result import Run
+from mlcli.pipeline.result import Run
+from mlcli.pipeline.run import certified_run
 from mlcli.stages.algebra.gathering import Gathering
 
 GENERATOR = np.random.default_rng(3)

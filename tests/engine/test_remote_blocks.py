@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 pytest.importorskip("distributed", reason="needs mlcli[dask]")
 
-from mlcli.engine.arrival import reading_here
+from mlcli.engine.cluster.worker import reading_here
 from mlcli.errors import DependencyMissing, InputMissing, MlcliError, StorageError
 from tests.engine.loopback import Loopback
 from tests.object_store import serving, variables, with_bucket

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli import pipeline
-from mlcli.base import stopping
-from mlcli.base.admission import admit, admitted_by
-from mlcli.base.checkpoints import keeping, loop
-from mlcli.base.claims import claimed
-from mlcli.base.stage import Note, listening, note, stage
-from mlcli.base.stopping import Stopped
-from mlcli.cli.failure import stop_error
-from mlcli.data.samples import sample
+from mlcli.base.stages.checkpoints import keeping, loop
+from mlcli.base.stages.stage import Note, listening, note, stage
+from mlcli.cli.screen.failure import stop_error
+from mlcli.data.samples.surfaces import sample
 from mlcli.engine import resume
 from mlcli.engine.cache import Folder
 from mlcli.engine.resume import Resuming
 from mlcli.errors import MlcliError, NumericalError, StorageError
+from mlcli.pipeline import run as pipeline
+from mlcli.process import signals
+from mlcli.process.memory_gate import admit, admitted_by
+from mlcli.process.signals import Stopped
+from mlcli.publication.output_lock import claimed
 from mlcli.rundir.resumed import owning
 from mlcli.stages.algebra.krylov import Checkpoint
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -275,12 +275,12 @@ def test_the_result_of_a_stage_is_taken_with_its_notes(tmp_path: Path) -> None:
 def test_a_stop_waits_for_a_checkpoint_which_is_kept_whatever_it_costs(tmp_path: Path) -> None:
     keeper = resuming(tmp_path)
     with pytest.raises(Stopped) as stopped, keeper.fitting(lambda: "run"):
-        stopping._stop(stopping.TIME_UP, None)
+        signals._stop(signals.TIME_UP, None)
         offered(keeper, checkpoint(), times=2)
-    assert stopped.value.number == stopping.TIME_UP and not stopping.pending()
+    assert stopped.value.number == signals.TIME_UP and not signals.pending()
     assert offered(resuming(tmp_path), checkpoint()) is not None
     with pytest.raises(Stopped):  # outside of a run nothing is waited for
-        stopping._stop(stopping.TIME_UP, None)
+        signals._stop(signals.TIME_UP, None)
 
 
 @pytest.mark.parametrize(("number", "kept", "code"), [(255, True, 75), (255, False, 124), (10, True, 75),
@@ -311,11 +311,11 @@ def test_a_stop_is_at_once_where_the_work_waits_for_memory(early: bool, tmp_path
     """There is no checkpoint to come to, whether the stop comes before the wait or in it."""
     def wait(needed: float, limit: float) -> None:
         assert not early
-        stopping._stop(stopping.TIME_UP, None)
+        signals._stop(signals.TIME_UP, None)
 
     with pytest.raises(Stopped), resuming(tmp_path).fitting(lambda: "run"), admitted_by(wait):
         if early:
-            stopping._stop(stopping.TIME_UP, None)
-            assert stopping.pending()
+            signals._stop(signals.TIME_UP, None)
+            assert signals.pending()
         admit(1.0, lambda: 2.0)
-    assert not stopping.pending()
+    assert not signals.pending()

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from mlcli.base.steps import Passes, Step
-from mlcli.engine.scaling import GIVEN, LINK, SCHEDULER, WORKER, on_workers, seconds_of
+from mlcli.base.stages.steps import Passes, Step
+from mlcli.engine.cluster.scaling import GIVEN, LINK, SCHEDULER, WORKER, on_workers, seconds_of
 
 LONG = Passes(4, seconds=1700.0, blocks=253, sent=6.4e7, returned=8.1e9, before=40.0, once=2e8)
 

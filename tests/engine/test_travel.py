@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from mlcli.base.frozen import frozen
-from mlcli.base.gaps import NO_GAPS
-from mlcli.base.moments import Moments
+from mlcli.base.rows.gaps import NO_GAPS
+from mlcli.base.rows.moments import Moments
 from mlcli.base.types import AnyArray, Array
-from mlcli.engine.cluster import size_of
-from mlcli.engine.travel import LARGE, Kept, Packing, opened, read_array, write_array
+from mlcli.engine.cluster.executor import size_of
+from mlcli.engine.cluster.serialize import LARGE, Kept, Packing, opened, read_array, write_array
 from mlcli.errors import MlcliError, StorageError
 from mlcli.stages.algebra.gathering import Gathered
 from mlcli.stages.graph.graph import graph_of

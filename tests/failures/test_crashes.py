@@ -26,7 +26,7 @@ from mlcli.errors import STOPPING
 signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
 from mlcli.cli.supervisor import supervise
 supervise()
-from mlcli.data import parquet
+from mlcli.data.formats import parquet
 
 def damaged(*arguments):
     print("reading", file=sys.stderr, flush=True)
@@ -38,7 +38,7 @@ main()
 """
 CRASH = "ctypes.string_at(0)"
 HANG = "ctypes.PyDLL(None).pause()"  # in C, and never lets another thread of Python run
-UNTIL = "from mlcli.base.board import BOARD; BOARD.post(limit=0.5); " + HANG  # as --time-limit posts it
+UNTIL = "from mlcli.process.shared_status import BOARD; BOARD.post(limit=0.5); " + HANG  # as --time-limit posts it
 
 
 Starter = Callable[..., subprocess.Popen[str]]

@@ -10,8 +10,8 @@ import yaml
 from pydantic import ValidationError
 from scipy.spatial.distance import cdist
 
-from mlcli.base.options import Options
 from mlcli.base.types import Array
+from mlcli.base.values.options import Options
 from mlcli.config.describe import TAG, alternatives, flat, tag_of
 from mlcli.errors import MlcliError
 from mlcli.methods.chain import Chain

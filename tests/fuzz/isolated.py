@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from mlcli.base.board import BOARD
+from mlcli.process.shared_status import BOARD
 
 WAIT = 120.0  # seconds of a case, also where other work takes the processor
 ROOM = 2 << 30  # bytes of data beyond those that the process has at first

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import yaml
 
-from mlcli.base.inputs import Dissimilarities, Similarities, WeightedGraph
-from mlcli.data.transforms import TRANSFORMS
+from mlcli.base.values.inputs import Dissimilarities, Similarities, WeightedGraph
+from mlcli.data.prepare.transforms import TRANSFORMS
 from mlcli.methods import METHODS
 from mlcli.stages.algebra.metrics import KINDS
 from tests.fuzz.chains import document, sensible

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse.csgraph import dijkstra
 
 from mlcli import native
-from mlcli.base.blocks import in_stages
+from mlcli.base.rows.blocks import in_stages
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels
 from mlcli.stages.graph.graph import Graph, undirected

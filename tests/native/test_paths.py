@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlcli import native
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
 from mlcli.native.library import kernels
 from mlcli.stages.graph.graph import Graph
 from tests.native.support import (

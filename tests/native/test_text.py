@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from mlcli import native
-from mlcli.data.write import number_cells
+from mlcli.data.write.table import number_cells
 from tests.native.support import needs_native
 
 pytestmark = needs_native

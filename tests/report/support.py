@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.config.run_config import RunConfig
-from mlcli.report.contents import Contents, Embedding, Rows
+from mlcli.findings.contents import Contents, Embedding, Rows
 
 
 def contents(rows: int = 30, axes: int = 2, labels: dict[str, list[str]] | None = None, path: str = "points.csv",

@@ -11,17 +11,18 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.config.report_options import Image
 from mlcli.config.run_config import RunConfig
-from mlcli.data.prepare import Prepare
-from mlcli.data.table import Table
+from mlcli.data.prepare.prepare import Prepare
+from mlcli.data.table.table import Table
+from mlcli.findings.decoded import profiles
+from mlcli.findings.decoded.decode import decoded
+from mlcli.findings.decoded.decoded import CANDIDATES, CELLS, Decoded
+from mlcli.findings.decoded.pictures import Shape
 from mlcli.methods import Model
-from mlcli.report.decoder import profiles, shade
-from mlcli.report.decoder.decode import decoded
-from mlcli.report.decoder.decoded import CANDIDATES, CELLS, Decoded
-from mlcli.report.decoder.pictures import Shape
-from mlcli.report.drawing import Curve, Dots, Picture
-from mlcli.report.page import page
-from mlcli.report.png import png
-from mlcli.report.scatter import panel_of
+from mlcli.report.drawing.figure import Curve, Dots, Picture
+from mlcli.report.drawing.png import png
+from mlcli.report.figures import shade
+from mlcli.report.figures.scatter import panel_of
+from mlcli.report.page.page import page
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.similarities import Affine, Columns, Decoder, Projector
 from tests.contract.toy import Parabola

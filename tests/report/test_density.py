@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from mlcli.report.axes import Panel, Scale
-from mlcli.report.coloring import Groups, Range, coloring, plain
-from mlcli.report.density import FINE, LEAST, SHADES, clouds
-from mlcli.report.drawing import Figure, Picture
-from mlcli.report.matplotlib_figures import image
-from mlcli.report.page import page
-from mlcli.report.palette import INKS, STEPS
-from mlcli.report.scatter import MOST
-from mlcli.report.svg import document
+from mlcli.report.drawing.axes import Panel, Scale
+from mlcli.report.drawing.figure import Figure, Picture
+from mlcli.report.drawing.matplotlib_figures import image
+from mlcli.report.drawing.palette import INKS, STEPS
+from mlcli.report.drawing.svg import document
+from mlcli.report.figures.coloring import Groups, Range, coloring, plain
+from mlcli.report.figures.density import FINE, LEAST, SHADES, clouds
+from mlcli.report.figures.scatter import MOST
+from mlcli.report.page.page import page
 from tests.report.png import images
 from tests.report.support import contents
 

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlcli.report.axes import Panel, Scale, round_step, spots
-from mlcli.report.coloring import SHAPED, Groups, Range, coloring, numbers_of
-from mlcli.report.curves import curve, shepard
-from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Part, Text
-from mlcli.report.exploration.heat import cell
-from mlcli.report.matplotlib_figures import image
-from mlcli.report.palette import CLASSES, GROUND, INKS, STEPS, sequential
-from mlcli.report.scatter import Points, pairs, plane, sampled, scatter
-from mlcli.report.scree import Eigenvalues, cumulative, scree
-from mlcli.report.svg import document, inline
-from mlcli.report.text import distinct, shortened, visible
+from mlcli.explore.report.heat import cell
+from mlcli.report.drawing.axes import Panel, Scale, round_step, spots
+from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Line, Part, Text
+from mlcli.report.drawing.matplotlib_figures import image
+from mlcli.report.drawing.palette import CLASSES, GROUND, INKS, STEPS, sequential
+from mlcli.report.drawing.svg import document, inline
+from mlcli.report.drawing.text import distinct, shortened, visible
+from mlcli.report.figures.coloring import SHAPED, Groups, Range, coloring, numbers_of
+from mlcli.report.figures.curves import curve, shepard
+from mlcli.report.figures.scatter import Points, pairs, plane, sampled, scatter
+from mlcli.report.figures.scree import Eigenvalues, cumulative, scree
 
 reals = st.floats(allow_nan=False, allow_infinity=False, width=64)
 

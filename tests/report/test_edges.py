@@ -5,9 +5,9 @@ import re
 import numpy as np
 
 from mlcli.base.types import Array, Indices
-from mlcli.report.figures import figures
-from mlcli.report.page import page
-from mlcli.report.scatter import MOST_EDGES, Edges
+from mlcli.report.figures.scatter import MOST_EDGES, Edges
+from mlcli.report.page.figure_files import figures
+from mlcli.report.page.page import page
 from tests.report.support import contents
 
 RING = np.column_stack([np.arange(30), (np.arange(30) + 1) % 30])

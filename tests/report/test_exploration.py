@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group, spearmanr
 
-from mlcli.base.inputs import Features
 from mlcli.base.types import Array
-from mlcli.report.exploration.ranking import Place, gain, mean_ranks, ranked
-from mlcli.report.exploration.recommend import Option, chosen, fewest
-from mlcli.report.exploration.scores import Judged, Seen, agreement_curves, area, judged, ranks_of
-from mlcli.report.quality import quality
+from mlcli.base.values.inputs import Features
+from mlcli.explore.report.ranking import Place, gain, mean_ranks, ranked
+from mlcli.explore.report.recommend import Option, chosen, fewest
+from mlcli.explore.report.scores import Judged, Seen, agreement_curves, area, judged, ranks_of
+from mlcli.findings.quality import quality
 from mlcli.stages.similarities.spaces import Euclidean
 from tests.support import distances, features
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from mlcli.config.report_options import Image
-from mlcli.report.axes import spots
-from mlcli.report.contents import Rows
-from mlcli.report.decoder.pictures import Shape
-from mlcli.report.drawing import Dots, Picture, Text
-from mlcli.report.images.figures import axes_as_images, over_plane
-from mlcli.report.images.thumbnails import GAP, MOST_PICTURES, Thumbnails, box_of, chosen
-from mlcli.report.page import page
-from mlcli.report.scatter import MOST, panel_of, plane
+from mlcli.findings.contents import Rows
+from mlcli.findings.decoded.pictures import Shape
+from mlcli.findings.images.figures import axes_as_images, over_plane
+from mlcli.findings.images.thumbnails import GAP, MOST_PICTURES, Thumbnails, box_of, chosen
+from mlcli.report.drawing.axes import spots
+from mlcli.report.drawing.figure import Dots, Picture, Text
+from mlcli.report.figures.scatter import MOST, panel_of, plane
+from mlcli.report.page.page import page
 from tests.report.png import images
 from tests.report.support import contents
 

@@ -83,7 +83,7 @@ def test_very_many_rows_and_axes_are_sampled_and_the_page_says_so() -> None:
 
 
 def test_the_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("mlcli.base.values.extras.find_spec", lambda name: None)
     with pytest.raises(DependencyMissing, match="plotly") as caught:
         require_plotly("--interactive")
     assert caught.value.hint == "pip install 'manifold-cli[interactive]'" and caught.value.exit_code == 69

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from mlcli.config.report_options import Report
-from mlcli.report import record
-from mlcli.report.contents import Rows
-from mlcli.report.page import page
-from mlcli.report.results import MOST_AXES, OPEN
+from mlcli.findings.contents import Rows
+from mlcli.report.page import provenance
+from mlcli.report.page.page import page
+from mlcli.report.page.results import MOST_AXES, OPEN
 from tests.report.support import contents
 
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "</style><script>alert(1)</script>", '"><svg onload=alert(1)>',
@@ -210,6 +210,6 @@ def test_words_of_the_certificate_are_not_broken_and_nothing_is_allowed_where_no
     found = {"verdict": "pass", "checks": [
         {"name": "count", "value": None, "tolerance": 0.0, "verdict": "skipped", "how": "no time"},
         {"name": "orthogonality", "value": 0.5, "tolerance": 10.0, "verdict": "pass", "how": "YᵀY = Λ"}]}
-    page = record._checks(found)
+    page = provenance._checks(found)
     assert page and '<td class="w">orthogonality</td>' in page.text and '<td class="w">skipped</td>' in page.text
     assert '<td class="w">count</td><td class="n"></td><td class="n"></td>' in page.text

@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 from scipy.stats import f
 
-from mlcli.base.footprint import NOTHING, PLOT, SPARSE
+from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE
 from mlcli.base.types import Array
 from mlcli.cli.program import run as command
 from mlcli.config.drawing import Ellipses, Hulls, Look, NoOutlines
+from mlcli.findings.contents import Rows
 from mlcli.methods import METHODS
-from mlcli.report.coloring import SHAPED, coloring, plain
-from mlcli.report.contents import Rows
-from mlcli.report.figures import figures
-from mlcli.report.page import page
-from mlcli.report.palette import INKS, variable
+from mlcli.report.drawing.palette import INKS, variable
+from mlcli.report.figures.coloring import SHAPED, coloring, plain
+from mlcli.report.figures.scatter import Edges, Points
+from mlcli.report.figures.scree import Eigenvalues
+from mlcli.report.page.figure_files import figures
+from mlcli.report.page.page import page
 from mlcli.report.paper import drawings
 from mlcli.report.paper.arrows import Arrows
 from mlcli.report.paper.labels import MOVED, place
@@ -27,8 +29,6 @@ from mlcli.report.paper.outlines import ellipse, hull, outline
 from mlcli.report.paper.scatter import Plot, styles
 from mlcli.report.paper.scree import ScreePlot
 from mlcli.report.paper.sheet import TITLE, sheet
-from mlcli.report.scatter import Edges, Points
-from mlcli.report.scree import Eigenvalues
 from tests.report.support import contents
 from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen, some_everyday
 
@@ -242,7 +242,7 @@ def test_what_is_drawn_is_said() -> None:
 
 
 def test_without_matplotlib_the_page_says_how_to_get_the_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("mlcli.base.values.extras.find_spec", lambda name: None)
     text = page(contents(report={"point_labels": "auto"}))
     assert "pip install &#x27;manifold-cli[plot]&#x27;" in text and "--ink" not in text
     assert "manifold-cli[plot]" not in page(contents(rows=61, report={"point_labels": "auto"}))
@@ -258,7 +258,7 @@ def test_a_matplotlib_that_cannot_be_loaded_ends_no_run(monkeypatch: pytest.Monk
 
 def test_what_only_matplotlib_draws_is_refused_without_it(monkeypatch: pytest.MonkeyPatch,
                                                           capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("mlcli.base.values.extras.find_spec", lambda name: None)
     assert command(["embed", "absent.csv", "--set", "report.arrows=3"]) == 69
     assert "E-EXTRA" in (told := capsys.readouterr().err) and "arrows needs matplotlib" in told
 

@@ -10,7 +10,7 @@ from mlcli.report.comparison.quality_curves import quality_curves
 from mlcli.report.comparison.runs import MEASURES, best_by, lines, measures_of, numeric, ranking
 from mlcli.report.comparison.runs_page import DRAWN, drawn_of, runs_page
 from mlcli.report.comparison.side_by_side import Side, aligned
-from mlcli.report.drawing import Dots, Segments, Text
+from mlcli.report.drawing.figure import Dots, Segments, Text
 
 TRUST, CONTINUITY, RESIDUAL = MEASURES
 

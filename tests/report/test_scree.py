@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from mlcli.base.scaling import Unit
-from mlcli.report.drawing import Bar, Curve, Figure, Text
-from mlcli.report.scree import Eigenvalues, bars, cumulative, scree
-from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
-from mlcli.report.svg import document
+from mlcli.base.values.scaling import Unit
+from mlcli.findings.spectrum import spectrum_facts, spectrum_table
+from mlcli.report.drawing.figure import Bar, Curve, Figure, Text
+from mlcli.report.drawing.svg import document
+from mlcli.report.figures.scree import Eigenvalues, bars, cumulative, scree
 from mlcli.stages.eigen.spectrum import Spectrum
 
 SVG = "{http://www.w3.org/2000/svg}"

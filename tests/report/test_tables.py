@@ -6,15 +6,15 @@ import io
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
+from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError
+from mlcli.findings.contents import Contents, Rows
+from mlcli.findings.loadings import correlations_table, loaded, loadings_table
 from mlcli.methods import METHODS
-from mlcli.report.contents import Contents, Rows
-from mlcli.report.loadings import correlations_table, loaded, loadings_table
-from mlcli.report.page import page
-from mlcli.report.tabled import TABLES, tables_of
-from mlcli.report.tables import Table, as_csv, as_latex, as_markdown
+from mlcli.report.page.page import page
+from mlcli.report.page.tables import TABLES, tables_of
+from mlcli.report.tables.table import Table, as_csv, as_latex, as_markdown
 from tests.agreement.tables import facts
 from tests.agreement.test_psych import of_matrix
 from tests.report.support import contents

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mlcli.base import publish
-from mlcli.base.publish import writing
-from mlcli.base.replaceable import listing_of
 from mlcli.errors import OutputRefused, StorageError
+from mlcli.publication import publish
+from mlcli.publication.publish import writing
+from mlcli.publication.replaceable import listing_of
 from mlcli.rundir.draft import draft
 from mlcli.rundir.journal import recording
 from mlcli.rundir.manifest import manifest_of, write_manifest

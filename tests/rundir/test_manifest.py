@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.base.publish import publishing, write_whole
-from mlcli.base.replaceable import require_run
 from mlcli.errors import MlcliError, OutputRefused
+from mlcli.publication.publish import publishing, write_whole
+from mlcli.publication.replaceable import require_run
 from mlcli.rundir.machine import versions
 from mlcli.rundir.manifest import manifest_bytes, manifest_of, replace_listed, require_intact, write_manifest
 from mlcli.rundir.names import MANIFEST

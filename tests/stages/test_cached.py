@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli import native, pipeline
-from mlcli.base.stage import listening
-from mlcli.data.samples import sample
+from mlcli import native
+from mlcli.base.stages.stage import listening
+from mlcli.data.samples.surfaces import sample
 from mlcli.engine import cache as engine
+from mlcli.pipeline import run as pipeline
 from mlcli.stages.algebra import ordering
 from mlcli.stages.graph.neighborhoods import fewer, nearest_lists, searching_for
 from mlcli.stages.kernels import streamed

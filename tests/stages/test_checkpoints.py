@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.base.checkpoints import loop
-from mlcli.base.compute import Compute
+from mlcli.base.stages.checkpoints import loop
+from mlcli.base.values.compute import Compute
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra import krylov
 from mlcli.stages.algebra.iterate import Iterate, Iterated

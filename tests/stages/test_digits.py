@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli import pipeline
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
 from mlcli.base.types import Array
+from mlcli.pipeline import run as pipeline
 from mlcli.stages.kernels import factored
 from tests.certificate.support import certificate, configured
 from tests.support import Notes, fit

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from mlcli.base.anchors import FEW_COLUMNS
+from mlcli.base.values.sample_size import FEW_COLUMNS
 from mlcli.stages.algebra.distances import CACHED, pair_distances, squared_distances
 from tests.processes import python
 

@@ -5,10 +5,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features
-from mlcli.base.threads import threads_limited
-from mlcli.data.row_numbers import RowNumbers
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features
+from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.methods.pca import PCA
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.eigen.demand import Demand

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mlcli.base.compute import Compute
 from mlcli.base.types import Array
-from mlcli.data.input import Input
-from mlcli.data.read import read
+from mlcli.base.values.compute import Compute
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
 from mlcli.stages.neural import feeding
 from mlcli.stages.neural.feeding import Fed, fed
 from mlcli.stages.neural.learning import Learning
@@ -24,9 +24,9 @@ LEARNING = Learning(batch=32, precision="float64")
 @pytest.fixture(params=["parquet", "npy", "memory"])
 def rows(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fed:
     monkeypatch.setattr(feeding, "POOL", 500)
-    monkeypatch.setattr("mlcli.data.row_files.BLOCK", 300)
-    monkeypatch.setattr("mlcli.data.row_files.PART", 60)
-    monkeypatch.setattr("mlcli.data.row_files.FEWEST", 20)
+    monkeypatch.setattr("mlcli.data.formats.row_files.BLOCK", 300)
+    monkeypatch.setattr("mlcli.data.formats.row_files.PART", 60)
+    monkeypatch.setattr("mlcli.data.formats.row_files.FEWEST", 20)
     path = tmp_path / f"t.{request.param}"
     if request.param == "parquet":
         parquet.write_table(pa.table({f"x{place}": column for place, column in enumerate(VALUES.T)}), path,

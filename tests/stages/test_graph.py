@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features
 from mlcli.errors import GeometryError
 from mlcli.stages.graph import connecting
 from mlcli.stages.graph.connecting import nearest_outside

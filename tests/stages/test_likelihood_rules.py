@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from mlcli.report.dimension.likelihood_rules import (
+from mlcli.findings.dimension.likelihood_rules import (
     cross_validated,
     factor_gaussian,
     log_density,

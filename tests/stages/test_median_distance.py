@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from mlcli.base.scaling import Unit
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
 from mlcli.base.types import Array
+from mlcli.base.values.scaling import Unit
 from mlcli.stages.kernels import median_distance
 from mlcli.stages.kernels.functions import Gaussian
 from mlcli.stages.kernels.median_distance import FEW, median_squared_distance

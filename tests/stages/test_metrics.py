@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from pydantic import TypeAdapter, ValidationError
 from scipy.spatial.distance import cdist
 
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.errors import DataError, GeometryError
 from mlcli.stages.algebra.metrics import KINDS, AnyMetric, Metric

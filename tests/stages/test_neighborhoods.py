@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
+from mlcli.base.values.compute import Compute
 from mlcli.errors import GeometryError
 from mlcli.stages.graph.neighborhoods import Nearest, Neighborhood, Within
 from mlcli.stages.graph.neighbors import Neighbors

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
 from mlcli.errors import NumericalError
 from mlcli.stages.neural import training
 from mlcli.stages.neural.autoencoding import Autoencoding
@@ -160,8 +160,8 @@ def test_layers_that_do_not_fit_together_are_refused() -> None:
 BUSY = """
 import os
 import numpy as np
-from mlcli.base.compute import Compute
-from mlcli.base.threads import threads_limited
+from mlcli.base.values.compute import Compute
+from mlcli.base.machine.threads import threads_limited
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.standard import Standard
 

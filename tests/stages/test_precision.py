@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli import native, pipeline
-from mlcli.base.compute import Compute
+from mlcli import native
+from mlcli.base.values.compute import Compute
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
+from mlcli.pipeline import run as pipeline
+from mlcli.runs.verify import verify
 from mlcli.stages.algebra import ordering
-from mlcli.verification import verify
 from tests.certificate.support import certificate, configured
 from tests.support import features
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli import pipeline
-from mlcli.base.compute import Compute
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
 from mlcli.methods import METHODS
+from mlcli.pipeline import run as pipeline
 from mlcli.stages.kernels.inverse import _in_turns
 from tests.certificate.support import certificate, configured
 from tests.support import features

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from mlcli.base.compute import Compute
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
 from mlcli.errors import GeometryError, NumericalError
 from mlcli.stages.algebra import linalg
 from mlcli.stages.algebra.centering import uncentered

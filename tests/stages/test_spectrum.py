@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mlcli.errors import ConfigError, GeometryError
+from mlcli.findings.spectrum import spectrum_facts, spectrum_table
 from mlcli.methods import Model
-from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from tests.support import Notes, dissimilarities, fit
 
 POINTS = np.random.default_rng(5).random((180, 8)) * np.geomspace(4, 0.1, 8)

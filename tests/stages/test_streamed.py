@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from mlcli import native
-from mlcli.base import blocks
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.recall import recalling
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.rows import blocks
+from mlcli.base.rows.memo import recalling
+from mlcli.base.values.compute import Compute
 from mlcli.errors import ConfigError, MlcliError
 from mlcli.stages.algebra import ordering
 from mlcli.stages.graph.graph import graph_of

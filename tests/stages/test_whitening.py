@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli import pipeline
-from mlcli.base.inputs import Features
 from mlcli.base.types import Array
+from mlcli.base.values.inputs import Features
 from mlcli.errors import DataError
 from mlcli.methods import METHODS
+from mlcli.pipeline import run as pipeline
 from tests.certificate.support import certificate, configured
 from tests.support import features, fit, furnished
 

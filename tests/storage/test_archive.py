@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.frozen import frozen
-from mlcli.base.options import Options, option
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.options import Options, option
 from mlcli.storage.archive import LARGE, Archive
 from mlcli.storage.fields import Unfit
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mlcli.base.stage import Stage
+from mlcli.base.stages.stage import Stage
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighbors import Neighbors

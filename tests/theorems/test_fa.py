@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Covariance
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Covariance
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import METHODS, Model
 from mlcli.stages.algebra.iterate import Iterate

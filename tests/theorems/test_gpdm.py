@@ -8,7 +8,7 @@ import pytest
 import scipy.linalg  # noqa: F401  before its threads are limited
 from scipy.stats import multivariate_normal
 
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, GeometryError
 from mlcli.stages.gaussian.covariances import Covariance, Linear, Rbf, started

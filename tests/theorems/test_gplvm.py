@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg  # noqa: F401  before its threads are limited
 from numpy.polynomial.hermite_e import hermegauss
 
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.stages.algebra.minimize import Likeliest

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
+from mlcli.base.values.compute import Compute
 from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.paths.paths import Paths

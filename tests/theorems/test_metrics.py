@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from mlcli import pipeline, reuse
-from mlcli.base.compute import Compute
 from mlcli.base.types import Array
-from mlcli.data.input import Input
-from mlcli.data.prepare import Prepare
-from mlcli.data.table import Table
+from mlcli.base.values.compute import Compute
+from mlcli.data.options.input import Input
+from mlcli.data.prepare.prepare import Prepare
+from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, GeometryError
 from mlcli.methods import Model
+from mlcli.pipeline import run as pipeline
+from mlcli.runs import reuse
 from mlcli.stages.algebra.metrics import AnyMetric
 from mlcli.stages.algebra.metrics.blocks import pairwise
 from tests.agreement.tables import read

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
 from mlcli.base.types import Array
-from mlcli.data.samples import sample
+from mlcli.base.values.compute import Compute
+from mlcli.data.samples.surfaces import sample
 from mlcli.errors import ConfigError, GeometryError, NumericalError
 from mlcli.stages.algebra.metrics.local import among
 from mlcli.stages.graph.graph import undirected

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mlcli.base.threads import single_threaded_blas
+from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.types import Array
-from mlcli.data.samples import sample
+from mlcli.data.samples.surfaces import sample
 from mlcli.stages.algebra.linalg import steady_solver
 from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.unfolding.balance import closed_directions

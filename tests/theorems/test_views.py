@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from mlcli.base.inputs import Features, Labeled, TwoViews
 from mlcli.base.types import Array
+from mlcli.base.values.inputs import Features, Labeled, TwoViews
 from mlcli.errors import ConfigError, DataError, GeometryError
 from tests.support import Notes, features, fit
 

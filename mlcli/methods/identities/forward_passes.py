@@ -5,12 +5,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mlcli.base.blocks import in_order, row_blocks
-from mlcli.base.check import EPS, Check, later, ratio, skipped
-from mlcli.base.inputs import Features
-from mlcli.base.rows import rows_of
+from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
-from mlcli.methods.model import Model, existing
+from mlcli.base.values.check import EPS, Check, later, ratio, skipped
+from mlcli.base.values.inputs import Features
+from mlcli.methods.frame.model import Model, existing
 from mlcli.stages.neural.network import Layer, Network
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.stages.gaussian.posterior import Posterior
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, ratio
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS, Check, ratio
 from mlcli.stages.eigen.spectrum import Spectrum
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS, Check, count, ratio, skipped
+from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.gaussian_process import kernel
-from mlcli.methods.model import Model
 from mlcli.stages.gaussian.posterior import Posterior
 
 

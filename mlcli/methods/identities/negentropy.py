@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlcli.base.check import Check, count
 from mlcli.base.types import Array
+from mlcli.base.values.check import Check, count
 
 CONTRASTS: dict[str, Callable[[Array], Array]] = {
     "logcosh": lambda v: np.logaddexp(v, -v) - np.log(2.0), "exp": lambda v: -np.exp(-(v**2) / 2),

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, ratio
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS, Check, ratio
 
 
 def uncorrelated(coordinates: Array, variances: Array) -> list[Check]:

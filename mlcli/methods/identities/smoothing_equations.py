@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.stages.latent.kalman import StateSpace
 
 NEAR = 1e-9  # relative rounding of a likelihood: it is a small difference of large sums where noise is at its floor

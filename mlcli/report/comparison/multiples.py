@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.report.axes import Panel, Scale
 from mlcli.report.comparison.run_tables import titles
 from mlcli.report.comparison.side_by_side import LEADING, Side
-from mlcli.report.drawing import Bar, Figure, Mark, Part, Text
-from mlcli.report.scatter import Points, dots
-from mlcli.report.text import shortened
+from mlcli.report.drawing.axes import Panel, Scale
+from mlcli.report.drawing.figure import Bar, Figure, Mark, Part, Text
+from mlcli.report.drawing.text import shortened
+from mlcli.report.figures.scatter import Points, dots
 
 COLUMNS = 3
 LETTERS = 34  # of the name of a run above its panel

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from mlcli.config.drawing import Look
 from mlcli.config.report_options import LABELED
-from mlcli.report.coloring import coloring, plain
 from mlcli.report.comparison import run_tables
 from mlcli.report.comparison.multiples import embeddings, spectra
 from mlcli.report.comparison.side_by_side import Comparison
-from mlcli.report.html import Part, document, figure, framed, joined, section, sentence, side_by_side
+from mlcli.report.drawing.html import Part, document, figure, framed, joined, section, sentence, side_by_side
+from mlcli.report.drawing.text import safe
+from mlcli.report.figures.coloring import coloring, plain
+from mlcli.report.figures.scatter import MOST_IN_PAIRS, Points
 from mlcli.report.paper.drawings import installed
 from mlcli.report.paper.inline import inline
 from mlcli.report.paper.scatter import Plot
-from mlcli.report.scatter import MOST_IN_PAIRS, Points
-from mlcli.report.text import safe
 
 NAMED = 6  # runs up to which few points have their names beside them
 PANEL = Look(size=(5.2, 4.6))

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlcli.report.axes import Panel, Scale, tick_text
 from mlcli.report.comparison.runs import MEASURES, Line, Row, lines
-from mlcli.report.drawing import Bar, Dots, Figure, Mark, Part, Segments, Text
-from mlcli.report.palette import CLASSES
-from mlcli.report.text import shortened
+from mlcli.report.drawing.axes import Panel, Scale, tick_text
+from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Part, Segments, Text
+from mlcli.report.drawing.palette import CLASSES
+from mlcli.report.drawing.text import shortened
 
 MOST = len(CLASSES)  # lines in a panel
 SIDE, TALL, GAP, LEFT, TOP, BOTTOM = 210.0, 170.0, 62.0, 46.0, 58.0, 46.0

@@ -18,8 +18,8 @@ from mlcli.report.comparison.runs import (
     ranking,
 )
 from mlcli.report.comparison.side_by_side import Comparison
-from mlcli.report.html import Part, document, figure, joined, section, sentence, table
-from mlcli.report.text import number, safe
+from mlcli.report.drawing.html import Part, document, figure, joined, section, sentence, table
+from mlcli.report.drawing.text import number, safe
 
 DRAWN = 24  # embeddings on the page
 LISTED = 5  # runs in the ranking

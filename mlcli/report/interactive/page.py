@@ -5,8 +5,8 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from mlcli.report.contents import Contents
-from mlcli.report.html import Html, document, sentence
+from mlcli.findings.contents import Contents
+from mlcli.report.drawing.html import Html, document, sentence
 from mlcli.report.interactive.points import AXES, MOST, as_json, data_of
 
 SCRIPT = Path(__file__).with_name("draw.js")

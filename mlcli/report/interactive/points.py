@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.types import AnyArray
-from mlcli.report.coloring import Coloring, Groups, coloring, numbers_of, plain
-from mlcli.report.contents import Contents
-from mlcli.report.embedded import MOST_LABELS
-from mlcli.report.palette import INKS, sequential
-from mlcli.report.scatter import sampled
-from mlcli.report.text import visible
+from mlcli.findings.contents import Contents
+from mlcli.report.drawing.palette import INKS, sequential
+from mlcli.report.drawing.text import visible
+from mlcli.report.figures.coloring import Coloring, Groups, coloring, numbers_of, plain
+from mlcli.report.figures.scatter import sampled
+from mlcli.report.page.embedding import MOST_LABELS
 
 MOST = 50_000  # points, which a browser still turns
 AXES = 10  # that can be chosen among

@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Protocol
 
-from mlcli.base.extras import EXTRAS, lacking
-from mlcli.base.footprint import NOTHING, PLOT, SPARSE, Later
+from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE, Later
+from mlcli.base.values.extras import EXTRAS, lacking
 from mlcli.config.drawing import Ellipses
 from mlcli.config.report_options import LABELED, Report
-from mlcli.report.contents import Contents
-from mlcli.report.html import Part, sentence
+from mlcli.findings.contents import Contents
+from mlcli.report.drawing.html import Part, sentence
+from mlcli.report.figures.scatter import Edges, Points
+from mlcli.report.figures.scree import Eigenvalues
 from mlcli.report.paper.arrows import Arrows
 from mlcli.report.paper.labels import MOVED
 from mlcli.report.paper.scatter import SIZE, Plot
 from mlcli.report.paper.scree import ScreePlot
 from mlcli.report.paper.sheet import RESOLUTION, inches, silenced
-from mlcli.report.scatter import Edges, Points
-from mlcli.report.scree import Eigenvalues
 
 PIXEL = 8.3  # bytes of a PNG's pixel while it is drawn
 NAMES, NAME = 0.2, 0.012  # starts that placing names takes, and each of them

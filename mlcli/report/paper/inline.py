@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from mlcli.report.html import Html
-from mlcli.report.palette import DARK, variable
-from mlcli.report.text import safe
+from mlcli.report.drawing.html import Html
+from mlcli.report.drawing.palette import DARK, variable
+from mlcli.report.drawing.text import safe
 
 SPACE, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 DRAWN = ("path", "text", "image", "rect")

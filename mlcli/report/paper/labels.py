@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.report.palette import INKS
+from mlcli.report.drawing.palette import INKS
 from mlcli.report.paper.sheet import laid_out
 
 ROUNDS = 30  # of moving labels apart, whatever the time: the same input gives the same places

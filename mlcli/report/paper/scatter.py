@@ -9,14 +9,14 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.config.drawing import Look, NoOutlines, Outlines
-from mlcli.report.coloring import COLORS, SHAPES, Coloring, Groups, Range
-from mlcli.report.decoder.shade import gray, shares_of
-from mlcli.report.palette import CLASSES, GROUND, INKS
+from mlcli.report.drawing.palette import CLASSES, GROUND, INKS
+from mlcli.report.figures.coloring import COLORS, SHAPES, Coloring, Groups, Range
+from mlcli.report.figures.scatter import Edges, Points, equal_units, panel_of, plane
+from mlcli.report.figures.shade import gray, shares_of
 from mlcli.report.paper.arrows import Arrows
 from mlcli.report.paper.labels import place
 from mlcli.report.paper.outlines import outline
 from mlcli.report.paper.sheet import entitle, inches, sheet, written
-from mlcli.report.scatter import Edges, Points, equal_units, panel_of, plane
 
 WIDTH, LEGEND, MARGINS = 6.5, 1.4, 0.7  # inches of a figure, of its legend, and around its panel
 SIZE = WIDTH, 0.75 * WIDTH  # of a figure, about

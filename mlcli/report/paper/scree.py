@@ -4,9 +4,9 @@ from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.config.drawing import Look
-from mlcli.report.palette import INKS
+from mlcli.report.drawing.palette import INKS
+from mlcli.report.figures.scree import KINDS, Eigenvalues, bars, shares_of
 from mlcli.report.paper.sheet import entitle, inches, sheet, written
-from mlcli.report.scree import KINDS, Eigenvalues, bars, shares_of
 
 SIZE = (5.0, 3.4)  # inches
 SHARE = "cumulative share"

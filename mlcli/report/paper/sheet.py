@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mlcli.config.drawing import Look
-from mlcli.report.palette import GROUND, INKS
-from mlcli.report.text import visible
+from mlcli.report.drawing.palette import GROUND, INKS
+from mlcli.report.drawing.text import visible
 
 RESOLUTION = 300  # dots per inch of a PNG, and of what SVG and PDF hold as an image
 DATELESS = {"svg": {"Date": None, "Creator": None, "Format": None, "Type": None}, "pdf": {"CreationDate": None},

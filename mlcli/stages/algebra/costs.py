@@ -1,6 +1,6 @@
 """What work costs, by each algorithm, predicted before it starts: so many units of work, each at its rate.
 
-The rates stand in `base/rates.py`. They are the same whatever the load of this machine; they choose between algorithms
+The rates stand in `base/machine/rates.py`. They are the same whatever the load of this machine; they choose between algorithms
 and show a user whether to expect minutes or hours.
 """
 
@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from mlcli.base.footprint import LINEAR
 from mlcli.base.frozen import frozen
-from mlcli.base.rates import rates
-from mlcli.base.steps import Step
+from mlcli.base.machine.footprint import LINEAR
+from mlcli.base.machine.rates import rates
+from mlcli.base.stages.steps import Step
 from mlcli.stages.algebra.linalg import ALONE, MANY
 
 PASSES = 4  # a streamed kernel's spectrum takes about this many

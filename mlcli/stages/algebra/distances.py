@@ -5,11 +5,11 @@ from functools import partial
 
 import numpy as np
 
-from mlcli.base.anchors import FEW_COLUMNS
-from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import Unit
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.sample_size import FEW_COLUMNS
+from mlcli.base.values.scaling import Unit
 
 # Names of the rate r of exp(-r d²) in the literature and in other programs, and r in terms of each.
 GAUSSIAN_RATE = {"gamma": "gamma", "sigma": "1 / (2 sigma²)", "bandwidth": "1 / (2 bandwidth²)",

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from mlcli import native
-from mlcli.base.blocks import in_stages
-from mlcli.base.stage import note
+from mlcli.base.rows.blocks import in_stages
+from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra import ordering

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.blocks import AHEAD
-from mlcli.base.checkpoints import loop
 from mlcli.base.frozen import frozen
-from mlcli.base.gaps import NO_GAPS, Gaps
-from mlcli.base.moments import Moments
-from mlcli.base.rows import Rows, Sample
-from mlcli.base.stage import stage
+from mlcli.base.rows.blocks import AHEAD
+from mlcli.base.rows.gaps import NO_GAPS, Gaps
+from mlcli.base.rows.moments import Moments
+from mlcli.base.rows.source import Rows, Sample
+from mlcli.base.stages.checkpoints import loop
+from mlcli.base.stages.stage import stage
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.engine.executor import results

@@ -11,10 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from mlcli.base.checkpoints import Place, loop
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.stages.checkpoints import Place, loop
 from mlcli.base.stored import result
-from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.linalg import EPS, require_finite

@@ -5,10 +5,10 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
-from mlcli.base.scaling import Unit
-from mlcli.base.stage import note
-from mlcli.base.threads import single_threaded_blas
+from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.scaling import Unit
 from mlcli.errors import NumericalError
 
 EPS = float(np.finfo(np.float64).eps)

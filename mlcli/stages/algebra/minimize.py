@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mlcli.base.checkpoints import Place, loop
 from mlcli.base.frozen import frozen
-from mlcli.base.options import Options, option
-from mlcli.base.scaling import Unit
-from mlcli.base.stage import advance, note, stage
+from mlcli.base.stages.checkpoints import Place, loop
+from mlcli.base.stages.stage import advance, note, stage
 from mlcli.base.stored import result
 from mlcli.base.types import Array
+from mlcli.base.values.options import Options, option
+from mlcli.base.values.scaling import Unit
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.iterate import Iterated
 from mlcli.stages.algebra.linalg import EPS

@@ -5,9 +5,9 @@ from functools import wraps
 
 import numpy as np
 
-from mlcli.base.blocks import each, row_blocks
-from mlcli.base.scaling import NORMAL
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array
+from mlcli.base.values.scaling import NORMAL
 
 CACHED = 2**15  # numbers that stay in a core's cache from one step of a formula to the next
 SHARE = 2**18  # numbers that are worth a thread

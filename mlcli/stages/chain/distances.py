@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Features, LengthGraph, Spatial
-from mlcli.base.rows import Rows, rows_of
-from mlcli.base.stage import running
-from mlcli.base.steps import Step
+from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.stages.stage import running
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import Features, LengthGraph, Spatial
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import FIRST, gower_steps, pass_cost, solve_cost
 from mlcli.stages.algebra.distances import gower

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Dissimilarities, Joined, LengthGraph, WeightedGraph
-from mlcli.base.products import Products, Sparse
-from mlcli.base.quantity import Quantity
-from mlcli.base.rows import rows_of
-from mlcli.base.signs import leading_signs
-from mlcli.base.stage import running
-from mlcli.base.steps import Step
+from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.stage import running
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Indices
+from mlcli.base.values.inputs import Dissimilarities, Joined, LengthGraph, WeightedGraph
+from mlcli.base.values.products import Products, Sparse
+from mlcli.base.values.quantity import Quantity
+from mlcli.base.values.signs import leading_signs
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.metrics.points import metric_of, training

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from mlcli.base.options import option
+from mlcli.base.values.options import option
 from mlcli.stages.graph.affinities import Affinity, Binary
 from mlcli.stages.kernels.functions import CosineKernel, Function, Gaussian, Linear, Polynomial, Sigmoid
 from mlcli.stages.kernels.laplacian import LaplacianKernel

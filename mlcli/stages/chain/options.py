@@ -4,8 +4,8 @@ from typing import Literal
 
 import numpy as np
 
-from mlcli.base.options import Options, option
 from mlcli.base.types import Array
+from mlcli.base.values.options import Options, option
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.graph.neighbors import SAME_BOTH_WAYS, Neighbors
 

@@ -3,13 +3,13 @@
 from contextlib import closing
 from dataclasses import replace
 
-from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.rows import Part, Rows
-from mlcli.base.scratch import by_rows, held, let_go, room
-from mlcli.base.signs import leading_signs
-from mlcli.base.steps import Passes
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.scratch import by_rows, held, let_go, room
+from mlcli.base.rows.source import Part, Rows
+from mlcli.base.stages.steps import Passes
 from mlcli.base.types import Array
+from mlcli.base.values.signs import leading_signs
 from mlcli.engine.executor import results
 from mlcli.stages.chain.setting import Fitted
 from mlcli.stages.similarities import Projector

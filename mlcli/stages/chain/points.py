@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rates import rates
-from mlcli.base.rows import rows_of
-from mlcli.base.scratch import by_rows
-from mlcli.base.steps import Step
+from mlcli.base.machine.rates import rates
+from mlcli.base.rows.scratch import by_rows
+from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import BENT, LANDMARKS, PASSES, centering_step

@@ -6,7 +6,7 @@ from dataclasses import replace
 from re import Match, sub
 from typing import Any
 
-from mlcli.base.steps import Step
+from mlcli.base.stages.steps import Step
 from mlcli.errors import ConfigError, MlcliError
 
 OF_GRAPH = ("weights", "unfolding", "laplacian")  # kernels of the neighbor graph alone

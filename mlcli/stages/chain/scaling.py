@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mlcli.base.products import Products
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.base.values.products import Products
 from mlcli.stages.chain.setting import Fitted, Setting
 from mlcli.stages.eigen.eigensolve import NOTABLE
 from mlcli.stages.eigen.solved import Kernel

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Protocol
 
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Given
-from mlcli.base.products import Products
-from mlcli.base.quantity import Quantity
-from mlcli.base.steps import Step
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Given
+from mlcli.base.values.products import Products
+from mlcli.base.values.quantity import Quantity
 from mlcli.stages.algebra.metrics import AnyMetric
 from mlcli.stages.chain.options import Centered, Coordinates, NeighborGraph
 from mlcli.stages.eigen.eigensolve import Eigensolve

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Given, WeightedGraph
-from mlcli.base.options import Options, option
-from mlcli.base.products import Name
-from mlcli.base.steps import Step
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Given, WeightedGraph
+from mlcli.base.values.options import Options, option
+from mlcli.base.values.products import Name
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.compose import composition_of

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features
-from mlcli.base.options import Options, option
-from mlcli.base.stage import stage
-from mlcli.base.steps import Step
+from mlcli.base.stages.stage import stage
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features
+from mlcli.base.values.options import Options, option
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.linalg import EPS, singular
 from mlcli.stages.chain.options import NeighborGraph

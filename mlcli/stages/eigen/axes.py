@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar, Literal, TypeVar
 import numpy as np
 from pydantic import Field
 
-from mlcli.base.options import Options, option
-from mlcli.base.stage import note
+from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
+from mlcli.base.values.options import Options, option
 from mlcli.errors import ConfigError, GeometryError
 
 DEFAULT_COUNT = 2  # axes

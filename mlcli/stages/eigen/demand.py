@@ -2,8 +2,8 @@
 
 from typing import ClassVar, Literal, Self
 
-from mlcli.base.options import option
-from mlcli.base.steps import Step
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.options import option
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.costs import WHOLE, eigensolve_step
 from mlcli.stages.algebra.krylov import SPARE

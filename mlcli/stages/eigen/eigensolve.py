@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from mlcli.base.compute import Compute
-from mlcli.base.scratch import by_rows, extents, parts
-from mlcli.base.signs import canonical_basis, leading_signs
-from mlcli.base.stage import note, stage
+from mlcli.base.rows.scratch import by_rows, extents, parts
+from mlcli.base.stages.stage import note, stage
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.signs import canonical_basis, leading_signs
 from mlcli.errors import ConfigError, GeometryError, NumericalError
 from mlcli.stages.algebra.linalg import EPS
 from mlcli.stages.eigen.axes import Axes

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcli.base.steps import Step
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.linalg import symmetric_eigen

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcli.base.stage import advance
+from mlcli.base.stages.stage import advance
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.stages.eigen.demand import Demand

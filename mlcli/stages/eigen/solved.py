@@ -6,9 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.linalg import EPS
 from mlcli.stages.eigen.demand import Demand

@@ -5,10 +5,10 @@ from typing import Protocol
 
 import numpy as np
 
-from mlcli.base.compute import Compute
-from mlcli.base.stage import note
-from mlcli.base.threads import single_threaded_blas
+from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, RowsOf
+from mlcli.base.values.compute import Compute
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.krylov import SPARE, Ritz, krylov
 from mlcli.stages.algebra.linalg import leading_eigen

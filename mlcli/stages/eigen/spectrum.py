@@ -5,10 +5,10 @@ from dataclasses import field
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import Unit
-from mlcli.base.scratch import by_rows, extents
+from mlcli.base.rows.scratch import by_rows, extents
 from mlcli.base.stored import result
 from mlcli.base.types import Array
+from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.eigen.negative_mass import mass_of, share_of_sizes
 

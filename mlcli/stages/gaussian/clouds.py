@@ -12,8 +12,8 @@ from typing import cast
 
 import numpy as np
 
-from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.gaussian.covariances import Covariance, Rbf

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.quantity import Quantity
-from mlcli.base.signs import leading_signs
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.quantity import Quantity
+from mlcli.base.values.signs import leading_signs
 from mlcli.stages.algebra.distances import by_differences
 from mlcli.stages.algebra.linalg import symmetric_eigen
 

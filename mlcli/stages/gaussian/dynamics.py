@@ -13,9 +13,9 @@ import numpy as np
 from pydantic import Strict
 
 from mlcli.base.frozen import frozen
-from mlcli.base.options import Options, option
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.base.values.options import Options, option
 from mlcli.stages.gaussian.covariances import Bias, Covariance, started
 from mlcli.stages.gaussian.evidence import Exact, Observations, Slope
 from mlcli.stages.gaussian.fitting import Problem, State

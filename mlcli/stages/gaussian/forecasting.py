@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import Unit
 from mlcli.base.types import Array
+from mlcli.base.values.scaling import Unit
 from mlcli.stages.gaussian.dynamics import Motion
 from mlcli.stages.gaussian.posterior import Posterior
 

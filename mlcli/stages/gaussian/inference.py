@@ -6,10 +6,10 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from mlcli.base.footprint import OPTIMIZE
-from mlcli.base.options import Options, option
-from mlcli.base.rates import rates
-from mlcli.base.steps import Step, repeated
+from mlcli.base.machine.footprint import OPTIMIZE
+from mlcli.base.machine.rates import rates
+from mlcli.base.stages.steps import Step, repeated
+from mlcli.base.values.options import Options, option
 from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.gaussian.clouds import Clouds
 from mlcli.stages.gaussian.covariances import Name, started

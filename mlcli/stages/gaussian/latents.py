@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar, Literal, Protocol
 import numpy as np
 from pydantic import Field
 
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.options import Options, option
-from mlcli.base.signs import leading_signs
-from mlcli.base.steps import Step
+from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.options import Options, option
+from mlcli.base.values.signs import leading_signs
 from mlcli.stages.algebra.distances import GAUSSIAN_RATE, squared_distances
 from mlcli.stages.algebra.linalg import EPS, singular, symmetric_eigen
 from mlcli.stages.kernels.median_distance import median_squared_distance, rate_step

@@ -9,8 +9,8 @@ Source: Lawrence, 2005; Nocedal and Wright, "Numerical Optimization", 2006, chap
 import numpy as np
 from scipy.spatial import cKDTree
 
-from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.gaussian.posterior import Posterior

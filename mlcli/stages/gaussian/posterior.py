@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
 from mlcli.stages.algebra.distances import BLOCK

@@ -6,14 +6,14 @@ import numpy as np
 from pydantic import Field
 
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Given
-from mlcli.base.options import Options, option
-from mlcli.base.products import Carried, Products, Sparse
-from mlcli.base.scaling import Unit
-from mlcli.base.stage import note, stage
-from mlcli.base.steps import Step
+from mlcli.base.stages.stage import note, stage
+from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.base.values.inputs import Given
+from mlcli.base.values.options import Options, option
+from mlcli.base.values.products import Carried, Products, Sparse
+from mlcli.base.values.scaling import Unit
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.distances import GAUSSIAN_RATE

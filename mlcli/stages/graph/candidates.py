@@ -6,10 +6,10 @@ from threading import Lock
 import numpy as np
 
 from mlcli import native
-from mlcli.base.blocks import each, row_blocks
-from mlcli.base.scaling import Unit
-from mlcli.base.threads import allowed
+from mlcli.base.machine.threads import allowed
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.distances import pair_distances
 
 TREE_COLUMNS = 15  # up to here a k-d tree beats blocked matrix products

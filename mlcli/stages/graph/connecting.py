@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mlcli.base.blocks import one_by_one, row_blocks
-from mlcli.base.inputs import Dissimilarities, Spatial
+from mlcli.base.rows.blocks import one_by_one, row_blocks
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.algebra.metrics.blocks import squared as squared_distances
 from mlcli.stages.algebra.metrics.points import metric_of

@@ -6,9 +6,9 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
-from mlcli.base.products import Sparse
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.products import Sparse
 from mlcli.stages.graph.nearest import Lists
 
 if TYPE_CHECKING:

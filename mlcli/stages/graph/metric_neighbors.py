@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from mlcli import native
-from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.steps import Step
+from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.engine.executor import results, sent
 from mlcli.stages.algebra.costs import neighbors_cost, pass_cost

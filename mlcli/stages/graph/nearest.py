@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from mlcli import native
-from mlcli.base.blocks import in_order, one_by_one, row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import in_order, one_by_one, row_blocks
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.engine.executor import results, sent

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from mlcli.base.assigned import assigned
-from mlcli.base.compute import Compute
+from mlcli.base.context import assigned
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Dissimilarities, Spatial
-from mlcli.base.stage import stage
-from mlcli.base.steps import Step
+from mlcli.base.stages.stage import stage
+from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.errors import GeometryError
 from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Comparison

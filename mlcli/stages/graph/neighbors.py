@@ -4,9 +4,9 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from mlcli.base.inputs import Given
-from mlcli.base.options import Options, option
-from mlcli.base.stage import note
+from mlcli.base.stages.stage import note
+from mlcli.base.values.inputs import Given
+from mlcli.base.values.options import Options, option
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.graph.neighborhoods import USUAL, Nearest, Neighborhood, Within
 

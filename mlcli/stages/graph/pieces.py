@@ -7,13 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Joined, Spatial, WeightedGraph
-from mlcli.base.rates import rates
-from mlcli.base.recall import recalled
-from mlcli.base.stage import note, running
-from mlcli.base.steps import Step
+from mlcli.base.machine.rates import rates
+from mlcli.base.rows.memo import recalled
+from mlcli.base.stages.stage import note, running
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Joined, Spatial, WeightedGraph
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.graph.connecting import connecting_count, leaving_edges, shortest_links

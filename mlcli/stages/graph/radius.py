@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mlcli.base.blocks import each, one_by_one, row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import each, one_by_one, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.engine.executor import results, sent
 from mlcli.stages.algebra.distances import BLOCK, HELD, pair_distances, squared_distances

@@ -1,8 +1,8 @@
 """A search for the neighbors of rows as blocks of work, where another executor runs it."""
 
-from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.steps import Passes
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.stages.steps import Passes
 from mlcli.base.types import Array
 from mlcli.engine.executor import WORTH
 

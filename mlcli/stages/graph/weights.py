@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlcli.base.blocks import each, row_blocks
-from mlcli.base.inputs import Dissimilarities, Spatial
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.stages.algebra.linalg import require_finite, solve_positive
 from mlcli.stages.algebra.metrics.local import Local, among
 from mlcli.stages.algebra.metrics.points import metric_of, straight

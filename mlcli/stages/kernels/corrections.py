@@ -5,10 +5,10 @@ from typing import Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import Unit
-from mlcli.base.stage import note, stage
+from mlcli.base.stages.stage import note, stage
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.scaling import Unit
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.linalg import EPS, lowest_eigenvector, symmetric_eigenvalues, threads_for

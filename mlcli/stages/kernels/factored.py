@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from mlcli.base.blocks import each, in_order, row_blocks
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import running
+from mlcli.base.rows.blocks import each, in_order, row_blocks
+from mlcli.base.stages.stage import running
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
 from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.algebra.linalg import EPS, triangle_of
 from mlcli.stages.eigen.demand import Demand

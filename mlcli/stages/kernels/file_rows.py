@@ -3,8 +3,8 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows import Rows
-from mlcli.base.steps import Passes, Step
+from mlcli.base.rows.source import Rows
+from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.krylov import WIDEST
 from mlcli.stages.kernels.folding import Folded

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlcli import native
-from mlcli.base.recall import recalled
+from mlcli.base.rows.memo import recalled
 from mlcli.base.types import Array
 from mlcli.stages.algebra import ordering
 from mlcli.stages.graph.nearest import nearest

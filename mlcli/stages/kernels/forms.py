@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from mlcli.base.blocks import each, row_blocks
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import running
+from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.stages.stage import running
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import WHOLE
 from mlcli.stages.algebra.distances import inner_products

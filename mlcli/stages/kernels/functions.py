@@ -4,11 +4,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.options import option
-from mlcli.base.scaling import Unit
-from mlcli.base.stage import note
+from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.options import option
+from mlcli.base.values.scaling import Unit
 from mlcli.errors import GeometryError
 from mlcli.stages.algebra.distances import GAUSSIAN_RATE, inner_products, squared_distances
 from mlcli.stages.algebra.linalg import require_finite

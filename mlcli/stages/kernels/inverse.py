@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlcli.base.compute import Compute
-from mlcli.base.footprint import SPARSE
 from mlcli.base.frozen import frozen
-from mlcli.base.rates import rates
-from mlcli.base.steps import Step
+from mlcli.base.machine.footprint import SPARSE
+from mlcli.base.machine.rates import rates
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
 from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.algebra.factorization import Factorization, factorization
 from mlcli.stages.algebra.krylov import SPARE, Apply, krylov

@@ -4,11 +4,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.options import option
-from mlcli.base.scaling import Unit
-from mlcli.base.stage import note
+from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.base.values.options import option
+from mlcli.base.values.scaling import Unit
 from mlcli.stages.kernels.functions import median_length
 from mlcli.stages.kernels.pairwise import KernelOptions
 

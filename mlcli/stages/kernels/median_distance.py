@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import stage
-from mlcli.base.steps import Step
+from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.stages.stage import stage
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.costs import kernel_cost, pass_cost
 from mlcli.stages.algebra.distances import pair_distances, squared_distances

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 
-from mlcli.base.options import Options
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.options import Options
 from mlcli.stages.algebra.distances import inner_products
 
 Route = Literal["auto", "covariance", "dual", "svd", "power"]

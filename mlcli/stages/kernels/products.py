@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlcli.base.inputs import Dissimilarities, Spatial
-from mlcli.base.products import Products, Square
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.base.values.inputs import Dissimilarities, Spatial
+from mlcli.base.values.products import Products, Square
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.metrics.blocks import squared

@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import Unit
-from mlcli.base.steps import Step
+from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.algebra.metrics.blocks import in_tiles, squared
 from mlcli.stages.kernels import median_distance, median_under_metric

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.blocks import AHEAD
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.moments import Moments
-from mlcli.base.rows import Rows, as_array, rows_of
-from mlcli.base.scratch import held, let_go, room
-from mlcli.base.sparse_rows import Moved, entries_of, is_sparse
-from mlcli.base.stage import part, running
-from mlcli.base.steps import Passes, Step
-from mlcli.base.threads import single_threaded_blas
+from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.rows.blocks import AHEAD
+from mlcli.base.rows.moments import Moments
+from mlcli.base.rows.scratch import held, let_go, room
+from mlcli.base.rows.source import Rows, as_array, rows_of
+from mlcli.base.rows.sparse import Moved, entries_of, is_sparse
+from mlcli.base.stages.stage import part, running
+from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.stages.algebra.centering import Centering

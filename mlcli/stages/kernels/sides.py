@@ -5,12 +5,12 @@ from typing import Protocol
 
 import numpy as np
 
-from mlcli.base.compute import Compute
-from mlcli.base.footprint import LINEAR
-from mlcli.base.rates import rates
-from mlcli.base.scratch import by_rows
-from mlcli.base.steps import Step
+from mlcli.base.machine.footprint import LINEAR
+from mlcli.base.machine.rates import rates
+from mlcli.base.rows.scratch import by_rows
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import centering_step, product_rate, singular_step
 from mlcli.stages.algebra.linalg import EPS, orthonormal, singular

@@ -5,11 +5,11 @@ from tempfile import gettempdir
 
 import numpy as np
 
-from mlcli.base.blocks import each, row_blocks
-from mlcli.base.compute import Compute
-from mlcli.base.scratch import mapped
+from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.rows.scratch import mapped
 from mlcli.base.types import Array
 from mlcli.base.units import memory
+from mlcli.base.values.compute import Compute
 from mlcli.errors import StorageError
 from mlcli.stages.kernels.forms import square_memory
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.checkpoints import step
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.recall import recalled
-from mlcli.base.stage import note, part, running, stage
+from mlcli.base.rows.memo import recalled
+from mlcli.base.stages.checkpoints import step
+from mlcli.base.stages.stage import note, part, running, stage
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.base.values.compute import Compute
 from mlcli.engine.executor import results
 from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.eigen.demand import Demand

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.steps import Passes
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.stages.steps import Passes
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import rows_from
 from mlcli.stages.kernels.folding import Folded

@@ -8,7 +8,7 @@ missing values", 2010.
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rates import rates
+from mlcli.base.machine.rates import rates
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.stages.algebra.costs import pass_cost

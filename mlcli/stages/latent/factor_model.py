@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.quantity import Quantity
-from mlcli.base.stage import note, running
+from mlcli.base.stages.stage import note, running
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.quantity import Quantity
 from mlcli.errors import GeometryError
 from mlcli.stages.algebra.iterate import Iterate, Iterated
 from mlcli.stages.algebra.linalg import EPS, inverse

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from mlcli.base.footprint import LINEAR
-from mlcli.base.rates import rates
-from mlcli.base.stage import stage
-from mlcli.base.steps import Step, repeated
+from mlcli.base.machine.footprint import LINEAR
+from mlcli.base.machine.rates import rates
+from mlcli.base.stages.stage import stage
+from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.stages.algebra.costs import product_rate, solve_cost
 from mlcli.stages.kernels.row_factor import AnyFactor

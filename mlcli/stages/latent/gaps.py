@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.quantity import Quantity
-from mlcli.base.stage import note
+from mlcli.base.stages.stage import note
 from mlcli.base.stored import result, stored
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.quantity import Quantity
 from mlcli.errors import GeometryError
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.iterate import Iterate

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import note
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.stages.stage import note
 from mlcli.base.stored import result, stored
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.distances import BLOCK

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.scratch import by_rows
-from mlcli.base.signs import leading_signs
-from mlcli.base.stage import stage
+from mlcli.base.rows.scratch import by_rows
+from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.signs import leading_signs
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.eigensolve import Eigensolve

@@ -6,9 +6,9 @@ import numpy as np
 from pydantic import Field
 
 from mlcli.base.frozen import frozen
-from mlcli.base.options import Options, option
 from mlcli.base.stored import result
 from mlcli.base.types import Array
+from mlcli.base.values.options import Options, option
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.algebra.linalg import EPS, inverse, singular
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.quantity import Quantity
-from mlcli.base.rates import rates
-from mlcli.base.signs import leading_signs
-from mlcli.base.stage import note, running
+from mlcli.base.machine.rates import rates
+from mlcli.base.stages.stage import note, running
 from mlcli.base.stored import result
 from mlcli.base.types import Array
+from mlcli.base.values.quantity import Quantity
+from mlcli.base.values.signs import leading_signs
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.iterate import Iterate, objective_change
 from mlcli.stages.algebra.linalg import EPS, require_finite, singular, symmetric_eigen

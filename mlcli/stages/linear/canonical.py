@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Input, TwoViews
-from mlcli.base.quantity import Quantity
-from mlcli.base.stage import note, stage
+from mlcli.base.stages.stage import note, stage
 from mlcli.base.types import Array
+from mlcli.base.values.inputs import Input, TwoViews
+from mlcli.base.values.quantity import Quantity
 from mlcli.stages.algebra.linalg import singular
 from mlcli.stages.eigen.axes import first
 from mlcli.stages.linear.whitening import Whitening

@@ -6,12 +6,12 @@ from functools import reduce
 
 import numpy as np
 
-from mlcli.base.footprint import LINEAR
 from mlcli.base.frozen import frozen
-from mlcli.base.rows import Rows
-from mlcli.base.scratch import held, let_go, room
-from mlcli.base.stage import part
-from mlcli.base.steps import Passes, Step
+from mlcli.base.machine.footprint import LINEAR
+from mlcli.base.rows.scratch import held, let_go, room
+from mlcli.base.rows.source import Rows
+from mlcli.base.stages.stage import part
+from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.engine.executor import results
 from mlcli.stages.algebra.costs import product_rate

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlcli.base.missing import is_missing
-from mlcli.base.rows import rows_of
-from mlcli.base.stage import note, stage
-from mlcli.base.steps import Step
+from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.stage import note, stage
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.missing import is_missing
 from mlcli.errors import DataError, GeometryError
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.linalg import EPS, singular

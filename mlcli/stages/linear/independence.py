@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rates import rates
+from mlcli.base.machine.rates import rates
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.stages.algebra.iterate import Iterate, Iterated

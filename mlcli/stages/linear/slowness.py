@@ -3,7 +3,7 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import stage
+from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array
 from mlcli.stages.algebra.linalg import singular
 from mlcli.stages.linear.whitening import Whitening

@@ -3,9 +3,9 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.signs import leading_signs
-from mlcli.base.stage import stage
+from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.signs import leading_signs
 from mlcli.errors import DataError
 from mlcli.stages.algebra.linalg import EPS, orthonormal, require_finite, singular
 

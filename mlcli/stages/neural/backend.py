@@ -11,7 +11,7 @@ from jax import nn, random
 from jax import numpy as jnp
 from jax.extend import backend
 
-from mlcli.base.threads import allowed
+from mlcli.base.machine.threads import allowed
 from mlcli.base.types import Array
 from mlcli.stages.neural.network import Activation, Hidden, Layer, Network
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.quantity import Quantity
-from mlcli.base.stage import stage
+from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array
+from mlcli.base.values.quantity import Quantity
 from mlcli.stages.neural.likelihoods import Likelihood
 from mlcli.stages.neural.network import Network
 from mlcli.stages.neural.standard import Standard

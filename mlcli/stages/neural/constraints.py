@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from mlcli.base.options import Options, option
+from mlcli.base.values.options import Options, option
 
 if TYPE_CHECKING:
     Traced = Any  # an array that JAX follows

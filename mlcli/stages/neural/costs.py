@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from mlcli.base.footprint import JAX
-from mlcli.base.rates import rates
-from mlcli.base.rows import rows_of
-from mlcli.base.scratch import held
-from mlcli.base.steps import Step, repeated
+from mlcli.base.machine.footprint import JAX
+from mlcli.base.machine.rates import rates
+from mlcli.base.rows.scratch import held
+from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.neural.feeding import feeding_memory

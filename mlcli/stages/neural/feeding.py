@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mlcli.base.blocks import row_blocks
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.rows import Part, rows_of
-from mlcli.base.rows import Rows as BaseRows
-from mlcli.base.stage import note
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.source import Part, rows_of
+from mlcli.base.rows.source import Rows as BaseRows
+from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.compute import Compute
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.standard import Standard
 

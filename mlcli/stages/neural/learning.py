@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from mlcli.base.options import Options, option
+from mlcli.base.values.options import Options, option
 
 
 class Learning(Options):

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from mlcli.base.inputs import Features
-from mlcli.base.options import Options, option
-from mlcli.base.rows import rows_of
+from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array
+from mlcli.base.values.inputs import Features
+from mlcli.base.values.options import Options, option
 from mlcli.errors import DataError
 from mlcli.stages.neural.network import Activation
 from mlcli.stages.neural.standard import Standard

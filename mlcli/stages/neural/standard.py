@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.rows import rows_of
+from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.rows.source import rows_of
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import DataError
 

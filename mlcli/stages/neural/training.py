@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import optax
 
-from mlcli.base.blocks import row_blocks
-from mlcli.base.checkpoints import Place, loop
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import advance, part, stage
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.stages.checkpoints import Place, loop
+from mlcli.base.stages.stage import advance, part, stage
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import NumericalError

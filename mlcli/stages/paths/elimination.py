@@ -13,12 +13,12 @@ from typing import Any, Self
 import numpy as np
 
 from mlcli import native
-from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.recall import recalled
-from mlcli.base.stage import stage
-from mlcli.base.steps import Passes
-from mlcli.base.threads import allowed
+from mlcli.base.machine.threads import allowed
+from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.rows.memo import recalled
+from mlcli.base.stages.stage import stage
+from mlcli.base.stages.steps import Passes
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.native import Precision
 from mlcli.stages.algebra.costs import Cost

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from mlcli import native
-from mlcli.base.blocks import each
+from mlcli.base.rows.blocks import each
 from mlcli.base.types import Array
 from mlcli.stages.graph.graph import Graph
 

@@ -5,10 +5,10 @@ from typing import Protocol
 import numpy as np
 
 from mlcli import native
-from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.steps import Passes
-from mlcli.base.threads import allowed
+from mlcli.base.machine.threads import allowed
+from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.stages.steps import Passes
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.costs import Cost
 from mlcli.stages.algebra.distances import gower

@@ -4,15 +4,15 @@ import time
 
 import numpy as np
 
-from mlcli.base.blocks import AHEAD, each, in_order, one_by_one, row_blocks
-from mlcli.base.compute import Compute
-from mlcli.base.options import Options, option
-from mlcli.base.rates import rates
-from mlcli.base.recall import recalled
-from mlcli.base.stage import note, running, stage
-from mlcli.base.steps import Passes, Step
-from mlcli.base.threads import allowed
+from mlcli.base.machine.rates import rates
+from mlcli.base.machine.threads import allowed
+from mlcli.base.rows.blocks import AHEAD, each, in_order, one_by_one, row_blocks
+from mlcli.base.rows.memo import recalled
+from mlcli.base.stages.stage import note, running, stage
+from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.options import Options, option
 from mlcli.stages.algebra.costs import PASSES, gower_steps
 from mlcli.stages.algebra.distances import HELD, gower
 from mlcli.stages.eigen.eigensolve import Eigensolve

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Literal
 
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.rates import going_by
-from mlcli.base.threads import allowed
+from mlcli.base.machine.rates import going_by
+from mlcli.base.machine.threads import allowed
+from mlcli.base.values.compute import Compute
 from mlcli.errors import ConfigError
 from mlcli.native import Precision as Kind
 from mlcli.native import available as native_available

@@ -2,9 +2,9 @@
 
 from functools import cache, partial
 
-from mlcli.base.compute import Compute
-from mlcli.base.products import Products
 from mlcli.base.types import RowsOf
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.products import Products
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.products import distance_products

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from mlcli.base.blocks import one_by_one, row_blocks
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Given
-from mlcli.base.products import Products
-from mlcli.base.scaling import Unit
+from mlcli.base.rows.blocks import one_by_one, row_blocks
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Given
+from mlcli.base.values.products import Products
+from mlcli.base.values.scaling import Unit
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import HELD

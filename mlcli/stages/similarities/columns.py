@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Given, Similarities
-from mlcli.base.scaling import all_finite
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import EPS
+from mlcli.base.values.inputs import Given, Similarities
+from mlcli.base.values.scaling import all_finite
 from mlcli.stages.latent.kalman import Sequence, StateSpace, smoothed
 from mlcli.stages.latent.model import Grouped, Latent, posterior
 from mlcli.stages.linear.slowness import monomials, monomials_rounding

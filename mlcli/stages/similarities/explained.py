@@ -3,9 +3,9 @@
 from typing import ClassVar
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import all_finite
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.base.values.scaling import all_finite
 from mlcli.stages.kernels.row_factor import AnyFactor
 from mlcli.stages.latent.gaps import Gapped, Normal, completed
 from mlcli.stages.similarities.base import Similarity

@@ -2,13 +2,13 @@
 
 from typing import ClassVar
 
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Given
-from mlcli.base.products import Products
-from mlcli.base.scaling import Unit
 from mlcli.base.stored import stored
 from mlcli.base.types import Indices, RowsOf
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Given
+from mlcli.base.values.products import Products
+from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.graph.affinities import Affinity
 from mlcli.stages.graph.graph import Graph

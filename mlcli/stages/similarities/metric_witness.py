@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.blocks import each, row_blocks
-from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.check import EPS
 from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.similarities.squares import CACHED, squared
 

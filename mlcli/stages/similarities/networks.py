@@ -6,14 +6,14 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from mlcli.base.blocks import in_order, row_blocks
-from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
-from mlcli.base.rows import Rows, rows_of
-from mlcli.base.scratch import let_go, room
-from mlcli.base.stage import stage
+from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.rows.scratch import let_go, room
+from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.stages.stage import stage
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS
 from mlcli.engine.executor import results
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.neural.network import Network

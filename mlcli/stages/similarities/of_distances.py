@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.check import EPS
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Given
-from mlcli.base.products import Products, Square
-from mlcli.base.scaling import Unit
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.base.values.check import EPS
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Given
+from mlcli.base.values.products import Products, Square
+from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.metrics import Fitted

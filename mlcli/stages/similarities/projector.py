@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import Unit
-from mlcli.base.stage import stage
+from mlcli.base.stages.stage import stage
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.check import EPS
+from mlcli.base.values.scaling import Unit
 from mlcli.errors import NumericalError, rows_from
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.similarities.base import Similarity

@@ -5,15 +5,15 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from mlcli.base.anchors import FEW_COLUMNS
-from mlcli.base.blocks import each, row_blocks
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Dissimilarities, Given, Similarities, WeightedGraph
-from mlcli.base.recall import recalled
-from mlcli.base.scaling import Unit, constant
-from mlcli.base.stage import unheard
+from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.rows.memo import recalled
+from mlcli.base.stages.stage import unheard
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Dissimilarities, Given, Similarities, WeightedGraph
+from mlcli.base.values.sample_size import FEW_COLUMNS
+from mlcli.base.values.scaling import Unit, constant
 from mlcli.stages.algebra.distances import Moved, between, by_differences, short_center, squared_distances
 from mlcli.stages.algebra.metrics.blocks import against
 from mlcli.stages.algebra.metrics.blocks import between as between_points

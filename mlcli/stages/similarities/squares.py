@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcli.base.blocks import each, row_blocks
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array
 
 NARROW = 32  # columns up to which distances are summed one column at a time

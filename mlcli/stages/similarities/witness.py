@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.blocks import each, row_blocks
-from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import EPS
 from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.corrections import Correction

@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from mlcli.base.checkpoints import loop
 from mlcli.base.frozen import frozen
+from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.linalg import EPS, cholesky, steady_solver, symmetric_eigen

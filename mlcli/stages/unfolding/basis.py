@@ -8,9 +8,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
 from mlcli.stages.algebra.krylov import SPARE, krylov
 from mlcli.stages.algebra.linalg import cholesky, orthonormal, positive_solver, symmetric_eigen
 from mlcli.stages.kernels.inverse import Inverse

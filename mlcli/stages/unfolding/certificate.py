@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.quantity import Quantity
-from mlcli.base.scaling import Unit
-from mlcli.base.stage import note
+from mlcli.base.stages.stage import note
 from mlcli.base.stored import result
 from mlcli.base.types import Array
+from mlcli.base.values.quantity import Quantity
+from mlcli.base.values.scaling import Unit
 from mlcli.errors import NumericalError
 from mlcli.stages.graph.graph import undirected
 from mlcli.stages.paths.geodesics import dijkstra_rows

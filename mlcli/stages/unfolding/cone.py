@@ -6,9 +6,9 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from mlcli.base.checkpoints import loop
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import advance
+from mlcli.base.stages.checkpoints import loop
+from mlcli.base.stages.stage import advance
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.stages.algebra.linalg import EPS, lower_solve, symmetric_eigenvalues

@@ -3,8 +3,8 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Joined, WeightedGraph
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import Joined, WeightedGraph
 from mlcli.stages.algebra.metrics.local import squares_of_pairs
 from mlcli.stages.graph.graph import Graph
 

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from mlcli.base.compute import Compute
-from mlcli.base.footprint import SPARSE
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Joined
-from mlcli.base.rates import rates
-from mlcli.base.stage import note, stage
-from mlcli.base.steps import Step, repeated
+from mlcli.base.machine.footprint import SPARSE
+from mlcli.base.machine.rates import rates
+from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.stages.stage import note, stage
+from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.stored import result
-from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Joined
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import product_rate

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Input
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Input
+from mlcli.findings.dimension import dimension
 from mlcli.methods import METHODS
-from mlcli.report.dimension import dimension
 from tests.support import features
 
 

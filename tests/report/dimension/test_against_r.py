@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mlcli.report.dimension.spectral import broken_stick_shares
-from mlcli.report.dimension.velicer import average_partials
+from mlcli.findings.dimension.spectral import broken_stick_shares
+from mlcli.findings.dimension.velicer import average_partials
 from tests.agreement.tables import facts, read
 from tests.report.dimension.support import counts, found, standardized, with_correlation
 

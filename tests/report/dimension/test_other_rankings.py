@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
+from mlcli.base.values.compute import Compute
+from mlcli.findings.dimension import dimension
 from mlcli.methods import METHODS
-from mlcli.report.dimension import dimension
 from tests.support import features, fit, furnished
 
 POINTS = np.cumsum(np.random.default_rng(3).standard_normal((80, 4)), axis=0)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mlcli.report.dimension.recommend import elected, recommendation, strength
-from mlcli.report.dimension.verdict import Verdict
+from mlcli.findings.dimension.recommend import elected, recommendation, strength
+from mlcli.findings.dimension.verdict import Verdict
 from tests.report.dimension.support import found
 
 RULES = ("residual_variance", "two_nn", "broken_stick", "elbow")

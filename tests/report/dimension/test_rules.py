@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from mlcli.base.inputs import Covariance
+from mlcli.base.values.inputs import Covariance
+from mlcli.findings.dimension import parallel
+from mlcli.findings.dimension.residual import residual_variances
+from mlcli.findings.dimension.spectral import below_chord, broken_stick_shares
 from mlcli.methods import METHODS
-from mlcli.report.dimension import parallel
-from mlcli.report.dimension.residual import residual_variances
-from mlcli.report.dimension.spectral import below_chord, broken_stick_shares
 from mlcli.stages.algebra.metrics.minkowski import Cityblock
 from mlcli.stages.algebra.metrics.points import under
 from tests.report.dimension.support import counts, found, planted, roll, standardized
@@ -62,7 +62,7 @@ def test_many_rows_take_normal_columns_and_too_many_columns_none() -> None:
 def test_a_sample_of_many_rows_gives_what_all_give(monkeypatch: pytest.MonkeyPatch) -> None:
     points = standardized(planted(6000, 10, 2, 1.0))
     whole = counts(found("pca", points))
-    monkeypatch.setattr("mlcli.report.dimension.evidence.ROOM", 1)
+    monkeypatch.setattr("mlcli.findings.dimension.evidence.ROOM", 1)
     document = found("pca", points)
     assert document["rules"]["velicer_map"]["figures"]["rows"] == 2000
     exact = ("kaiser", "broken_stick", "parallel_analysis", "velicer_map", "elbow")
@@ -106,7 +106,7 @@ def test_distances_beyond_the_range_of_doubles_have_no_curve() -> None:
 def test_a_sampled_curve_is_near_the_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:
     points = roll(690)
     whole = found("isomap", points, neighbors=6)["rules"]["residual_variance"]["figures"]
-    monkeypatch.setattr("mlcli.report.dimension.residual.EXACT", 100)
+    monkeypatch.setattr("mlcli.findings.dimension.residual.EXACT", 100)
     part = found("isomap", points, neighbors=6)["rules"]["residual_variance"]["figures"]
     assert (whole["from"], part["from"], part["to"]) == (690, 58, 690)
     assert part["residual_variances"] == pytest.approx(whole["residual_variances"], abs=0.04)
@@ -245,5 +245,5 @@ def test_the_curve_of_probabilistic_pca_is_that_of_its_components() -> None:
 
 def test_a_rising_likelihood_and_too_few_rows_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "folds" in found("fa", RANDOM.standard_normal((7, 5)))["left_out"]["fa_cross_validation"]
-    monkeypatch.setattr("mlcli.report.dimension.likelihood.BUDGET", 0.05)
+    monkeypatch.setattr("mlcli.findings.dimension.likelihood.BUDGET", 0.05)
     assert "rises" in found("fa", planted(300, 12, 5, 0.7))["left_out"]["fa_cross_validation"]

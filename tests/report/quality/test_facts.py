@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features
-from mlcli.base.threads import threads_limited
+from mlcli.base.machine.threads import threads_limited
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features
+from mlcli.findings.dimension.evidence import evidence_of
+from mlcli.findings.dimension.rules import verdicts
+from mlcli.findings.quality import quality
 from mlcli.methods import METHODS
-from mlcli.report.dimension.evidence import evidence_of
-from mlcli.report.dimension.rules import verdicts
-from mlcli.report.quality import quality
 from tests import support
 from tests.report.quality.support import distances, measured
 
@@ -183,7 +183,7 @@ def test_embeddings_without_a_unit_of_data_in_any_unit() -> None:
 
 
 def test_more_groups_of_anchors_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcli.report.quality import walk
+    from mlcli.findings.quality import walk
 
     expected = numbers(measured(MANY, MANY[:, :2], sample=60))
     monkeypatch.setattr(walk, "GROUP", 2500 * 7)
@@ -192,7 +192,7 @@ def test_more_groups_of_anchors_than_one(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_sorting_the_nearest_alone_gives_what_sorting_all_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcli.report.quality import neighborhoods
+    from mlcli.findings.quality import neighborhoods
 
     scattered = RANDOM.standard_normal((len(MANY), 2))
     for embedding in (MANY[:, :2], scattered):

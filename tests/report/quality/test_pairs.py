@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mlcli.base.inputs import Dissimilarities, Features
-from mlcli.report.quality import quality, shepard_table
-from mlcli.report.quality.pairs import Pairs
+from mlcli.base.values.inputs import Dissimilarities, Features
+from mlcli.findings.quality import quality, shepard_table
+from mlcli.findings.quality.pairs import Pairs
 from tests.report.quality.support import distances
 
 

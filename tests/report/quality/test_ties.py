@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array, Indices
-from mlcli.report.quality.neighborhoods import SORTED, Order
+from mlcli.findings.quality.neighborhoods import SORTED, Order
 from tests.report.quality.support import measured
 
 RANDOM = np.random.default_rng(17)

@@ -5,17 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Dissimilarities, Features
+from mlcli.findings.stability.measure import Stable, angles_of, interval, moves, stable
+from mlcli.findings.stability.resamples import Resample, draws, resampled
+from mlcli.findings.stability.section import offsets
 from mlcli.methods import Method
 from mlcli.methods.isomap import Isomap
 from mlcli.methods.lle import LLE
 from mlcli.methods.mds import MDS
 from mlcli.methods.pca import PCA
-from mlcli.report.stability.measure import Stable, angles_of, interval, moves, stable
-from mlcli.report.stability.resamples import Resample, draws, resampled
-from mlcli.report.stability.section import offsets
 from tests.support import dissimilarities, distances, features
 
 GENERATOR = np.random.default_rng(11)

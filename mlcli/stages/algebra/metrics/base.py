@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from mlcli.base.options import Options
 from mlcli.base.types import Array
+from mlcli.base.values.options import Options
 from mlcli.stages.algebra.metrics.sums import differences
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlcli.base.blocks import each, row_blocks
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array
 from mlcli.stages.algebra.distances import BLOCK, squared_distances
 from mlcli.stages.algebra.metrics.base import Comparison

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.stages.algebra.distances import pair_distances
 from mlcli.stages.algebra.metrics.base import Comparison
 from mlcli.stages.algebra.metrics.points import metric_of, straight

@@ -4,9 +4,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.options import option
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.base.values.options import option
 from mlcli.stages.algebra.metrics.base import Metric
 from mlcli.stages.algebra.metrics.sums import by_columns, differences, unequal
 

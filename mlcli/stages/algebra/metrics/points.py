@@ -6,9 +6,9 @@ from typing import Self
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Dissimilarities, Features, Input, Spatial
-from mlcli.base.scaling import Unit
 from mlcli.base.types import Array
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial
+from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric, Fitted, Metric
 from mlcli.stages.algebra.metrics.blocks import squared
 from mlcli.stages.algebra.metrics.costs import distances_cost

@@ -1,0 +1,183 @@
+"""The Python door: a finished run opened, and a run of an array without files. `mlcli` exports what is public."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.rows.memo import recalling
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.cli.line.flags import FLAGS
+from mlcli.config.build import build
+from mlcli.config.explain import suggestion
+from mlcli.config.layers import Layer, assignment
+from mlcli.data.read.arrays import new_rows, table_of
+from mlcli.data.read.frames import HERE
+from mlcli.data.table.table import Table, axis_names
+from mlcli.errors import UsageError
+from mlcli.findings.contents import Rows
+from mlcli.report.drawing.text import visible
+from mlcli.rundir import names
+from mlcli.rundir.embedding import intact_embedding
+from mlcli.rundir.journal import recording
+from mlcli.rundir.manifest import read_manifest, require_intact
+from mlcli.rundir.placement import Finished, finished
+from mlcli.rundir.reading import csv_of
+
+OPTIONS = ("components", "neighbors", "radius", "paths", "metric", "kernel", "transform", "top_variance", "scale",
+           "reduce", "seed", "threads", "memory_limit")  # flags of `mlcli embed` that are keywords of `embed`
+
+
+# Calls from several threads take turns: how many threads linear algebra has holds for the whole process, and decides
+# how products are rounded.
+TURN = RLock()
+LEADING = 5  # eigenvalues that a result shows of itself
+WARNING = 160  # characters of a warning that it shows
+
+
+@frozen
+class Spectrum:
+    """What `spectrum.csv` holds."""
+
+    eigenvalues: Array  # all that were computed, with their signs
+    proportions: Array  # of the trace; NaN where that is unknown
+
+    def __repr__(self) -> str:
+        """The leading eigenvalues, each with its share of the trace where that is known."""
+        pairs = zip(self.eigenvalues[:LEADING], self.proportions[:LEADING], strict=True)
+        shown = [f"{value:.4g}" + (f" ({share:.1%})" if np.isfinite(share) else "") for value, share in pairs]
+        count = len(self.eigenvalues)
+        return f"eigenvalues: {', '.join(shown)}" + (f", ... ({count} in all)" if count > LEADING else "")
+
+
+@frozen
+class Run:
+    """A run: its coordinates, what ranks its axes, and the way of new rows to coordinates and back.
+
+    `project` and `reconstruct` need the run's model, and read it when they are first called.
+    """
+
+    method: str
+    embedding: Array  # n x p
+    ids: tuple[str, ...]  # n
+    labels: Mapping[str, tuple[str, ...]]  # by the name of the column, n each
+    spectrum: Spectrum | None  # None where the method has none
+    warnings: tuple[str, ...] = ()  # of the run
+    source: Path | Finished = field(kw_only=True)
+
+    def __repr__(self) -> str:
+        """In a few lines: the method, the sizes, the leading eigenvalues and the warnings."""
+        rows, axes = self.embedding.shape
+        labels = [f"labels: {visible(', '.join(self.labels))}"] if self.labels else []
+        spectrum = [] if self.spectrum is None else [repr(self.spectrum)]
+        warned = [visible(text, WARNING) for text in self.warnings]
+        head = f"{self.method}: {rows:,} rows x {axes} {'axis' if axes == 1 else 'axes'}"
+        return "\n".join([head, *labels, *spectrum, *warned])
+
+    def project(self, array: Any) -> Array:
+        """Coordinates (m x p) of new rows (m x d): the run's columns in their order, before any preparation.
+
+        Of a run of dissimilarities or of a kernel a row holds the numbers to each of the run's points. Raises DataError
+        for rows that do not fit, and ConfigError where the method places no new points.
+        """
+        from mlcli.runs.reuse import placed
+
+        model = self._model
+        with TURN, threads_limited(Compute().thread_count()):
+            return placed(model, new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind)).values
+
+    def reconstruct(self, coordinates: Any) -> Array:
+        """Features (m x d), in the units of the data, of coordinates (m x p).
+
+        Raises DataError for coordinates that do not fit, and ConfigError where no way leads back to features.
+        """
+        from mlcli.runs.reuse import features_of, require_decoders
+
+        model = self._model
+        require_decoders(HERE if isinstance(self.source, Finished) else str(self.source), model.steps)
+        count = model.steps[-1].projector.axes.shape[1]
+        with TURN, threads_limited(Compute().thread_count()):
+            return features_of(model, new_rows(coordinates, axis_names(count), (), "features").values)
+
+    @cached_property
+    def _model(self) -> Finished:
+        """What places rows."""
+        return self.source if isinstance(self.source, Finished) else finished(self.source)
+
+
+def open_run(path: str | PathLike[str]) -> Run:
+    """A finished run by its directory; raises InputMissing where there is none, UnsafeFile where files were changed."""
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    table = intact_embedding(folder, manifest)[1]
+    return _run(manifest["method"], table, _spectrum_of(folder, manifest), manifest.get("warnings", ()), folder)
+
+
+def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequence[Any] | None = None,
+          columns: Sequence[str] | None = None, labels: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+          set: Mapping[str, Any] | None = None, **options: Any) -> Run:
+    """Runs a method on an array (n x d), or on a matrix of pairs (n x n) of a `kind`, as `mlcli embed` does.
+
+    The array may be a data frame of pandas or Polars or a table of Arrow, whose index, names and columns of texts are
+    ids, columns and labels, or a sparse array of SciPy. `ids` name the rows and `columns` the columns; `labels`, one
+    column or several by their names, go with the rows, the first ones are the classes of lda.
+    `options` are flags of the command by their names: components=3, neighbors, radius, paths, metric, kernel,
+    transform, top_variance, scale="standard", reduce, seed, threads, memory_limit. `set` has all others by their config
+    paths: {"method.graph": "mutual"}. Numbers are certified as those of a command.
+    Raises UsageError and ConfigError for an option that does not fit, DataError and GeometryError for data that does
+    not, NumericalError where the result is not right, and RefusedByPlan where it would need too much memory.
+    """
+    from mlcli.pipeline.run import certified_run
+
+    config = build(_layer(method, kind, set or {}, options))
+    with TURN, recalling(), recording() as journal, threads_limited(config.compute.thread_count()):
+        table = table_of(array, config.input, config.compute, ids=ids, columns=columns, labels=labels,
+                         streams=config.streams)
+        result, _ = certified_run(config, table)
+    model = result.model
+    rows = result.config.method.axes_options.written(model.embedding.shape[1])
+    spectrum = None if model.spectrum is None else Spectrum(model.spectrum.eigenvalues[:rows],
+                                                            model.spectrum.proportions[:rows])
+    model_of_run = result.start.finished(config.input, result.embedding, model.projector)
+    return _run(result.config.method.name, result.embedding, spectrum, journal.noted("W-"), model_of_run)
+
+
+def _run(method: str, table: Table, spectrum: Spectrum | None, warnings: Iterable[Mapping[str, Any]],
+         source: Path | Finished) -> Run:
+    said = tuple(f"{item['code']}: {item['message']}" for item in warnings)
+    return Run(method, np.array(table.values), tuple(table.ids), dict(table.labels), spectrum, said, source=source)
+
+
+def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:
+    """The spectrum that a run wrote."""
+    if names.SPECTRUM not in manifest["files"]:
+        return None
+    require_intact(folder, dict(manifest), (names.SPECTRUM,))
+    rows = Rows(csv_of(folder / names.SPECTRUM, ("eigenvalue", "proportion")))
+    return Spectrum(*(np.array(rows.numbers(name)) for name in ("eigenvalue", "proportion")))
+
+
+def _layer(method: str, kind: str | None, others: Mapping[str, Any], options: Mapping[str, Any]) -> Layer:
+    """What was asked for, as the flags of a command would say it; raises UsageError for a name that is none of them."""
+    layer = assignment("input.path", HERE, "array").over(assignment("method.name", method, "method"))
+    layer = assignment("output", "-", "output").over(layer)
+    if kind is not None:
+        layer = assignment("input.kind", kind, "kind").over(layer)
+    for path, value in others.items():
+        layer = assignment(path, value, f"set[{path!r}]").over(layer)
+    for name, value in options.items():
+        if name not in OPTIONS:
+            raise UsageError("OPTION", f"no option is called {name[:80]!r}", where="embed", hint=suggestion(
+                name, OPTIONS) or f"there are {', '.join(OPTIONS)}; others go by their config path into set")
+        flag = FLAGS[name]
+        path = flag.path.removesuffix(".name") if isinstance(value, Mapping) else flag.path
+        layer = assignment(path, value, name, other=flag.also).over(layer)
+    return layer

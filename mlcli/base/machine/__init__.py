@@ -1,0 +1,1 @@
+"""The machine: processors, memory, limits, schedulers, rates."""

@@ -1,0 +1,107 @@
+"""Settings that the linear algebra libraries read once, when NumPy loads: threads, and OpenBLAS's kernel.
+
+OpenBLAS takes AMD's newer processors for a Haswell and leaves their AVX-512 unused (fixed upstream in
+OpenBLAS PR 6033); it also ignores the quota of a container. Both are corrected before anything heavy is imported.
+"""
+
+import os
+import sys
+from collections.abc import Mapping, MutableMapping, Sequence
+from contextvars import ContextVar
+from dataclasses import field, replace
+from pathlib import Path
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine import resources
+from mlcli.base.machine.resources import ROOT
+from mlcli.base.machine.scheduler import MOST, Threads, number
+from mlcli.errors import ConfigError
+
+POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+CORE = "OPENBLAS_CORETYPE"
+OFF = "MLCLI_NO_BLAS_TUNE"
+NEEDED = frozenset({"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"})  # what SKYLAKEX's kernels use
+
+
+@frozen
+class Settings:
+    """What was set for the libraries, and why."""
+
+    threads: Threads | None = None  # of the environment as the user gave it; None where it is wrong
+    count: int = 1  # of threads that the command line asks for, else the environment
+    limits: tuple[Threads, ...] = ()  # all that the environment names
+    exported: Mapping[str, str] = field(default_factory=dict)  # the variables set here
+    reason: str = "NumPy was loaded by another program"  # for OpenBLAS's core type, or for not setting it
+
+    def facts(self) -> dict[str, object]:
+        """The same as plain values, for run.json and doctor."""
+        return {"exported": dict(self.exported), "core_type": self.exported.get(CORE), "reason": self.reason}
+
+
+_settings: ContextVar[Settings | None] = ContextVar("blas", default=None)
+
+
+def settings() -> Settings:
+    """What was set when the program started."""
+    return _settings.get() or Settings()
+
+
+def environment_threads() -> Threads:
+    """The threads that the environment allows; our own exports do not count. Raises ConfigError."""
+    return settings().threads or resources.threads()
+
+
+def environment_limits() -> tuple[Threads, ...]:
+    """All limits of threads that the environment names; our own exports do not count."""
+    return settings().limits or tuple(resources.thread_limits())
+
+
+def allow(threads: Threads) -> None:
+    """From now on the environment allows so many threads: the share of a process that is one of several."""
+    _settings.set(replace(settings(), threads=threads))
+
+
+def export(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ, root: Path = ROOT) -> Settings:
+    """Sets the variables that are not set yet, unless NumPy is already loaded and would not see them."""
+    try:
+        allowed = resources.threads(environment, root)
+    except ConfigError:  # reported when the threads are needed
+        allowed = None
+    count = threads_asked(arguments) or (allowed.count if allowed else 1)
+    limits = tuple(resources.thread_limits(environment, root))
+    settings = Settings(allowed, count, limits)
+    if "numpy" not in sys.modules:
+        pools = {name: str(count) for name in POOLS if not environment.get(name)}
+        core, reason = core_type(environment, root)
+        settings = Settings(allowed, count, limits, pools | ({CORE: core} if core else {}), reason)
+    environment.update(settings.exported)
+    _settings.set(settings)
+    return settings
+
+
+def threads_asked(arguments: Sequence[str]) -> int:
+    """The number that --threads gives on a command line not yet parsed; 0 where there is none or it is not valid."""
+    texts = [""]
+    for place, argument in enumerate(arguments):
+        if argument == "--":
+            break
+        if argument == "--threads":
+            texts.extend(arguments[place + 1:place + 2])
+        elif argument.startswith("--threads="):
+            texts.append(argument.partition("=")[2])
+    asked = number(texts[-1])
+    return asked if asked <= MOST else 0
+
+
+def core_type(environment: Mapping[str, str], root: Path = ROOT) -> tuple[str, str]:
+    """The kernels that OpenBLAS must be told to use, or none, and why."""
+    if environment.get(CORE):
+        return "", f"{CORE} was set already"
+    if environment.get(OFF, "0") not in ("", "0"):
+        return "", f"{OFF} is set"
+    vendor, flags = resources.processor(root)
+    if vendor != "AuthenticAMD":
+        return "", "not an AMD processor"
+    if not flags >= NEEDED:
+        return "", "an AMD processor without AVX-512"
+    return "SKYLAKEX", "an AMD processor with AVX-512, which OpenBLAS may take for a Haswell"

@@ -1,0 +1,79 @@
+"""What a process uses before it holds any data: the program, its libraries, its threads. Imports nothing heavy.
+
+Sizes are resident memory, measured in fresh processes (`benchmarks/plan.py`).
+"""
+
+import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from mlcli.base.context import assigned
+
+MIB = 2**20
+PROGRAM = 64 * MIB  # the interpreter, NumPy, the options and the stages
+CHECKS = 8 * MIB  # what measures, draws and certifies, with its small arrays
+THREAD = 3 * MIB  # a further thread, with its share of OpenBLAS's buffers
+DASK, WORKER = 50 * MIB, 70 * MIB  # a scheduler within the program, and each worker that it starts beside itself
+LINEAR, SPARSE, OPTIMIZE = "scipy.linalg", "scipy.sparse", "scipy.optimize"  # each loads the ones before it
+ALL = "scipy"  # what is loaded with the optimizers
+ARROW, JAX, PLOT = "pyarrow", "jax", "matplotlib"
+LIBRARIES = {LINEAR: 15 * MIB, SPARSE: 24 * MIB, OPTIMIZE: 38 * MIB}
+BESIDE = {ARROW: 36 * MIB, JAX: 280 * MIB, PLOT: 34 * MIB}
+COLUMN, ARROW_COLUMN = 860.0, 5000.0  # bytes for a column: its name in each table, and more while Arrow reads it
+TEXT = 5.0  # arrays of the size of a table up to which one that Arrow reads is held
+KEPT = 0.6  # share of what reading a file takes beside its table that allocators keep
+LOADING = {"": 0.0, LINEAR: 0.12, SPARSE: 0.16, OPTIMIZE: 0.28, JAX: 3.0, PLOT: 0.8}  # of the seconds of a start
+
+
+@dataclass(frozen=True)
+class Later:
+    """What a run takes once its fit is done, beside what its stages say."""
+
+    needs: tuple[str, ...] = ()  # libraries
+    memory: float = 0.0  # bytes
+    starts: float = 0.0  # seconds beside those of loading libraries, as multiples of a start
+    instead: str = ""  # how to do without
+    rules: bool = True  # whether rules for the number of axes look at rows
+    quality: bool = True  # whether distances among rows are compared
+    reading: float = 0.0  # bytes that reading the file took beside the table
+    kept: float = 0.0  # of these, what allocators keep
+
+
+NOTHING = Later()
+_later: ContextVar[Later] = ContextVar("later", default=NOTHING)
+_workers: ContextVar[int] = ContextVar("workers beside", default=0)
+
+
+def followed_by(later: Later) -> AbstractContextManager[None]:
+    """Within the block, what follows the fit counts as part of what a run takes."""
+    return assigned(_later, later)
+
+
+def accompanied_by(workers: int) -> AbstractContextManager[None]:
+    """Within the block, so many workers of this machine count as part of what a run takes."""
+    return assigned(_workers, workers)
+
+
+def workers_beside() -> int:
+    """How many workers the run has started on this machine."""
+    return _workers.get()
+
+
+def workers_fitting(left: float, each: float) -> str:
+    """What to do where so many bytes are left for workers of this machine, each of which takes so many."""
+    count = int((left - DASK) / each)
+    return f"--cluster local:{count} fits" if count > 0 else "leave --cluster out"
+
+
+def later() -> Later:
+    """What follows the fit."""
+    return _later.get()
+
+
+def resident(threads: int, needs: Iterable[str] = ()) -> int:
+    """The bytes that a run without data uses: with so many threads, what is loaded, and what its stages will load."""
+    names = {*needs, *(name for name in (*LIBRARIES, *BESIDE) if name in sys.modules)}
+    scipy = max((LIBRARIES[name] for name in names & LIBRARIES.keys()), default=0)
+    return PROGRAM + CHECKS + THREAD * (threads - 1) + scipy + sum(BESIDE[name] for name in names & BESIDE.keys())

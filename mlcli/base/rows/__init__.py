@@ -1,0 +1,1 @@
+"""Rows that memory need not hold, and work in blocks of them."""

@@ -1,0 +1,112 @@
+"""Work in blocks: rows cut into blocks, and what is made of each block, in order, on all threads.
+
+This is the one place that starts threads for work. It lies in `base`, and not in `engine`, because scaling and checking
+data (`base/values/scaling.py`) take threads too: one thread alone takes two to four times as long for large tables.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from functools import cache, partial
+from typing import TypeVar
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import allowed, single_threaded_blas
+from mlcli.base.stages.stage import advance
+
+AHEAD = 2  # blocks that are begun, or done, beyond one for each worker
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@frozen
+class Workers:
+    """An executor, and how many blocks it runs at once, which may change."""
+
+    executor: Executor
+    count: Callable[[], int]
+
+
+def row_blocks(rows: int, numbers: int, width: int = 1) -> list[slice]:
+    """The rows of a matrix in blocks of about so many numbers each, `width` of them to a row; at least a row each."""
+    step = max(1, numbers // max(1, width))
+    return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
+
+
+def one_by_one(blocks: Sequence[T]) -> Iterator[T]:
+    """The blocks one after the other, for work that uses all threads in each; reports how many are done."""
+    for done, block in enumerate(blocks):
+        yield block
+        advance(done + 1, len(blocks))
+
+
+def each(work: Callable[[T], object], blocks: Sequence[T], *, progress: bool = False) -> None:
+    """Does the work for each block, as `in_order` does, where the work has no result but what it writes."""
+    for _ in in_order(work, blocks, progress=progress, ahead=len(blocks)):
+        pass
+
+
+def in_order(work: Callable[[T], R], blocks: Sequence[T], *, progress: bool = False, done: int = 0, ahead: int = AHEAD,
+             stop: Callable[[], None] = lambda: None, workers: Workers | None = None,
+             most: int = 0) -> Generator[R, None, None]:
+    """What the work makes of each block, in the order of the blocks, by as many threads as allowed, or other workers.
+
+    Where memory holds fewer blocks than there are threads, `most` says how many.
+
+    Few blocks are begun `ahead` of the one that is waited for. When a block fails, or the consumer leaves early, `stop`
+    tells the blocks that have begun, and no other begins. With `progress`, listeners are notified of how many are done,
+    with so many `done` before. Meanwhile linear algebra runs on one thread in each, also where there is only one block:
+    how a product is shared among threads decides how it is rounded. So the result is the same for any number of them.
+    """
+    threads = min(most or allowed(), allowed())
+    if workers is None and min(threads, len(blocks)) > 1:
+        workers = Workers(_threads(threads), lambda: threads)
+    results = _in_flight(workers, work, blocks, ahead, stop) if workers else (work(block) for block in blocks)
+    with single_threaded_blas(), closing(results):
+        for number, result in enumerate(results, done + 1):
+            yield result
+            if progress:
+                advance(number, done + len(blocks))
+
+
+def in_stages(counts: Sequence[int], task: Callable[[int, int], R]) -> Iterator[R]:
+    """The results of a factorization's tasks: those of a stage on all threads, after all stages before it."""
+    for stage, count in enumerate(counts):
+        yield from in_order(partial(task, stage), range(count), ahead=count)
+        advance(stage + 1, len(counts))
+
+
+def _in_flight(workers: Workers, work: Callable[[T], R], blocks: Sequence[T], ahead: int,
+               stop: Callable[[], None]) -> Generator[R, None, None]:
+    """The results in order; an error, or a consumer that leaves, waits for the blocks that have begun and no others."""
+    waiting: deque[Future[R]] = deque()
+    try:
+        for block in blocks:
+            waiting.append(workers.executor.submit(work, block))
+            while len(waiting) > workers.count() + ahead:
+                yield _first(waiting)
+        while waiting:
+            yield _first(waiting)
+    except BaseException:
+        begun = [future for future in waiting if not future.cancel()]
+        stop()
+        wait(begun)
+        raise
+
+
+def _first(waiting: deque[Future[R]]) -> R:
+    """The first result, not kept here; its block counts as begun until it is there."""
+    result = waiting[0].result()
+    waiting.popleft()
+    return result
+
+
+@cache
+def _threads(count: int) -> Executor:
+    """The threads of this process: started as they are needed, kept for the next blocks."""
+    return ThreadPoolExecutor(count, thread_name_prefix="block")
+
+
+os.register_at_fork(after_in_child=_threads.cache_clear)  # a child has none of its parent's threads

@@ -1,0 +1,297 @@
+"""Rows that are not in memory: a table read in blocks of rows, as often as it is needed.
+
+Such rows stand where an array does. What works on blocks asks `rows_of` for them; NumPy is refused the whole of them,
+so that nothing takes the memory for it by accident.
+"""
+
+from collections.abc import Iterator
+from dataclasses import field, replace
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.gaps import NO_GAPS, Gaps
+from mlcli.base.rows.moments import Moments
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.errors import MlcliError, RefusedByPlan
+
+Part = tuple[int, Array]  # the number of its first row, and some rows in their order (m x d)
+WORKING = 6  # arrays of the size of a part that a pass holds for each thread
+
+
+class RowSource(Protocol):
+    """A table in a file; it can be pickled, and every process opens the file for itself."""
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        """Where blocks begin, and behind them the number of rows."""
+
+    @property
+    def columns(self) -> int:
+        """Numbers in a row (d)."""
+
+    @property
+    def part(self) -> int:
+        """Rows that are read together, at most."""
+
+    @property
+    def direct(self) -> bool:
+        """Whether single rows can be read alone."""
+
+    def take(self, chosen: Indices) -> Array:
+        """Single rows (m x d), where these can be read alone."""
+
+    @property
+    def held(self) -> int:
+        """Bytes that a thread holds of the file beside these rows."""
+
+    def parts(self, number: int) -> Iterator[Part]:
+        """The rows of a block, a few at a time; raises DataError and StorageError."""
+
+    def key(self) -> str:
+        """What distinguishes its content."""
+
+
+class HalfSource(RowSource, Protocol):
+    """A symmetric matrix (n x n) with a zero diagonal, of which a file holds what is above it."""
+
+    def wedges(self, number: int) -> Iterator[Part]:
+        """The rows of a block from the first one's diagonal on (m x n - first), zeros on and below the diagonal."""
+
+
+class RowMap(Protocol):
+    """What is done to rows as they are read: a value that can be pickled."""
+
+    def __call__(self, first: int, rows: Array) -> Array:
+        """Some rows, the first of them by its number among those of the source; as many, or fewer, in their order."""
+
+    def key(self) -> Any:
+        """What distinguishes it, as plain values and arrays."""
+
+
+@frozen
+class Sample:
+    """Some rows that are held in memory, for what looks at single rows."""
+
+    places: Indices  # in ascending order
+    values: Array
+
+    def find(self, chosen: Indices) -> Indices | None:
+        """Where some rows are among these; None where one is not."""
+        if not len(self.values):
+            return None  # rows of which only the places are known
+        found = np.searchsorted(self.places, chosen)
+        there = found < len(self.places)
+        return found if there.all() and np.array_equal(self.places[found], chosen) else None
+
+
+@frozen
+class Rows:
+    """Rows of numbers (n x d) in a file, with what one pass over them has shown."""
+
+    source: RowSource
+    maps: tuple[RowMap, ...] = ()
+    left_out: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # of the source, ascending
+    width: int = 0  # columns, where the maps change their number
+    moments: Moments | None = None  # of these rows; None where a map made others of those that were summed
+    sample: Sample | None = None
+    gaps: Gaps = NO_GAPS
+    lanes: int = 0  # blocks that are read at once, where memory does not hold one for every thread; 0: it does
+    sketched: bool = False  # whether moments and sample are those of the first rows, for a prediction
+
+    ndim = 2
+    dtype = np.dtype(np.float64)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.source.bounds[-1] - len(self.left_out), self.width or self.source.columns
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that a pass over them holds for each thread."""
+        return 8 * WORKING * min(self.source.part, max(len(self), 1)) * self.shape[1] + self.source.held
+
+    def at_once(self, threads: int) -> int:
+        """How many of its blocks so many threads read at once."""
+        return min(self.lanes or threads, threads)
+
+    @property
+    def means(self) -> Array:
+        """The mean of each column."""
+        assert self.moments is not None
+        return self.moments.means
+
+    @property
+    def reach(self) -> Array:
+        """The largest size of a number in each column."""
+        return np.maximum(self.max(axis=0), -self.min(axis=0))
+
+    @property
+    def largest(self) -> float:
+        """The largest size of a number in a row without gaps."""
+        assert self.moments is not None
+        return self.moments.largest
+
+    def max(self, axis: int) -> Array:
+        """The largest number of each column."""
+        assert axis == 0 and self.moments is not None
+        return self.moments.most
+
+    def min(self, axis: int) -> Array:
+        """The smallest number of each column."""
+        assert axis == 0 and self.moments is not None
+        return self.moments.least
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Rows, (self.source, self.maps, self.left_out, self.width)  # other processes read blocks, and no more
+
+    @property
+    def finite(self) -> bool:
+        """Whether every number is finite."""
+        return self.gaps is NO_GAPS or not len(self.gaps.rows)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work a pass has."""
+        return len(self.source.bounds) - 1
+
+    def parts(self, number: int) -> Iterator[Part]:
+        """The rows of a block, a few at a time, each with the place of the first of them among these rows."""
+        for first, rows in self.source.parts(number):
+            inside = slice(*np.searchsorted(self.left_out, (first, first + len(rows))))
+            place = first - inside.start
+            if inside.stop > inside.start:
+                rows = np.delete(rows, self.left_out[inside] - first, axis=0)
+            for change in self.maps:
+                rows = change(place, rows)
+            if len(rows):
+                yield place, rows
+
+    @property
+    def once(self) -> bool:
+        """Whether these are a symmetric matrix of which the file holds each pair of points once."""
+        return hasattr(self.source, "wedges")
+
+    def wedges(self, number: int) -> Iterator[Part]:
+        """The numbers above the diagonal in a block of such rows, a few at a time, each from its first row's column on.
+
+        What is done to rows must leave zeros as they are.
+        """
+        for first, rows in cast(HalfSource, self.source).wedges(number):
+            for change in self.maps:
+                rows = change(first, rows)
+            yield first, rows
+
+    def mapped(self, change: RowMap, moments: Moments | None = None, width: int = 0) -> "Rows":
+        """These rows, each changed as it is read; the moments are those of the new ones, where they are known."""
+        sample = self.sample
+        if sample is not None and len(sample.values):
+            try:
+                sample = Sample(sample.places, change(0, sample.values))
+            except MlcliError:  # which the next pass raises for the row by its place in the file
+                sample = None
+        return replace(self, maps=(*self.maps, change), width=width or self.width, moments=moments, sample=sample,
+                       gaps=NO_GAPS)
+
+    def without(self, gaps: Indices) -> "Rows":
+        """These rows but for some; the moments are known to be those of the others."""
+        assert not self.maps
+        sample = self.sample
+        if sample is not None:
+            kept = ~np.isin(sample.places, gaps)
+            places = sample.places[kept]
+            sample = Sample(places - np.searchsorted(gaps, places), sample.values[kept])
+        return replace(self, left_out=gaps, sample=sample, gaps=NO_GAPS)
+
+    @property
+    def at_hand(self) -> Indices:
+        """The rows that are held in memory."""
+        return np.zeros(0, dtype=np.int64) if self.sample is None else self.sample.places
+
+    def some(self, most: int | None = None) -> Indices:
+        """The same, at most so many of them, spread over all."""
+        count = len(self.at_hand) if most is None else min(most, len(self.at_hand))
+        return self.at_hand[np.linspace(0, len(self.at_hand) - 1, count).astype(np.int64)]
+
+    def __getitem__(self, chosen: AnyArray | slice | tuple[AnyArray, ...]) -> Array:
+        """Some rows (m x d): those in memory, or read again; or some of their columns, as `np.ix_` asks for them."""
+        if isinstance(chosen, tuple):
+            wanted, columns = chosen[0].ravel(), chosen[1].ravel()
+            blocks = row_blocks(len(wanted), 1 << 22, self.shape[1])
+            return np.concatenate([self[wanted[block]][:, columns] for block in blocks])
+        if isinstance(chosen, slice):
+            return self.read(np.arange(*chosen.indices(len(self))))
+        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else np.asarray(chosen, dtype=np.int64)
+        found = None if self.sample is None else self.sample.find(chosen)
+        return self.read(chosen) if found is None or self.sample is None else self.sample.values[found]
+
+    def read(self, chosen: Indices) -> Array:
+        """Some rows (m x d) from the file, whose blocks that hold none of them are passed over."""
+        if self.source.direct and not len(self.left_out):
+            rows = self.source.take(chosen)
+            for change in self.maps:
+                rows = change(0, rows)
+            return rows
+        found, order = np.empty((len(chosen), self.shape[1])), np.argsort(chosen, kind="stable")
+        wanted = chosen[order]
+        bounds = np.asarray(self.source.bounds)
+        bounds = bounds - np.searchsorted(self.left_out, bounds)
+        for number in np.unique(np.searchsorted(bounds, wanted, side="right") - 1).tolist():
+            for place, rows in self.parts(number):
+                inside = slice(*np.searchsorted(wanted, (place, place + len(rows))))
+                found[order[inside]] = rows[wanted[inside] - place]
+        return found
+
+    def __array__(self, *args: Any, **kwargs: Any) -> AnyArray:
+        raise RefusedByPlan("STREAM", f"a table of {len(self):,} x {self.shape[1]:,} numbers is read in blocks, and "
+                            "all of it was asked for at once", where="input.stream",
+                            hint="give more memory (--memory-limit), or leave out what needs the whole table")
+
+    def key(self) -> Any:
+        """What distinguishes their content, as plain values and arrays."""
+        return (self.source.key(), self.left_out, tuple(change.key() for change in self.maps))
+
+
+def rows_of(values: object) -> Rows | None:
+    """The rows that stand for an array; None for an array."""
+    return values if isinstance(values, Rows) else None
+
+
+def as_array(rows: Rows) -> Array:
+    """The rows where an array is declared."""
+    return cast(Array, rows)
+
+
+@frozen
+class Measured:
+    """Rows in another unit, a power of two."""
+
+    exponent: int
+
+    def __call__(self, first: int, rows: Array) -> Array:
+        with np.errstate(over="ignore", under="ignore"):
+            return np.ldexp(rows, self.exponent)
+
+    def key(self) -> Any:
+        """The exponent."""
+        return ("measured", self.exponent)
+
+
+def in_unit(rows: Rows, exponent: int) -> Rows:
+    """2**exponent times the rows."""
+    if exponent == 0:
+        return rows
+    size = 0 if rows.moments is None else len(rows.moments.sums)
+    moments = rows.moments and rows.moments.scaled(np.full(size, 2.0**exponent), np.zeros(size))
+    return rows.mapped(Measured(exponent), moments)

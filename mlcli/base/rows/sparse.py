@@ -1,0 +1,116 @@
+"""Rows of mostly zeros, held by their entries: a source of rows, and what maps make of entries.
+
+Blocks of them are made dense one by one where something works on dense rows. Products need the entries alone, as long
+as every map keeps zeros zero, but for a center that is taken from each row.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.source import Measured, Part, Rows
+from mlcli.base.types import Array, Indices
+
+PART = 1 << 19  # numbers of dense rows made together: 4 MiB
+BLOCK = 1 << 25  # numbers of a block of work, most of them zeros
+
+
+@frozen
+class SparseRows:
+    """The rows of a matrix of SciPy in compressed rows (n x d)."""
+
+    matrix: Any
+
+    direct = True
+    lasting = True  # through all passes
+
+    @property
+    def columns(self) -> int:
+        """Numbers in a row."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def part(self) -> int:
+        """Rows that are made dense together."""
+        return max(PART // max(self.columns, 1), 1)
+
+    @cached_property
+    def bounds(self) -> tuple[int, ...]:
+        """Where blocks begin, and behind them the number of rows."""
+        rows, step = self.matrix.shape[0], max(BLOCK // max(self.columns, 1), self.part)
+        return (*range(0, rows, step), rows)
+
+    @property
+    def held(self) -> int:
+        """Bytes of the entries."""
+        return int(self.matrix.data.nbytes + self.matrix.indices.nbytes + self.matrix.indptr.nbytes)
+
+    def parts(self, number: int) -> Iterator[Part]:
+        """The rows of a block, a few at a time, with their zeros."""
+        for first in range(self.bounds[number], self.bounds[number + 1], self.part):
+            yield first, self.matrix[first : min(first + self.part, self.bounds[number + 1])].toarray()
+
+    def take(self, chosen: Indices) -> Array:
+        """Single rows (m x d)."""
+        return np.asarray(self.matrix[chosen].toarray())
+
+    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
+        """A matrix has no texts."""
+        raise NotImplementedError
+
+    @cached_property
+    def _hash(self) -> str:
+        hashed = hashlib.sha256(repr(self.matrix.shape).encode())
+        for array in (self.matrix.indptr, self.matrix.indices, self.matrix.data):
+            hashed.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return hashed.hexdigest()
+
+    def key(self) -> str:
+        """The hash of the content."""
+        return self._hash
+
+
+@frozen
+class Moved:
+    """Some rows as entries (m x d), less a center that is taken from each."""
+
+    entries: Any  # compressed rows of SciPy
+    center: Array  # d
+
+
+@runtime_checkable
+class KeepsZeros(Protocol):
+    """A map of rows that can be applied to entries."""
+
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether it keeps zeros zero, but for a center."""
+
+    def of_entries(self, rows: Moved) -> Moved:
+        """What becomes of rows whose center is zero."""
+
+
+def entries_of(rows: Rows, number: int) -> Moved | None:
+    """The rows of a block by their entries; None where they are not held so, or a map fills their zeros."""
+    source = rows.source
+    if not isinstance(source, SparseRows) or len(rows.left_out):
+        return None
+    found = Moved(source.matrix[source.bounds[number] : source.bounds[number + 1]], np.zeros(source.columns))
+    for change in rows.maps:
+        if isinstance(change, Measured):
+            factor = np.ldexp(1.0, change.exponent)
+            found = Moved(found.entries * factor, found.center * factor)
+        elif isinstance(change, KeepsZeros) and change.keeps_zeros and not found.center.any():
+            found = change.of_entries(found)
+        else:
+            return None
+    return found
+
+
+def is_sparse(rows: Rows) -> bool:
+    """Whether the rows are held by their entries."""
+    return isinstance(rows.source, SparseRows)

@@ -1,0 +1,1 @@
+"""Stages of a run: their names, listeners, costs and checkpoints."""

@@ -1,0 +1,67 @@
+"""Checkpoints: where a loop stands. It offers them to whoever keeps them, and goes on from the one that was left.
+
+A loop is an iteration, the passes of an eigensolver or the epochs of a training; it knows of no keeper. What it goes on
+from leads to the same bytes. A loop inside of another one offers none: the outer one repeats it. A step that is long,
+as a pass is, offers where it stands itself (`step`).
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from typing import Any, Generic, Protocol, TypeVar
+
+from mlcli.base.context import assigned
+
+C = TypeVar("C")
+
+
+class Place(Generic[C]):
+    """Where a loop's checkpoints go: nowhere."""
+
+    left: C | None = None  # the checkpoint of an earlier process
+
+    def offer(self, checkpoint: Callable[[], C]) -> None:
+        """Between two steps: what is kept is written before the loop goes on, so that it need not be a copy."""
+
+    def within(self, kind: type[Any]) -> "Place[Any]":
+        """The place of the parts of a step, whose checkpoints are of this kind."""
+        return Place()
+
+
+class Keeper(Protocol):
+    """Who keeps checkpoints."""
+
+    def place(self, kind: type[Any]) -> Place[Any]:
+        """The place of the next loop, whose checkpoints are of this kind."""
+
+
+_keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
+_around: ContextVar[Place[Any] | None] = ContextVar("around", default=None)  # the place of the loop that is running
+
+
+def keeping(keeper: Keeper | None) -> AbstractContextManager[None]:
+    """Has a keeper offered the checkpoints of the loops in a block; or nobody."""
+    return assigned(_keeper, keeper)
+
+
+@contextmanager
+def loop(kind: type[C]) -> Iterator[Place[C]]:
+    """The place of a loop, which is the block."""
+    keeper = _keeper.get()
+    place: Place[C] = Place() if keeper is None else keeper.place(kind)
+    with keeping(None), assigned(_around, place):
+        yield place
+
+
+@contextmanager
+def step(kind: type[C]) -> Iterator[Place[C]]:
+    """The place of the parts of a long step: within that of the loop around it, else one of its own.
+
+    The step itself must tell whether the checkpoint that was left is one of it.
+    """
+    around = _around.get()
+    if around is None:
+        with loop(kind) as place:
+            yield place
+    else:
+        yield around.within(kind)

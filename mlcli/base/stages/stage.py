@@ -1,0 +1,211 @@
+"""The interface between the mathematics and everything around it: timing, progress, warnings, caches.
+
+A stage is a function whose result is a frozen value. The listeners installed here are given each call of a stage, and
+no stage knows of any of them. Work on live state is a stage that is only `running`: it is watched, and nothing answers
+in its place. Stages do not lie inside one another: what runs inside a stage, another one or a pass over a kernel, is a
+`part` of it, which shows its progress. `base/stages/vocabulary.py` holds their names.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import field
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from mlcli.base.context import assigned
+from mlcli.base.frozen import frozen
+from mlcli.base.stored import result
+from mlcli.errors import conceal
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@result("note")
+@frozen
+class Note:
+    """A warning or a fact about the run; it stands in `run.json` and in the report."""
+
+    code: str
+    message: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@frozen
+class Stage:
+    """What listeners are given about a stage."""
+
+    name: str
+    version: int | None = None  # raised with the formula; None: the result depends on more than the inputs
+
+
+class Listener(Protocol):
+    """What observes a run: a journal and a progress bar watch it (see `Watcher`), a cache answers in its place."""
+
+    keeps_notes: bool  # with the results of stages, to tell them again
+
+    def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
+        """The result of a stage: `call` computes it from the inputs, which have the names of its parameters."""
+
+    def begin(self, name: str) -> None:
+        """A stage is being computed."""
+
+    def end(self, name: str) -> None:
+        """It has ended, well or not."""
+
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
+        """How far it, or the part of it that is named, has come, in units of its own (blocks, iterations)."""
+
+    def note(self, note: Note) -> None:
+        """A warning or a fact."""
+
+
+class Watcher:
+    """A listener that lets every stage be computed; subclasses say what they watch."""
+
+    keeps_notes = False
+
+    def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
+        """The result of the call."""
+        return call()
+
+    def begin(self, name: str) -> None:
+        """Not watched."""
+
+    def end(self, name: str) -> None:
+        """Not watched."""
+
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
+        """Not watched."""
+
+    def note(self, note: Note) -> None:
+        """Not watched."""
+
+
+@frozen
+class WithoutNotes(Watcher):
+    """A listener that is told of no notes."""
+
+    listener: Listener
+
+    def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
+        """As the listener has it."""
+        return self.listener.around(stage, inputs, call)
+
+    def begin(self, name: str) -> None:
+        """The listener is told."""
+        self.listener.begin(name)
+
+    def end(self, name: str) -> None:
+        """The listener is told."""
+        self.listener.end(name)
+
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
+        """The listener is told."""
+        self.listener.advance(name, part, done, total)
+
+
+_listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=())
+_running: ContextVar[tuple[str, str]] = ContextVar("stage", default=("", ""))  # and the part of it, where it has any
+
+
+def listening(listener: Listener) -> AbstractContextManager[None]:
+    """Installs a listener for the length of a `with` block."""
+    return assigned(_listeners, (*_listeners.get(), listener))
+
+
+def unheard() -> AbstractContextManager[None]:
+    """Nothing in a block reaches listeners: for work that only checks other work."""
+    return assigned(_listeners, ())
+
+
+def unnoted() -> AbstractContextManager[None]:
+    """Notes in a block reach only those who keep them with results: for a fit that another one follows."""
+    return assigned(_listeners, tuple(listener if listener.keeps_notes else WithoutNotes(listener)
+                                      for listener in _listeners.get()))
+
+
+@contextmanager
+def running(name: str) -> Iterator[None]:
+    """Names the stage that the block is, for those who watch; inside another one it is a part of that."""
+    if _running.get()[0]:
+        with part("" if name == _running.get()[0] else name):
+            yield
+        return
+    token = _running.set((name, ""))
+    for listener in _listeners.get():
+        listener.begin(name)
+    try:
+        yield
+    finally:
+        _running.reset(token)
+        for listener in _listeners.get():
+            listener.end(name)
+
+
+def part(name: str) -> AbstractContextManager[None]:
+    """Names a part of the stage that is running, which is told with its progress.
+
+    After a comma it says how it stands, which does not make it another part.
+    """
+    return assigned(_running, (_running.get()[0], name))
+
+
+def stage(name: str, version: int | None = None, *, composed: bool = False,
+          ) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Declares a function or method as the stage `name`.
+
+    With a version it is pure: what it returns, and what it notes, follows from its arguments alone. Then a listener
+    may answer in its place. A version that was raised makes it another stage. One that is `composed` of other stages
+    is not watched itself: they are.
+    """
+    declared = Stage(name, version)
+
+    def declare(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def run(*args: P.args, **kwargs: P.kwargs) -> R:
+            def call() -> R:
+                with nullcontext() if composed else running(name):
+                    return function(*args, **kwargs)
+
+            return _around(declared, _named(function, *args, **kwargs), call) if _listeners.get() else call()
+
+        return run
+
+    return declare
+
+
+def _around(stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
+    """The call through all listeners, the one that was installed first outermost."""
+    for listener in reversed(_listeners.get()):
+        call = functools.partial(listener.around, stage, inputs, call)
+    return call()
+
+
+def _named(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Mapping[str, Any]:
+    """The arguments of a call by the names of its parameters, defaults included."""
+    bound = _signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments
+
+
+_signature = functools.cache(inspect.signature)
+
+
+def advance(done: int, total: int) -> None:
+    """Reports how far the running stage, or the part of it, has come, in its own units (blocks, iterations)."""
+    for listener in _listeners.get():
+        listener.advance(*_running.get(), done, total)
+
+
+def note(code: str, message: str, **facts: Any) -> None:
+    """Records a warning (`W-...`), a note for the user (`N-...`) or a mere fact (`F-...`), under a stable code."""
+    tell(Note(code, conceal(message), facts))
+
+
+def tell(note: Note) -> None:
+    """Records a note that was made before: by the stage whose result a cache holds."""
+    for listener in _listeners.get():
+        listener.note(note)

@@ -1,0 +1,50 @@
+"""What a run would do, stage by stage, with its cost: what `mlcli plan` shows."""
+
+from mlcli.base.frozen import frozen
+
+
+@frozen
+class Passes:
+    """What a stage computes in blocks that can run on the workers of a cluster, such as passes over a file."""
+
+    count: int
+    seconds: float  # of one core, for a pass
+    blocks: int  # of a pass
+    sent: float  # bytes, to every worker in every pass
+    returned: float  # bytes, from all blocks of a pass
+    before: float = 0.0  # seconds of one core that each worker spends ahead of its first block
+    once: float = 0.0  # bytes that each worker is sent ahead of it
+    here: float = 0.0  # seconds of the stage besides, where the command runs
+    working: float = 0.0  # bytes that a worker of one thread takes besides what it is sent and what it gives back
+
+    @property
+    def held(self) -> float:
+        """Bytes that a worker of one thread holds: what it was sent, and two results, one of them on its way."""
+        return self.once + self.sent + self.working + 2 * self.returned / self.blocks
+
+
+@frozen
+class Step:
+    """One stage of a run, before it runs."""
+
+    stage: str
+    how: str  # the algorithm chosen, and why
+    seconds: float  # predicted; of iterations whose number is not known, for a usual number of them
+    memory: float  # bytes at once, predicted, beside the data
+    measured: float | None = None  # seconds extrapolated from a share of the work, where that was asked for
+    remedy: str = ""  # what takes less memory
+    square: bool = False  # whether memory grows with the square of the number of rows
+    needs: str = ""  # the library that it loads, one of `base/machine/footprint.py`
+    each: float | None = None  # seconds of one iteration, where their number is not known before
+    usual: int = 0  # iterations that `seconds` counts
+    most: int = 0  # iterations after which it stops, converged or not
+    passes: Passes | None = None  # what of it workers can do
+
+
+def repeated(stage: str, how: str, each: float, memory: float, *, usual: int, most: int, remedy: str = "",
+             square: bool = False, needs: str = "") -> Step:
+    """A stage that ends when it has converged: so many iterations usually, and `most` at most."""
+    usual = min(usual, most)
+    return Step(stage, f"{how}, about {usual} iterations, {most} at most" if usual < most else f"{how}, {most} "
+                "iterations at most", usual * each, memory, remedy=remedy, square=square, needs=needs, each=each,
+                usual=usual, most=most)

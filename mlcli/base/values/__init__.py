@@ -1,0 +1,1 @@
+"""Options, units and the values that all rooms share."""

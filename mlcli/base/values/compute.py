@@ -1,0 +1,124 @@
+"""What a run may use of the machine: seed, threads, memory."""
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from mlcli.base import units
+from mlcli.base.machine import limits, resources
+from mlcli.base.machine.blas import environment_threads
+from mlcli.base.machine.scheduler import MOST, Memory, Threads
+from mlcli.base.values.options import Options, option
+from mlcli.errors import ConfigError, RefusedByPlan
+
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+ThreadCount = Annotated[int, Field(ge=1, le=MOST)]
+
+
+class Compute(Options):
+    """What a run may use of the machine."""
+
+    unkeyed: ClassVar[tuple[str, ...]] = ("cache", "cache_limit", "time_limit", "cluster", "cluster_folder",
+                                          "memory_enforce")
+    seed: int = option(0, "Seed of every random choice.", ge=0)
+    threads: ThreadCount | Literal["auto"] = option(
+        "auto", "Threads for the numerical kernels (auto: MLCLI_THREADS, else the smallest of what the batch job, "
+        "OMP_NUM_THREADS, affinity and control groups allow).")
+    memory_limit: int | str = option(
+        "auto", "Memory the run may use, as 8G or 500M (auto: the smallest of what the batch job, control groups, "
+        "`ulimit` and the machine allow). It decides before the work, by what is predicted.")
+    memory_enforce: bool = option(
+        False, "Whether the run is also ended where it takes more than the limit all the same, beside what libraries "
+        "and threads reserve without using it.")
+    time_limit: str | None = option(
+        None, "Time after which the command ends, as 90s, 30m or 2h, with what it has kept to go on from (default: the "
+        "end of the SLURM job).", min_length=1)
+    cache: str | None = option(
+        None, "Folder that keeps results of stages for later runs (default: MLCLI_CACHE, else none).", min_length=1)
+    cache_limit: int | str = option(
+        "10G", "Size of that folder, as 8G or 500M; results that were used longest ago are removed first.")
+    cluster: str | None = option(
+        None, "Dask cluster for passes over large kernels and files, long searches for neighbors and quality of many "
+        "points: local or local:4 for workers of this machine, tcp://host:8786, tls://host:8786, or "
+        "file:scheduler.json.", min_length=1)
+    cluster_folder: str | None = option(
+        None, "Folder that this machine and all workers share, for what is large (default: a temporary folder for "
+        "local, else none, and workers eliminate graphs themselves).", min_length=1)
+
+    def generator(self) -> np.random.Generator:
+        """A fresh random generator; every call gives the same stream."""
+        return np.random.default_rng(self.seed)
+
+    def thread_count(self) -> int:
+        """The number of threads to use."""
+        return self.allowed_threads().count
+
+    def allowed_threads(self) -> Threads:
+        """The threads to use, as chosen, else as the environment allows, and where the number comes from."""
+        return environment_threads() if self.threads == "auto" else Threads(int(self.threads), "compute.threads")
+
+    def memory_bytes(self) -> int:
+        """The limit in bytes."""
+        return self.allowed_memory().bytes
+
+    def allowed_memory(self) -> Memory:
+        """The memory to use and where the number comes from: as chosen, else the smallest of the limits.
+
+        No choice can go beyond what `ulimit` leaves.
+        """
+        chosen = (resources.memory_limits() if self.memory_limit == "auto"
+                  else [Memory(parse_bytes(self.memory_limit), "compute.memory_limit")])
+        return min([*chosen, *limits.memory(self.thread_count())], key=lambda limit: limit.bytes)
+
+    def time_seconds(self) -> float:
+        """The limit of time in seconds; infinite where there is none. Raises ConfigError."""
+        return math.inf if self.time_limit is None else parse_seconds(self.time_limit)
+
+    def cache_folder(self, environment: Mapping[str, str] = os.environ) -> Path | None:
+        """The folder that keeps results of stages: as chosen, else MLCLI_CACHE; None where there is none."""
+        chosen = self.cache or environment.get("MLCLI_CACHE", "")
+        return Path(chosen) if chosen else None
+
+    def require(self, needed: float, purpose: str, hint: str = "") -> None:
+        """Refuses work whose predicted memory is over the limit; raises RefusedByPlan.
+
+        `hint` says how to do with less; what gives more depends on where the limit comes from.
+        """
+        limit = self.allowed_memory()
+        if needed > limit.bytes:
+            left = f"{limits.as_set(limit.source)} is" if limit.source in limits.LIMITS else "the limit is"
+            fewer = "use fewer threads" if limit.source in limits.LIMITS and self.thread_count() > 1 else ""
+            raise RefusedByPlan(
+                "MEMORY", f"{purpose} needs about {units.memory(needed)} and {left} {units.memory(limit.bytes)}",
+                where=limit.source, hint=", or ".join(filter(None, (hint, fewer, limit.remedy))))
+
+
+def parse_seconds(text: str, where: str = "compute.time_limit") -> float:
+    """Seconds from 90s, 30m, 2h, 1.5d or 1h30m; raises ConfigError."""
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text)
+    seconds = sum(float(size) * SECONDS[unit] for size, unit in parts)
+    if "".join(map("".join, parts)) != text or not seconds:
+        raise ConfigError("TIME-LIMIT", f"{text[:40]!r} is not a time", where=where,
+                          hint="write it as 90s, 30m, 2h or 1h30m")
+    return seconds
+
+
+def parse_bytes(text: int | str, where: str = "compute.memory_limit") -> int:
+    """Bytes from 8G, 500M, 1024; raises ConfigError."""
+    digits = str(text).strip().upper().removesuffix("IB").removesuffix("B")
+    unit = digits[-1:] if digits[-1:].isalpha() else ""
+    try:
+        size = int(float(digits.removesuffix(unit)) * UNITS[unit])
+    except (KeyError, ValueError, OverflowError):
+        size = 0
+    if size <= 0:
+        raise ConfigError("MEMORY-LIMIT", f"{text!r} is not a size in bytes", where=where,
+                          hint="write it as 8G, 500M or a number of bytes")
+    return size

@@ -1,0 +1,262 @@
+"""What a method may be given: made by `data`, taken by `methods`."""
+
+from collections.abc import Sequence
+from dataclasses import field, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.source import rows_of
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.scaling import Unit, largest_of
+from mlcli.errors import DataError
+
+DWARFED = 40  # as a power of two: how much larger than all others a constant column may be, and leave them digits
+
+
+@frozen
+class Given:
+    """The base of all inputs: named rows of finite numbers, `values` in a power of `unit`."""
+
+    kind: ClassVar[str]
+    power: ClassVar[int] = 1  # of the unit, that the values carry
+    apart: ClassVar[bool] = True  # whether it says how far apart points are
+    needs: ClassVar[str] = ""  # what an input must have besides its kind, and the flag that gives it
+    values: Array
+    ids: Sequence[str]  # n
+    unit: Unit = field(default=Unit(), kw_only=True)  # of lengths
+
+    @classmethod
+    def described(cls) -> str:
+        """The kind, what else it must have, and the flag that gives it."""
+        needs, _, flag = cls.needs.partition("; give ")
+        return f"{cls.kind} with {needs} (`{flag}`)" if needs else cls.kind
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The unit of each view."""
+        return (self.unit,)
+
+    @property
+    def value_unit(self) -> Unit:
+        """The unit of the values."""
+        return self.unit**self.power
+
+    @property
+    def number_unit(self) -> Unit:
+        """The unit of the numbers that a run may keep of the data: lengths, or affinities of edges."""
+        return self.unit
+
+    def normalized(self, reach: int = 0) -> Self:
+        """The same data with its largest size in [0.25, 1), in another unit: squares cannot overflow.
+
+        Data of a size between 2**-reach and 2**reach stays as it is, and is not copied.
+        """
+        factor = Unit.of(self.numbers, power=self.power) ** self.power
+        return self if factor.within(reach) else self.over(factor)
+
+    def require_scales(self) -> None:
+        """Refuses numbers that cannot share a unit; raises DataError."""
+
+    def over(self, factor: Unit) -> Self:
+        """The same data with numbers smaller by a factor, in a unit that is larger."""
+        return replace(self, values=factor.measured(self.values), unit=self.unit * self.length_unit(factor))
+
+    def length_unit(self, factor: Unit) -> Unit:
+        """What lengths are measured in where the values are measured in this."""
+        return factor.root(self.power)
+
+    @property
+    def numbers(self) -> Array:
+        """What is measured in the unit."""
+        return self.values
+
+    @property
+    def points(self) -> Array | None:
+        """The points, where they have coordinates (n x d)."""
+        return None
+
+    @property
+    def bytes(self) -> int:
+        """The memory that its numbers take."""
+        return self.values.nbytes
+
+    def plain_rows(self, rows: Array, power: int) -> Array:
+        """What numbers with a row for each column stand for, in this power of the columns' unit."""
+        return (self.unit**power).plain(rows)
+
+
+@frozen
+class Features(Given):
+    """Points as rows of coordinates (n x d); NaN where a cell is missing, for the methods that model those."""
+
+    kind: ClassVar[str] = "features"
+    columns: Sequence[str] = ()  # d
+    categories: Sequence[int] = field(default=(), kw_only=True)  # columns whose numbers stand for texts
+
+    @property
+    def points(self) -> Array:
+        """The values."""
+        return self.values
+
+    def require_scales(self) -> None:
+        """Refuses a constant column so large that few digits would be left of what varies."""
+        largest, rows = largest_of(self.values), rows_of(self.values)
+        if rows is not None:
+            high, low = rows.max(axis=0), rows.min(axis=0)
+        elif not (self.values.size and largest > 0 and np.any(np.abs(self.values[0]) == largest)):
+            return  # whatever is largest varies
+        else:
+            high, low = np.fmax.reduce(self.values, axis=0), np.fmin.reduce(self.values, axis=0)
+        other = float(np.max(np.maximum(high, -low), where=high > low, initial=0.0))
+        if 0 < other < np.ldexp(largest, -DWARFED):
+            column = int(np.argmax(np.maximum(high, -low)))
+            raise DataError("COLUMN-SCALES", f"a column is constant, and more than 2**{DWARFED} times larger than all "
+                            "that varies: too few digits are left", where=f"column {column + 1} of the data",
+                            hint="make it zero with --scale center, or leave it out with --columns")
+
+    def take(self, rows: Indices) -> Self:
+        """Some of the points."""
+        return replace(self, values=self.values[rows], ids=[self.ids[i] for i in rows])
+
+
+@frozen
+class Labeled(Features):
+    """Points with the class that each belongs to: the first label column."""
+
+    needs: ClassVar[str] = "a label column; give --label-column"
+    labels: Sequence[str] = ()  # n
+
+    def take(self, rows: Indices) -> Self:
+        """Some of the points."""
+        return replace(super().take(rows), labels=[self.labels[i] for i in rows])
+
+
+@frozen
+class TwoViews(Features):
+    """Points seen twice, as rows of two tables (n x d and n x e), each with units of its own."""
+
+    needs: ClassVar[str] = "a second view of the same rows; give --view"
+    view: Features = Features(np.zeros((0, 0)), ())
+
+    def take(self, rows: Indices) -> Self:
+        """Some of the points."""
+        return replace(super().take(rows), view=self.view.take(rows))
+
+    def normalized(self, reach: int = 0) -> Self:
+        """The same data with each view's largest size in [0.5, 2), a power of two of its own apart."""
+        return replace(super().normalized(reach), view=self.view.normalized(reach))
+
+    def require_scales(self) -> None:
+        """Refuses views that do not fit into a unit each."""
+        super().require_scales()
+        self.view.require_scales()
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The unit of each view."""
+        return (self.unit, self.view.unit)
+
+    def plain_rows(self, rows: Array, power: int) -> Array:
+        """The same of the first view's columns, then of the second's."""
+        first = self.values.shape[1]
+        return np.vstack([super().plain_rows(rows[:first], power), self.view.plain_rows(rows[first:], power)])
+
+
+@frozen
+class Dissimilarities(Given):
+    """How far apart every two points are (n x n): symmetric, zero on the diagonal, nowhere negative."""
+
+    kind: ClassVar[str] = "dissimilarities"
+
+    def take(self, rows: Indices) -> "Dissimilarities":
+        """Some of the points."""
+        return replace(self, values=self.values[np.ix_(rows, rows)], ids=[self.ids[i] for i in rows])
+
+
+@frozen
+class Similarities(Given):
+    """A kernel given as a matrix (n x n): how similar every two points are, symmetric."""
+
+    kind: ClassVar[str] = "kernel"
+    power: ClassVar[int] = 2  # a kernel holds squares
+
+
+@frozen
+class Covariance(Given):
+    """How columns vary together (d x d), a covariance or correlation matrix: no points, so no rows to embed."""
+
+    kind: ClassVar[str] = "covariance"
+    power: ClassVar[int] = 2  # covariances are squares
+    apart: ClassVar[bool] = False
+    observations: int | None = None  # that the matrix was computed from
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns (d), which are those of the rows."""
+        return self.ids
+
+
+@frozen
+class WeightedGraph(Given):
+    """Points that are known by their edges alone: the points have no columns (`values` is n x 0).
+
+    The edges stand in compressed rows, each in both directions, with a number of zero or more for each.
+    """
+
+    kind: ClassVar[str] = "graph"
+    starts: Indices  # n + 1
+    indices: Indices
+    weights: Array
+
+    def take(self, rows: Indices) -> Self:
+        """Some of the points, and the edges between them."""
+        place, left = np.full(len(self.values), -1), np.repeat(np.arange(len(self.values)), np.diff(self.starts))
+        place[rows] = np.arange(len(rows))
+        left, right = place[left], place[self.indices]
+        inside = np.flatnonzero((left >= 0) & (right >= 0))
+        inside = inside[np.lexsort((right[inside], left[inside]))]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(left[inside], minlength=len(rows)))])
+        return replace(self, values=self.values[rows], ids=[self.ids[i] for i in rows], starts=starts,
+                       indices=right[inside], weights=self.weights[inside])
+
+    def over(self, factor: Unit) -> Self:
+        """The same graph with smaller numbers."""
+        return replace(self, weights=factor.measured(self.weights), unit=self.unit * self.length_unit(factor))
+
+    @property
+    def numbers(self) -> Array:
+        """Those of the edges."""
+        return self.weights
+
+    @property
+    def bytes(self) -> int:
+        """The memory that its edges take."""
+        return self.starts.nbytes + self.indices.nbytes + self.weights.nbytes
+
+
+@frozen
+class LengthGraph(WeightedGraph):
+    """A graph whose edges have lengths; a zero length is an edge."""
+
+    needs: ClassVar[str] = "lengths of the edges; give --set input.edges=lengths"
+
+
+@frozen
+class AffinityGraph(WeightedGraph):
+    """A graph whose edges have affinities, above zero."""
+
+    power: ClassVar[int] = 2  # their inverses are squares of distances
+    apart: ClassVar[bool] = False
+    needs: ClassVar[str] = "affinities of the edges; give --set input.edges=affinities"
+
+    @property
+    def number_unit(self) -> Unit:
+        """That of affinities."""
+        return self.value_unit
+
+
+Input = Features | Dissimilarities | Similarities | Covariance | WeightedGraph
+Spatial = Features | Dissimilarities  # what has distances
+Joined = Spatial | WeightedGraph  # what has a neighbor graph

@@ -1,0 +1,37 @@
+"""Quantities: numbers with the power of the data's unit that they carry."""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array
+from mlcli.base.values.scaling import Unit
+
+
+@frozen
+class Quantity:
+    """Numbers in a power of the data's unit; a log-likelihood is smaller by the unit's logarithm for each cell."""
+
+    value: Array | float
+    power: int = 0
+    cells: Sequence[int] = ()  # of each view: numbers that a log-likelihood is of
+    names: Sequence[str] = ()  # of the numbers, where each has one
+
+    def plain(self, units: Sequence[Unit]) -> Array:
+        """The numbers themselves, where the views of the data are measured in `units`."""
+        shift = sum(unit.logarithm(count) for unit, count in zip(units, self.cells, strict=False))
+        return (units[0] ** self.power).plain(np.asarray(self.value, dtype=np.float64)) - shift
+
+    def figure(self, units: Sequence[Unit]) -> Any:
+        """The same as lists, or by their names."""
+        plain = self.plain(units).tolist()
+        return dict(zip(self.names, plain, strict=True)) if len(self.names) else plain
+
+
+def plain_figures(figures: Mapping[str, Any], units: Sequence[Unit]) -> dict[str, Any]:
+    """Figures in plain values; None for a single number that is not a double."""
+    found = {name: value.figure(units) if isinstance(value, Quantity) else value for name, value in figures.items()}
+    return {name: None if isinstance(value, float) and not isfinite(value) else value for name, value in found.items()}

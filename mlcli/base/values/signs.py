@@ -1,0 +1,38 @@
+"""The one rule for the signs of axes, and for the basis of tied ones."""
+
+import numpy as np
+
+from mlcli.base.rows.scratch import parts
+from mlcli.base.types import Array
+
+TIE = 1e-6  # entries this close to the largest, relatively, count as equally large
+
+
+def leading_signs(vectors: Array) -> Array:
+    """The signs (p) that make each column's entry of largest size positive (ties: the first row)."""
+    least = np.max([np.abs(some).max(axis=0, initial=0.0) for some in parts(vectors)], axis=0) * (1 - TIE)
+    signs = np.zeros(len(least))
+    for some in parts(vectors):
+        leading = np.take_along_axis(some, (np.abs(some) >= least).argmax(axis=0)[None, :], axis=0)[0]
+        signs = np.where((signs == 0) & (np.abs(leading) >= least), np.where(leading < 0, -1.0, 1.0), signs)
+    return np.where(signs < 0, -1.0, 1.0)
+
+
+def canonical_basis(vectors: Array) -> Array:
+    """The rotation (g x g) that takes an orthonormal basis (n x g) to one depending on its span alone.
+
+    The first axis is the projection onto the span of the first row that has one, the next that
+    of the next row orthogonal to it, and so on.
+    """
+    size = vectors.shape[1]
+    chosen = np.zeros((0, size))
+    least = 0.1 / np.sqrt(len(vectors))
+    for row in vectors:
+        part = row - chosen.T @ (chosen @ row)
+        part -= chosen.T @ (chosen @ part)
+        length = float(np.linalg.norm(part))
+        if length > least:
+            chosen = np.vstack([chosen, part / length])
+        if len(chosen) == size:
+            return chosen.T
+    return np.eye(size)

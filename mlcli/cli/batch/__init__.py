@@ -1,0 +1,1 @@
+"""Several runs: their queue, worker processes and shares."""

@@ -1,0 +1,131 @@
+"""Runs that are carried out at once: how many, with how many threads each, and what is shown of them meanwhile."""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine import blas
+from mlcli.base.machine.resources import CHOSEN
+from mlcli.base.machine.scheduler import Threads
+from mlcli.base.stages.stage import listening, note
+from mlcli.base.values.compute import Compute
+from mlcli.cli.batch.workers import Lost, in_processes
+from mlcli.cli.screen.failure import Form, say, tell
+from mlcli.cli.screen.progress import Mode, line_of, shown_as
+from mlcli.cli.supervisor import died_of
+from mlcli.errors import MlcliError
+from mlcli.publication.recovery import recover
+from mlcli.rundir.journal import recording
+
+Document = dict[str, Any]
+Result = tuple[Document, int]  # what is reported of a run, and its exit code
+
+
+@frozen
+class Division:
+    """How many runs go on at once, and the threads that each of them may use where it does not say so itself."""
+
+    jobs: int
+    threads: Threads
+
+
+def divided(asked: int, runs: Sequence[Compute]) -> Division:
+    """So many runs at once as the threads suffice for: each has those that it asks for, else an equal share.
+
+    Threads are those of MLCLI_THREADS, else what job, quota and affinity allow; of a share OMP_NUM_THREADS is the most.
+    """
+    allowed = blas.environment_threads()
+    whole = allowed if allowed.source == CHOSEN else min(
+        (limit for limit in blas.environment_limits() if limit.source != "OMP_NUM_THREADS"), key=lambda one: one.count)
+    chosen = max((run.threads for run in runs if isinstance(run.threads, int)), default=1)
+    jobs = max(1, min(asked, len(runs), whole.count // chosen))
+    if jobs < min(asked, len(runs)):
+        each = f" and a run asks for {chosen}" if chosen > 1 else ""
+        note("N-JOBS", f"{jobs} instead of {min(asked, len(runs))} runs go on at once: {whole.source} allows "
+             f"{whole.count} thread{'s' * (whole.count > 1)}{each}")
+    if jobs == 1:
+        return Division(1, allowed)
+    share = Threads(whole.count // jobs, f"{whole.source} / {jobs} jobs")
+    return Division(jobs, min(share, allowed, key=lambda one: one.count))
+
+
+@frozen
+class Shown:
+    """What is shown of the runs, and how."""
+
+    mode: Mode
+    quiet: bool
+    form: Form
+
+
+def told_division(asked: int, runs: Sequence[Compute], mode: Mode, quiet: bool) -> Division:
+    """The same, once the user has been told where it is not what was asked for."""
+    with listening(shown_as(mode, quiet)), recording() as journal:
+        division = divided(asked, runs)
+    for item in journal.noted("N-") if not quiet and mode != "json" else ():
+        say(line_of(item["code"], item["message"]))
+    return division
+
+
+def at_once(work: Callable[[int], Result], names: Sequence[str], division: Division,
+            shown: Shown, families: Sequence[Any], until: float = math.inf) -> Iterator[tuple[int, Result]]:
+    """The results of runs by their numbers, as they end; what a run says is shown at its end, and not mixed up.
+
+    Runs of one family go to one process where they can. What goes on at the time `until` is stopped.
+
+    With progress as JSON its lines are shown at once, each with the name of its run.
+    """
+    from mlcli.pipeline import run as pipeline  # noqa: F401 - once, for all workers
+
+    def live(number: int, text: str) -> None:
+        say(named_lines(text, names[number]).removesuffix("\n"))
+
+    # forked before the overview starts a thread
+    running = in_processes(work, range(len(names)), division.jobs, settle=partial(blas.allow, division.threads),
+                           live=live if shown.mode == "json" else None, until=until, family=families.__getitem__)
+    with closing(running), overview(shown) as moved:
+        for done, ended in enumerate(running):
+            if ended.said:
+                say(ended.said.removesuffix("\n"))
+            if isinstance(ended.result, Lost):
+                yield ended.number, lost(names[ended.number], ended.result, shown.form)
+            else:
+                yield ended.number, ended.result
+            moved(done + 1, len(names))
+
+
+def lost(name: str, what: Lost, form: Form) -> Result:
+    """What is reported of a run whose process died; what it left is removed."""
+    recover(Path.cwd() / name)
+    error = (died_of(-what.code, what.doing, what.memory, kept=what.kept, kills=what.kills) if what.code < 0 else
+             MlcliError("CRASH", f"the process of the run ended by itself, with {what.code}",
+                        hint="this is a bug; please report it with the run's config.yaml"))
+    tell(error, replace(form, run=name))
+    return {"run": name, "exit": error.exit_code, "error": error.fields()}, error.exit_code
+
+
+@contextmanager
+def overview(asked: Shown, name: str = "runs") -> Iterator[Callable[[int, int], None]]:
+    """Shows how many of the runs, or of other work, have ended, as the progress of one run is shown."""
+    shown = shown_as(asked.mode, asked.quiet)
+    shown.start()
+    shown.begin(name)
+    try:
+        yield lambda done, total: shown.advance(name, "", done, total)
+    except BaseException:
+        shown.stop(failed=True)
+        raise
+    shown.end(name)
+    shown.stop()
+
+
+def named_lines(text: str, run: str) -> str:
+    """Lines of JSON, each with the run that it is about; others as they are."""
+    return "".join(json.dumps({**json.loads(line), "run": run}) + "\n" if line[:1] == "{" else line
+                   for line in text.splitlines(keepends=True))

@@ -1,0 +1,88 @@
+"""Carrying out one run: its streams checked, its progress shown, its end reported."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine import limits
+from mlcli.base.values.compute import Compute
+from mlcli.cli.screen.failure import say
+from mlcli.cli.screen.output import standard_output
+from mlcli.cli.screen.progress import Mode, watching
+from mlcli.cli.screen.run_summary import ending
+from mlcli.cli.screen.streams import require_standard_output
+from mlcli.config.run_config import RunConfig
+from mlcli.engine.cache import Folder, folder_of
+from mlcli.errors import UsageError
+from mlcli.process.shared_status import BOARD
+
+
+@frozen
+class Manner:
+    """How a run is carried out and shown."""
+
+    force: bool = False
+    quiet: bool = False
+    json: Literal["", "headline", "full"] = ""  # the document of the run, on standard output
+    progress: Mode = "auto"
+    strict: bool = False
+    cache: Literal["none", "chosen"] | Folder = "chosen"  # none, the one that options name, or that of a sweep
+
+    @property
+    def for_people(self) -> bool:
+        """Whether the end of a run is reported in words."""
+        return not (self.quiet or self.json or self.progress == "json")
+
+
+    def folder(self, config: RunConfig) -> Folder | None:
+        """Where results of stages are kept; the folder that the run's options name stands before a sweep's."""
+        if self.cache == "none":
+            return None
+        return folder_of(config.compute) or (None if self.cache == "chosen" else self.cache)
+
+
+@contextmanager
+def enforcing(compute: Compute) -> Iterator[None]:
+    """Where a run asks for it, allocations beyond its limit fail, and the supervisor knows what a death then means."""
+    if not compute.memory_enforce:
+        yield
+        return
+    BOARD.post(enforced=True)
+    with limits.enforced(compute.memory_bytes(), compute.thread_count()):
+        yield
+    BOARD.post(enforced=False)
+
+
+def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
+    """Runs a configuration and returns its summary."""
+    check_streams(config, manner)
+    limit = config.compute.time_seconds()
+    if math.isfinite(limit):
+        BOARD.post(limit=limit)
+    with watching(manner.progress, manner.quiet), enforcing(config.compute):
+        from mlcli.pipeline import run as pipeline
+
+        if config.output == "-":
+            summary = pipeline.stream(config, standard_output(), strict=manner.strict)
+        else:
+            summary = pipeline.run(config, force=manner.force, strict=manner.strict,
+                                   cache=manner.folder(config))
+    if manner.for_people:
+        for line in ending(summary):
+            say(line)
+    return summary
+
+
+def check_streams(config: RunConfig, manner: Manner) -> None:
+    """Refuses what standard output cannot do; raises UsageError and OutputRefused."""
+    if manner.json or config.output == "-":
+        require_standard_output()
+    if config.output != "-":
+        return
+    if manner.json:
+        raise UsageError("STDOUT", "the embedding and the JSON document cannot both go to standard output",
+                         where="-o - --json", hint="give a directory with -o")
+    if config.report.formats != ("csv",):
+        raise UsageError("STDOUT", "standard output takes csv only", where="--format", hint="give a directory with -o")

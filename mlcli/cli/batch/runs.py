@@ -1,0 +1,290 @@
+"""Several runs, in turn or at once: all checked before the first, and a failure does not stop the others."""
+
+import gc
+import time
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.resources import forget_peak_memory
+from mlcli.base.rows.memo import recalling
+from mlcli.cli.batch.jobs import Document, Result, Shown, at_once, told_division
+from mlcli.cli.batch.launch import Manner, launch
+from mlcli.cli.batch.shard import Shard
+from mlcli.cli.line.build_config import built
+from mlcli.cli.screen.failure import Form, attempt, escaped, say, understood
+from mlcli.cli.screen.headline import print_headlines
+from mlcli.cli.screen.output import print_json
+from mlcli.config.explain import located
+from mlcli.config.layers import Layer
+from mlcli.config.run_config import RunConfig
+from mlcli.config.run_names import flattened, text
+from mlcli.config.sweep import Variant
+from mlcli.engine.cache import Folder
+from mlcli.errors import (
+    ConfigError,
+    DataError,
+    GeometryError,
+    NumericalError,
+    OutputRefused,
+    RefusedByPlan,
+    UsageError,
+)
+from mlcli.methods.frame.base import Method
+from mlcli.process.shared_status import BOARD
+from mlcli.publication.publish import vacant, write_whole
+from mlcli.publication.staging import drafted
+from mlcli.rundir.runs_table import NAME, Row, RunsTable, failed_row, finished_row
+from mlcli.stages.graph.neighborhoods import searching_for
+
+LATE = ("method.eigensolve.", "method.axes.", "report.")  # options of what comes after the costly stages
+LEFT_OUT = "left_out"  # of a document: why there was no run
+UNSUITED = (ConfigError, DataError, GeometryError, NumericalError, RefusedByPlan)  # a trial's: the setting is at fault
+
+
+@frozen
+class Planned:
+    """A checked run, where each of its options comes from, and what it differs by, as texts by config path."""
+
+    config: RunConfig
+    layer: Layer
+    values: Mapping[str, str]
+
+
+@frozen
+class Due:
+    """The time that runs have together, and what each is expected to take."""
+
+    until: float  # of the monotonic clock: what is not expected to end by then does not begin,
+    end: float  # and what goes on then is stopped
+    seconds: Sequence[float]  # of each run
+
+    def admits(self, place: int) -> bool:
+        """Whether a run is expected to end in time; the first one may always begin."""
+        return place == 0 or time.monotonic() + self.seconds[place] <= self.until
+
+
+@frozen
+class Batch:
+    """How several runs are carried out."""
+
+    jobs: int = 1  # at once
+    skip_existing: bool = False
+    shard: Shard | None = None  # which of them
+    due: Due | None = None  # of runs that are trials: they go on quietly, and what does not fit is left out
+
+
+def planned(variants: Sequence[Variant]) -> list[Planned]:
+    """The runs, checked; raises what `build` does, and ConfigError where two would write to one place."""
+    runs = [Planned(built(variant.layer), variant.layer,
+                    {path: text(value) for path, value in flattened(variant.values)}) for variant in variants]
+    place, count = Counter(run.config.output for run in runs).most_common(1)[0]
+    if count > 1:
+        raise ConfigError("ONE-OUTPUT", f"{count} of the runs would write to the same place", where=str(place)[:80],
+                          hint="set `output` in each file")
+    return runs
+
+
+def finish(runs: Sequence[Planned], manner: Manner, batch: Batch, *, debug: bool) -> NoReturn:
+    """Carries out runs and ends the command with their documents and exit code; raises what a single run does."""
+    alone = len(runs) == 1 and not runs[0].values
+    if alone and batch.shard is None:
+        documents, code = [launched(runs[0], manner, batch)], 0
+    else:
+        documents, code = carry_out(runs, manner, Form(bool(manner.json) or manner.progress == "json", debug), batch)
+    if manner.json == "full":
+        print_json(documents[0] if alone else {"runs": documents})
+    elif manner.json:
+        print_headlines(documents, alone=alone)
+    raise typer.Exit(code)
+
+
+def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -> tuple[list[Document], int]:
+    """The documents of all runs of this share, and the worst exit code: the largest.
+
+    Runs of a sweep, and those of several inputs, have a `runs.csv` beside them, which grows as they end.
+    """
+    documents: dict[int, Document] = {}
+    codes: list[int] = []
+    parameters, name = _parameters(runs), NAME
+    if batch.shard is not None:
+        runs, name = batch.shard.of(runs), batch.shard.named(NAME)
+    tables = {output_of(run).parent: RunsTable(output_of(run).parent / name, parameters) for run in runs if run.values}
+    try:
+        with sharing(runs, manner) as sharing_manner, closing(results(runs, sharing_manner, form, batch)) as ended:
+            for place, (document, code) in ended:
+                if manner.json or batch.due:  # else nobody reads them, and thousands take memory
+                    documents[place] = document
+                codes.append(code)
+                if batch.skip_existing and not code:
+                    BOARD.post(done=True)  # the same command goes on after it
+                if LEFT_OUT not in document and runs[place].values:
+                    output = output_of(runs[place])
+                    row = _row(output.name, runs[place], document)
+                    codes.append(attempt(partial(tables[output.parent].add, place, row), form))
+    finally:
+        codes += [attempt(table.write, form) for table in tables.values()]
+    if batch.shard is None and batch.due is None:
+        codes += [attempt(partial(write_page, folder, table, manner), form) for folder, table in tables.items()]
+    return [documents.get(place) or left_out(run) for place, run in enumerate(runs)], max(codes, default=0)
+
+
+def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -> Generator[tuple[int, Result]]:
+    """What becomes of each run, by its place, as the runs end: one after another, or several at once."""
+    division = told_division(batch.jobs, [run.config.compute for run in runs], manner.progress, manner.quiet)
+    if division.jobs == 1 and batch.due is None:
+        from mlcli.engine.cluster.connect import staying_connected
+
+        with staying_connected():
+            for place, run in enumerate(runs):
+                yield place, result(run, manner, form, batch)
+        return
+    if any(run.config.output == "-" for run in runs):
+        raise UsageError("STDOUT", "an embedding on standard output and --jobs do not go together", where="--jobs",
+                         hint="give a directory with -o")
+    inside = replace(manner, progress=manner.progress if manner.progress == "json" else "none")
+    names, shown = [str(output_of(run)) for run in runs], Shown(manner.progress, manner.quiet, form)
+    families = [family(run) for run in runs]
+    if batch.due is None:
+        yield from at_once(lambda place: result(runs[place], inside, form, batch), names, division, shown, families)
+    else:
+        yield from at_once(partial(trial, runs, replace(inside, quiet=True), form, batch), names, division, shown,
+                           families, batch.due.end)
+
+
+def family(run: Planned) -> tuple[str, ...]:
+    """What tells apart runs that share little: the values of options that say more than what is kept and reported."""
+    return tuple(value for path, value in run.values.items() if not path.startswith(LATE))
+
+
+def trial(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch, place: int) -> Result:
+    """What becomes of a run that may begin while it is expected to end in time, or that is there already."""
+    there = batch.skip_existing and not vacant(output_of(runs[place]), "folder")
+    if there or batch.due is None or batch.due.admits(place):
+        return result(runs[place], manner, form, batch)
+    return left_out(runs[place]), 0
+
+
+def left_out(run: Planned) -> Document:
+    """What is reported of a trial for which there was no time."""
+    return {"run": run.config.output, LEFT_OUT: "the budget ended before it did"}
+
+
+def write_page(folder: Path, table: RunsTable, manner: Manner) -> None:
+    """Writes the page over the runs of a table beside it; raises what `page_of` and `write_whole` do."""
+    from mlcli.pipeline.read_run import encoded
+    from mlcli.runs.collect import PAGE, gather, page_of
+
+    rows = [table.rows[place] for place in sorted(table.rows)]
+    if sum(not row["exit"] for row in rows) > 1:
+        page = encoded(page_of(gather(table.parameters, rows, [folder / str(row["run"]) for row in rows])))
+        write_whole(folder / PAGE, lambda draft: draft.write_bytes(page), force=True)
+        if manner.for_people:
+            say(escaped(f"mlcli: wrote {table.path} and {folder / PAGE}"))
+
+
+def result(run: Planned, manner: Manner, form: Form, batch: Batch) -> Result:
+    """What is reported of one run, and its exit code."""
+    documents: list[Document] = []
+    forget_peak_memory()
+    code = attempt(partial(_one, run, manner, batch, documents), replace(form, run=run.config.output or ""))
+    gc.collect(1)  # what a run leaves behind in circles, which the program's own threshold reaches after many runs
+    return documents[-1], code
+
+
+def output_of(run: Planned) -> Path:
+    """Where a run is written."""
+    return Path(run.config.output or "")
+
+
+@contextmanager
+def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
+    """Lets the runs of one input share its table, and results of stages in a hidden folder beside them.
+
+    The folder vanishes at the end. Neighbors are searched for once, for the run that needs the most of them.
+    """
+    from mlcli.pipeline.shared_input import reading_once
+
+    alike = len(runs) > 1 and all(run.config.input == runs[0].config.input and run.values for run in runs)
+    if not alike or manner.cache == "none" or isinstance(manner.cache, Folder):  # shared already
+        yield manner
+        return
+    most, folder = max(neighbors_of(run.config.method) for run in runs), output_of(runs[0]).parent
+    with reading_once(), recalling(), searching_for(most), drafted(folder / "cache", "folder") as draft:
+        yield replace(manner, cache=Folder(draft.path))
+
+
+def neighbors_of(method: Method) -> int:
+    """How many neighbors a method searches for, where it says so; 1 where it does not."""
+    stated = getattr(method, "neighbors", None) or getattr(getattr(method, "graph", None), "neighbors", None)
+    return getattr(stated, "count", None) or 1
+
+
+def launched(run: Planned, manner: Manner, batch: Batch) -> Document:
+    """The summary of one run, which may be there already; raises what went wrong, with the place of an option at fault.
+    """
+    with located(run.layer):
+        if not batch.skip_existing:
+            return launch(run.config, manner)
+        if (known := existing(run, manner)) is not None:
+            return known
+        try:
+            return launch(run.config, manner)
+        except OutputRefused as error:
+            if error.code != "E-OUTPUT-EXISTS" or (known := existing(run, manner)) is None:
+                raise
+            return known  # another job has made it meanwhile
+
+
+def existing(run: Planned, manner: Manner) -> Document | None:
+    """What a run reported that is there already: whole, with the same options, of the input as it is now.
+
+    None where nothing is there, or under --force something else; raises OutputRefused where something else is.
+    """
+    from mlcli.runs.collect import summary_of
+    from mlcli.runs.verify import unlike
+
+    output = output_of(run)
+    if run.config.output == "-" or vacant(output, "folder"):
+        return None
+    reason = unlike(output, run.config)
+    if not reason:
+        if manner.for_people:
+            say(escaped(f"mlcli: kept {output}, which is there already"))
+        return {**summary_of(output), "skipped": True}
+    if manner.force:
+        return None
+    raise OutputRefused("OUTPUT-OTHER", f"the output is not this run: {reason}", where=str(output),
+                        hint="replace it with --force, or choose another with -o")
+
+
+def _one(run: Planned, manner: Manner, batch: Batch, documents: list[Document]) -> None:
+    """Carries out one run and adds its summary, or what went wrong."""
+    try:
+        documents.append(launched(run, manner, batch))
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        known = understood(error)
+        documents.append({"run": run.config.output, "exit": known.exit_code, "error": known.fields()})
+        if batch.due is None or not isinstance(known, UNSUITED):
+            raise known from error
+
+
+def _row(name: str, run: Planned, document: Document) -> Row:
+    """The row of a run in `runs.csv`."""
+    if "error" in document:
+        return failed_row(name, run.values, document["error"])
+    return finished_row(name, run.values, document)
+
+
+def _parameters(runs: Sequence[Planned]) -> list[str]:
+    """What the runs differ by."""
+    return list(dict.fromkeys(path for run in runs for path in run.values))

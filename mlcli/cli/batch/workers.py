@@ -1,0 +1,285 @@
+"""Processes that carry out numbered work: forked once all is imported, with the memory of all under one limit.
+
+A worker is given one number after another, and keeps what it imported. What it says on standard error it says through
+its parent. Before a fit it waits until the memory that is predicted for it fits beside that of the others' fits. A
+worker that dies is replaced, and its number counts as lost.
+"""
+
+import ctypes
+import gc
+import io
+import math
+import os
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from mlcli.base.frozen import frozen
+from mlcli.cli import supervisor
+from mlcli.cli.batch.queue import Left
+from mlcli.errors import STOPPING
+from mlcli.process import signals
+from mlcli.process.memory_gate import admitted_by
+from mlcli.process.shared_status import BOARD, SEATS
+from mlcli.process.signals import NUDGE, PATIENT, Stopped
+
+GRACE = supervisor.GRACE / 2  # seconds that a worker has to clean up, so that it ends before its parent must
+DEATH_SIGNAL = 1  # Linux: prctl's PR_SET_PDEATHSIG
+Work = Callable[[int], Any]  # its result can be pickled
+Live = Callable[[int, str], None]
+
+
+@frozen
+class Lost:
+    """What became of work whose process died, and what was known of it then."""
+
+    code: int  # the exit code, or the signal as a negative number
+    doing: str = ""  # the stage, and how far it had come
+    memory: float = 0.0  # MiB that the process had used at most
+    kept: bool = False  # whether the same command can go on from something
+    kills: int | None = None  # processes that the kernel has killed for memory since its process began
+
+
+@frozen
+class Ended:
+    """Work that has ended: its number, its result, and what it said."""
+
+    number: int
+    result: Any
+    said: str
+
+
+@dataclass
+class Worker:
+    """A process, as its parent sees it."""
+
+    process: int
+    connection: Connection
+    seat: int  # on the board
+    number: int | None = None  # of what it does
+    kills: int | None = field(default_factory=supervisor.kills_for_memory)  # of processes, before it
+    said: list[str] = field(default_factory=list)
+    asked: tuple[float, float] | None = None  # the bytes that it waits for, and the limit that it knows
+    granted: float = 0.0  # bytes
+
+    last: int | None = None  # what it did before
+
+    def give(self, number: int) -> None:
+        """Has it carry out some work."""
+        self.number, self.last, self.granted = number, number, 0.0
+        with suppress(OSError):  # it is dead, which shows when it is listened to
+            self.connection.send(number)
+
+    def ended(self, result: Any) -> Ended:
+        """Its work, ended; it has none now."""
+        assert self.number is not None
+        done = Ended(self.number, result, "".join(self.said))
+        self.number, self.asked, self.granted = None, None, 0.0
+        self.said.clear()
+        return done
+
+    def lost(self) -> Lost:
+        """What became of it, once it is dead; what it left unfinished is removed."""
+        _, status, used = os.wait4(self.process, 0)
+        doing = BOARD.seat(self.seat).read().get("doing", "")
+        return Lost(os.waitstatus_to_exitcode(status), doing, used.ru_maxrss / 2**10, self.clean(),
+                    supervisor.kills_since(self.kills))
+
+    def clean(self) -> bool:
+        """Removes what it left unfinished, once it is dead; whether something is kept to go on from."""
+        seat = BOARD.seat(self.seat)
+        kept = supervisor.remove_unfinished(seat.read())
+        seat.post()
+        return kept
+
+
+def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Callable[[], None],
+                 live: Live | None = None, until: float = math.inf,
+                 family: Callable[[int], Any] = lambda number: number) -> Generator[Ended]:
+    """The results of work, as it ends, by so many processes at once; `settle` is called in each before its first.
+
+    Work of one `family` is given to one process where that leaves none without work.
+
+    At the time `until`, of the monotonic clock, what has not ended is stopped, and has no result.
+
+    What work says is part of its result, or is given to `live` at once. The processes are forked here, before the
+    first result is asked for. When the consumer leaves, or on an error, they are stopped, and waited for.
+    """
+    left, workers, jobs = Left([*numbers], family), list[Worker](), min(jobs, SEATS)
+    gc.freeze()  # so that no collection in a worker copies what it shares with its parent
+    BOARD.post(seats=jobs)
+    hire = partial(staff, workers, left, jobs, lambda: hired(work, settle, workers))
+    hire()
+    return results(workers, left, hire, live, until)
+
+
+def staff(workers: list[Worker], left: Left, jobs: int, hired: Callable[[], Worker]) -> None:
+    """Has as many processes as there are jobs for, each with work."""
+    while left and len(workers) < jobs:
+        workers.append(hired())
+        workers[-1].give(left.take(workers[-1].last, [other.last for other in workers]))
+
+
+def results(workers: list[Worker], left: Left, hire: Callable[[], None],
+            live: Live | None, until: float) -> Generator[Ended]:
+    """What processes make of their work; those that die are replaced."""
+    try:
+        while (left or workers) and time.monotonic() < until:
+            hire()
+            rest = None if until == math.inf else max(until - time.monotonic(), 0.0)
+            for connection in wait([worker.connection for worker in workers], rest):
+                worker = next(worker for worker in workers if worker.connection is connection)
+                done = heard(worker, live)
+                if done is None:
+                    continue
+                if isinstance(done.result, Lost):
+                    workers.remove(worker)
+                    worker.connection.close()
+                elif left:
+                    worker.give(left.take(worker.last, [other.last for other in workers]))
+                else:
+                    workers.remove(worker)
+                    retire(worker)
+                yield done
+            admit_first(workers)
+    finally:
+        gc.unfreeze()
+        dismiss(workers)
+
+
+def heard(worker: Worker, live: Live | None) -> Ended | None:
+    """Takes a message of a worker: what it says, what it waits for, or its result, which is returned."""
+    try:
+        kind, content = worker.connection.recv()
+    except (EOFError, OSError):
+        return worker.ended(worker.lost())
+    if kind == "done":
+        return worker.ended(content)
+    if kind == "asks":
+        worker.asked = content
+    elif live is None:
+        worker.said.append(content)
+    else:
+        assert worker.number is not None
+        live(worker.number, content)
+    return None
+
+
+def admit_first(workers: Sequence[Worker]) -> None:
+    """Lets workers that wait for memory go on, those before the others first, while what is predicted fits.
+
+    One may always go on where no other does. What a worker holds that waits, its data, is not counted.
+    """
+    for worker in sorted((worker for worker in workers if worker.asked), key=lambda worker: worker.number or 0):
+        assert worker.asked is not None
+        others = sum(other.granted for other in workers if other is not worker and other.asked is None)
+        if others and others + worker.asked[0] > worker.asked[1]:
+            return
+        worker.granted, worker.asked = worker.asked[0], None
+        with suppress(OSError):
+            worker.connection.send(None)
+
+
+def retire(worker: Worker) -> None:
+    """Lets a process end that has no work."""
+    worker.connection.close()
+    os.waitpid(worker.process, 0)
+
+
+def dismiss(workers: Sequence[Worker]) -> None:
+    """Stops processes, and waits for them; none outlives its grace, which is long where it is to keep a checkpoint."""
+    cause = BOARD.asked or signal.SIGTERM
+    for worker in workers:
+        BOARD.seat(worker.seat).ask(cause)
+        os.kill(worker.process, NUDGE)
+    end = time.monotonic() + (supervisor.PATIENCE if cause in PATIENT else GRACE)
+    for worker in workers:
+        with suppress(EOFError, OSError):
+            while worker.connection.poll(max(end - time.monotonic(), 0.0)):
+                worker.connection.recv()
+            os.kill(worker.process, signal.SIGKILL)
+        retire(worker)
+    kept = [worker.clean() for worker in workers]
+    BOARD.post(kept=any(kept))
+
+
+def hired(work: Work, settle: Callable[[], None], others: Sequence[Worker]) -> Worker:
+    """A new process that waits for work, on a seat that is free."""
+    ours, its = Pipe()
+    parent, seat = os.getpid(), min({*range(1, 1 + SEATS)} - {other.seat for other in others})
+    BOARD.seat(seat).ask(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads there are: none of them holds a lock now
+        process = os.fork()
+    if process:
+        its.close()
+        return Worker(process, ours, seat)
+    code = 1
+    try:
+        for connection in (*(other.connection for other in others), ours):
+            connection.close()
+        BOARD.sit(seat)
+        code = serve(its, work, settle, parent)
+    finally:
+        os._exit(code)
+
+
+def serve(connection: Connection, work: Work, settle: Callable[[], None], parent: int) -> int:
+    """A worker's life, with its exit code: signals end it, silently, and so does the death of its parent."""
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+        signals.heed()
+        end_with(parent)
+        sys.stderr = Told(connection)
+        settle()
+
+        def ask(needed: float, limit: float) -> None:
+            connection.send(("asks", (needed, limit)))
+            connection.recv()
+
+        with admitted_by(ask):
+            while True:
+                number = connection.recv()
+                result = work(number)
+                sys.stderr.flush()
+                connection.send(("done", result))
+    except Stopped:
+        return 1
+    except (EOFError, BrokenPipeError, ConnectionResetError):  # there is no more work, or no parent
+        return 0
+
+
+def end_with(parent: int) -> None:
+    """Has this process stopped when its parent dies, where the system can do that (Linux)."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGTERM)
+    if os.getppid() != parent:
+        raise Stopped(signal.SIGTERM)
+
+
+class Told(io.TextIOBase):
+    """Standard error of a worker: whole lines, sent to its parent."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__()
+        self.connection = connection
+        self.parts: list[str] = []
+
+    def write(self, text: str) -> int:
+        """Keeps a text until the next flush."""
+        self.parts.append(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Sends what was written."""
+        if self.parts:
+            self.connection.send(("says", "".join(self.parts)))
+            self.parts.clear()

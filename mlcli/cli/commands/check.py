@@ -1,0 +1,63 @@
+"""`mlcli check`: the input doctor."""
+
+import os
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli.line import behavior
+from mlcli.cli.line.flags import layer_of, with_flags
+from mlcli.cli.screen.columns import tell
+from mlcli.cli.screen.output import print_json
+from mlcli.cli.screen.progress import mode_of, watching
+from mlcli.config.build import build, from_outside
+from mlcli.config.explain import located
+from mlcli.config.layers import assignment
+from mlcli.engine.cluster.notes import note_here
+from mlcli.errors import DataError
+from mlcli.rundir.journal import recording
+
+FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column", "labels", "columns", "key",
+         "transpose", "missing_markers", "rows", "where", "transform", "top_variance", "scale", "reduce", "metric",
+         "neighbors", "radius", "seed", "threads", "memory_limit")
+Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False,
+                                     help="The file or finished run to read; - is standard input.")]
+GRAPH = "isomap"  # the method whose neighbors are examined
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 65 where anything was found.")]
+
+
+@with_flags(*FLAGS)
+def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignments = None,
+          quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
+          debug: behavior.Debug = False, **flags: Any) -> None:
+    """Examine a data set before a run.
+
+    \b
+    mlcli check data.csv
+    mlcli check --dissimilarities distances.csv
+    mlcli check --graph edges.csv
+    mlcli check --strict --json data.csv > checkup.json
+
+    Dissimilarities: the four conditions of a metric, Euclidean or not, corrections. Features: missing,
+    constant and repeated rows and columns, scales, distance concentration. Both: intrinsic dimension,
+    hubs, the neighbor graph and what connects it. Graphs: pieces, edges of a
+    point, edges longer than a path. With --quiet only the findings are shown.
+    """
+    given = layer_of(flags).over(assignment("input.path", data, "DATA")).over(assignment("method.name", GRAPH, ""))
+    layer = from_outside(os.environ, assignments or [], given)
+    config = build(layer)
+    with located(layer), watching(mode_of(progress), quiet, tell=not json), recording() as journal:
+        from mlcli.checkup.examine import check as examined
+
+        note_here(config.compute.cluster)
+        report = examined(config)
+    if json:
+        print_json({**report.document(), "notes": [*journal.noted("W-"), *journal.noted("N-")]})
+    else:
+        from mlcli.checkup.lines import finding_lines, lines_of
+
+        tell(finding_lines(report) if quiet else lines_of(report))
+    if strict and report.findings:
+        codes = ", ".join(dict.fromkeys(finding.code for finding in report.findings))
+        raise DataError("FINDINGS", f"the checkup has findings: {codes}", where=data,
+                        hint="see what each advises, or leave --strict out")

@@ -1,0 +1,66 @@
+"""`mlcli compare`: finished runs side by side."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlcli.cli.line import behavior
+from mlcli.cli.screen.columns import tell
+from mlcli.cli.screen.failure import escaped, say
+from mlcli.cli.screen.output import print_json, refuse_existing
+from mlcli.cli.screen.progress import mode_of, watching
+from mlcli.cli.screen.streams import require_standard_output
+from mlcli.errors import UsageError
+from mlcli.publication.publish import write_whole
+
+Runs = Annotated[list[str], typer.Argument(metavar="RUN RUN...", show_default=False,
+                                           help="Directories of finished runs of the same rows.")]
+Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", show_default=False,
+                                            help="An HTML page to write, with small multiples.")]
+Neighbors = Annotated[int, typer.Option("-k", "--neighbors", min=1, help="Size of the neighborhoods compared.")]
+Label = Annotated[str | None, typer.Option("--label-column", show_default=False, help=(
+    "The first run's label column that colors the page (default: its first)."))]
+Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
+    "A file with labels of the rows, joined by id, or row by row."))]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the samples taken of many rows.")]
+
+
+def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, label_column: Label = None,
+            labels: Labels = None, seed: Seed = 0, force: behavior.Force = False, quiet: behavior.Quiet = False,
+            json: behavior.Json = False, progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
+    """Compare finished runs: shapes, spans, neighbors, spectra.
+
+    \b
+    mlcli compare runs/faces-pca runs/faces-isomap
+    mlcli compare runs/k-* -o side-by-side.html --label-column pose
+
+    Rows are matched by id. m2 is the symmetric Procrustes statistic of the centered and scaled
+    embeddings (0: the same shape), as scipy.spatial.procrustes and vegan's protest give it; angles
+    are those between their spans; shared is the mean share of the nearest neighbors in common.
+    """
+    from mlcli.runs import compare as comparing
+
+    if len(runs) < 2:
+        raise UsageError("ONE-RUN", "there is nothing to compare a single run with", where=runs[0][:80],
+                         hint="name two runs or more")
+    require_standard_output()
+    if output is not None:
+        refuse_existing(output, force)
+    with watching(mode_of(progress), quiet, tell=not json):
+        comparison = comparing.compare(runs, neighbors=neighbors, label=label_column, labels=labels, seed=seed)
+        document = comparison.document()
+    if output is not None:
+        from mlcli.pipeline.read_run import encoded
+        from mlcli.report.comparison.page import page
+
+        content = encoded(page(comparison, label=label_column, seed=seed))
+        write_whole(Path(output), lambda draft: draft.write_bytes(content), force=force)
+    if json:
+        print_json(document)
+    else:
+        from mlcli.cli.screen.comparison_table import table
+
+        tell(table(document))
+    if output is not None and not (quiet or json):
+        say(escaped(f"mlcli: wrote {output}"))

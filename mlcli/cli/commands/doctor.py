@@ -1,0 +1,122 @@
+"""`mlcli doctor`: what this machine offers, and whether its linear algebra is right."""
+
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import mlcli
+from mlcli.base import units
+from mlcli.base.machine import blas, limits, resources
+from mlcli.base.machine.rates import read
+from mlcli.cli.line.behavior import Json
+from mlcli.cli.screen.columns import tell
+from mlcli.cli.screen.output import print_json
+from mlcli.errors import NumericalError
+from mlcli.rundir.machine import libraries, packages, system
+
+SIZE = 64  # of the test matrix
+WORST = 10.0  # residual and departure from orthogonality, in units of size times rounding
+
+
+Calibrate = Annotated[Path | None, typer.Option("--calibrate", metavar="FILE", show_default=False,
+                                                help="Also measure how fast this machine is, and write it there, for "
+                                                "`mlcli plan --rates FILE` or MLCLI_RATES.")]
+
+
+def doctor(json: Json = False, calibrate: Calibrate = None) -> None:
+    """Show libraries, threads and memory; test the eigensolver.
+
+    \b
+    mlcli doctor
+    mlcli doctor --calibrate rates.json
+    """
+    document = {**facts(), **({} if calibrate is None else {"rates": calibration(calibrate)})}
+    if json:
+        print_json(document)
+    else:
+        tell(lines(document))
+    if not document["eigensolver"]["right"]:
+        raise NumericalError("SELF-TEST", "the eigensolver gives wrong results on a 64 x 64 matrix",
+                             where=", ".join(library["library"] for library in document["blas"]),
+                             hint="set OPENBLAS_CORETYPE=Haswell, or install another numpy")
+
+
+def calibration(path: Path) -> dict[str, Any]:
+    """The rates of this machine, which are written to a file that is not there yet, or holds rates."""
+    from mlcli.planning.calibrate import calibrated, store
+
+    if path.exists():
+        read(path)  # anything else is not replaced
+    measured = calibrated()
+    store(measured, path)
+    return {"file": str(path), "seconds": asdict(measured)}
+
+
+def facts() -> dict[str, Any]:
+    """Versions, libraries, cores, memory and the self-test as plain values."""
+    import scipy.linalg  # noqa: F401 (brings its own BLAS)
+
+    from mlcli.base.values.compute import Compute
+    from mlcli.native import absence, describe
+
+    eigensolver, threads, memory = self_test(), Compute().allowed_threads(), Compute().allowed_memory()
+    return {
+        "mlcli": mlcli.__version__, "python": platform.python_version(), "platform": system(),
+        "packages": packages(), "blas": libraries(),
+        "blas_settings": blas.settings().facts(), "cores": resources.affinity(), "threads": threads.count,
+        "threads_source": threads.source, "threads_found": {t.source: t.count for t in blas.environment_limits()},
+        "memory": memory.bytes, "memory_source": memory.source,
+        "memory_found": {m.source: m.bytes for m in (*resources.memory_limits(), *limits.memory(threads.count))},
+        "native": describe(), "native_absence": absence() or None, "eigensolver": eigensolver,
+    }
+
+
+def self_test() -> dict[str, Any]:
+    """An eigenproblem solved and checked: residual and orthogonality in units of size times rounding."""
+    import numpy as np
+
+    start = time.perf_counter()
+    square = np.random.default_rng(0).standard_normal((SIZE, SIZE))
+    matrix = square + square.T
+    values, vectors = np.linalg.eigh(matrix)
+    unit = SIZE * np.finfo(float).eps
+    residual = np.linalg.norm(matrix @ vectors - vectors * values, 1) / (np.linalg.norm(matrix, 1) * unit)
+    departure = np.linalg.norm(vectors.T @ vectors - np.eye(SIZE), 1) / unit
+    return {"right": bool(residual <= WORST and departure <= WORST), "residual": round(float(residual), 3),
+            "orthogonality": round(float(departure), 3), "seconds": round(time.perf_counter() - start, 4)}
+
+
+def lines(document: dict[str, Any]) -> list[str]:
+    """The same for people."""
+    settings, test = document["blas_settings"], document["eigensolver"]
+    instead = f"; numpy and scipy compute: {document['native_absence']}" if document["native_absence"] else ""
+    return [
+        f"mlcli {document['mlcli']}, Python {document['python']}, {document['platform']}",
+        *(f"{name} {number or 'missing'}" for name, number in document["packages"].items()),
+        *(f"{library['library']} in {library['used_by']}: kernel {library['kernel']}, {library['threads']} threads"
+          for library in document["blas"]),
+        f"variables set for them: {variables(settings['exported'])}",
+        f"OpenBLAS core type: {settings['core_type'] or 'left alone'} ({settings['reason']})",
+        f"threads: {document['threads']} ({document['threads_source']}); found: {listed(document['threads_found'])}",
+        f"memory: {units.memory(document['memory'])} ({limits.as_set(document['memory_source'])}); found: "
+        + listed({source: units.memory(size) for source, size in document["memory_found"].items()}),
+        f"native kernels: {document['native']}{instead}",
+        f"eigensolver: {'right' if test['right'] else 'WRONG'} (residual {test['residual']}, orthogonality "
+        f"{test['orthogonality']}, {test['seconds'] * 1000:.0f} ms)",
+        *([f"rates of this machine: written to {document['rates']['file']}"] if "rates" in document else []),
+    ]
+
+
+def listed(items: Mapping[str, object]) -> str:
+    """What was found, each with where."""
+    return ", ".join(f"{value} ({source})" for source, value in items.items())
+
+
+def variables(exported: dict[str, str]) -> str:
+    """Environment variables as a shell would set them."""
+    return " ".join(f"{name}={value}" for name, value in exported.items()) or "none"

@@ -1,0 +1,247 @@
+"""`mlcli explore`: one data set by many methods and settings."""
+
+import os
+import time
+from collections.abc import Sequence
+from contextlib import closing, nullcontext, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlcli.base.machine import blas
+from mlcli.base.values.compute import parse_seconds
+from mlcli.cli.batch.jobs import Shown, overview
+from mlcli.cli.batch.launch import Manner
+from mlcli.cli.batch.runs import LEFT_OUT, UNSUITED, Batch, Due, Planned, carry_out, existing, planned
+from mlcli.cli.batch.workers import Lost, in_processes
+from mlcli.cli.line import behavior
+from mlcli.cli.line.command_of_run import command
+from mlcli.cli.line.flags import layer_of, with_flags
+from mlcli.cli.screen.failure import Form, attempt, escaped, say
+from mlcli.cli.screen.output import print_json
+from mlcli.cli.screen.progress import mode_of, watching
+from mlcli.cli.screen.streams import require_standard_output
+from mlcli.config.build import from_outside
+from mlcli.config.layers import Layer, assignment
+from mlcli.config.run_names import directory_names, file_name, flattened
+from mlcli.config.sweep import Variant, without
+from mlcli.engine.cache import Folder
+from mlcli.engine.cluster.address import address_of
+from mlcli.engine.cluster.notes import note_here
+from mlcli.errors import MlcliError, OutOfMemory, OutputRefused, RefusedByPlan, TimeUp, UsageError
+from mlcli.publication.publish import require_folder_name, write_whole
+from mlcli.publication.staging import drafted
+from mlcli.rundir.runs_table import NAME as TABLE
+
+if TYPE_CHECKING:
+    from mlcli.explore.examine import Examined
+    from mlcli.explore.report.contents import Exploration
+    from mlcli.explore.settings import LeftOut
+
+FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column", "labels", "columns", "key",
+         "transpose", "missing_markers", "rows", "where", "transform", "top_variance", "scale", "reduce", "metric",
+         "seed", "threads", "memory_limit", "time_limit")
+NAME, PAGE = "explore.json", "explore.html"
+TRIALS = 0.8  # share of the budget until which trials go on; the rest is for measuring and fits to parts of the rows
+# exit codes of a trial that the setting is at fault for; one that crashed or took too much memory is left out as well
+OF_A_SETTING = {1, *(kind.exit_code for kind in (*UNSUITED, OutOfMemory, TimeUp))}
+SAID = 3  # trials that failed, of which an error says why
+LEAST = 20.0  # seconds that the first trial has, whatever the budget
+Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help="The file or finished run to read.")]
+Output = Annotated[str | None, typer.Option("-o", "--output", metavar="DIR", show_default=False,
+                                            help="Directory to write [default: runs/DATA-explore].")]
+Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help=(
+    "Time that it may take, as 90s, 5m or 1h: settings that do not fit are left out."))]
+Components = Annotated[int | None, typer.Option("-p", "--components", min=1, show_default=False, help=(
+    "Axes with which methods are compared [default: the intrinsic dimension, from 2 to 8]."))]
+
+
+@with_flags(*FLAGS)
+def explore(data: Data, *, output: Output = None, budget: Budget = "5m", components: Components = None,
+            assignments: behavior.Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
+            json: behavior.Json = False, progress: behavior.Progress = None, jobs: behavior.Jobs = 1,
+            skip_existing: behavior.SkipExisting = False, debug: behavior.Debug = False, **flags: Any) -> None:
+    """Try methods and settings on a data set, and recommend one.
+
+    \b
+    mlcli explore data.csv
+    mlcli explore --label-column species --scale standard --budget 1m iris.csv
+    mlcli explore --metric braycurtis --id-column site species.csv
+    mlcli explore --dissimilarities distances.csv -o runs/explored
+
+    Runs, runs.csv, explore.json and the page explore.html are written to a directory.
+    docs/explore.md says how to read the page.
+    """
+    begun = time.monotonic()
+    layer = checked(data, from_outside(os.environ, assignments or [], layer_of({**flags, "output": output})))
+    with watching("none", quiet, tell=not json):
+        layer = here(layer)
+    folder = Path(layer.values.get("output") or f"runs/{file_name(data)}-explore")
+    refuse_existing(folder, replaces=force or skip_existing)
+    require_standard_output()
+    manner = Manner(force=force, quiet=quiet, json="full" if json else "", progress=mode_of(progress))
+    seconds = parse_seconds(budget, "--budget")
+    again = partial(command, data, flags, assignments or [], os.environ, output=folder / "chosen")
+    with drafted(folder / "cache", "folder") as draft:
+        cache = Folder(draft.path)
+        shared = replace(manner, cache=cache)
+        form = Form(json or manner.progress == "json", debug)
+        examined = examine(layer, components, seconds, cache, Shown(manner.progress, quiet, form))
+        found, code = explored(layer, examined, folder, shared, Batch(jobs, skip_existing=not force),
+                               (begun, seconds), form, again)
+    write(found, folder, layer)
+    if json:
+        print_json(found.document())
+    else:
+        tell(found, folder, quiet=quiet)
+    raise typer.Exit(code)
+
+
+def checked(data: str, outside: Layer) -> Layer:
+    """What is given of the input; raises UsageError for what cannot be explored."""
+    from mlcli.explore.settings import require_explorable
+
+    if data == "-":
+        raise UsageError("STDIN", "the data is read more than once, and standard input can be read once", where="DATA",
+                         hint="write it to a file")
+    require_explorable(outside)
+    return assignment("input.path", data, "DATA").over(outside)
+
+
+def here(layer: Layer) -> Layer:
+    """Return the layer without a cluster: trials are short, and their times are predicted for this machine.
+
+    Raises ConfigError for what is no cluster.
+    """
+    cluster = dict(flattened(layer.values)).get("compute.cluster")
+    if cluster is not None:
+        address_of(str(cluster), layer.origin(("compute", "cluster")))
+    note_here(cluster)
+    return without(layer, "compute.cluster")
+
+
+def refuse_existing(folder: Path, *, replaces: bool) -> None:
+    """Refuse to write over an exploration, or a folder named like a file; raises OutputRefused."""
+    require_folder_name(folder)
+    if (folder / NAME).exists() and not replaces:
+        raise OutputRefused("OUTPUT-EXISTS", "there is an exploration already", where=str(folder),
+                            hint="replace it with --force, conclude again from its runs with --skip-existing, or "
+                            "choose another with -o")
+
+
+def examine(layer: Layer, components: int | None, budget: float, cache: Folder, shown: Shown) -> "Examined":
+    """What is known before the first trial, found by a process of its own: readers start threads, and forks follow."""
+    from mlcli.explore.examine import Examined
+    from mlcli.explore.examine import examine as examined
+
+    def work(number: int) -> tuple[Examined | None, int]:
+        results: list[Examined] = []
+        with watching("none", quiet=True):
+            code = attempt(lambda: results.append(examined(layer, cache, components, budget)), shown.form)
+        return (results[0] if results else None), code
+
+    running = in_processes(work, [0], 1, settle=partial(blas.allow, blas.environment_threads()))
+    with closing(running), overview(shown, "checkup and plan"):  # forked before the overview starts a thread
+        [ended] = running
+    if ended.said:
+        say(ended.said.removesuffix("\n"))
+    if isinstance(ended.result, Lost):
+        raise MlcliError("CRASH", f"the process that examined the data ended by itself, with {ended.result.code}")
+    found, code = ended.result
+    if code:
+        raise typer.Exit(code)
+    return found
+
+
+def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, batch: Batch,
+             time_of: tuple[float, float], form: Form, again: Any) -> tuple["Exploration", int]:
+    """Carries out the trials that fit into the budget, and concludes; with the worst exit code."""
+    from mlcli.explore.conclude import Clock, conclude
+    from mlcli.explore.settings import LeftOut, fitting
+    from mlcli.explore.trials import Made, read_back
+    from mlcli.pipeline.shared_input import reading_once
+    from mlcli.stages.graph.neighborhoods import searching_for
+
+    clock = Clock(*time_of)
+    room = (TRIALS * clock.budget - clock.elapsed) * batch.jobs
+    fits = [fit for _, fit in fitting(examined.settings, room)]
+    settings = [setting for setting, fit in zip(examined.settings, fits, strict=True) if fit]
+    left = [*examined.left, *(LeftOut(setting.name, "it does not fit into the budget", setting.seconds)
+                              for setting, fit in zip(examined.settings, fits, strict=True) if not fit)]
+    runs = trials(settings, layer, folder, examined)
+    until = clock.begun + TRIALS * clock.budget
+    due = Due(until, max(until, time.monotonic() + LEAST), [setting.seconds for setting in settings])
+    if batch.skip_existing:
+        for run in runs:  # before the first trial: none is lost to a folder that another exploration wrote
+            existing(run, replace(manner, quiet=True))
+    with reading_once(), searching_for(examined.neighbors):
+        documents, code = carry_out(runs, manner, form, replace(batch, due=due)) if runs else ([], 0)
+    if any("error" in document and document["error"]["exit"] not in OF_A_SETTING for document in documents):
+        raise typer.Exit(code)  # the error was told; given again, the command goes on from what has finished
+    made, tried = list[Made](), list[LeftOut]()
+    for setting, run, document in zip(settings, runs, documents, strict=True):
+        if LEFT_OUT in document or "error" in document:
+            reason = document.get(LEFT_OUT) or document["error"]["what"]
+            tried.append(LeftOut(setting.name, reason, setting.seconds))
+        else:
+            made.append(read_back(setting, Path(run.config.output or ""), run.config, document))
+    if not made:
+        raise nothing_made(folder, tried)
+    with nullcontext() if manner.quiet else watching(manner.progress, manner.quiet):
+        return conclude(layer, examined, made, [*left, *tried], clock, again), code
+
+
+def nothing_made(folder: Path, tried: Sequence["LeftOut"]) -> MlcliError:
+    """The error where no trial came to its end, whose table of runs is removed."""
+    (folder / TABLE).unlink(missing_ok=True)
+    with suppress(OSError):  # an earlier exploration's runs stay, and what a trial has kept to go on from
+        folder.rmdir()
+    reasons = "; ".join(f"{one.name}: {one.reason}" for one in tried[:SAID])
+    return RefusedByPlan("EXPLORE", "no trial came to its end" + (f": {reasons}" if reasons else ""), where="--budget",
+                         hint="give more time, or see what mlcli check says of the data")
+
+
+def trials(settings: Sequence[Any], layer: Layer, folder: Path, examined: "Examined") -> list[Planned]:
+    """The runs of some settings, below a folder, named by their values."""
+    from mlcli.explore.settings import layer_of as trial_layer
+    from mlcli.explore.settings import with_axes
+
+    names = directory_names([setting.values for setting in settings])
+    variants = [Variant(assignment("output", str(folder / name), "-o").over(trial_layer(setting, layer)),
+                        setting.values) for setting, name in zip(settings, names, strict=True)]
+    runs = planned(variants) if variants else []
+    return [replace(run, config=with_axes(run.config, examined.most)) for run in runs]
+
+
+def write(found: "Exploration", folder: Path, layer: Layer) -> None:
+    """Writes explore.json and explore.html, each whole and in the place of an earlier one."""
+    from mlcli.explore.report.page import page
+    from mlcli.pipeline.read_run import encoded
+    from mlcli.rundir.plain import json_text
+
+    content, text = encoded(page(found, seed=found.facts["seed"])), json_text(found.document())
+    write_whole(folder / PAGE, lambda draft: draft.write_bytes(content), force=True)
+    write_whole(folder / NAME, lambda draft: draft.write_text(text, encoding="utf-8"), force=True)
+
+
+def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
+    """The ranking as a table, the recommendation and its command on standard output."""
+    from mlcli.cli.screen import columns
+    from mlcli.explore.report.ranking import MEASURES, figures
+
+    rows: list[tuple[str, ...]] = [("", "method", "mean rank", *MEASURES)]
+    for place, one in enumerate(found.candidates):
+        known = figures(one.entry.judged)
+        mark = "->" if place == found.recommendation.chosen else "=" if one.place.tied else ""
+        rows.append((mark, escaped(one.entry.name), f"{one.place.mean_rank:.1f}",
+                     *(f"{known[name]:.3f}" for name in MEASURES)))
+    columns.tell([f"{found.axes} axes: {found.why}", *columns.aligned(rows), "", *found.recommendation.sentences, ""])
+    typer.echo(found.command)
+    if not quiet:
+        counted = f"; {len(found.left)} left out" if found.left else ""
+        tried = f"{len(found.entries)} setting{'s' * (len(found.entries) > 1)}"
+        say(escaped(f"mlcli: {tried} in {found.seconds:.1f} s{counted}; wrote {folder / PAGE}, "
+                    f"{folder / NAME} and {folder / 'runs.csv'}"))

@@ -1,0 +1,53 @@
+"""`mlcli help`: the help of a command or a method, as people ask for it elsewhere."""
+
+from typing import Annotated
+
+import typer
+
+from mlcli.cli.line.completion import offering
+from mlcli.errors import UsageError
+
+
+def commands(incomplete: str) -> list[str]:
+    """The commands that a shell may complete."""
+    from mlcli.cli.program import COMMANDS
+
+    return offering(COMMANDS)(incomplete)
+
+
+Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=commands, help=(
+    "A command, or a method; without one, all commands are listed."))]
+
+
+def help(names: Names = None) -> None:
+    """Show the help of a command, or of a method.
+
+    \b
+    mlcli help
+    mlcli help embed
+    mlcli help isomap
+    """
+    from mlcli.cli.program import dispatch
+
+    dispatch(asked(names or []))
+
+
+def asked(names: list[str]) -> list[str]:
+    """The command line that answers; raises UsageError for names that are not one thing."""
+    from mlcli.cli.program import COMMANDS
+
+    if len(names) == 2 and names[0] == "methods":
+        return names
+    if len(names) > 1:
+        raise UsageError("HELP", f"help is of one command or method, and {len(names)} words were given",
+                         where=" ".join(names)[:80], hint=f"mlcli help {names[0][:40]}")
+    if not names or names[0] in COMMANDS:
+        return [*names, "--help"]
+    return ["methods", *names] if of_method(names[0]) else [*names, "--help"]
+
+
+def of_method(name: str) -> bool:
+    """Whether it is a method, or `mlcli methods` has an answer to it."""
+    from mlcli.methods import ALIASES, METHODS, remedy_for
+
+    return name in METHODS or name in ALIASES or bool(remedy_for(name))

@@ -1,0 +1,91 @@
+"""`mlcli methods`: what methods there are, and the options of each."""
+
+import inspect
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli.line.behavior import Json
+from mlcli.cli.line.completion import offering
+from mlcli.cli.line.flags import FLAGS
+from mlcli.cli.screen.columns import GAP, wrapped
+from mlcli.cli.screen.output import print_json
+from mlcli.config.build import chain_document
+from mlcli.config.describe import Row
+from mlcli.config.run_config import described
+from mlcli.errors import UsageError
+from mlcli.methods import ALIASES, METHODS, remedy_for
+
+Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=offering(METHODS),
+                                            help="A method, to see its options.")]
+
+
+Yaml = Annotated[bool, typer.Option("--yaml", help="Write the method as a chain of stages, for `mlcli run`.")]
+
+
+def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
+    """List the methods, or show one with its options.
+
+    \b
+    mlcli methods
+    mlcli methods isomap
+    mlcli methods isomap --yaml > chain.yaml
+    mlcli run chain.yaml --set input.path=data.csv -o runs/chain
+    """
+    name = name and ALIASES.get(name.lower(), name.lower())
+    if name is not None and name not in METHODS:
+        raise UsageError("METHOD", f"no method is called {name[:80]!r}", where="NAME",
+                         hint=remedy_for(name) or f"there are {', '.join(METHODS)}")
+    if yaml and name is None:
+        raise UsageError("METHOD", "a method must be named to be written out", where="--yaml",
+                         hint="mlcli methods isomap --yaml")
+    if yaml and name:
+        typer.echo(chain_document(METHODS[name].model_validate({"name": name})), nl=False)
+    elif json:
+        print_json(facts(name) if name else {"methods": [facts(method) for method in METHODS]})
+    else:
+        typer.echo(page(name) if name else listing())
+
+
+def listing() -> str:
+    """One line for each method."""
+    width = max(map(len, METHODS)) + GAP
+    return "\n".join(wrapped(paragraphs(name)[0], name.ljust(width), " " * width) for name in METHODS)
+
+
+def page(name: str) -> str:
+    """A method's page: what it is, what it takes, its options."""
+    accepts = ", ".join(dict.fromkeys(kind.described() for kind in METHODS[name].accepts))
+    takes = f"Takes {accepts}. {METHODS[name].holds()}"
+    other = [f"Also called {' or '.join(METHODS[name].aliases)}."] if METHODS[name].aliases else []
+    parts = [f"{name}: {paragraphs(name)[0]}", *paragraphs(name)[1:], takes, *other, "Options:"]
+    return "\n\n".join([*map(wrapped, parts), *(option(row) for row in options_of(name))])
+
+
+def option(row: Row) -> str:
+    """An option in words, and what it is for."""
+    flags = [flag.names[0] for flag in FLAGS.values() if row.path in (flag.path, flag.also) and not flag.constant]
+    short = f" ({flags[0]})" if flags else ""
+    only = [tag for section, tag in row.only.items() if section != "method"]
+    scope = f" [{', '.join(only)}]" if only else ""
+    said = wrapped(f"{row.path}{short}{scope}: {row.words}; default {row.default}", "  ", "    ")
+    return f"{said}\n{wrapped(row.sentence, '      ')}"
+
+
+def options_of(name: str) -> list[Row]:
+    """The options that one method has."""
+    return [row for row in described() if row.only.get("method") == name and row.type != "a section"]
+
+
+def paragraphs(name: str) -> list[str]:
+    """A method's docstring, paragraph by paragraph."""
+    return inspect.cleandoc(METHODS[name].__doc__ or "").split("\n\n")
+
+
+def facts(name: str) -> dict[str, Any]:
+    """A method as plain values."""
+    options = [{"path": row.path, "type": row.type, "range": row.range, "default": row.default,
+                "sentence": row.sentence, "only": row.only} for row in options_of(name)]
+    accepts = list(dict.fromkeys(kind.kind for kind in METHODS[name].accepts))
+    return {"name": name, "sentence": paragraphs(name)[0], "accepts": accepts,
+            "aliases": list(METHODS[name].aliases), "ranked_by": METHODS[name].ranked_by, "options": options}

@@ -1,0 +1,126 @@
+"""`mlcli plan`: what a run would do and take, without doing it."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.base.machine.limits import as_set
+from mlcli.base.units import duration, memory
+from mlcli.cli.line import behavior
+from mlcli.cli.line.build_config import built
+from mlcli.cli.line.flags import FLAGS, layer_of, with_flags
+from mlcli.cli.screen.columns import tell
+from mlcli.cli.screen.output import print_json
+from mlcli.cli.screen.progress import mode_of, watching
+from mlcli.config.build import from_outside, variants_of
+from mlcli.config.explain import located
+from mlcli.config.layers import Layer, assignment
+from mlcli.engine.cluster.notes import note_here
+from mlcli.errors import UsageError
+
+What = Annotated[str, typer.Argument(metavar="DATA|CONFIG", show_default=False,
+                                         help="A data file, a finished run, or a YAML file.")]
+Measure = Annotated[float | None, typer.Option("--measure", min=1e-6, max=1.0,
+                                               help="Run this share of the most expensive work and compare.")]
+
+Workers = Annotated[int | None, typer.Option("--cluster", metavar="N", min=1, max=100_000, show_default=False,
+                                             help="Predict passes on a cluster of N workers.")]
+
+At = Annotated[Path | None, typer.Option("--rates", metavar="FILE", show_default=False,
+                                         help="Rates of `mlcli doctor --calibrate FILE` (default: MLCLI_RATES, else "
+                                         "those of a reference machine).")]
+
+OTHERWISE = ("stages without workers are predicted as of this machine, even ids and labels of a table in blocks, "
+             "scores of a network and PCA ahead of a method, which workers compute")
+
+
+@with_flags(*(name for name in FLAGS if name != "cluster"))
+def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Workers = None,
+         assignments: behavior.Assignments = None, quiet: behavior.Quiet = False, json: behavior.Json = False,
+         debug: behavior.Debug = False, **flags: Any) -> None:
+    """Show what would run: stages, choices, memory and time.
+
+    \b
+    mlcli plan --method isomap data.csv
+    mlcli plan configs/isomap-swiss-roll.yaml --measure 0.01
+    mlcli plan --method isomap data.npy --cluster 64
+
+    The data is read and reduced as prepare.reduce says, and Isomap's graph is made, since its shape
+    decides the cost. Exit code 82 where the run would not fit in memory or on disk. Seconds are those of a core
+    that nothing else uses; of iterations whose number is not known, for a usual number of them. With --cluster,
+    passes are predicted as on so many workers of one thread each, by the model of docs/scale-out.md. With --quiet
+    only what does not fit is shown.
+    """
+    from mlcli.planning.plan import plan as planned
+
+    layer = _layer(what, assignments or [], flags)
+    config = built(layer)
+    with watching("none", quiet=quiet, tell=not json):
+        note_here(config.compute.cluster)
+    with located(layer), watching(mode_of(None), quiet=quiet or json):
+        document = planned(config, measure, rates, cluster)
+    if json:
+        print_json(document)
+    else:
+        tell(_told(document) if not quiet else [] if document["fits"] else _room(document))
+    raise typer.Exit(0 if document["fits"] else 82)
+
+
+def _layer(what: str, assignments: list[str], flags: dict[str, Any]) -> Layer:
+    """The one run that a data file with flags, or a YAML file, describes."""
+    if Path(what).suffix not in (".yaml", ".yml"):
+        given = layer_of(flags).over(assignment("input.path", what, "DATA"))
+        return from_outside(os.environ, assignments, given)
+    runs = variants_of(Path(what), from_outside(os.environ, assignments, layer_of(flags)))
+    if len(runs) > 1:
+        raise UsageError("ONE-RUN", f"the file describes {len(runs)} runs", where=what,
+                         hint="plan one of them, with the swept options given by --set in a file without `sweep`")
+    return runs[0].layer
+
+
+def _told(document: dict[str, Any]) -> list[str]:
+    """The plan in lines for people."""
+    size = f"{document['rows']} rows x {document['columns']} columns"
+    if document["kind"] == "covariance":
+        size = f"the covariance of {document['columns']} columns"
+    if document["kind"] == "graph":
+        size = f"a graph of {document['rows']} points"
+    count = document["workers"]
+    workers = "" if count is None else f", a cluster of {count} worker{'s' * (count > 1)}"
+    lines = [f"{document['method']}: {size}, {document['threads']} threads{workers}"]
+    for step in document["steps"]:
+        measured = "" if step["measured"] is None else f", measured {duration(step['measured'])}"
+        size = memory(step["memory"])
+        each = "" if step["each"] is None else f" ({duration(step['each'])} per iteration)"
+        lines.append(f"  {step['stage']}: {duration(step['seconds'])}{each}{measured}, {size}: {step['how']}")
+    return [*lines, *([] if document["workers"] is None else [OTHERWISE]), _time(document), *_room(document)]
+
+
+def _time(document: dict[str, Any]) -> str:
+    """The seconds in all."""
+    measured, most = document["seconds_measured"], document["seconds_at_most"]
+    return (f"in all about {duration(document['seconds'])}, and {duration(document['start'])} to start, by the rates "
+            f"of {document['rates']['machine']}" + ("" if most is None else f"; at most {duration(most)}")
+            + ("" if measured is None else f"; measured on a share, {duration(measured)}"))
+
+
+def _room(document: dict[str, Any]) -> list[str]:
+    """What the run needs of memory and disk, with what would fit instead."""
+    limit, source = memory(document["memory_limit"]), as_set(document["memory_source"])
+    needed = memory(document["memory"])
+    lines = [f"on disk about {memory(document['disk'])} of {memory(document['disk_free'])} free"
+             + ("" if document["disk_fits"] else ": does not fit"),
+             f"memory about {needed} of {limit} ({source})", f"  {_sum(document)}"]
+    if document["memory_least"] is not None:
+        lines[-1] += f"; enforced: the least limit is about {memory(document['memory_least'])}"
+    if document["memory"] <= document["memory_limit"]:
+        return lines
+    on_disk, in_memory, of_parts = lines
+    return [on_disk, f"{in_memory}: does not fit", of_parts, *([document["remedy"]] if document["remedy"] else [])]
+
+
+def _sum(document: dict[str, Any]) -> str:
+    """The parts of the memory, which add up to it; those of less than a mebibyte are left out."""
+    return " + ".join(f"{name} {memory(size)}" for name, size in document["memory_parts"].items() if size >= 2**20)

@@ -1,0 +1,33 @@
+"""`mlcli project`: new points into a finished run's space."""
+
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli.line import behavior
+from mlcli.cli.line.flags import with_flags
+from mlcli.cli.reuse_options import Assignments, Format, Output, Run, put_to_use
+
+Picture = Annotated[str | None, typer.Option("--picture", metavar="FILE", show_default=False, help=(
+    "Draw the new points among those of the run: .svg, .png or .pdf."))]
+New = Annotated[str, typer.Argument(metavar="NEW", show_default=False, help="The new points; - is standard input.")]
+
+
+@with_flags("id_column", "label_column", "labels", "key", "missing_markers", "threads", "memory_limit")
+def project(run: Run, new: New, *, output: Output = "-", format: Format = None, picture: Picture = None,
+            assignments: Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
+            progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:
+    """Place new points in the space of a finished run.
+
+    \b
+    mlcli project runs/faces-isomap new_faces.csv -o new.csv
+    mlcli project runs/distances-mds to_training_points.csv
+    mlcli project runs/faces-isomap new_faces.csv -o new.csv --picture new.svg
+
+    Columns are matched by name. For a run of dissimilarities or of a kernel, give one row for each
+    new point and one column for each training point.
+    """
+    from mlcli.runs import reuse
+
+    put_to_use(reuse.project, run=run, path=new, output=output, format=format, force=force, assignments=assignments,
+               flags=flags, progress=progress, quiet=quiet, picture=picture)

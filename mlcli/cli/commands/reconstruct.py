@@ -1,0 +1,38 @@
+"""`mlcli reconstruct`: from coordinates back to features."""
+
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli.line import behavior
+from mlcli.cli.line.flags import with_flags
+from mlcli.cli.reuse_options import Assignments, Format, Output, Run, put_to_use
+from mlcli.errors import UsageError
+
+Variance = Annotated[str | None, typer.Option(
+    "--variance", metavar="FILE", show_default=False, help="Write the variance of each row's features there as well, "
+    "in the squared unit of the prepared features; where the method knows one.")]
+Embedding = Annotated[str, typer.Argument(metavar="EMBEDDING", show_default=False,
+                                          help="Coordinates y1, y2, ... in the run's space; - is standard input.")]
+
+
+@with_flags("id_column", "label_column", "threads", "memory_limit")
+def reconstruct(run: Run, embedding: Embedding, *, output: Output = "-", format: Format = None,
+                variance: Variance = None, assignments: Assignments = None, force: behavior.Force = False,
+                quiet: behavior.Quiet = False, progress: behavior.Progress = None, debug: behavior.Debug = False,
+                **flags: Any) -> None:
+    """Go from coordinates back to features, where possible.
+
+    \b
+    mlcli reconstruct runs/faces-pca runs/faces-pca/embedding.csv -o smooth.csv
+    """
+    from mlcli.runs import reuse
+
+    if variance is not None:
+        if embedding == "-":
+            raise UsageError("VARIANCE", "standard input can be read only once", where="--variance",
+                             hint="give the coordinates as a file")
+        put_to_use(reuse.variance, run=run, path=embedding, output=variance, format=None, force=force,
+                   assignments=assignments, flags=flags, progress=progress, quiet=quiet)
+    put_to_use(reuse.reconstruct, run=run, path=embedding, output=output, format=format, force=force,
+               assignments=assignments, flags=flags, progress=progress, quiet=quiet)

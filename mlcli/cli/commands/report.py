@@ -1,0 +1,89 @@
+"""`mlcli report`: the page and the figures of a finished run, drawn again."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli.line import behavior
+from mlcli.cli.line.flags import DRAWING, layer_of, with_flags
+from mlcli.cli.reuse_options import Run
+from mlcli.cli.screen.failure import escaped, say
+from mlcli.cli.screen.output import print_json, standard_output
+from mlcli.cli.screen.streams import require_standard_output
+from mlcli.errors import UsageError
+from mlcli.report.tables.names import Form, Name
+
+Label = Annotated[str | None, typer.Option("--label-column", show_default=False,
+                                           help="The label column for colors (default: a plot for each).")]
+Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
+    "A file with labels of the rows, joined by id, or row by row."))]
+Image = Annotated[str | None, typer.Option("--image", show_default=False, metavar="ROWS,COLUMNS[,3]",
+                                           help="Shape of the images that decoded rows are (default: report.image).")]
+Interactive = Annotated[bool, typer.Option("--interactive", help=(
+    "Write interactive.html too, whose points can be turned, zoomed and named."))]
+ImageOrder = Annotated[str | None, typer.Option("--image-order", show_default=False, metavar="row|column", help=(
+    "Whether the cells of these images come row after row, or column after column (default: report.image_order)."))]
+
+Wanted = Annotated[Name | None, typer.Option("--table", show_default=False, help=(
+    "Print this table of the run instead of making its page."))]
+As = Annotated[Form | None, typer.Option("--as", show_default=False, help=(
+    "The form of the table [default: markdown]; csv has all digits."))]
+Cutoff = Annotated[float | None, typer.Option("--cutoff", min=0.0, show_default=False, help=(
+    "Leave smaller loadings blank (default: report.cutoff)."))]
+
+
+@with_flags(*DRAWING)
+def report(run: Run, *, label_column: Label = None, labels: Labels = None, image: Image = None,
+           image_order: ImageOrder = None, interactive: Interactive = False, table: Wanted = None, form: As = None,
+           cutoff: Cutoff = None, quiet: behavior.Quiet = False, json: behavior.Json = False,
+           debug: behavior.Debug = False, **flags: Any) -> None:
+    """Render the report of a finished run again.
+
+    \b
+    mlcli report runs/iris-pca
+    mlcli report runs/cells-isomap --label-column batch --title "Cells by batch"
+    mlcli report runs/iris-pca --figures pdf --size 3.5,3 --font-size 8 --arrows 4
+    mlcli report runs/sites --labels meta.csv --point-labels ids --outlines hulls
+    mlcli report runs/digits-pca --image 28,28
+    mlcli report runs/cells-isomap --interactive
+    mlcli report runs/survey --table loadings --as latex --cutoff 0.3 > table.tex
+
+    The page, or the table that is asked for, is made from the files of the run, whose hashes are checked first.
+    The figures are drawn again with it, in the formats that they have unless --figures names others: page and
+    figures show the same.
+    """
+    from mlcli.pipeline import read_run
+    from mlcli.runs import redraw
+
+    if table is not None or json:
+        require_standard_output()
+    if table is not None:
+        refuse_for_tables({**{DRAWING[name].names[0]: value for name, value in flags.items()},
+                           "--label-column": label_column, "--labels": labels, "--image": image,
+                           "--image-order": image_order, "--interactive": interactive or None,
+                           "--json": json or None, "--quiet": quiet or None}, "--table prints a table")
+        if table != "loadings" or form == "csv":
+            refuse_for_tables({"--cutoff": cutoff}, "it is for loadings in markdown and latex: csv holds all numbers")
+        standard_output().write(read_run.table_of(Path(run), table, form or "markdown", cutoff).encode(
+            "utf-8", "surrogateescape"))
+        return
+    refuse_for_tables({"--as": form}, "it is the form of a --table")
+    drawn = redraw.render_again(Path(run), layer_of(flags), label=label_column, image=image, order=image_order,
+                                   labels=labels, interactive=interactive, cutoff=cutoff)
+    if json:
+        print_json({"run": run, **{page.stem: str(page) for page in drawn.pages},
+                    "figures": list(map(str, drawn.figures)), "removed": list(map(str, drawn.removed))})
+    elif not quiet:
+        for path in (*drawn.pages, *drawn.figures):
+            say(escaped(f"mlcli: wrote {path}"))
+        for path in drawn.removed:
+            say(escaped(f"mlcli: removed {path}, a former drawing"))
+
+
+def refuse_for_tables(given: Mapping[str, object], because: str) -> None:
+    """Raises UsageError for an option that was given and has no use."""
+    for flag, value in given.items():
+        if value is not None:
+            raise UsageError("TABLE", f"{flag} has no use here: {because}", where=flag, hint="leave one of the two out")

@@ -1,0 +1,73 @@
+"""`mlcli run`: the main job, as YAML files."""
+
+import os
+from pathlib import Path
+from shlex import quote
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli.batch.launch import Manner
+from mlcli.cli.batch.runs import Batch, finish, planned
+from mlcli.cli.batch.shard import shard_of
+from mlcli.cli.line import behavior
+from mlcli.cli.line.build_config import with_next
+from mlcli.cli.line.flags import layer_of, with_flags
+from mlcli.cli.screen.progress import mode_of
+from mlcli.config.build import from_outside, variants_of
+from mlcli.config.layers import Layer, assignment
+from mlcli.config.run_config import RunConfig
+from mlcli.config.sweep import Variant
+from mlcli.data.files.signatures import YAML as ENDINGS
+from mlcli.errors import ConfigError, InputMissing, UsageError
+
+Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=False,
+                                              help="YAML files, or - for standard input.")]
+
+
+@with_flags("labels", "output", "format", "outputs", "keep", "draw_graph", "interactive", "seed", "threads",
+            "memory_limit", "time_limit", "cluster")
+def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
+        quiet: behavior.Quiet = False, json: behavior.RunJson = None, progress: behavior.Progress = None,
+        strict: behavior.Strict = False, jobs: behavior.Jobs = 1,
+        skip_existing: behavior.SkipExisting = False, shard: behavior.ShardText = None,
+        no_cache: behavior.NoCache = False, debug: behavior.Debug = False, **flags: Any) -> None:
+    """Run what YAML files describe; a sweep makes several runs.
+
+    \b
+    mlcli run configs/isomap-swiss-roll.yaml
+    mlcli run run.yaml --set method.neighbors.count=12 -o runs/twelve
+    mlcli run configs/*.yaml --quiet
+    mlcli methods isomap --yaml | mlcli run - --set input.path=data.csv
+
+    All files are checked before the first run. A run that fails does not stop the ones after it;
+    the exit code is the largest.
+    """
+    outside = from_outside(os.environ, assignments or [], layer_of(flags))
+    if len(configs) > 1 and flags["output"] is not None:
+        raise UsageError("ONE-OUTPUT", f"{len(configs)} files cannot share one output", where="-o",
+                         hint="set `output` in each file")
+    runs = planned([variant for path in configs for variant in described(path, outside)])
+    refuse_read_twice(configs, [run.config for run in runs])
+    manner = Manner(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
+                    cache="none" if no_cache else "chosen")
+    batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
+    finish(runs, manner, batch, debug=debug)
+
+
+def described(path: str, outside: Layer) -> list[Variant]:
+    """The runs that a file describes; raises what `variants_of` does, with the command for data where that is given."""
+    try:
+        return variants_of(Path(path), outside)
+    except (ConfigError, InputMissing) as error:
+        if path == "-" or not Path(path).exists() or Path(path).suffix.lower() in ENDINGS:
+            raise
+        embed = error.changed(hint=f"name a YAML file; data there are run by mlcli embed {quote(path)}")
+        raise with_next(embed, assignment("input.path", path, "DATA")) from None
+
+
+def refuse_read_twice(configs: list[str], runs: list[RunConfig]) -> None:
+    """Refuses data from standard input, where the configuration is read from it; raises UsageError."""
+    if "-" in configs and any("-" in (config.input.path, config.input.view.path) for config in runs):
+        raise UsageError("STDIN-TWICE", "standard input can be read once", where="CONFIG",
+                         hint="write the configuration, or the data, to a file")

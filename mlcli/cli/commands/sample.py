@@ -1,0 +1,92 @@
+"""`mlcli sample`: generated data sets."""
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.values.compute import Compute
+from mlcli.cli.line.behavior import Force, Quiet
+from mlcli.cli.line.completion import offering
+from mlcli.cli.screen.failure import escaped, say
+from mlcli.cli.screen.output import format_of, refuse_existing, write_out
+from mlcli.config.layers import value_of
+from mlcli.data.samples.surfaces import NAMES, TABLES, free
+from mlcli.data.samples.surfaces import sample as sample_of
+from mlcli.errors import UsageError
+
+Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, autocompletion=offering(NAMES),
+                                     help=f"One of {', '.join(NAMES)}.")]
+Rows = Annotated[str | None, typer.Option("--rows", metavar="N", show_default=False, help=(
+    "Number of rows [default: 1000; " + "; ".join(f"of {name} {table.rows}" for name, table in TABLES.items()) + "]."))]
+Columns = Annotated[str | None, typer.Option("--columns", metavar="N", show_default=False, help=(
+    f"Number of columns, of {', '.join(free())} [default: 3; "
+    + "; ".join(f"of {name} {table.columns}" for name, table in TABLES.items()) + "]."))]
+Seed = Annotated[str, typer.Option("--seed", metavar="N", help="Seed; the same one gives the same points.")]
+Noise = Annotated[str | None, typer.Option("--noise", metavar="SD", show_default=False,
+                                             help="Standard deviation of the noise added to each coordinate.")]
+Truth = Annotated[bool, typer.Option("--truth", help=(
+    "Write beside the points what is known of each row, as columns that --label-column of mlcli embed takes: its "
+    "place on the surface, its radius, its type and batch."))]
+Labels = Annotated[str | None, typer.Option("--labels", metavar="FILE", show_default=False, help=(
+    "Write these labels to a second file, as --labels of mlcli embed reads them."))]
+Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
+                                     help="A .csv, .parquet or .npy file; - is CSV on standard output.")]
+
+
+def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = "0", noise: Noise = None,
+           truth: Truth = False, labels: Labels = None, output: Output = "-", force: Force = False,
+           quiet: Quiet = False) -> None:
+    """Write a generated data set.
+
+    \b
+    mlcli sample swiss-roll --rows 500 -o roll.csv
+    mlcli sample s-curve | mlcli embed --method lle - -o -
+    mlcli sample ball --columns 10 -o ball.csv
+    mlcli sample cells --labels cells.csv -o counts.parquet
+    """
+    if labels is not None:
+        refuse_labels(labels, output, truth)
+        refuse_existing(labels, force)
+    refuse_existing(output, force)
+    sizes = [None if text is None else whole(text, flag) for text, flag in ((rows, "--rows"), (columns, "--columns"))]
+    level = None if noise is None else number(noise, "--noise")
+    with threads_limited(Compute().thread_count()):
+        table = sample_of(name, sizes[0], whole(seed, "--seed"), level, truth=truth or labels is not None,
+                          columns=sizes[1])
+        if labels is not None:
+            told = replace(table, values=np.empty((table.rows, 0)), columns=())
+            write_out(replace(told, id_name="id"), labels, None, force=force)
+            table = replace(table, labels={})
+        ids = "" if format_of(output, None) == "csv" else "id"  # a CSV's first column without a name is read as ids
+        write_out(replace(table, id_name=ids), output, None, force=force)
+    for path in () if quiet else (labels, output):
+        if path not in (None, "-"):
+            say(escaped(f"mlcli: wrote {path}"))
+
+
+def refuse_labels(labels: str, output: str, truth: bool) -> None:
+    """Refuses labels that would be written twice, or over the points; raises UsageError."""
+    if truth:
+        raise UsageError("SAMPLE-LABELS", "the labels can be written once", where="--labels", hint="leave --truth out")
+    if labels == output:
+        raise UsageError("SAMPLE-LABELS", "the labels and the points cannot share a file", where="--labels",
+                         hint="give two names")
+
+
+def whole(text: str, flag: str) -> int:
+    """The whole number that a flag gives; raises UsageError."""
+    value = value_of(text, flag)
+    if type(value) is not int:
+        raise UsageError("NUMBER", f"{text[:40]!r} is not a whole number", where=flag, hint="write it as 500")
+    return value
+
+
+def number(text: str, flag: str) -> float:
+    """The number that a flag gives; raises UsageError."""
+    value = value_of(text, flag)
+    if type(value) not in (int, float):
+        raise UsageError("NUMBER", f"{text[:40]!r} is not a number", where=flag, hint="write it as 0.1")
+    return float(value)

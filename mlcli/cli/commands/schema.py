@@ -1,0 +1,15 @@
+"""`mlcli schema`: the JSON schema of the YAML files."""
+
+from mlcli.cli.screen.output import print_json
+from mlcli.config.schema import schema as schema_of_files
+
+
+def schema() -> None:
+    """Print the JSON schema of the YAML files, for editors.
+
+    \b
+    mlcli schema > mlcli.schema.json
+
+    A first line `# yaml-language-server: $schema=./mlcli.schema.json` in a file makes an editor use it.
+    """
+    print_json(schema_of_files())

@@ -1,0 +1,58 @@
+"""`mlcli verify`: a finished run checked again, here or on another machine."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli.line import behavior
+from mlcli.cli.reuse_options import Run
+from mlcli.cli.screen.columns import tell
+from mlcli.cli.screen.output import print_json
+from mlcli.errors import NumericalError, UnsafeFile
+
+Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_default=False,
+                                           help="The run's input, where it lies elsewhere now.")]
+View = Annotated[str | None, typer.Option("--view", metavar="FILE", show_default=False,
+                                          help="The run's second view, where it lies elsewhere now.")]
+Full = Annotated[bool, typer.Option("--full", help="Look at every row and path, and count eigenvalues by inertia; "
+                                    "may take longer than the run.")]
+
+
+def verify(run: Run, *, given: Given = None, view: View = None, full: Full = False,
+           quiet: behavior.Quiet = False, json: behavior.Json = False, debug: behavior.Debug = False) -> None:
+    """Check a finished run again: its files and its numbers.
+
+    \b
+    mlcli verify runs/faces-isomap
+    mlcli verify runs/faces-isomap --input copies/faces.csv --json
+    mlcli verify runs/genes-cca --input copies/genes.csv --view copies/doses.csv
+
+    All files are compared with the hashes that the run wrote. Where the input is still the same, the certificate
+    is made again from the files; without the input, the files are only compared with each other. With --full, what a
+    run only samples is checked in full. Exit code 80 where numbers fail, 83 where files were changed.
+    """
+    from mlcli.runs import verify as verification
+
+    verified = verification.verify(Path(run), given, view, full=full)
+    document = verified.document(Path(run))
+    if json:
+        print_json(document)
+    elif not quiet:
+        tell(lines_of(document))
+    if verified.changed:
+        raise UnsafeFile("HASH", f"{', '.join(verified.changed)} is not what the run wrote", where=run,
+                         hint="make the run again")
+    if verified.certificate.failed:
+        names = ", ".join(check.name for check in verified.certificate.failed)
+        raise NumericalError("VERIFY", f"the run's numbers are wrong: {names}", where=run, hint="make the run again")
+
+
+def lines_of(document: dict[str, Any]) -> list[str]:
+    """What was found, in lines for people."""
+    lines = [f"{document['run']}: {document['verdict']}; the input is {document['input']}"]
+    for check in document["certificate"]["checks"]:
+        figure = "" if check["verdict"] == "skipped" else f" {check['value']:.3g} (allowed {check['tolerance']:.3g})"
+        share = "" if check["exact"] or check["verdict"] == "skipped" else ", on a sample"
+        lines.append(f"  {check['verdict']:8}{check['name']}{figure}{share}: {check['how']}")
+    return lines

@@ -1,0 +1,1 @@
+"""How a command line is read: flags, shared options, completion."""

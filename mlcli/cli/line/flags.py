@@ -1,0 +1,185 @@
+"""The flags that stand for config paths; all that their help says comes from the options themselves."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.base.frozen import frozen
+from mlcli.cli.line.completion import offering
+from mlcli.config.describe import LIST, TAG, Row, names_of, unique
+from mlcli.config.layers import Layer, assignment, value_of
+from mlcli.config.run_config import described
+from mlcli.data.options.input import NO_IDS
+from mlcli.errors import UsageError
+from mlcli.methods import METHODS
+
+
+@frozen
+class Flag:
+    """A flag and the config path that it sets."""
+
+    path: str
+    names: tuple[str, ...]
+    constant: Any = None  # the value that a flag without one stands for
+    says: str = ""  # what DATA is then
+    also: str | None = None  # where the value goes for methods that have no option at `path`
+
+
+FLAGS = {
+    "method": Flag("method.name", ("-m", "--method")),
+    "components": Flag("method.eigensolve.components", ("-p", "--components"), also="method.axes.components"),
+    "neighbors": Flag("method.neighbors.count", ("-k", "--neighbors"), also="method.graph.neighbors.count"),
+    "radius": Flag("method.neighbors.radius", ("--radius",), also="method.graph.neighbors.radius"),
+    "paths": Flag("method.paths.algorithm", ("--paths",)),
+    "metric": Flag("method.metric.name", ("--metric",)),
+    "kernel": Flag("method.kernel.name", ("--kernel",)),
+    "rotation": Flag("method.rotation.name", ("--rotation",)),
+    "kind": Flag("input.kind", ("--kind",)),
+    "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",
+                            "DATA holds one number for every two points."),
+    "graph": Flag("input.kind", ("--graph",), "graph", "DATA holds the edges of a graph."),
+    "id_column": Flag("input.id_column", ("--id-column",)),
+    "no_id": Flag("input.id_column", ("--no-id",), NO_IDS, "no column names the rows, and one that looks like ids is "
+                  "data."),
+    "label_column": Flag("input.label_columns", ("--label-column",)),
+    "labels": Flag("input.labels.path", ("--labels",)),
+    "view": Flag("input.view.path", ("--view",)),
+    "columns": Flag("input.columns", ("--columns",)),
+    "key": Flag("input.key", ("--key",)),
+    "transpose": Flag("input.transpose", ("--transpose",), True),
+    "missing_markers": Flag("input.missing_markers", ("--missing-markers",)),
+    "rows": Flag("input.rows", ("--rows",)),
+    "where": Flag("input.where", ("--where",)),
+    "transform": Flag("prepare.transform", ("--transform",)),
+    "top_variance": Flag("prepare.top_variance", ("--top-variance",)),
+    "scale": Flag("prepare.scale", ("--scale",)),
+    "reduce": Flag("prepare.reduce", ("--reduce",)),
+    "output": Flag("output", ("-o", "--output")),
+    "format": Flag("report.formats", ("--format",)),
+    "outputs": Flag("report.outputs", ("--outputs",)),
+    "keep": Flag("report.keep", ("--keep",)),
+    "draw_graph": Flag("report.draw_graph", ("--draw-graph",), True),
+    "interactive": Flag("report.interactive", ("--interactive",), True),
+    "seed": Flag("compute.seed", ("--seed",)),
+    "threads": Flag("compute.threads", ("--threads",)),
+    "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
+    "time_limit": Flag("compute.time_limit", ("--time-limit",)),
+    "cluster": Flag("compute.cluster", ("--cluster",)),
+}
+LINE = 66  # characters of choices that stand beside a flag
+DRAWING = {  # how the figures of a finished run are drawn again
+    "title": Flag("report.title", ("--title",)),
+    "figures": Flag("report.figures", ("--figures",)),
+    "point_labels": Flag("report.point_labels", ("--point-labels",)),
+    "outlines": Flag("report.outlines.name", ("--outlines",)),
+    "level": Flag("report.outlines.level", ("--level",)),
+    "arrows": Flag("report.arrows", ("--arrows",)),
+    "size": Flag("report.look.size", ("--size",)),
+    "font_size": Flag("report.look.font_size", ("--font-size",)),
+    "marker_size": Flag("report.look.marker_size", ("--marker-size",)),
+    "palette": Flag("report.look.palette", ("--palette",)),
+    "color_scale": Flag("report.look.scale", ("--color-scale",)),
+    "aspect": Flag("report.look.aspect", ("--aspect",)),
+}
+EVERY = {**FLAGS, **DRAWING}
+# lists whose items may be separated by commas
+COMMAS = ("input.columns", "input.missing_markers", "prepare.transform", "report.outputs", "report.keep",
+          "report.figures", "report.look.size")
+
+
+def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command these flags; their values reach it as keywords."""
+
+    def declare(function: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(function)
+        own = [item for item in signature.parameters.values() if item.kind is not item.VAR_KEYWORD]
+        first = [item for item in own if item.kind is not item.KEYWORD_ONLY]
+        function.__signature__ = signature.replace(parameters=[  # type: ignore[attr-defined]
+            *first, *map(parameter, names), *(item for item in own if item.kind is item.KEYWORD_ONLY)])
+        return function
+
+    return declare
+
+
+def parameter(name: str) -> inspect.Parameter:
+    """A flag as a parameter of a command."""
+    flag = EVERY[name]
+    described = rows_at(flag.path) + (rows_at(flag.also) if flag.also else [])
+    kind: Any = bool if flag.constant else list[str] | None if takes_list(flag.path) else str | None
+    option = typer.Option(*flag.names, help=sentence(flag, described), show_default=False,
+                          metavar=None if flag.constant else metavar(described),
+                          autocompletion=offering(names_of(described), commas=flag.path in COMMAS))
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option],
+                             default=False if flag.constant else None)
+
+
+def rows_at(path: str) -> list[Row]:
+    """The descriptions of a config path, one for each method that has it."""
+    return [row for row in described() if row.path == path]
+
+
+def takes_list(path: str) -> bool:
+    """Whether a config path takes several values."""
+    return rows_at(path)[0].type.startswith(LIST)
+
+
+def sentence(flag: Flag, described: list[Row]) -> str:
+    """A flag's help: its option's sentence, the methods that have it, its default."""
+    if flag.constant and (flag.says or isinstance(flag.constant, str)):
+        return f"The same as --set {flag.path}={flag.constant}: {flag.says}"
+    methods = [row.only["method"] for row in described if "method" in row.only]
+    owners = f" ({', '.join(methods)})" if methods and len(methods) < len(METHODS) else ""
+    repeated = " Repeatable." if takes_list(flag.path) else ""
+    named = names_of(described)
+    listing = f" One of {', '.join(named)}." if len("|".join(named)) > LINE else ""
+    default, text = default_of(described), described[0].sentence
+    shown = "" if flag.constant or default in ("null", "", "required") or "(default" in text else (
+        f" [default: {default}]")
+    return f"{text.removesuffix('.')}{owners}.{listing}{repeated}{shown}"
+
+
+def default_of(described: list[Row]) -> str:
+    """An option's default, with the methods that have each where these differ."""
+    defaults = unique(row.default.strip("[]") for row in described)
+    if len(defaults) == 1:
+        return defaults[0]
+    return ", ".join(f"{default} ({', '.join(row.only['method'] for row in described if row.default == default)})"
+                     for default in defaults)
+
+
+def metavar(described: list[Row]) -> str:
+    """What a flag takes: the choices of any method, where they fit on a line; else the name of the option."""
+    named = "|".join(names_of(described)) if described[0].type.removeprefix(LIST).startswith("'") else ""
+    name = described[0].path.removesuffix(f".{TAG}").rpartition(".")[2].upper()
+    return named if named and len(named) <= LINE else name
+
+
+def layer_of(values: Mapping[str, Any]) -> Layer:
+    """What the flags that were given say."""
+    layer, set_by = Layer(), dict[str, tuple[str, Any]]()
+    for name, given in values.items():
+        if given is None or given is False:
+            continue
+        flag = EVERY[name]
+        given = value_for(flag, given)
+        other, same = set_by.setdefault(flag.path, (flag.names[0], given))
+        if same != given:
+            raise UsageError("FLAGS-DIFFER", f"{other} asks for {same}, and {flag.names[0]} for {given}",
+                             where=flag.path, hint="leave one of the two out")
+        whole = isinstance(given, dict)  # a section in full, whose name alone the flag takes otherwise
+        path = flag.path.removesuffix(f".{TAG}") if whole else flag.path
+        layer = assignment(path, given, flag.names[0], other=flag.also).over(layer)
+    return layer
+
+
+def value_for(flag: Flag, given: Any) -> Any:
+    """A flag's value: texts as they are, lists of names also split at commas, anything else by YAML's rules."""
+    if flag.constant:
+        return flag.constant
+    if isinstance(given, list):
+        parts = [part for item in given for part in item.split(",")] if flag.path in COMMAS else given
+        numbers = rows_at(flag.path)[0].type.startswith(f"{LIST}a number")
+        return [value_of(part, flag.names[0]) for part in parts] if numbers else parts
+    return given if rows_at(flag.path)[0].type == "a text" else value_of(given, flag.names[0])

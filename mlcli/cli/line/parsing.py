@@ -1,0 +1,66 @@
+"""How a command line is read: an option once unless it is repeatable, and `--json` with or without a word."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from typer.core import TyperCommand
+
+from mlcli.cli.line import remedies
+from mlcli.errors import InputMissing, MlcliError, UsageError
+
+JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it takes a word; alone it is the first
+
+
+class Command(TyperCommand):
+    """A command that leaves nothing unread of what was said."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Carries the command out; remedies of errors are given in its options."""
+        remedies.own(frozenset(name for option in self.params for name in option.opts))
+        try:
+            return super().invoke(ctx)
+        except InputMissing as error:
+            raise of_data(error) from None
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the arguments; raises UsageError for an option that is given twice and would be read once."""
+        if any(JSON in option.opts and not getattr(option, "is_flag", False) for option in self.params):
+            args = with_word(args)
+        if not ctx.resilient_parsing:
+            require_once(self.make_parser(ctx).parse_args(args=list(args))[2])
+        return super().parse_args(ctx, args)
+
+
+def of_data(error: InputMissing) -> MlcliError:
+    """The error of data where a run was expected, with what is to be said of a run of them."""
+    if error.code != "E-NO-RUN":
+        return error
+    from mlcli.cli.line.build_config import with_next
+    from mlcli.config.layers import assignment
+
+    return with_next(error, assignment("input.path", error.where, "DATA"))
+
+
+def require_once(given: Sequence[Any]) -> None:
+    """Refuses an option with a value that comes twice and is not repeatable; raises UsageError."""
+    for option, count in Counter(given).items():
+        if count > 1 and option.param_type_name == "option" and not (option.is_flag or option.multiple):
+            from mlcli.cli.line.flags import FLAGS
+
+            several = "; a run for each of several is a sweep (docs/sweeps.md)" if option.name in FLAGS else ""
+            raise UsageError("TWICE", f"{option.opts[0]} is given {'twice' if count == 2 else f'{count} times'}",
+                             where=" or ".join(option.opts), hint=f"it takes one value{several}")
+
+
+def with_word(arguments: Sequence[str]) -> list[str]:
+    """The arguments with what follows `--json` as its value: one of its words, else the usual one."""
+    read, rest = list[str](), list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if argument == "--":
+            return [*read, argument, *rest]
+        if argument == JSON:
+            argument = f"{JSON}={rest.pop(0) if rest and rest[0] in WORDS else WORDS[0]}"
+        read.append(argument)
+    return read

@@ -1,0 +1,78 @@
+"""A comparison of runs as lines of a terminal: the runs by number, then what each has, then every two of them."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from mlcli.cli.screen.columns import GAP, WIDTH, Cells, aligned
+from mlcli.report.drawing.text import number, shortened
+from mlcli.report.page.quality import MEASURES
+
+LEADING = 3  # eigenvalues of each run
+ANGLES = 3  # of two spans
+PATH = 56  # characters of a run's name
+SIZES = {"rows": "rows", "axes": "components", "seconds": "seconds"}  # words for keys of a run
+RANKS = {"eigenvalue": "eigenvalues", "share of axis": "proportions"}
+PAIRS = ("run", "with", "m2", "angles (degrees)", "shared", "jaccard")
+
+
+def table(document: dict[str, Any]) -> list[str]:
+    """The comparison as lines of at most 80 columns."""
+    runs = document["runs"]
+    places = [str(place) for place in range(1, len(runs) + 1)]
+    numbers = {run["run"]: place for run, place in zip(runs, places, strict=True)}
+    listed = [("", "run", "method"), *((place, shortened(run["run"], PATH), run["method"])
+                                       for place, run in zip(places, runs, strict=True))]
+    differing = [(path, *values) for path, values in document["options"].items()]
+    pairs = [pair_of(pair, numbers) for pair in document["pairs"]]
+    parts = [aligned(listed), in_blocks([("figure", *places), *figures(runs)]),
+             in_blocks([("option that differs", *places), *differing]) if differing else [],
+             aligned([PAIRS, *pairs]), [f"{document['rows']:,} rows in common"]]
+    return [line for part in parts if part for line in (*part, "")][:-1]
+
+
+def figures(runs: Sequence[dict[str, Any]]) -> list[Cells]:
+    """What is known of every run, a row for each: sizes, seconds, quality, leading eigenvalues and their shares."""
+    most = min(max(len(run["eigenvalues"]) for run in runs), LEADING)
+    ranks = [(word, name, place) for word, name in RANKS.items() for place in range(most)]
+    return [*((word, *(brief(run[name]) for run in runs)) for word, name in SIZES.items()),
+            *((word, *(brief(run["quality"].get(key)) for run in runs)) for key, (word, _) in MEASURES.items()
+              if any(key in run["quality"] for run in runs)),
+            *((f"{word} {place + 1}", *(brief(dict(enumerate(run[name])).get(place)) for run in runs))
+              for word, name, place in ranks)]
+
+
+def brief(value: float | None) -> str:
+    """A figure in few characters."""
+    return number(value) if value is None or isinstance(value, int) else f"{value:.4g}"
+
+
+def pair_of(pair: dict[str, Any], numbers: dict[str, str]) -> Cells:
+    """Two runs compared."""
+    angles, m2 = pair["principal_angles"], pair["procrustes_m2"]
+    shown = " ".join(f"{angle:.2f}" for angle in angles[:ANGLES]) + (
+        f" .. {angles[-1]:.2f}" if len(angles) > ANGLES else "")
+    return (numbers[pair["first"]], numbers[pair["second"]], f"{m2:.4g}", shown or number(None),
+            share_of(pair, "overlap"), share_of(pair, "jaccard"))
+
+
+def share_of(pair: dict[str, Any], name: str) -> str:
+    """A share with its standard error, where there is one."""
+    if name not in pair:
+        return number(None)
+    error = pair[f"{name}_se"]
+    return f"{pair[name]:.4f}" if error is None else f"{pair[name]:.3f} +- {error:.1g}"
+
+
+def in_blocks(rows: Sequence[Cells]) -> list[str]:
+    """Rows of a name and a cell for each run, as tables below one another of as many runs as fit."""
+    names, *left = zip(*rows, strict=True)
+    room = WIDTH - max(map(len, names))
+    left = [tuple(shortened(cell, room - GAP) for cell in column) for column in left]
+    lines = list[str]()
+    while left:
+        widths = accumulate(max(map(len, column)) + GAP for column in left)
+        count = sum(width <= room for width in widths)
+        lines += [*([""] if lines else []), *aligned(list(zip(names, *left[:count], strict=True)))]
+        left = left[count:]
+    return lines

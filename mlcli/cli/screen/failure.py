@@ -1,0 +1,196 @@
+"""How a failed run is reported: one line and an exit code, the same for every command."""
+
+import errno
+import itertools
+import json
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+
+import typer
+
+from mlcli.base.frozen import frozen
+from mlcli.cli.line.remedies import in_own_words
+from mlcli.errors import (
+    STOPPING,
+    MlcliError,
+    OutOfMemory,
+    RefusedByPlan,
+    StorageError,
+    TimeUp,
+    TryAgain,
+    UsageError,
+    conceal,
+)
+from mlcli.process.shared_status import BOARD
+from mlcli.process.signals import TIME_UP, Stopped, kind_of
+
+STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
+NO_THREAD = "can't start new thread"  # Python's own words
+WrongUsage = typer.BadParameter.__mro__[1]  # Click's UsageError, which Typer has inside but does not show
+
+
+@frozen
+class Form:
+    """How errors are to be shown; known before the arguments are parsed, since these may be wrong."""
+
+    json: bool = False
+    debug: bool = False
+    run: str = ""  # which of several runs went wrong
+
+    @classmethod
+    def of(cls, arguments: Sequence[str]) -> "Form":
+        """The form that a command line asks for."""
+        options = arguments[:arguments.index("--")] if "--" in arguments else arguments
+        lines = ("--progress=json" in options or ("--progress", "json") in itertools.pairwise(options)
+                 or ("--progress" not in options and os.environ.get("MLCLI_PROGRESS") == "json"))
+        asked = any(option.partition("=")[0] == "--json" for option in options)
+        return cls(asked or lines, "--debug" in options)
+
+
+def attempt(work: Callable[[], None], form: Form) -> int:
+    """The exit code of some work, once all its output is written.
+
+    Errors are reported; signals and closed pipes go further up.
+    """
+    code = outcome(work, form)
+    flushed = outcome(sys.stdout.flush, form)
+    return code or flushed
+
+
+def outcome(work: Callable[[], object], form: Form) -> int:
+    """The exit code of some work, whether or not its output was written already."""
+    try:
+        work()
+    except typer.Exit as end:
+        return end.exit_code
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if stop := stop_behind(error):
+            raise stop from error
+        return tell(error, form)
+    return 0
+
+
+def stop_behind(error: BaseException | None) -> Stopped | None:
+    """The signal of which a library has made another error, as modules in C++ do that are being loaded."""
+    seen: set[int] = set()  # an error can be its own cause, by way of others or without
+    while error is not None and id(error) not in seen:
+        if isinstance(error, Stopped):
+            return error
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def tell(error: Exception, form: Form) -> int:
+    """Shows an error and returns its exit code."""
+    if form.debug:
+        say(conceal("".join(traceback.format_exception(error)).rstrip()))
+    known = understood(error)
+    say(rendered(known, form))
+    return known.exit_code
+
+
+def understood(error: Exception) -> MlcliError:
+    """Any exception as one of ours."""
+    if isinstance(error, MlcliError):
+        return error
+    if isinstance(error, WrongUsage):
+        return usage(error)
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return OutOfMemory("OUT-OF-MEMORY", "memory ran out", hint="use fewer rows, another method or a larger machine")
+    if isinstance(error, RuntimeError) and str(error) == NO_THREAD:
+        return RefusedByPlan("NO-THREAD", "the system starts no more threads for this process",
+                             hint="use fewer: --threads 1; or raise the limit (ulimit -u, ulimit -v, pids.max)")
+    if isinstance(error, OSError) and is_storage(error):
+        return StorageError("STORAGE", f"the file system failed: {error.strerror or error}",
+                            where=str(error.filename or ""), hint="check the disk's free space and quota")
+    return MlcliError("INTERNAL", f"{type(error).__name__}: {str(error)[:200]}", where=written_down(error),
+                      hint="this is a bug; please report it with that file")
+
+
+def is_storage(error: OSError) -> bool:
+    """Whether the disk is at fault; NumPy's short writes carry no errno, only their text."""
+    text = str(error)
+    return error.errno in STORAGE or ("requested and" in text and "written" in text)
+
+
+def usage(error: Exception) -> MlcliError:
+    """A wrong command line, in one line."""
+    context = getattr(error, "ctx", None)
+    name = context.command_path if context is not None else "mlcli"
+    message = " ".join(str(getattr(error, "format_message", error.__str__)()).split()).rstrip(".")
+    message = message.replace("Value error, ", "")  # pydantic's, on which newer Typers rest
+    return UsageError("USAGE", message, hint=f"see {name} --help")
+
+
+def written_down(error: Exception) -> str:
+    """The log file that holds an unexpected error's traceback."""
+    try:
+        descriptor, name = tempfile.mkstemp(prefix="mlcli-", suffix=".log")
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as log:
+            log.writelines(map(conceal, traceback.format_exception(error)))
+    except OSError:
+        return "no traceback could be written"
+    return f"traceback in {name}"
+
+
+def rendered(error: MlcliError, form: Form) -> str:
+    """An error as one line of text or of JSON."""
+    error = in_own_words(error)
+    if form.json:
+        return json.dumps({"error": error.fields(), **({"run": form.run} if form.run else {})})
+    return f"mlcli: error[{error.code}]: {escaped(str(error) + (f'; in the run {form.run}' if form.run else ''))}"
+
+
+def escaped(text: str) -> str:
+    r"""Text without control characters, bidirectional marks and line breaks: they are written as \xNN or \uNNNN."""
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
+
+
+def say(text: str) -> None:
+    """A line on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def stopped(stop: BaseException, form: Form) -> int:
+    """Shows that a signal ended the run and returns the code that shells give it."""
+    facts = BOARD.read()
+    error = stop_error(stop.number if isinstance(stop, Stopped) else signal.SIGINT,
+                       kept=bool(facts.get("kept") or facts.get("done")))
+    say(rendered(error, form))
+    BOARD.post(told=True)
+    return error.exit_code
+
+
+def stop_error(number: int, *, kept: bool) -> MlcliError:
+    """The error for a signal, or the time limit; where something was kept, the run can go on from it."""
+    hint = "the same command goes on from what was kept" if kept else ""
+    if number != TIME_UP:
+        kind, name = kind_of(number, kept=kept), signal.Signals(number).name
+        if kind is not TimeUp:
+            return kind("STOPPED", f"stopped by {name}", hint=hint)
+        return kind("STOPPED", f"stopped by {name}, and nothing had been kept to go on from",
+                    hint="give the job more time, or send the signal earlier")
+    if kept:
+        return TryAgain("TIME-LIMIT", "stopped before the time limit", hint=hint)
+    return TimeUp("TIME-LIMIT", "the time limit was reached, and nothing had been kept to go on from",
+                  hint="set a longer one with --time-limit, or in the job")
+
+
+def last_words(form: Form) -> dict[int, tuple[str, str]]:
+    """What the supervisor says of each signal, and where something was kept.
+
+    A terminal whose cursor a bar has hidden gets it back.
+    """
+    shown = "\x1b[?25h" if sys.stderr.isatty() else ""
+
+    def said(number: int, *, kept: bool) -> str:
+        return f"{shown}{rendered(stop_error(number, kept=kept), form)}\n"
+
+    return {int(number): (said(number, kept=False), said(number, kept=True)) for number in (*STOPPING, TIME_UP)}

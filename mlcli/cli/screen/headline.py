@@ -1,0 +1,43 @@
+"""The JSON document of a run: its headline, a line for each fact, or all of it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mlcli.cli.screen.output import standard_output
+from mlcli.cli.screen.run_summary import MEASURES
+from mlcli.rundir.plain import plain
+
+Document = Mapping[str, Any]
+FACTS = ("run", "exit", "error", "skipped", "left_out", "method", "input", "embedding", "components", "eigenvalues",
+         "proportions", "quality", "dimension", "certificate", "seconds", "warnings", "notes")  # in their order
+INNER = {"input": ("path", "kind", "rows", "columns"), "dimension": ("components", "by"),
+         "quality": tuple(key for name in MEASURES for key in (name, f"{name}_se"))}  # of those that hold more
+AXES = 10  # whose eigenvalues and shares are told
+
+
+def headline(document: Document) -> dict[str, Any]:
+    """What a run is judged by, under the names of the whole document: some of its keys, and the first axes."""
+    short = {name: document[name] for name in FACTS if name in document}
+    for name, inner in INNER.items():
+        if short.get(name):
+            short[name] = {key: short[name][key] for key in inner if key in short[name]}
+    for name in ("eigenvalues", "proportions"):
+        if short.get(name):
+            short[name] = short[name][:AXES]
+    return short
+
+
+def print_headlines(documents: Sequence[Document], *, alone: bool) -> None:
+    """The headline of one run, a line for each fact; or of several, a line for each run."""
+    short = [headline(plain(document)) for document in documents]
+    if alone:
+        text = "{\n" + ",\n".join(f"  {told(name)}: {told(value)}" for name, value in short[0].items()) + "\n}"
+    else:
+        text = '{"runs": [\n' + ",\n".join(f"  {told(document)}" for document in short) + "\n]}"
+    standard_output().write(f"{text}\n".encode())
+
+
+def told(value: Any) -> str:
+    """A value on one line of JSON."""
+    return json.dumps(value, allow_nan=False)

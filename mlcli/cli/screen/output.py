@@ -1,0 +1,86 @@
+"""Standard output, JSON documents, and tables written to a file of their own."""
+
+import json
+import sys
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mlcli.cli.screen.streams import require_standard_output
+from mlcli.errors import UsageError
+from mlcli.publication import publish
+from mlcli.publication.recovery import anything
+from mlcli.rundir.plain import plain
+
+PICTURES = (".svg", ".png", ".pdf")
+FORMATS = {".csv": "csv", ".parquet": "parquet", ".npy": "npy"}
+
+
+def standard_output() -> BinaryIO:
+    """Standard output for bytes."""
+    return sys.stdout.buffer
+
+
+def print_json(document: Any) -> None:
+    """One JSON document on standard output; numbers that JSON lacks become null."""
+    text = json.dumps(plain(document), indent=2, allow_nan=False)
+    standard_output().write(f"{text}\n".encode())
+
+
+def write_out(table: Any, output: str, format: str | None, *, force: bool) -> None:
+    """Writes a table to standard output as CSV (`-`), or to a file, whole or not at all; parts as they are made."""
+    from mlcli.data.read.new_rows import Placed
+    from mlcli.data.write.parts import pass_on, write_placed
+    from mlcli.data.write.table import write_csv, write_table
+
+    chosen, parts = format_of(output, format), isinstance(table, Placed)
+    if output == "-":
+        (pass_on if parts else write_csv)(table, standard_output())
+    else:
+        write = write_placed if parts else write_table
+        publish.write_whole(Path(output), lambda draft: write(table, draft, chosen), force=force)
+
+
+def drawn(figure: Any, output: str, *, force: bool) -> AbstractContextManager[None]:
+    """A figure in a file, in the format that its ending names, which appears when the block ends well."""
+    from mlcli.report.page.figure_files import drawn_as
+
+    path = Path(output)
+    content = drawn_as(figure, path.suffix[1:].lower())
+    return publish.written(path, lambda draft: draft.write_bytes(content), force=force)
+
+
+def require_picture(picture: str | None, output: str, force: bool) -> None:
+    """Refuses a picture that could not be drawn, before anything is computed; raises UsageError and OutputRefused.
+
+    Its ending must name a format of pictures, and its name must not be the table's.
+    """
+    if picture is None:
+        return
+    if Path(picture).absolute() == Path(output).absolute():
+        raise UsageError("ONE-FILE", "the picture and the table have one name", where="--picture",
+                         hint="choose another for one of the two")
+    if Path(picture).suffix.lower() not in PICTURES:
+        raise UsageError("FORMAT", f"{Path(picture).suffix[:40]!r} is not a format of pictures", where="--picture",
+                         hint=f"the endings are {', '.join(PICTURES)}")
+    refuse_existing(picture, force)
+
+
+def format_of(output: str, format: str | None) -> str:
+    """The format asked for, else the one that the file's ending names; raises UsageError."""
+    ending = Path(output).suffix.lower()
+    chosen = format or ("csv" if output == "-" else FORMATS.get(ending, ""))
+    if chosen not in FORMATS.values():
+        raise UsageError("FORMAT", f"{(format or ending)[:40]!r} is not a format to write", where=output[:80],
+                         hint="the formats are csv, parquet and npy")
+    if output == "-" and chosen != "csv":
+        raise UsageError("FORMAT", f"standard output takes csv, not {chosen}", where="-o -", hint="give a file with -o")
+    return chosen
+
+
+def refuse_existing(output: str, force: bool) -> None:
+    """Refuses what could not be written, before anything is computed; raises OutputRefused."""
+    if output == "-":
+        require_standard_output()
+    else:
+        publish.refuse_existing(Path(output), "file", anything, force=force)

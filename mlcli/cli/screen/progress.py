@@ -1,0 +1,238 @@
+"""What a run shows of itself while it works: a bar on a terminal, lines in a log, JSON for programs."""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol, cast, get_args
+
+from mlcli.base.stages.stage import Listener, Note, Watcher, listening
+from mlcli.base.units import duration
+from mlcli.cli.screen.failure import escaped, say
+from mlcli.errors import UsageError
+from mlcli.rundir.journal import recording
+from mlcli.rundir.plain import plain
+
+Mode = Literal["auto", "bar", "log", "json", "none"]
+VARIABLE = "MLCLI_PROGRESS"
+STARTING = "starting"  # what is shown before the first stage
+HEARTBEAT = 30.0  # seconds between two lines of a log
+FASTEST = 0.1  # seconds between two JSON lines of one stage
+
+
+class Shown(Listener, Protocol):
+    """A listener that is shown between two moments."""
+
+    def start(self) -> None: ...
+    def stop(self, failed: bool = False) -> None: ...
+
+
+@dataclass
+class Pace:
+    """How long what goes on has taken, and will take if it goes on like this."""
+
+    begun: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)  # when first reported, and how far
+
+    def left(self, stage: str, part: str, done: int, total: int) -> float | None:
+        """Seconds until `total`; None where nothing is known yet."""
+        now = time.monotonic()
+        work = stage, part.partition(",")[0]
+        started, before = self.begun.setdefault(work, (now, done))
+        if done < before:  # the same stage again
+            self.begun[work] = (now, done)
+            return None
+        return (now - started) * (total - done) / (done - before) if done > before and now > started else None
+
+
+class Silent(Watcher):
+    """Shows nothing."""
+
+    def start(self) -> None: ...
+    def stop(self, failed: bool = False) -> None: ...
+
+
+class Bar(Watcher):
+    """A bar for the running stage, gone when the run ends."""
+
+    def __init__(self) -> None:
+        from rich import progress
+        from rich.console import Console
+
+        columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn(),
+                   progress.TimeElapsedColumn(), progress.TextColumn("left"), progress.TimeRemainingColumn())
+        self.progress = progress.Progress(*columns, console=Console(stderr=True), transient=True)
+        self.tasks: dict[str, Any] = {}
+
+    def start(self) -> None:
+        """Takes hold of the terminal, with a bar until the first stage: libraries load meanwhile."""
+        self.begin(STARTING)
+        self.progress.start()
+
+    def stop(self, failed: bool = False) -> None:
+        """Gives the terminal back."""
+        self.progress.stop()
+
+    def begin(self, name: str) -> None:
+        """Adds a bar."""
+        self.end(STARTING)
+        self.tasks[name] = self.progress.add_task(name, total=None)
+
+    def end(self, name: str) -> None:
+        """Removes a bar."""
+        if name in self.tasks:
+            self.progress.remove_task(self.tasks.pop(name))
+
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
+        """Moves a bar."""
+        if name in self.tasks:
+            self.progress.update(self.tasks[name], description=titled(name, part), completed=done, total=total)
+
+
+@dataclass
+class Log(Watcher):
+    """A line of text every half minute: the stage, how far it is, the time and the memory."""
+
+    seconds: float = HEARTBEAT
+    started: float = field(default_factory=time.monotonic)
+    running: str = ""  # the stage, the part of it, and how far it is
+    pace: Pace = field(default_factory=Pace)
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def start(self) -> None:
+        """Starts the ticker."""
+        threading.Thread(target=self.tick, name="progress", daemon=True).start()
+
+    def stop(self, failed: bool = False) -> None:
+        """Stops the ticker."""
+        self.over.set()
+
+    def tick(self) -> None:
+        """Writes a line at each beat until the run is over."""
+        while not self.over.wait(self.seconds):
+            say(self.line())
+
+    def line(self) -> str:
+        """The state of the run in one line."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%S")
+        stage, seconds = self.running or STARTING, time.monotonic() - self.started
+        return f"{now} mlcli: {stage}, {seconds:.0f} s, {resident_memory():.0f} MiB"
+
+    def begin(self, name: str) -> None:
+        """A stage starts."""
+        self.running = name
+
+    def end(self, name: str) -> None:
+        """A stage is over."""
+        self.running = ""
+
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
+        """A stage has come further."""
+        left = self.pace.left(name, part, done, total)
+        ahead = "" if left is None else f", about {duration(left)} left of it"
+        self.running = f"{titled(name, part)} {done}/{total}{ahead}"
+
+
+@dataclass
+class Events(Watcher):
+    """A JSON line for everything that happens."""
+
+    started: float = field(default_factory=time.monotonic)
+    last: dict[tuple[str, str], float] = field(default_factory=dict)  # when a stage last said how far it is
+    pace: Pace = field(default_factory=Pace)
+
+    def start(self) -> None: ...
+
+    def stop(self, failed: bool = False) -> None:
+        """Nothing more will come."""
+        self.emit("failed" if failed else "done")
+
+    def emit(self, event: str, **facts: Any) -> None:
+        """Writes one line."""
+        seconds = round(time.monotonic() - self.started, 3)
+        say(json.dumps(plain({"event": event, "seconds": seconds, **facts}), allow_nan=False))
+
+    def begin(self, name: str) -> None:
+        """A stage starts."""
+        self.emit("begin", stage=name)
+
+    def end(self, name: str) -> None:
+        """A stage is over."""
+        self.emit("end", stage=name)
+
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
+        """A stage has come further; reported at most ten times a second, and at its end."""
+        now, work = time.monotonic(), (name, part.partition(",")[0])
+        if name and (done >= total or now - self.last.get(work, 0.0) >= FASTEST):
+            self.last[work] = now
+            left = self.pace.left(name, part, done, total)
+            self.emit("advance", stage=name, part=part or None, done=done, total=total,
+                      left=None if left is None else round(left, 1))
+
+    def note(self, note: Note) -> None:
+        """A warning or a fact."""
+        self.emit("note", code=note.code, message=note.message, facts=note.facts)
+
+
+def mode_of(asked: Mode | None) -> Mode:
+    """The way asked for, else the environment's, else `auto`; raises UsageError."""
+    name = asked or os.environ.get(VARIABLE) or "auto"
+    for mode in get_args(Mode):
+        if mode == name:
+            return cast(Mode, mode)
+    raise UsageError("PROGRESS", f"{name[:40]!r} is not a way to show progress", where=VARIABLE,
+                     hint=f"use {', '.join(get_args(Mode))}")
+
+
+@contextmanager
+def watching(mode: Mode, quiet: bool, *, tell: bool = False) -> Iterator[None]:
+    """Shows the progress of what runs inside the block, and with `tell` its warnings and notes at the end."""
+    shown = shown_as(mode, quiet)
+    shown.start()
+    try:
+        with listening(shown), recording() as journal:
+            yield
+    except BaseException:
+        shown.stop(failed=True)
+        raise
+    shown.stop()
+    if tell and not quiet and mode != "json":
+        for item in (*journal.noted("W-"), *journal.noted("N-")):
+            say(line_of(item["code"], item["message"]))
+
+
+def titled(stage: str, part: str) -> str:
+    """A stage, and the part of it that is running."""
+    return f"{stage}, {part}" if part else stage
+
+
+def line_of(code: str, message: str) -> str:
+    """A warning or a fact as one line."""
+    return escaped(f"mlcli: {'warning' if code.startswith('W') else 'note'}[{code}]: {message}")
+
+
+def shown_as(mode: Mode, quiet: bool) -> Shown:
+    """The way to show progress; a bar needs a terminal, whatever was asked for."""
+    if quiet or mode == "none":
+        return Silent()
+    if mode == "json":
+        return Events()
+    return Bar() if mode != "log" and on_terminal() else Log()
+
+
+def on_terminal() -> bool:
+    """Whether standard error is a terminal that can move its cursor."""
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "")
+
+
+def resident_memory() -> float:
+    """The memory that the process holds, in MiB; 0 where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20

@@ -1,0 +1,106 @@
+"""The end of a run on one screen: what was run, a scree plot of bars, quality, warnings, the output."""
+
+import math
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+from mlcli.cli.screen.failure import escaped
+from mlcli.cli.screen.progress import line_of, on_terminal
+from mlcli.report.page.shares import WHY, of_positive, passes
+
+MOST = 10  # eigenvalues shown
+WIDTH = 30  # characters of the longest bar
+EIGHTHS = " ▏▎▍▌▋▊▉"
+KEPT, REST, NEGATIVE, PLAIN = "\x1b[34m", "\x1b[90m", "\x1b[31m", "\x1b[0m"
+MEASURES = {"trustworthiness": "trustworthiness", "continuity": "continuity", "stress_1": "stress-1",
+            "stress_1_scaled": "stress-1 at the best scale", "residual_variance": "residual variance"}
+
+
+def ending(summary: Mapping[str, Any]) -> list[str]:
+    """The lines that report a finished run, for the standard error that there is."""
+    color = on_terminal() and "NO_COLOR" not in os.environ
+    lines = [escaped(f"mlcli: {headline(summary)}"), *scree(summary, blocks=can_show(EIGHTHS + "█"), color=color)]
+    lines += [f"mlcli: {escaped(line)}" for line in (quality(summary.get("quality") or {}),
+                                                     (summary.get("dimension") or {}).get("sentence", "")) if line]
+    lines += [line_of(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
+    return lines if summary["run"] is None else [*lines, f"mlcli: wrote {escaped(summary['run'])}"]
+
+
+def headline(summary: Mapping[str, Any]) -> str:
+    """Method, input, sizes and time in a line."""
+    given, made = summary["input"], summary["embedding"]
+    name = "standard input" if given["path"] == "-" else given["path"][-80:]
+    if given["kind"] == "covariance":
+        return (f"{summary['method']} of {name}: the covariance of {given['columns']:,} columns to loadings on "
+                f"{made['components']:,} axes in {summary['seconds']:.2f} s")
+    what = "columns" if given["kind"] == "features" else "points"
+    size = (f"{given['rows']:,} points, {given['edges']:,} edges" if given["kind"] == "graph" else
+            f"{given['rows']:,} rows x {given['columns']:,} {what}")
+    return (f"{summary['method']} of {name}: {size} to "
+            f"{made['rows']:,} x {made['components']:,} in {summary['seconds']:.2f} s")
+
+
+def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool) -> list[str]:
+    """A bar for each of the first eigenvalues with its share of the trace and their running sum; then lower bounds.
+
+    Nothing where the method has no spectrum.
+    """
+    if "spectrum" not in summary:
+        return []
+    computed: Sequence[float] = summary["scree"]["eigenvalues"][:MOST]
+    values = [*computed, *summary["spectrum"].get("further_at_least", ())][:MOST]
+    unknown = [None] * len(values)
+    shares: Sequence[float | None] = [*(summary["scree"]["proportions"] or []), *unknown][: len(values)]
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    sums = list(accumulate(share or 0.0 for share in shares))
+    lines, total, beside = [], 0.0, of_positive(computed, sums, summary["spectrum"].get("sum_of_positive"))
+    for place, (value, share) in enumerate(zip(values, shares, strict=True)):
+        total += share or 0.0
+        drawn = bar(abs(value) / largest if largest and math.isfinite(value) else 0.0, blocks).ljust(WIDTH)
+        tone = NEGATIVE if value < 0 else KEPT if place < summary["components"] else REST
+        mark = "*" if place < summary["components"] else " "
+        figures = "" if share is None else f"  {share:7.1%}  {total:7.1%}"
+        figures += f"  {beside[place]:8.1%}" if place < len(beside) else ""
+        said = f"{value:.6g}" if place < len(computed) else f">= {value:.5g}"
+        lines.append(f"  {place + 1:>2}{mark} {tone + drawn + PLAIN if color else drawn}  {said:>12}{figures}")
+    known = any(share is not None for share in shares)
+    by = summary["spectrum"]["ranked_by"]
+    plain = by.startswith("eigenvalues")
+    head = f"   * kept{'eigenvalue' if plain else 'value':>{WIDTH + 11}}" + (f"{'share':>9}{'sum':>9}" if known else "")
+    return [*([] if plain else [f"  axes are ranked by {by}"]), head + (f"{'positive':>10}" if beside else ""), *lines,
+            *([f"  {WHY}"] if passes(sums) else ())] if lines else []
+
+
+def bar(share: float, blocks: bool) -> str:
+    """A bar as long as a share of the width, to an eighth of a character where blocks can be shown."""
+    eighths = round(share * WIDTH * 8)
+    if not blocks:
+        return "#" * round(share * WIDTH)
+    return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
+
+
+def can_show(text: str) -> bool:
+    """Whether the encoding of standard error has these characters."""
+    try:
+        text.encode(getattr(sys.stderr, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def quality(measures: Mapping[str, Any]) -> str:
+    """The leading measures of quality, with standard errors where they come from a sample."""
+    from mlcli.findings.quality.scale import FREE, SCALED, counting
+
+    words, measures = [], counting(measures)
+    names = {name: shown for name, shown in MEASURES.items()
+             if name not in SCALED.values() or measures.get("scale") == FREE}
+    for name, shown in names.items():
+        value, error = measures.get(name), measures.get(f"{name}_se")
+        if isinstance(value, float) and math.isfinite(value):
+            words.append(f"{shown} {value:.4f}" + (f" ± {error:.2g}" if error is not None else ""))
+    text = ", ".join(words)
+    return text if can_show(text) else text.replace("±", "+-")

@@ -1,0 +1,30 @@
+"""What the board says of the work that goes on, for the case that the process dies: its stage, and how far it is."""
+
+import time
+
+from mlcli.base.stages.stage import Watcher
+from mlcli.process.shared_status import BOARD
+
+FASTEST = 0.1  # seconds between two posts within a stage
+
+
+class Doing(Watcher):
+    """Posts the running stage."""
+
+    def __init__(self) -> None:
+        self.posted = 0.0
+
+    def begin(self, name: str) -> None:
+        """A stage starts."""
+        BOARD.post(doing=name)
+
+    def end(self, name: str) -> None:
+        """A stage is over."""
+        BOARD.post(doing=f"after {name}")
+
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
+        """A stage has come further."""
+        now = time.monotonic()
+        if now - self.posted >= FASTEST:
+            self.posted = now
+            BOARD.post(doing=", ".join(filter(None, (name, part, f"{done} of {total}"))))

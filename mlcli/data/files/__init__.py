@@ -1,0 +1,1 @@
+"""An open file: source, hash, compression, object stores, first bytes."""

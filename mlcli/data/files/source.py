@@ -1,0 +1,194 @@
+"""The input itself: a regular file, hashed and unchanged while it is read, or standard input."""
+
+import errno
+import hashlib
+import io
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import field
+from functools import cache
+from pathlib import Path
+from tempfile import SpooledTemporaryFile, gettempdir
+from typing import Any, BinaryIO, cast
+
+from mlcli.base.frozen import frozen
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.digest import Digest, require_same, state
+from mlcli.data.files.remote import RemoteFile, is_remote, state_of
+from mlcli.data.files.shared_handle import CHUNK, Positioned
+from mlcli.data.options.wording import place
+from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
+
+ZARR = (".zgroup", ".zarray", "zarr.json")  # files of a store of arrays
+SPOOLED = 16 << 20  # bytes of standard input that are held in memory
+SETTLED = 10.0  # seconds without a change after which any later one shows in the file's times
+
+
+@frozen
+class Opened:
+    """An open input of which any number of independent streams can be made."""
+
+    path: str
+    size: int  # bytes
+    digest: Callable[[], str]  # waits for the sha256
+    content: bytes | None = None  # of standard input
+    descriptor: int = -1
+    surveys: dict[str, Any] = field(default_factory=dict)  # of its text, by encoding: what is read once
+
+    @property
+    def state(self) -> tuple[int, int, int]:
+        """Size, and times of the last changes."""
+        return state_of(self.path) if is_remote(self.path) else state(self.descriptor)
+
+    @property
+    def sha256(self) -> str:
+        """The sha256 of all bytes, once it is computed."""
+        return self.digest()
+
+    def stream(self) -> BinaryIO:
+        """The bytes from the start, independent of every other stream."""
+        if self.content is not None:
+            return io.BytesIO(self.content)
+        return clipped(RemoteFile(self.path) if is_remote(self.path) else Positioned(self.descriptor))
+
+
+class Clipped(io.BufferedReader):
+    """A file that takes no memory for more bytes than it has, whatever a damaged header asks for."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > CHUNK:
+            size = min(size, cast(Positioned, self.raw).size())
+        return super().read(size)
+
+
+def clipped(raw: Positioned | RemoteFile) -> BinaryIO:
+    """A file that is read in chunks."""
+    return cast(BinaryIO, Clipped(cast(io.RawIOBase, raw), CHUNK))
+
+
+@contextmanager
+def opened(path: str, compute: Compute) -> Iterator[Opened]:
+    """Opens the input, and afterwards makes sure that it stayed the same."""
+    if path == "-":
+        with standard_input(compute) as piped:
+            yield piped
+        return
+    if is_remote(path):
+        yield from _unchanged_there(path)
+        return
+    descriptor = open_regular(path)
+    try:
+        yield from _unchanged(path, descriptor)
+    except OSError as error:
+        raise StorageError("READ", f"reading failed: {error.strerror or error}", where=place(path),
+                           hint="check the disk or the network file system, and try again") from None
+    finally:
+        os.close(descriptor)
+
+
+def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
+    """One `Opened`, with its state compared before and after; raises StorageError."""
+    before = state(descriptor)
+    fresh = time.time() - before[1] / 1e9 < SETTLED
+    digest = Digest(path, descriptor)
+    if fresh:
+        digest.result()
+    try:
+        yield Opened(path, before[0], digest.result, descriptor=descriptor)
+    except BaseException as error:
+        digest.stop()
+        if isinstance(error, MlcliError):
+            require_same(path, before == state(descriptor))
+        raise
+    require_same(path, before == state(descriptor))
+    if fresh:
+        require_same(path, digest.result() == Digest(path, descriptor).result())
+
+
+def _unchanged_there(path: str) -> Iterator[Opened]:
+    """A remote file as `Opened`, with its state compared before and after; its hash is computed where it is asked for.
+    """
+    before = state_of(path)
+    yield Opened(path, before[0], cache(lambda: remote_hash(path, before)))
+    require_same(path, before == state_of(path))
+
+
+def remote_hash(path: str, known: tuple[int, int, int]) -> str:
+    """The sha256 of a remote file that is still what it was; raises StorageError where it is not."""
+    hashed = hashlib.sha256()
+    with clipped(RemoteFile(path)) as stream:
+        while chunk := stream.read(CHUNK):
+            hashed.update(chunk)
+    require_same(path, known == state_of(path))
+    return hashed.hexdigest()
+
+
+def open_regular(path: str) -> int:
+    """A descriptor of a regular file; raises InputMissing for everything else."""
+    try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):  # before opening: a device may act on being opened
+            raise _not_regular(path)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise InputMissing("INPUT-MISSING", f"cannot be read: {error.strerror or error}", where=place(path),
+                           hint=_remedy(error)) from None
+    except ValueError as error:  # a zero byte in the name
+        raise InputMissing("INPUT-MISSING", f"cannot be read: {error}", where=place(path)) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _not_regular(path)
+    return descriptor
+
+
+def _remedy(error: OSError) -> str:
+    """What to do about a file that does not open."""
+    return "check its permissions" if error.errno in (errno.EACCES, errno.EPERM) else "check the path"
+
+
+def _not_regular(path: str) -> InputMissing:
+    """The error for a directory, pipe or device."""
+    folder = Path(path)
+    if folder.is_dir() and any((folder / name).exists() for name in ZARR):
+        return InputMissing("NOT-A-FILE", "is a Zarr store, which is not read", where=place(path),
+                            hint="write it as HDF5: anndata.read_zarr(FOLDER).write_h5ad('data.h5ad')")
+    if folder.is_dir():
+        return InputMissing("NOT-A-FILE", "is a directory without a run, images, Parquet, CSV or Matrix Market files",
+                            where=place(path), hint="give one file, or pipe the data in and read it with -")
+    return InputMissing("NOT-A-FILE", "is not a regular file", where=place(path),
+                        hint="give one file, or pipe the data in and read it with -")
+
+
+def require_piped() -> None:
+    """Raises UsageError where nothing can be read from standard input but what is typed."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("STDIN-TERMINAL", "standard input is a terminal",
+                         hint="pipe the data or the configuration in, or give the name of a file")
+
+
+@contextmanager
+def standard_input(compute: Compute) -> Iterator[Opened]:
+    """All of standard input: a short one in memory, a long one in a file without a name; raises UsageError at a
+    terminal, and StorageError where there is no room.
+    """
+    require_piped()
+    hashed, size = hashlib.sha256(), 0
+    with SpooledTemporaryFile(SPOOLED, prefix="mlcli-") as file:
+        try:
+            while chunk := sys.stdin.buffer.read(CHUNK):
+                file.write(chunk)
+                hashed.update(chunk)
+                size += len(chunk)
+            file.flush()
+        except OSError as error:
+            raise StorageError("SCRATCH", f"no room for {size >> 20} MiB of standard input: "
+                               f"{error.strerror or error}", where=gettempdir(),
+                               hint="set TMPDIR to a larger disk") from None
+        if size > SPOOLED:
+            yield Opened("-", size, hashed.hexdigest, descriptor=file.fileno())
+            return
+        file.seek(0)
+        yield Opened("-", size, hashed.hexdigest, content=file.read())

@@ -1,0 +1,186 @@
+"""Bytes of text: decompressed under a limit, checked, and turned into UTF-8."""
+
+import bz2
+import codecs
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any, BinaryIO, cast
+
+from mlcli.base.values.compute import parse_bytes
+from mlcli.data.files.arrow import arrow_faults, corrupt, pyarrow
+from mlcli.data.files.shared_handle import CHUNK
+from mlcli.data.files.signatures import START, Signature, signature_of
+from mlcli.data.files.source import Opened
+from mlcli.data.options.input import Input
+from mlcli.data.options.wording import place
+from mlcli.errors import DataError
+
+COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+LATIN = "--set input.encoding=latin-1"  # how most files that are not UTF-8 are read
+FREE = 1 << 20  # bytes: content up to this size may be compressed to any ratio
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def text_stream(opened: Opened, input: Input) -> BinaryIO:
+    """The input's text as UTF-8 without a byte order mark; raises DataError while it is read."""
+    return buffered(utf8(_content(opened, input), opened.path, input.encoding))
+
+
+def content_stream(opened: Opened, input: Input) -> BinaryIO:
+    """The input's bytes, decompressed under the limits of `input`."""
+    return buffered(_content(opened, input))
+
+
+def buffered(chunks: Iterator[bytes]) -> BinaryIO:
+    """A file over an iterator of bytes."""
+    return cast(BinaryIO, io.BufferedReader(Chunks(chunks), CHUNK))
+
+
+def _content(opened: Opened, input: Input) -> Iterator[bytes]:
+    return capped(raw_chunks(opened), opened, input) if compression(opened.path) else raw_chunks(opened)
+
+
+def in_encoding(opened: Opened, input: Input) -> Input:
+    """The input with the encoding that a mark at the beginning of the text tells."""
+    marked = codecs.lookup(input.encoding).name == "utf-8" and next(raw_chunks(opened), b"").startswith(WIDE)
+    return input.replace(encoding="utf-16") if marked else input
+
+
+def compression(path: str) -> str:
+    """How a file is compressed, by its name; empty where it is not."""
+    return COMPRESSED.get(PurePath(path).suffix.lower(), "") if path != "-" else ""
+
+
+class Chunks(io.RawIOBase):
+    """A readable file over an iterator of bytes."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._rest = chunks, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._rest = memoryview(chunk)
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
+
+
+def raw_chunks(opened: Opened) -> Iterator[bytes]:
+    """The file's content a part at a time, decompressed where its name says so."""
+    how = compression(opened.path)
+    with opened.stream() as file:
+        reader = decompressor(file, how)
+        while chunk := next_chunk(reader, opened.path, how):
+            yield chunk
+
+
+def next_chunk(reader: BinaryIO, path: str, how: str) -> bytes:
+    """The next part of a decompressed content; raises DataError where the compression is broken."""
+    with arrow_faults(path, how):
+        try:
+            return reader.read(CHUNK)
+        except (EOFError, zlib.error) as error:
+            raise corrupt(path, how, error) from None
+
+
+def decompressor(file: BinaryIO, how: str) -> BinaryIO:
+    """A reader of what a compressed file holds."""
+    if how == "gzip":
+        return cast(BinaryIO, gzip.GzipFile(fileobj=file))
+    if how == "bz2":
+        return cast(BinaryIO, bz2.BZ2File(file))
+    if how == "zstd":
+        arrow = pyarrow()
+        return cast(BinaryIO, arrow.CompressedInputStream(arrow.PythonFile(file, mode="r"), "zstd"))
+    return file
+
+
+def capped(chunks: Iterator[bytes], opened: Opened, input: Input) -> Iterator[bytes]:
+    """Ends a decompression that grows beyond the limits of `input`."""
+    total = 0
+    for chunk in chunks:
+        total += len(chunk)
+        require_modest(total, opened.size, "the content", input)
+        yield chunk
+
+
+def require_modest(size: int, stored: int, what: str, input: Input) -> None:
+    """Refuses what is larger than the limits of `input` allow for the bytes that are stored of it."""
+    if size > max(FREE, input.decompress_ratio * stored):
+        raise DataError("DECOMPRESS-RATIO", f"{what} is more than {input.decompress_ratio} times larger than what is "
+                        "stored of it", where=place(input.path), hint="if it is right, raise input.decompress_ratio")
+    if size > parse_bytes(input.decompress_limit):
+        raise DataError("DECOMPRESS-LIMIT", f"{what} is larger than {input.decompress_limit}", where=place(input.path),
+                        hint="if it is right, raise input.decompress_limit")
+
+
+def utf8(chunks: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes]:
+    """Any encoding's text as UTF-8; refuses other files, bad bytes and zero characters."""
+    name = codecs.lookup(encoding).name
+    decoder = codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)()
+    read = lines = 0
+    for number, chunk in enumerate(_closed(chunks)):
+        if number == 0:
+            refuse_other_files(chunk, path, name)
+        read += len(chunk)
+        try:
+            text = decoder.decode(chunk, final=not chunk).encode()
+        except UnicodeError as error:
+            raise _undecodable(error, path, encoding, read, lines) from None
+        if b"\0" in text:
+            line = lines + 1 + text[: text.index(b"\0")].count(b"\n")
+            raise DataError("NUL", "the text holds a zero byte", where=place(path, line),
+                            hint="text was expected; give input.encoding if it is UTF-16")
+        lines += text.count(b"\n")
+        yield text
+
+
+def _closed(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The chunks, then an empty one that marks the end."""
+    yield from chunks
+    yield b""
+
+
+def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
+    """Refuses what is plainly not text of this encoding; raises DataError."""
+    signature = signature_of(start[:START])
+    if signature is not None:
+        raise other_content(signature, path, "text")
+    if encoding == "utf-8" and start.startswith(WIDE):
+        raise DataError("ENCODING", "the text is UTF-16", where=place(path), hint="give --set input.encoding=utf-16")
+
+
+def other_content(known: Signature, path: str, expected: str) -> DataError:
+    """The error for a content that is not what was expected, or not read at all."""
+    if known.remedy:
+        return DataError("NOT-READ", f"the content is {known.name}, which is not read", where=place(path),
+                         hint=known.remedy)
+    return DataError("NOT-TEXT" if expected == "text" else "OTHER-FORMAT",
+                     f"the content is {known.name}, not {expected}", where=place(path), hint=_remedy(known, path))
+
+
+def _remedy(known: Signature, path: str) -> str:
+    """What to do about a content that is not text."""
+    if path != "-":
+        return "give input.format, or name the file by its content (.csv.gz, .parquet, .npy)"
+    return f"pipe the text in: {known.tool} FILE | mlcli ..." if known.tool else "write it to a file and read that"
+
+
+def _undecodable(error: UnicodeError, path: str, encoding: str, read: int, lines: int) -> DataError:
+    """The error for bytes that are not of the encoding, with their place."""
+    where, what = place(path), "the text"
+    if isinstance(error, UnicodeDecodeError):
+        offset = read - len(error.object) + error.start
+        where = place(path, lines + 1 + error.object[: error.start].count(b"\n"))
+        what = f"byte 0x{error.object[error.start]:02x} at position {offset}"
+    return DataError("ENCODING", f"{what} is not {encoding}", where=where,
+                     hint=f"give the text's encoding, for example {LATIN}")

@@ -1,0 +1,1 @@
+"""Binary formats, one file each: from bytes to a sheet or to blocks of rows."""

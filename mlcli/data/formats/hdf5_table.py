@@ -1,0 +1,207 @@
+"""Tables in HDF5: one data set of a plain file, or a matrix of AnnData with its names, dense or sparse."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import AnyArray
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.source import Opened
+from mlcli.data.formats.entries import Entries
+from mlcli.data.formats.h5ad import MAIN, column_names, is_anndata, of_length, row_frame
+from mlcli.data.formats.hdf5 import Hdf5, attribute, is_group, is_sparse, opened_hdf5
+from mlcli.data.formats.npy import KINDS, as_doubles, matrix_sheet
+from mlcli.data.formats.sparse_arrays import entries_of
+from mlcli.data.formats.sparse_table import Sparse, named_sparse, of_columns, plain_sparse
+from mlcli.data.options.input import Input
+from mlcli.data.options.wording import counted, listed, nearest, place, shown
+from mlcli.data.table.selection import choose
+from mlcli.data.table.sheet import Sheet, require_content
+from mlcli.errors import ConfigError, DataError
+
+LISTED = 20  # matrices named in a message
+SAMPLES, OBSERVATIONS = "sample/matrix", "observation/matrix"  # of BIOM, which holds its counts twice
+
+
+def read_hdf5(opened: Opened, input: Input, compute: Compute) -> Sheet:
+    """The table that `input.key` names, or the one there is, as a sheet; raises ConfigError and DataError."""
+    with opened_hdf5(opened, input, compute) as file:
+        key, member = chosen(file)
+        if is_sparse(member):
+            return _sparse(file, key, member).dense(input, compute)
+        values = as_doubles(file.array(member, KINDS), opened.path)
+        if values.ndim == 1 and input.kind == "dissimilarities":
+            return Sheet(values, ())
+        if values.ndim != 2:
+            raise file.refused(member)
+        require_content(values.shape[0], values.shape[1], opened.path)
+        return _of_anndata(file, key, values) if is_anndata(file) else matrix_sheet(values, input)
+
+
+def sparse_hdf5(opened: Opened, input: Input, compute: Compute) -> Sparse | None:
+    """The same where it is sparse; None where it is not."""
+    with opened_hdf5(opened, input, compute) as file:
+        key, member = chosen(file)
+        return _sparse(file, key, member) if is_sparse(member) else None
+
+
+def edges_of_hdf5(opened: Opened, input: Input, compute: Compute) -> Entries:
+    """The entries of a sparse matrix, as a graph; raises DataError where it is none."""
+    with opened_hdf5(opened, input, compute) as file:
+        key, member = chosen(file)
+        if not is_sparse(member):
+            raise file.refused(member)
+        entries = _entries(file, member)
+        return replace(entries, ids=_row_ids(file, key, entries.shape[0])) if is_anndata(file) else entries
+
+
+def chosen(file: Hdf5) -> tuple[str, Any]:
+    """The path and the content of what is read; raises ConfigError and DataError with what there is."""
+    key = file.input.key
+    if key is None and is_anndata(file) and file.input.kind != "graph":
+        key = MAIN
+    if key is None and is_biom(file) and file.input.kind != "graph":
+        key = SAMPLES
+    if key is None:
+        there = file.matrices()
+        if len(there) != 1:
+            raise DataError("HDF5-KEY", f"the file holds {counted(len(there), 'matrix').replace('matrixs', 'matrices')}"
+                            + (f": {listed(there, LISTED)}" if there else " of numbers"), where=place(file.path),
+                            hint=f"choose one with --key, for example --key {there[0]}" if there
+                            else "give another file")
+        key = there[0]
+    found = file.member(key)
+    if found is None:
+        raise ConfigError("UNKNOWN-KEY", f"there is nothing at {shown(key)}", where="input.key",
+                          hint=nearest(key, file.matrices()))
+    return key.strip("/"), found
+
+
+def _of_anndata(file: Hdf5, key: str, values: AnyArray) -> Sheet:
+    """A dense matrix of AnnData with its names."""
+    names = _names(file, key, values.shape)
+    used = values if len(names.chosen) == values.shape[1] else np.ascontiguousarray(values[:, names.chosen])
+    return names.sheet(used)
+
+
+def _row_ids(file: Hdf5, key: str, rows: int) -> tuple[str, ...]:
+    """The names of a matrix's rows."""
+    return of_length(row_frame(file, key).ids(), rows, f"{shown(key)} has {rows:,} rows", file.path)
+
+
+def _sparse(file: Hdf5, key: str, member: Any) -> Sparse:
+    """A sparse matrix with its names."""
+    if "barcodes" in member:
+        return _of_cells(file, key, member)
+    if is_biom(file) and key in (SAMPLES, OBSERVATIONS):
+        return _of_biom(file, key, member)
+    entries = _entries(file, member)
+    if not is_anndata(file):
+        return plain_sparse(entries, file.input)
+    require_content(*entries.shape, file.path)
+    names = _names(file, key, entries.shape)
+    matrix = of_columns(entries.by_rows(), names.chosen, file.path)
+    return Sparse(matrix, names.sheet(np.empty((entries.shape[0], 0))))
+
+
+def _of_cells(file: Hdf5, key: str, member: Any) -> Sparse:
+    """Counts as Cell Ranger writes them: a column of genes x cells for each barcode, which is a row here.
+
+    Genes are called by their names, or by their ids where names repeat.
+    """
+    group = _Group(file, member)
+    entries = entries_of(group, "csc", group.array("shape", "iu", 1)).turned()
+    require_content(*entries.shape, file.path)
+
+    def names_at(path: str, size: int) -> tuple[str, ...]:
+        found = file.member(f"{key}/{path}")
+        return of_length(() if found is None else file.texts(found), size, f"{shown(key)} has {size:,} of {path}",
+                         file.path)
+
+    genes = names_at("features/name", entries.shape[1])
+    genes = genes if len(set(genes)) == len(genes) else names_at("features/id", entries.shape[1])
+    return named_sparse(entries, names_at("barcodes", entries.shape[0]), genes, file.input)
+
+
+def _of_biom(file: Hdf5, key: str, member: Any) -> Sparse:
+    """Counts as BIOM stores them, by samples or by what was observed in these: the rows are those of the key."""
+    sides = ("sample", "observation") if key == SAMPLES else ("observation", "sample")
+    rows, columns = (file.texts(file.member(f"{side}/ids")) for side in sides)
+    entries = entries_of(_Group(file, member), "csr", np.array([len(rows), len(columns)]))
+    return named_sparse(entries, rows, columns, file.input)
+
+
+def is_biom(file: Hdf5) -> bool:
+    """Whether a file is laid out as BIOM of version 2: https://biom-format.org/documentation/format_versions."""
+    return all(file.member(path) is not None for path in ("observation/ids", "sample/ids", SAMPLES))
+
+
+def _entries(file: Hdf5, member: Any) -> Entries:
+    """Those of a sparse group: its attributes say form and shape."""
+    form = str(attribute(member, "encoding-type", "h5sparse_format") or "").removesuffix("_matrix")
+    shape = attribute(member, "shape", "h5sparse_shape")
+    return entries_of(_Group(file, member), form, np.asarray(() if shape is None else shape))
+
+
+@frozen
+class _Names:
+    """The names of a matrix of AnnData."""
+
+    columns: tuple[str, ...]
+    chosen: tuple[int, ...]  # of all columns
+    ids: tuple[str, ...]
+    id_name: str
+    labels: dict[str, tuple[str, ...]]
+    words: tuple[str, ...]  # those of the labels that no option names
+
+    def sheet(self, values: AnyArray) -> Sheet:
+        """Numbers under these names."""
+        return Sheet(values, self.columns, True, self.ids, self.id_name, self.labels, words=self.words)
+
+
+def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
+    """The names that options choose; raises ConfigError and DataError."""
+    input, frame = file.input, row_frame(file, key)
+    choice = choose(column_names(file, key, shape[1]), input.replace(id_column=None, label_columns=()))
+
+    def described(column: str, where: str) -> tuple[str, ...]:
+        return of_length(frame.chosen(column, where), shape[0], f"{shown(key)} has {shape[0]:,} rows", file.path)
+
+    words = tuple(name for name in frame.words() if name not in (*input.label_columns, input.ids_from))
+    labels = {name: described(name, "input.label_columns") for name in (*input.label_columns, *words)}
+    ids = (_row_ids(file, key, shape[0]) if input.ids_from is None
+           else described(input.ids_from, "input.id_column"))
+    id_name = "" if input.ids_from is None and frame.index == "_index" else input.ids_from or frame.index
+    return _Names(choice.columns, choice.values, ids, id_name, labels, words)
+
+
+@frozen
+class _Group:
+    """The arrays of a sparse matrix in a group."""
+
+    file: Hdf5
+    group: Any
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.file.path
+
+    @property
+    def compute(self) -> Compute:
+        """What may be used of the machine."""
+        return self.file.compute
+
+    def array(self, name: str, kinds: str, sides: int) -> AnyArray:
+        """One of the group's data sets."""
+        found = self.file.member(f"{self.group.name}/{name}")
+        if found is None or is_group(found) or found.dtype.kind not in kinds:
+            raise self.refused(f"it has no array {name} of such numbers")
+        return self.file.array(found, kinds, sides)
+
+    def refused(self, what: str) -> DataError:
+        """The error for a group that holds no such matrix."""
+        return DataError("SPARSE-MATRIX", f"{shown(self.group.name)} is not a sparse matrix that can be read: {what}",
+                         where=place(self.path), hint="write it again, as csr_matrix or csc_matrix")

@@ -1,0 +1,176 @@
+"""A folder of images: a row of gray levels, or of red, green and blue, for each, by Pillow."""
+
+import hashlib
+import io
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import in_order
+from mlcli.base.stages.stage import note
+from mlcli.base.types import AnyArray
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.extras import loaded
+from mlcli.data.files.arrow import corrupt
+from mlcli.data.files.source import open_regular
+from mlcli.data.files.streams import require_modest
+from mlcli.data.formats.cell_names import matrix_in
+from mlcli.data.formats.npy import matrix_sheet
+from mlcli.data.options.input import Input
+from mlcli.data.options.wording import counted, place
+from mlcli.data.read.parts import Hashes, parts_of, together
+from mlcli.data.table.sheet import Sheet
+from mlcli.data.table.table import Source
+from mlcli.errors import ConfigError, DataError
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm", ".ppm", ".pnm")
+FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")  # that Pillow may read: the others are rare or unsafe
+NUMBERS = ("L", "I", "F", "I;16", "I;16B", "I;16L")  # forms with one number for a pixel, which is taken as it is
+FOLDER = "folder"  # the column of labels
+GRAY = ("1", "LA", "La")
+UNUSED = ("kind", "header", "transpose", "id_column", "label_columns", "key")
+
+
+@frozen
+class Picture:
+    """What one file holds."""
+
+    values: AnyArray  # rows x columns, or rows x columns x 3
+    sha256: str
+    bytes: int
+    opacity: bool  # whether some pixels are not opaque, which is left out
+    frames: int  # of which the first is taken
+
+
+def images_of(input: Input) -> list[Path]:
+    """The images of a folder, by the endings of their names, in the order of these; none that are hidden.
+
+    Where a folder holds nothing that is read, the images of its folders. None beside Parquet files, which are a table.
+    Texts beside images are no table, where nothing else is said.
+    """
+    folder = Path(input.path)
+    if input.path == "-" or not folder.is_dir():
+        return []
+    parts = parts_of(input.path)
+    if parts and (Path(parts[0]).suffix == ".parquet" or input.format not in ("auto", "images")):
+        return []
+    elsewhere = parts or matrix_in(input.path) != input.path
+    return _images_in(folder, "*") or ([] if elsewhere else _images_in(folder, "*/*"))
+
+
+def _images_in(folder: Path, pattern: str) -> list[Path]:
+    return sorted(file for file in folder.glob(pattern) if file.suffix.lower() in SUFFIXES and file.is_file()
+                  and not any(part.startswith(".") for part in file.relative_to(folder).parts))
+
+
+def read_images(files: Sequence[Path], input: Input, compute: Compute) -> tuple[Sheet, Source]:
+    """A row for each image, under the file's name; raises ConfigError, DataError and DependencyMissing.
+
+    The shape of an image is that of the sheet. The names of folders within the one that is read are labels.
+    """
+    _require_fitting(input)
+    pillow()
+    first = _picture(files[0], input)
+    cells = prod(first.values.shape)
+    compute.require(16.0 * cells * len(files), f"{counted(len(files), 'image')} of {cells:,} numbers",
+                    "choose fewer of them, or make them smaller")
+    values, pictures = np.empty((len(files), cells)), list[Picture]()
+    for row, picture in enumerate(in_order(lambda file: _picture(file, input), files)):
+        _require_alike(first, picture, files[0], files[row])
+        values[row] = picture.values.ravel()
+        pictures.append(replace(picture, values=picture.values[:0]))
+    _tell(pictures)
+    known = {file.relative_to(input.path).as_posix(): {"bytes": found.bytes, "sha256": found.sha256}
+             for file, found in zip(files, pictures, strict=True)}
+    source = Source(input.path, cache(lambda: together(known)), sum(found.bytes for found in pictures), "images",
+                    Hashes(lambda: known, tuple(known)))
+    sheet = matrix_sheet(values, input)
+    shape = first.values.shape if sheet.values.shape == values.shape else None
+    return replace(sheet, ids=tuple(known), image=shape, labels=_folders(files, Path(input.path))), source
+
+
+def _folders(files: Sequence[Path], folder: Path) -> dict[str, tuple[str, ...]]:
+    """The folder of each image as its label, where they lie in folders of the one that is read."""
+    if files[0].parent != folder:
+        note("N-FOLDERS", f"the images lie in folders of {place(str(folder))}, whose names were taken as labels")
+        return {FOLDER: tuple(file.parent.name for file in files)}
+    if _images_in(folder, "*/*"):
+        note("N-FOLDERS-UNREAD", f"the images of {place(str(folder))} itself were read, and not those of folders in it")
+    return {}
+
+
+def _require_fitting(input: Input) -> None:
+    """Refuses options that mean nothing for images."""
+    for name in UNUSED:
+        if getattr(input, name) != type(input).model_fields[name].default:
+            raise ConfigError("IMAGES", f"{name} has no use with a folder of images, each of which is a row",
+                              where=f"input.{name}", hint="leave it out; labels of images come from a file (--labels)")
+    if input.format not in ("auto", "images") or input.view.path is not None or input.stream == "always":
+        raise ConfigError("IMAGES", "a folder of images is read whole, and as nothing else", where="input.path",
+                          hint="leave format, view and stream out, or give one file")
+
+
+def pillow() -> Any:
+    """Its module of images; raises DependencyMissing."""
+    return loaded("images", "reading images by Pillow", "PIL.Image")
+
+
+def _picture(file: Path, input: Input) -> Picture:
+    """The first frame of a file; raises DataError for one that is damaged or grows beyond the limits of `input`."""
+    descriptor = open_regular(str(file))
+    with os.fdopen(descriptor, "rb") as stream:
+        content = stream.read()
+    image = pillow()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of sizes, which are compared below
+            with image.open(io.BytesIO(content), formats=FORMATS) as found:
+                size = prod(found.size) * len(found.getbands())
+                require_modest(size, len(content), "the image", input.replace(path=str(file)))
+                frames = int(getattr(found, "n_frames", 1))
+                values, opacity = _levels(found)
+    except image.DecompressionBombError as error:
+        raise DataError("IMAGE-SIZE", f"the image is too large: {error}", where=place(str(file)),
+                        hint="make it smaller") from None
+    except (OSError, ValueError, SyntaxError, TypeError, KeyError, IndexError, RuntimeError, OverflowError,
+            ArithmeticError) as error:
+        raise corrupt(str(file), "image", error) from None
+    return Picture(values, hashlib.sha256(content).hexdigest(), len(content), opacity, frames)
+
+
+def _levels(image: Any) -> tuple[AnyArray, bool]:
+    """The numbers of an image as it is looked at, and whether some of it is transparent."""
+    from PIL import ImageOps
+
+    image = ImageOps.exif_transpose(image)
+    if image.mode in NUMBERS:
+        return np.asarray(image, dtype=np.float64), False
+    opaque = not image.has_transparency_data or image.convert("RGBA").getextrema()[3][0] == 255
+    return np.asarray(image.convert("L" if image.mode in GRAY else "RGB"), dtype=np.float64), not opaque
+
+
+def _require_alike(first: Picture, other: Picture, name: Path, another: Path) -> None:
+    """Refuses images of different shapes, two of which it names."""
+    if other.values.shape == first.values.shape:
+        return
+    shapes = [f"{path.name} has {' x '.join(map(str, shape[:2]))} pixels {'in color' if len(shape) > 2 else 'of gray'}"
+              for path, shape in ((name, first.values.shape), (another, other.values.shape))]
+    raise DataError("IMAGES-DIFFER", f"the images are not of one shape (rows x columns): {' and '.join(shapes)}",
+                    where=place(str(another)), hint="scale or crop them to one size, all gray or all in color")
+
+
+def _tell(pictures: Sequence[Picture]) -> None:
+    """Notes what of the images was left out."""
+    if count := sum(picture.opacity for picture in pictures):
+        note("N-OPACITY", f"the opacity of {counted(count, 'image')} was left out", images=count)
+    if count := sum(picture.frames > 1 for picture in pictures):
+        note("N-FRAMES", f"of {counted(count, 'image')} with several frames the first was taken", images=count)
+

@@ -1,0 +1,67 @@
+"""Matrix Market files, by SciPy's reader, after a look at what they announce."""
+
+import io
+
+import numpy as np
+
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.arrow import corrupt
+from mlcli.data.files.shared_handle import CHUNK
+from mlcli.data.files.source import Opened
+from mlcli.data.files.streams import text_stream
+from mlcli.data.formats.entries import Entries
+from mlcli.data.options.input import Input
+from mlcli.data.options.wording import counted, place, shown
+from mlcli.errors import DataError
+
+BANNER = "%%matrixmarket"
+SHORTEST = 4  # bytes of an entry: two digits, a space and the end of the line
+ENTRY = 48.0  # bytes of an entry while it is read, and its mirror image
+FIELDS, SHAPES = ("real", "double", "integer", "unsigned-integer", "pattern"), ("general", "symmetric")
+
+
+def read_matrix_market(opened: Opened, input: Input, compute: Compute) -> Entries:
+    """The entries of a sparse matrix; those of a pattern are ones."""
+    from scipy.io import mmread
+
+    content = _content(opened, input, compute)
+    rows, columns, entries = _announced(content, opened.path)
+    compute.require(ENTRY * entries + 8.0 * (rows + columns), f"a matrix of {counted(entries, 'entry')}")
+    try:
+        matrix = mmread(io.BytesIO(content)).tocoo()
+    except (ValueError, OverflowError, TypeError, MemoryError) as error:
+        raise corrupt(opened.path, "Matrix Market", error) from None
+    return Entries((rows, columns), matrix.row, matrix.col, matrix.data.astype(np.float64))
+
+
+def _content(opened: Opened, input: Input, compute: Compute) -> bytes:
+    """The whole text, decompressed under the limits of `input`."""
+    content = bytearray()
+    with text_stream(opened, input) as stream:
+        while chunk := stream.read(CHUNK):
+            content += chunk
+            compute.require(2.0 * len(content), "a Matrix Market file")
+    return bytes(content)
+
+
+def _announced(content: bytes, path: str) -> tuple[int, int, int]:
+    """The number of rows, columns and entries, as the head of the file says; raises DataError where it cannot be so."""
+    lines = io.BytesIO(content)
+    banner = lines.readline(200).decode("latin-1").lower().split()
+    if len(banner) != 5 or banner[:2] != [BANNER, "matrix"]:
+        raise _refused(f"it does not begin with {BANNER!r} matrix and its form", path)
+    if banner[2] != "coordinate" or banner[3] not in FIELDS or banner[4] not in SHAPES:
+        raise _refused(f"it holds a matrix of the form {shown(' '.join(banner[2:]))}", path)
+    line = next((line for line in lines if line.strip() and not line.startswith(b"%")), b"")
+    words = line[:200].split()
+    if len(words) != 3 or not all(word.isdigit() and len(word) < 16 for word in words):
+        raise _refused("its sizes are not three whole numbers", path)
+    rows, columns, entries = map(int, words)
+    if entries > len(content) // SHORTEST:
+        raise _refused(f"it announces {counted(entries, 'entry')} and has {counted(len(content), 'byte')}", path)
+    return rows, columns, entries
+
+
+def _refused(what: str, path: str) -> DataError:
+    return DataError("MATRIX-MARKET", f"this is not a matrix that can be read: {what}", where=place(path),
+                     hint="write it as matrix coordinate of real, integer or pattern, general or symmetric")

@@ -1,0 +1,125 @@
+"""PHYLIP distance matrices: square or lower-triangular, with strict (10 characters) or relaxed names."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.missing import MISSING
+from mlcli.data.files.source import Opened
+from mlcli.data.options.input import Input
+from mlcli.data.options.numbers import fault, is_number, number
+from mlcli.data.options.wording import counted, place, shown, shown_cell
+from mlcli.data.table.cells import warn_of_underflow
+from mlcli.data.table.sheet import Sheet, require_content
+from mlcli.data.text.records import Text, surveyed
+from mlcli.errors import DataError
+
+STRICT = 10  # characters of a strict name
+
+
+@dataclass
+class Lines:
+    """The lines with anything on them, one after the other, and the number of the last one taken."""
+
+    lines: Iterator[str]
+    path: str
+    number: int = 0
+    underflows: int = 0
+
+    def take(self) -> str:
+        """The next line that is not blank; raises DataError at the end."""
+        for line in self.lines:
+            self.number += 1
+            if line.strip():
+                return line.rstrip("\r\n")
+        raise DataError("PHYLIP", "the matrix ends too early", where=place(self.path, self.number),
+                        hint="every row needs a name and its distances")
+
+    def fault(self, what: str) -> DataError:
+        """The error for the line taken last."""
+        return DataError("PHYLIP", what, where=place(self.path, max(1, self.number)),
+                         hint="a first line with the number of points, then a name and its distances a row")
+
+
+def read_phylip(opened: Opened, input: Input, compute: Compute) -> Sheet:
+    """The names and distances; relaxed names are tried first, then strict ones."""
+    text = surveyed(opened, input, ",")
+    size = point_count(text)
+    require_content(size, size, text.path)
+    if size > text.survey.lines - 1:
+        raise Lines(iter(()), text.path, 1).fault(f"{counted(size, 'point')} need as many rows")
+    compute.require(8.0 * size**2, f"a matrix of {size:,} x {size:,} numbers")
+    try:
+        return matrix(text, size, strict=False)
+    except DataError as relaxed:
+        try:
+            return matrix(text, size, strict=True)
+        except DataError:
+            raise relaxed from None
+
+
+def point_count(text: Text) -> int:
+    """The number of points, alone on the first line."""
+    lines = Lines(text.lines(), text.path)
+    words = lines.take().split() if text.survey.lines else []
+    if len(words) != 1 or not (words[0].isascii() and words[0].isdigit() and len(words[0]) < 10):
+        raise lines.fault("the first line is not the number of points")
+    return int(words[0])
+
+
+def matrix(text: Text, size: int, strict: bool) -> Sheet:
+    """All rows, with names of one form; a lower triangle is completed."""
+    lines = Lines(text.lines(), text.path)
+    lines.take()
+    values, names = np.zeros((size, size)), []
+    name, numbers = split(lines.take(), strict)
+    diagonal = len(numbers)
+    lower = diagonal < min(size, 2)
+    for row in range(size):
+        if row > 0:
+            name, numbers = split(lines.take(), strict)
+        expected = row + diagonal if lower else size
+        values[row, :expected] = row_values(lines, numbers, expected, row, text.input.point)
+        names.append(name)
+    require_end(lines)
+    warn_of_underflow(lines.underflows)
+    if lower:
+        values += np.tril(values, -1).T
+    return Sheet(values, tuple(names), True, tuple(names))
+
+
+def split(line: str, strict: bool) -> tuple[str, list[str]]:
+    """A row's name and its numbers."""
+    if strict:
+        return line[:STRICT].strip(), line[STRICT:].split()
+    words = line.split()
+    return words[0], words[1:]
+
+
+def row_values(lines: Lines, numbers: list[str], expected: int, row: int, decimal: str) -> Array:
+    """The numbers of a row, which may run over several lines."""
+    while len(numbers) < expected:
+        more = lines.take().split()
+        if not is_number(more[0], decimal) and more[0] not in MISSING:
+            break
+        numbers = numbers + more
+    if len(numbers) != expected:
+        raise lines.fault(f"row {row + 1} has {counted(len(numbers), 'number')} where {expected} are needed")
+    for cell in numbers:
+        wrong = fault(cell, decimal)
+        lines.underflows += wrong == "underflow"
+        if wrong in ("text", "overflow"):
+            raise lines.fault(f"{shown_cell(cell)} in row {row + 1} is not a number in double precision")
+    return np.array([number(cell, decimal) for cell in numbers])
+
+
+def require_end(lines: Lines) -> None:
+    """Refuses anything after the last row."""
+    try:
+        line = lines.take()
+    except DataError:
+        return
+    raise lines.fault(f"there is text after the last row: {shown(line, 40)}")

@@ -1,0 +1,73 @@
+"""Sparse matrices as SciPy lays them out in arrays; every size and place is checked, as a file may say anything."""
+
+from typing import Protocol
+
+import numpy as np
+
+from mlcli.base.types import AnyArray
+from mlcli.base.values.compute import Compute
+from mlcli.data.formats.entries import Entries, smallest_type
+from mlcli.data.formats.npy import KINDS, as_doubles
+from mlcli.data.options.wording import counted, shown
+from mlcli.errors import DataError
+
+LARGEST = 2**31  # of a side
+
+
+class Stored(Protocol):
+    """A place in a file that holds the arrays of one sparse matrix."""
+
+    @property
+    def path(self) -> str:
+        """The file."""
+
+    @property
+    def compute(self) -> Compute:
+        """What may be used of the machine."""
+
+    def array(self, name: str, kinds: str, sides: int) -> AnyArray:
+        """One array of a kind that is expected, after its size was checked; raises DataError."""
+
+    def refused(self, what: str) -> DataError:
+        """The error for what holds no such matrix."""
+
+
+def entries_of(stored: Stored, form: str, shape: AnyArray) -> Entries:
+    """The entries of a matrix by rows (csr), by columns (csc) or by coordinates (coo); explicit zeros are entries."""
+    rows, columns = _sides(stored, shape)
+    values = as_doubles(stored.array("data", KINDS, 1), stored.path)
+    if form == "coo":
+        left, right = _places(stored, "row", rows), _places(stored, "col", columns)
+    elif form == "csr":
+        left, right = _compressed(stored, rows, columns, len(values))
+    elif form == "csc":
+        right, left = _compressed(stored, columns, rows, len(values))
+    else:
+        raise stored.refused(f"its form is {shown(form, 20)}")
+    if not len(left) == len(right) == len(values):
+        raise stored.refused("its arrays are of different lengths")
+    return Entries((rows, columns), left, right, values)
+
+
+def _sides(stored: Stored, shape: AnyArray) -> tuple[int, int]:
+    """Rows and columns."""
+    if shape.dtype.kind not in "iu" or shape.shape != (2,) or (shape < 0).any() or (shape > LARGEST).any():
+        raise stored.refused("its shape is not two sizes")
+    return int(shape[0]), int(shape[1])
+
+
+def _compressed(stored: Stored, size: int, other: int, entries: int) -> tuple[AnyArray, AnyArray]:
+    """The place of each entry along the compressed side, and along the other one."""
+    starts = stored.array("indptr", "iu", 1).astype(np.int64)
+    stored.compute.require(16.0 * size, f"a matrix of {counted(size, 'row')}")
+    if len(starts) != size + 1 or starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
+        raise stored.refused("indptr does not cut the entries into rows")
+    return np.repeat(np.arange(size, dtype=smallest_type(size)), np.diff(starts)), _places(stored, "indices", other)
+
+
+def _places(stored: Stored, name: str, size: int) -> AnyArray:
+    """Numbers of rows or columns."""
+    numbers = stored.array(name, "iu", 1)
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() < size):
+        raise stored.refused(f"{name} names rows or columns that are not there")
+    return numbers.astype(smallest_type(size), copy=False)

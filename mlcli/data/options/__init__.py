@@ -1,0 +1,1 @@
+"""The section `input`, conditions on columns, and words for messages."""

@@ -1,0 +1,235 @@
+"""What to read, and how: the section `input`."""
+
+import codecs
+from typing import Annotated, Literal
+
+from pydantic import Strict, field_validator
+
+from mlcli.base.values.options import Options, option
+from mlcli.data.options.conditions import condition
+from mlcli.data.options.label_file import LabelFile
+from mlcli.data.options.numbers import BLANKS
+from mlcli.data.options.wording import duplicates, listed
+from mlcli.data.table.views import View
+from mlcli.errors import ConfigError
+
+Names = Annotated[tuple[str, ...], Strict(False)]
+TABS = ("tab", "\\t", "\t")
+NO_IDS = "none"  # as `id_column`
+
+
+class Input(Options):
+    """What to read, and how."""
+
+    path: str = option(
+        ..., "The file to read (also s3://, gs:// and hdfs://), or the directory of a finished run, of Parquet or CSV "
+        "files or of images; - is CSV on "
+        "standard input.", min_length=1)
+    kind: Literal["features", "dissimilarities", "kernel", "covariance", "correlation", "graph"] = option(
+        "features", "What the numbers are: coordinates of points, how far apart or how similar every two points are, "
+        "how every two columns vary together, or one number for every two points that an edge joins.")
+    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz", "idx", "phylip", "mtx", "hdf5",
+                    "images"] = option(
+        "auto", "The file's format (auto: by its name, then by its first bytes).")
+    id_column: str | None = option(None, "The column that names the rows, or none: no column does, and one that looks "
+                                   "like ids is data (default: the first column of words, where it names each once).")
+    label_columns: Names = option((), "Columns carried through to the output as text.")
+    columns: Names = option((), "The columns to use: names, or ranges first:last (empty: all).")
+    header: Literal["auto"] | bool = option("auto", "Whether the first row holds the names of the columns (auto: yes, "
+                                             "unless all its cells are numbers).")
+    separator: str = option("auto", "The character between cells (auto: a tab for .tsv and .tab, else a comma; where "
+                            "that makes no table, the only other one that does).")
+    decimal: Literal["auto", ".", ","] = option("auto", "The decimal point of the numbers (auto: a comma where another "
+                                                "character separates cells and numbers have commas, else a point).")
+    encoding: str = option("utf-8", "The text's encoding (UTF-16 is known by its mark).")
+    key: str | None = option(
+        None, "Which table of a file that may hold several: an array of an npz file; a data set of HDF5, as "
+        "layers/counts or obsm/X_pca (default: X of AnnData, else the only one).", min_length=1)
+    symmetrize: Literal["error", "mean", "min", "max"] = option(
+        "error", "What to do with a matrix that is not symmetric.")
+    edges: Literal["lengths", "affinities"] = option(
+        "lengths", "What the numbers of a graph are: how far apart points are, or how close.")
+    missing_markers: Names = option((), "Texts of cells that hold nothing, besides empty ones, NA, NaN, nan and #N/A, "
+                                    "as . or -999 (empty: no others).")
+    observations: int | None = option(
+        None, "How many observations a covariance matrix was computed from (default: not known).", ge=2)
+    transpose: bool = option(False, "Whether the file's columns are the points, and its rows what they hold.")
+    squared: bool = option(False, "Whether the dissimilarities are squared ones; their roots are taken.")
+    rows: int | None = option(None, "How many rows to use: a sample drawn by the seed, of those that `where` leaves "
+                              "(default: all).", ge=1)
+    where: Names = option((), "Conditions that rows must fulfill, COLUMN OP VALUE with one of ==, !=, <, <=, >, >=, in "
+                          "(empty: none).")
+    labels: LabelFile = LabelFile()
+    view: View = View()
+    stream: Literal["auto", "always", "never"] = option(
+        "auto", "Whether the table is read in blocks of rows and never held whole: where memory does not hold it "
+        "(auto), always, or never. For features in Parquet, Arrow IPC, NPY and CSV files, sparse matrices, which are "
+        "held by their entries, and dissimilarities in NPY files.")
+    decompress_ratio: int = option(200, "How many times larger than the file its content may be.", ge=1)
+    decompress_limit: int | str = option("64G", "How large the decompressed content may be, as 500M or 64G.")
+
+    @field_validator("separator")
+    @classmethod
+    def one_character(cls, value: str) -> str:
+        """Takes one plain character; `tab` and a backslash with t mean the tab."""
+        if value in TABS:
+            return "\t"
+        if value != "auto" and (len(value) != 1 or not value.isascii() or value.isalnum() or value in '"\r\n\0.+-'):
+            raise ValueError("a separator is one character such as , or ; or tab")
+        return value
+
+    @field_validator("where")
+    @classmethod
+    def conditions(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """Takes texts that state conditions."""
+        for text in value:
+            condition(text)
+        return value
+
+    def without_markers(self, cells: list[str]) -> list[str]:
+        """Cells in which markers of missing values are empty."""
+        marks = self.missing_markers
+        return ["" if cell.strip(BLANKS) in marks else cell for cell in cells] if marks else cells
+
+    @property
+    def point(self) -> str:
+        """The decimal point, where a text has not been looked at, or after that."""
+        return "," if self.decimal == "," else "."
+
+    @property
+    def chooses_rows(self) -> bool:
+        """Whether not all rows are used."""
+        return self.rows is not None or bool(self.where)
+
+    @property
+    def without_ids(self) -> bool:
+        """Whether the user said that no column names the rows."""
+        return self.id_column == NO_IDS
+
+    @property
+    def ids_from(self) -> str | None:
+        """The column that the user said names the rows."""
+        return None if self.without_ids else self.id_column
+
+    def second(self) -> "Input":
+        """How to read the second view: in the conventions of the first."""
+        view = self.view
+        named = {} if view.id_column is None else {"id_column": view.id_column}  # else it is not marked as chosen
+        return self.replace(path=view.path, format=view.format, label_columns=(), columns=view.columns, key=view.key,
+                            view=View(), labels=LabelFile(), **named)
+
+    @property
+    def square(self) -> bool:
+        """Whether the numbers stand for pairs of points, or of columns."""
+        return self.kind not in ("features", "graph")
+
+    @property
+    def gives(self) -> str:
+        """The kind of table that methods are given: a correlation matrix is the covariance of standardized columns."""
+        return "covariance" if self.kind == "correlation" else self.kind
+
+
+def require_bare(input: Input) -> None:
+    """Refuses all options but the path, for a run says itself how it is read; raises ConfigError."""
+    for name, field in type(input).model_fields.items():
+        if name != "path" and getattr(input, name) != field.default:
+            raise ConfigError("INPUT-OPTION", f"{name} has no use with a run directory, whose embedding is the input",
+                              where=f"input.{name}", hint="leave it out, or give a file")
+
+
+class AllTexts(Input):
+    """An input all of whose columns are read as text."""
+
+
+class WithCategories(Input):
+    """An input of whose chosen columns some are read as text, and stand for categories."""
+
+    categories: Names = option((), "The columns of text, chosen among the others.")
+
+
+def check(input: Input) -> None:
+    """Refuses options that contradict each other or have no use; raises ConfigError."""
+    _check_encoding(input)
+    if input.point == input.separator:
+        _refuse("the decimal point and the separator are the same character", "input.decimal")
+    _check_rows(input)
+    if input.squared and input.kind != "dissimilarities":
+        _refuse(f"squared has no use with kind {input.kind}", "input.squared")
+    if input.observations is not None and input.gives != "covariance":
+        _refuse(f"observations has no use with kind {input.kind}", "input.observations")
+    if input.edges != "lengths" and input.kind != "graph":
+        _refuse(f"edges has no use with kind {input.kind}", "input.edges")
+    if input.kind == "graph":
+        _check_graph(input)
+    if input.symmetrize != "error" and input.kind == "features":
+        _refuse("symmetrize has no use with kind features", "input.symmetrize")
+    if input.columns and input.square:
+        _refuse(f"columns cannot be chosen with kind {input.kind}, where rows and columns are the same points",
+                "input.columns")
+    if input.transpose and input.square:
+        _refuse(f"transpose has no use with kind {input.kind}", "input.transpose")
+    if input.transpose and input.label_columns:
+        _refuse("label columns have no use with transpose, where columns are points", "input.label_columns")
+    _check_view(input)
+    _check_labels(input)
+    again = duplicates(input.label_columns)
+    if again:
+        _refuse(f"label columns are named more than once: {listed(again)}", "input.label_columns")
+    if input.ids_from is not None and input.ids_from in input.label_columns:
+        _refuse(f"column {input.id_column!r} is named both as id and as label", "input.label_columns")
+
+
+def _check_graph(input: Input) -> None:
+    """Refuses options of tables for a graph."""
+    for name in ("id_column", "label_columns", "columns"):
+        if getattr(input, name) not in (None, ()):
+            _refuse(f"{name} has no use with kind graph, whose points are named by its edges", f"input.{name}")
+    if input.header is False:
+        _refuse("an edge list names its columns", "input.header")
+    if input.transpose:
+        _refuse("transpose has no use with kind graph, whose edges have two equal ends", "input.transpose")
+
+
+def _check_view(input: Input) -> None:
+    """Refuses a second view beside a square matrix or a second standard input, and its options without a file."""
+    if input.view.path is None and input.view != View():
+        _refuse("options of a second view are given, and no file: input.view.path is missing", "input.view")
+    if input.view.path is not None and input.kind != "features":
+        _refuse(f"a second view has no use with kind {input.kind}", "input.view.path")
+    if input.view.path == input.path == "-":
+        _refuse("both views are standard input", "input.view.path")
+
+
+def _check_rows(input: Input) -> None:
+    """Refuses a choice of rows beside a second view, of columns, and of rows that are read in blocks at any rate."""
+    name = "rows" if input.rows is not None else "where"
+    if input.chooses_rows and input.gives == "covariance":
+        _refuse(f"{name} has no use with kind {input.kind}, which holds no points", f"input.{name}")
+    if input.chooses_rows and input.view.path is not None:
+        _refuse(f"{name} has no use with a second view, whose rows would be others", f"input.{name}")
+    if input.chooses_rows and input.stream == "always":
+        _refuse(f"{name} has no use with stream: always, as the chosen rows are held in memory", f"input.{name}")
+
+
+def _check_labels(input: Input) -> None:
+    """Refuses labels of columns that are no points, and options of a file of labels without the file."""
+    if input.labels.path is None and input.labels != LabelFile():
+        _refuse("options of a file of labels are given, and no file: input.labels.path is missing", "input.labels")
+    if input.labels.path is not None and input.gives == "covariance":
+        _refuse(f"labels have no use with kind {input.kind}, which holds no points", "input.labels.path")
+    if input.labels.path == "-":
+        _refuse("a file of labels is not read from standard input", "input.labels.path")
+
+
+def _check_encoding(input: Input) -> None:
+    """Refuses an encoding that Python does not know as one of text."""
+    try:
+        "".encode(codecs.lookup(input.encoding).name)
+    except (LookupError, ValueError):
+        raise ConfigError("ENCODING-NAME", f"{input.encoding!r} is not the name of a text encoding",
+                          where="input.encoding", hint="for example utf-8, latin-1 or utf-16") from None
+
+
+def _refuse(what: str, where: str) -> None:
+    """Raises the one error of this page."""
+    raise ConfigError("INPUT-OPTION", what, where=where, hint="leave one of the two out")

@@ -1,0 +1,1 @@
+"""One number for every two points: squares, triangles, graphs."""

@@ -1,0 +1,59 @@
+"""Edge lists: tables with the columns source and target, and one of lengths or affinities."""
+
+import numpy as np
+
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.formats import format_of, separator_of
+from mlcli.data.files.source import Opened
+from mlcli.data.formats.columns import read_arrow
+from mlcli.data.formats.edges import Edges
+from mlcli.data.formats.parquet import read_parquet
+from mlcli.data.options.input import Input
+from mlcli.data.options.wording import counted, place
+from mlcli.data.table.sheet import Sheet
+from mlcli.data.text.delimited import read_delimited
+from mlcli.data.text.layout import features_layout
+from mlcli.errors import ConfigError, DataError
+
+SOURCE, TARGET = "source", "target"
+NUMBERS = {"lengths": "length", "affinities": "affinity"}
+EITHER = "weight"  # the name that NetworkX writes
+COLUMNAR = {"parquet": read_parquet, "arrow": read_arrow}
+
+
+def read_edge_list(file: Opened, input: Input, compute: Compute) -> Edges:
+    """The edges of a table; points are named by it, in the order in which the names appear, source before target."""
+    sheet = _sheet(file, input, compute)
+    names = np.array([sheet.labels[SOURCE], sheet.labels[TARGET]], dtype=object).T.ravel()
+    blank = np.flatnonzero(names == "")
+    if len(blank):
+        raise DataError("MISSING", f"{counted(len(blank), 'end')} of edges without a name, the first in row "
+                        f"{blank[0] // 2 + 1}", where=place(input.path), hint="name both ends of every edge")
+    ids = {name: number for number, name in enumerate(dict.fromkeys(names.tolist()))}
+    ends = np.fromiter((ids[name] for name in names.tolist()), dtype=np.int64, count=len(names))
+    return Edges(len(ids), ends[::2], ends[1::2], sheet.values[:, 0], tuple(ids))
+
+
+def _sheet(file: Opened, input: Input, compute: Compute) -> Sheet:
+    """The two columns of names as labels, and the one of numbers; raises ConfigError where one is missing."""
+    own = NUMBERS[input.edges]
+    try:
+        return _read(file, input, own, compute)
+    except ConfigError as error:
+        if error.code != "E-UNKNOWN-COLUMN":
+            raise
+    try:
+        return _read(file, input, EITHER, compute)
+    except ConfigError as error:
+        if error.code != "E-UNKNOWN-COLUMN":
+            raise
+        raise DataError("EDGE-LIST", f"an edge list has the columns {SOURCE}, {TARGET} and {own} (or {EITHER})",
+                        where=place(input.path), hint="name them so in the first row") from None
+
+
+def _read(file: Opened, input: Input, number: str, compute: Compute) -> Sheet:
+    asked = input.replace(label_columns=(SOURCE, TARGET), columns=(number,), header=True)
+    format = format_of(file, input)
+    if format in COLUMNAR:
+        return COLUMNAR[format](file, asked, compute)
+    return read_delimited(file, asked, separator_of(input, format), compute, features_layout)

@@ -1,0 +1,181 @@
+"""Square matrices: the points (of a covariance: columns) that they stand for, and the conditions on the numbers."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.stages.stage import note
+from mlcli.base.types import Array
+from mlcli.base.values.scaling import Unit
+from mlcli.data.formats.npy import points_of_pairs
+from mlcli.data.options.input import Input
+from mlcli.data.options.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown
+from mlcli.data.pairs.symmetry import from_triangle, symmetric
+from mlcli.data.pairs.triangles import warn_if_squared
+from mlcli.data.table.cells import ROWS, refuse_negative, refuse_nonfinite
+from mlcli.data.table.sheet import Sheet, require_unique_ids
+from mlcli.errors import DataError
+from mlcli.stages.algebra.linalg import symmetric_eigenvalues
+
+ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
+UNIT = 1e-6  # how far from one the diagonal of correlations may be, which are often rounded when they are written
+OF_ITSELF = {"dissimilarities": 0.0, "correlation": 1.0}  # what a point, or a column, has to itself
+INDEFINITE = 1e-8  # of the largest eigenvalue: one this far below zero is not rounding
+
+
+def square_matrix(sheet: Sheet, input: Input) -> tuple[Array, tuple[str, ...]]:
+    """The matrix as the file holds it, its rows and columns in one order, and the points' ids."""
+    if _is_condensed(sheet, input):
+        sheet = replace(sheet, values=sheet.values.ravel())
+    values = expanded(sheet.values, input.path) if sheet.values.ndim == 1 else sheet.values
+    _require_square(values, input.path)
+    values, ids = matched(values, sheet, input.path)
+    require_unique_ids(ids, input.path)
+    return completed(values, input), ids
+
+
+def _is_condensed(sheet: Sheet, input: Input) -> bool:
+    """Whether a table without names is one row or one column of dissimilarities, more than the single one of a point.
+    """
+    plain = sheet.values.ndim == 2 and not sheet.named and sheet.ids is None and not sheet.labels
+    return plain and input.kind == "dissimilarities" and min(sheet.values.shape) == 1 < sheet.values.size
+
+
+def checked(values: Array, ids: tuple[str, ...], input: Input) -> Array:
+    """The matrix that a method may take; raises DataError where a condition on its numbers is broken."""
+    refuse_nonfinite(values, ids, ids, place(input.path), "every two points need a number; "
+                     "leave points out that have none")
+    if input.kind == "dissimilarities":
+        return checked_dissimilarities(values, ids, input)
+    values = symmetric(values, ids, input)
+    if input.kind == "correlation":
+        require_correlation(values, ids, place(input.path))
+    if input.gives == "covariance":
+        require_covariance(values, place(input.path))
+    return values
+
+
+def require_correlation(values: Array, ids: tuple[str, ...], where: str) -> None:
+    """Refuses a matrix without ones on its diagonal, or with a number beyond one."""
+    off = np.flatnonzero(np.abs(np.diag(values) - 1) > UNIT)
+    if len(off):
+        raise DataError("NOT-CORRELATION", f"{counted(len(off), 'column')} without a correlation of one with itself: "
+                        + joined([f"{values[row, row]:.17g} at {shown(ids[row])}" for row in off[:LISTED]], len(off)),
+                        where=where, hint="give --kind covariance for a matrix of variances and covariances")
+    row, column = np.unravel_index(int(np.abs(values).argmax()), values.shape)
+    if abs(values[row, column]) > 1 + UNIT:
+        raise DataError("NOT-CORRELATION", f"between {shown(ids[row])} and {shown(ids[column])} it holds "
+                        f"{values[row, column]:.17g}", where=where, hint="correlations lie between -1 and 1")
+
+
+def require_covariance(values: Array, where: str) -> None:
+    """Refuses a matrix that is not a covariance: some weighted sum of columns would have negative variance."""
+    eigenvalues = symmetric_eigenvalues(Unit.of(values).measured(values))
+    if eigenvalues[-1] < -INDEFINITE * np.abs(eigenvalues).max():
+        raise DataError("NOT-COVARIANCE", "no data has this covariance: its smallest eigenvalue is "
+                        f"{eigenvalues[-1] / np.abs(eigenvalues).max():.3g} times its largest", where=where,
+                        hint="were its numbers rounded, or computed pair by pair around missing cells? Complete rows "
+                        "give none below zero")
+
+
+def points_of(count: int, path: str) -> int:
+    """How many points have so many pairs; raises DataError where none have."""
+    if points := points_of_pairs(count):
+        return points
+    size = (1 + math.isqrt(1 + 8 * count)) // 2
+    raise DataError("CONDENSED", f"{counted(count, 'number')} are not n(n-1)/2 for any n: "
+                    f"{size} points have {size * (size - 1) // 2:,}", where=place(path),
+                    hint="a condensed vector holds every pair of points once")
+
+
+def expanded(condensed: Array, path: str) -> Array:
+    """The square matrix of a condensed vector, in the order of scipy's pdist."""
+    size = points_of(len(condensed), path)
+    square = np.zeros((size, size))
+    start = 0
+    for row in range(size - 1):
+        stop = start + size - 1 - row
+        square[row, row + 1:] = square[row + 1:, row] = condensed[start:stop]
+        start = stop
+    return square
+
+
+def _require_square(values: Array, path: str) -> None:
+    """Refuses a matrix with unequal sides."""
+    rows, columns = values.shape
+    if rows != columns:
+        raise DataError("NOT-SQUARE", f"the matrix has {counted(rows, 'row')} and {counted(columns, 'column')}",
+                        where=place(path), hint="one row and one column for every point; "
+                        f"name columns of labels (--label-column); {NO_PAIRS}")
+
+
+def matched(values: Array, sheet: Sheet, path: str) -> tuple[Array, tuple[str, ...]]:
+    """Columns put in the order of the rows, by name where both have names."""
+    if sheet.values.ndim == 1 or not sheet.named or sheet.ids is None:
+        return values, sheet.columns if sheet.named else sheet.ids or tuple(map(str, range(1, len(values) + 1)))
+    if sheet.ids == sheet.columns:
+        return values, sheet.ids
+    require_unique_ids(sheet.ids, path)
+    rows, columns = set(sheet.ids), {name: position for position, name in enumerate(sheet.columns)}
+    alone = [name for name in sheet.ids if name not in columns]
+    if alone:
+        others = [name for name in sheet.columns if name not in rows]
+        raise DataError("IDS-DIFFER", f"rows and columns name different points: {listed(alone)} only among the rows, "
+                        f"{listed(others)} only among the columns", where=place(path),
+                        hint="write the same ids in the header and in the first column (R: check.names=FALSE)")
+    note("N-REORDERED", "the columns were put in the order of the rows", columns=len(columns))
+    return np.ascontiguousarray(values[:, [columns[name] for name in sheet.ids]]), sheet.ids
+
+
+def completed(values: Array, input: Input) -> Array:
+    """Fills an empty upper or lower triangle from the other one, and an empty diagonal by what it must be."""
+    whole = from_triangle(values)
+    if whole is None:
+        return values
+    note("N-TRIANGLE", "the matrix is one triangle; the other one was filled in from it")
+    diagonal = np.diag(whole)
+    if input.kind in OF_ITSELF:
+        np.fill_diagonal(whole, np.where(np.isnan(diagonal), OF_ITSELF[input.kind], diagonal))
+    return whole
+
+
+def checked_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -> Array:
+    """Dissimilarities, checked, and their roots where they are squared."""
+    where = place(input.path)
+    refuse_similarities(values, where)
+    refuse_negative(values, ids, ids, where)
+    values = symmetric(hollow(values, ids, where), ids, input)
+    if input.squared:
+        return np.sqrt(values)
+    warn_if_squared(values)
+    return values
+
+
+def refuse_similarities(values: Array, where: str) -> None:
+    """Refuses a matrix whose diagonal holds the largest entry of every row."""
+    if look_like_similarities(values):
+        raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
+                        where=where, kind="kernel", hint="turn them into dissimilarities, or give --kind kernel")
+
+
+def look_like_similarities(values: Array) -> bool:
+    """Whether every point is most similar to itself: a positive diagonal that no entry of its row exceeds."""
+    diagonal = np.diag(values)
+    return bool(diagonal.min() > ROUNDING * np.abs(values).max() and np.all(diagonal >= values.max(axis=1)))
+
+
+def hollow(values: Array, ids: tuple[str, ...], where: str) -> Array:
+    """The matrix with an exactly zero diagonal; raises DataError where it is not nearly so."""
+    diagonal = np.abs(np.diag(values))
+    largest = max(float(np.abs(values[rows]).max()) for rows in row_blocks(len(values), ROWS))
+    bad = np.flatnonzero(diagonal > ROUNDING * largest)
+    if len(bad):
+        parts = [f"{values[row, row]:.17g} at {shown(ids[row])}" for row in bad[:LISTED]]
+        raise DataError("DIAGONAL", f"{counted(len(bad), 'point')} with a dissimilarity to itself: "
+                        + joined(parts, len(bad)), where=where, hint="the diagonal must be zero")
+    if diagonal.any():
+        note("W-DIAGONAL", f"a diagonal of at most {diagonal.max():.3g} was set to zero", largest=float(diagonal.max()))
+        np.fill_diagonal(values, 0.0)
+    return values

@@ -1,0 +1,68 @@
+"""Symmetric matrices: rounding differences removed, true ones refused or resolved; one triangle made a whole matrix."""
+
+import numpy as np
+
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.stages.stage import note
+from mlcli.base.types import Array
+from mlcli.data.options.input import Input
+from mlcli.data.options.wording import place, shown
+from mlcli.data.table.cells import ROWS
+from mlcli.errors import DataError
+
+ROUNDING = 1e-8  # of the largest entry: a difference this small is rounding
+FEW = 512
+
+
+def symmetric(values: Array, ids: tuple[str, ...], input: Input) -> Array:
+    """The matrix made exactly symmetric, in place; raises DataError where that would change its meaning."""
+    gap, row, column = worst_pair(values)
+    if gap == 0:
+        return values
+    largest = max(float(np.abs(values[rows]).max()) for rows in row_blocks(len(values), ROWS))
+    pair = f"{shown(ids[row])} and {shown(ids[column])}"
+    rounding = gap <= ROUNDING * (largest / 2)
+    if not rounding and input.symmetrize == "error":
+        raise DataError("ASYMMETRIC", f"the matrix is not symmetric: between {pair} it holds "
+                        f"{values[row, column]:.17g} and {values[column, row]:.17g}", where=place(input.path),
+                        hint="give --set input.symmetrize=mean, min or max")
+    note("W-ASYMMETRY", f"the matrix was made symmetric; it differed most between {pair}, "
+         f"by {2 * (gap / largest):.3g} of the largest entry", relative_gap=2 * (gap / largest), rounding=rounding)
+    merge(values, "mean" if input.symmetrize == "error" else input.symmetrize)
+    return values
+
+
+def worst_pair(values: Array) -> tuple[float, int, int]:
+    """Half the largest difference between an entry and its mirror image, and where it is."""
+    worst = (0.0, 0, 0)
+    for rows in row_blocks(len(values), FEW):
+        gaps = np.abs(values[rows] * 0.5 - values[:, rows].T * 0.5)  # halves: the difference cannot overflow
+        place = int(gaps.argmax())
+        row, column = divmod(place, len(values))
+        if gaps[row, column] > worst[0]:
+            worst = (float(gaps[row, column]), rows.start + row, column)
+    return worst
+
+
+def merge(values: Array, how: str) -> None:
+    """Replaces every entry and its mirror image by their mean, minimum or maximum."""
+    for rows in row_blocks(len(values), FEW):
+        upper, lower = values[rows, rows.start:], values[rows.start:, rows].T
+        both = upper * 0.5 + lower * 0.5 if how == "mean" else getattr(np, f"{how}imum")(upper, lower)
+        values[rows, rows.start:] = both
+        values[rows.start:, rows] = both.T
+
+
+def from_triangle(values: Array) -> Array | None:
+    """The matrix whose one triangle is given and whose other one is empty, with the diagonal as it is; else None."""
+    size = len(values)
+    if size < 2 or not np.isnan([values[0, size - 1], values[size - 1, 0]]).any():
+        return None
+    missing = np.isnan(values)
+    for given, empty, side in ((np.tril, np.triu, 1), (np.triu, np.tril, -1)):
+        if missing[empty(np.ones_like(missing), side)].all() and not given(missing, -side).any():
+            half = given(values, -side)
+            whole: Array = half + half.T
+            np.fill_diagonal(whole, np.diag(values))
+            return whole
+    return None

@@ -1,0 +1,1 @@
+"""Gaps, transforms and scales."""

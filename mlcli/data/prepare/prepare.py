@@ -1,0 +1,293 @@
+"""Prepares features for a method: missing cells, transforms, columns, scales; new rows as the first ones were."""
+
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Strict
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.stages.stage import note, stage
+from mlcli.base.stored import stored
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.options import Options, option
+from mlcli.base.values.scaling import all_finite
+from mlcli.data.options.input import Input
+from mlcli.data.options.wording import counted, shown
+from mlcli.data.prepare import missing
+from mlcli.data.prepare.rows import prepared_rows
+from mlcli.data.prepare.scales import Scale, fitted, most_variable, times_power
+from mlcli.data.prepare.transforms import TRANSFORMS, Name, applied, inverted
+from mlcli.data.table.table import Table
+from mlcli.data.table.views import REASON, apart, matched, side_by_side
+from mlcli.errors import ConfigError, DataError, NumericalError
+from mlcli.stages.eigen.axes import Count, Share
+
+
+@frozen
+class Dropped:
+    """A row that was left out, and why."""
+
+    id: str
+    row: int  # in the file's data, from 1
+    reason: str
+
+
+@stored("preparation", within={"chosen": "i"}, exponent="k", center="k", spread="k", chosen="k")
+@frozen
+class Preparation:
+    """How a table was prepared: for new rows, and for the way back to the input's units."""
+
+    columns: tuple[str, ...]  # i, those of the input; none for a square matrix
+    missing: str  # error, drop, mean or model
+    fill: Array  # i, or none without a policy that fills
+    exponent: Indices  # k: x becomes (x 2**-exponent - center) / spread
+    center: Array  # k
+    spread: Array  # k; 0 where the column becomes 0
+    transform: tuple[Name, ...] = ()  # before the scale, in this order
+    chosen: Indices | None = None  # k, the columns that are kept after the transforms; all where None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that the method is given (k)."""
+        return self.columns if self.chosen is None else tuple(self.columns[place] for place in self.chosen.tolist())
+
+    def apply(self, table: Table) -> Table:
+        """New rows, treated exactly as the first ones were."""
+        return self.prepared(table).table
+
+    def prepared(self, table: Table) -> "Prepared":
+        """New rows with the list of those that the policy for missing cells drops."""
+        whole, dropped = complete(table, self.missing, self.fill, missing.NEW)
+        return Prepared(self.scaled(self.transformed(whole)), self, dropped)
+
+    def transformed(self, table: Table) -> Table:
+        """Rows without missing cells as they are before the scale: transformed, and the chosen columns of them."""
+        return of_columns(applied(table, self.transform), self.chosen)
+
+    def scaled(self, table: Table) -> Table:
+        """Finite values, centered and scaled; raises DataError where that overflows."""
+        if self.unscaled or table.kind != "features":
+            return table
+        constant = self.spread == 0
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            centered = times_power(table.values, -self.exponent) - self.center
+            values: Array = np.where(constant, 0.0, centered / np.where(constant, 1.0, self.spread))
+        if not all_finite(values) and (overflown := ~np.isfinite(values) & ~np.isnan(table.values)).any():
+            row, column = np.argwhere(overflown)[0].tolist()
+            with table.rows_named():
+                raise DataError("OVERFLOW", f"{shown(table.columns[column])} is too far from the others to be scaled",
+                                where=missing.where_of(table), row=row,
+                                hint="correct the cell, or choose another prepare.scale")
+        return replace(table, values=values)
+
+    def undo(self, values: Array) -> Array:
+        """Prepared values as they were before the scale."""
+        if self.unscaled:
+            return values
+        with np.errstate(over="ignore", under="ignore"):
+            return times_power(values * self.spread + self.center, self.exponent)
+
+    def undone(self, values: Array) -> Array:
+        """The same as `features` for pictures, which may leave the range of doubles and are no results."""
+        return inverted(self.undo(values), self.transform)[0]
+
+    def features(self, values: Array) -> Array:
+        """Prepared values back in the input's units, or where a transform has no inverse, as it left them."""
+        features, left = inverted(self.undo(values), self.transform)
+        if left:
+            note("N-TRANSFORMED", f"{left[-1]} has no inverse: features are as after prepare.transform: "
+                 f"[{', '.join(left)}], not in the input's units", transform=list(left))
+        if self.transform and not all_finite(features):
+            row = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
+            raise NumericalError("UNDONE", f"row {row + 1}: features without the transform are out of range",
+                                 hint="the coordinates are too far from those of the run")
+        return features
+
+    @property
+    def invertible(self) -> bool:
+        """Whether prepared values lead back to all columns as they were."""
+        return self.chosen is None and all(TRANSFORMS[name].inverse is not None for name in self.transform)
+
+    def parts(self) -> tuple[Any, ...]:
+        """What distinguishes it from others of the same columns."""
+        return (self.missing, self.fill, self.exponent, self.center, self.spread, self.transform, self.chosen)
+
+    @property
+    def unscaled(self) -> bool:
+        """Whether the scale leaves values as they are."""
+        return not self.exponent.any() and not self.center.any() and bool(np.all(self.spread == 1))
+
+
+@frozen
+class Prepared:
+    """A prepared table, how it was done, and the rows that fell out."""
+
+    table: Table
+    preparation: Preparation
+    dropped: tuple[Dropped, ...]
+
+
+class Prepare(Options):
+    """What happens to the data before the method."""
+
+    transform: Annotated[tuple[Name, ...], Strict(False)] = option(
+        (), "Transforms of the rows before the scale, in this order: ln(1 + x); square root; shares of the row's total;"
+        " square roots of these (hellinger); counts per million; rows of length 1; 1 where a cell is not zero; centered"
+        " log-ratios (empty: none).")
+    top_variance: int | None = option(
+        None, "How many columns to keep after the transforms: those of the largest variance (default: all).", ge=1)
+    scale: Literal["none", "center", "standard", "range", "robust"] = option(
+        "none", "Scale of the columns: mean 0; standard deviation 1; range 0 to 1; median and quartile range.")
+    divisor: Literal["n", "n-1"] = option("n", "The divisor of the standard deviation.")
+    missing: Literal["error", "drop", "mean", "model"] = option(
+        "error", "What to do with missing and infinite cells: refuse, drop the rows, fill in the columns' means, "
+        "or leave them to the method's own model (ppca, fa, lgssm; gplvm in rows that are projected).")
+    unmatched: Literal["error", "drop"] = option(
+        "error", "What to do with rows that only one of two views has: refuse, or leave them out.")
+
+    reduce: Count | Share | None = option(
+        None, "PCA ahead of the method, after the scale: how many axes it keeps, or the share of the variance that "
+        "they reach (default: none).")
+
+    def require_reducible(self, input: Input) -> None:
+        """Raises ConfigError where PCA ahead of the method cannot take what it would be given."""
+        if self.reduce is None:
+            return
+        wrong = next((what for what, there in (
+            (f"input.kind: {input.kind}", input.kind != "features"), ("a second view", input.view.path is not None),
+            ("missing: model, as PCA has no model of missing cells", self.missing == "model")) if there), None)
+        if wrong is not None:
+            raise ConfigError("PREPARE-OPTION", f"reduce has no use with {wrong}", where="prepare.reduce",
+                              hint="leave one of the two out")
+
+    @stage("prepare")
+    def apply(self, table: Table) -> Prepared:
+        """The prepared table, and how to treat new rows in the same way."""
+        if table.kind != "features":
+            self._require_defaults(table.kind)
+            return Prepared(table, unprepared(()), ())
+        if self.unmatched != "error" and table.view is None:
+            raise ConfigError("PREPARE-OPTION", "unmatched: drop has no use without a second view",
+                              where="prepare.unmatched", hint="leave it out, or give --view")
+        return self._of_features(table) if table.view is None else self._of_views(table, table.view)
+
+    def _of_features(self, table: Table) -> Prepared:
+        """One table's columns prepared."""
+        if (rows := rows_of(table.values)) is not None:
+            return self._of_rows(table, rows)
+        whole, fill, dropped = self._completed(table)
+        ready, chosen = self._transformed(whole)
+        preparation = preparation_of(table.columns, self.missing, fill, self._scale(ready), self.transform, chosen)
+        return Prepared(preparation.scaled(ready), preparation, dropped)
+
+    def _of_rows(self, table: Table, rows: Rows) -> Prepared:
+        """The columns of a table that is read in blocks, prepared."""
+
+        def made(fill: Array, scale: Scale | None, chosen: Indices | None) -> Preparation:
+            size = len(table.columns) if chosen is None else len(chosen)
+            return preparation_of(table.columns, self.missing, fill, scale or unscaled(size), self.transform, chosen)
+
+        ready, preparation, gone = prepared_rows(self, table, rows, made)
+        return Prepared(ready, preparation, tuple(
+            Dropped(table.ids[row], table.place(row) + 1, why) for row, why in gone))
+
+    def _of_views(self, table: Table, other: Table) -> Prepared:
+        """Rows that both views have, each view's columns prepared in the same way."""
+        pairs = matched(table, other, self.unmatched)
+        if self.missing == "error":
+            for part in (table, other):
+                missing.refuse(part)
+        whole, fill, gaps = self._completed(side_by_side(pairs.table))
+        (first, chosen), second = self._of_both(apart(whole, pairs.table))
+        both = replace(first, view=second)
+        joint, width, known = side_by_side(both), len(first.columns), len(table.columns)
+        scale = self._scale(joint)
+        ready = preparation_of(joint.columns, self.missing, fill, scale).scaled(joint)
+        alone = [as_dropped(table, row, REASON)
+                 for row in np.setdiff1d(np.arange(len(table.ids)), pairs.kept).tolist()]
+        return Prepared(apart(ready, both), preparation_of(table.columns, self.missing, fill[:known],
+                        scale.of_first(width), self.transform, chosen), (*alone, *gaps))
+
+    def _completed(self, table: Table) -> tuple[Table, Array, tuple[Dropped, ...]]:
+        """The table after the policy for missing cells, what fills them, and the rows that were dropped."""
+        fill = missing.column_means(table) if self.missing == "mean" else missing.NO_FILL
+        whole, dropped = complete(table, self.missing, fill)
+        if self.missing == "model":
+            missing.require_some(whole)
+        return whole, fill, dropped
+
+    def _of_both(self, table: Table) -> tuple[tuple[Table, Indices | None], Table]:
+        """Each view transformed by itself: a row's total is that of its view."""
+        assert table.view is not None
+        return self._transformed(replace(table, view=None)), self._transformed(table.view)[0]
+
+    def _transformed(self, table: Table) -> tuple[Table, Indices | None]:
+        """The table before the scale, and which columns were chosen."""
+        table, count = applied(table, self.transform), self.top_variance
+        if count is None or count >= len(table.columns):
+            if count is not None:
+                note("N-TOP-VARIANCE", f"all {counted(len(table.columns), 'column')} are kept: there are no more than "
+                     "prepare.top_variance")
+            return table, None
+        chosen = most_variable(table.values, count)
+        return of_columns(table, chosen), chosen
+
+    def _scale(self, table: Table) -> Scale:
+        """The centers and spreads of the columns."""
+        return (unscaled(len(table.columns)) if self.scale == "none"
+                else fitted(table.values, table.columns, self.scale, self.divisor))
+
+    def _require_defaults(self, kind: str) -> None:
+        """Refuses options that have no use for a square matrix."""
+        for name, field in type(self).model_fields.items():
+            if getattr(self, name) != field.default:
+                raise ConfigError("PREPARE-OPTION", f"{name} has no use with input.kind: {kind}",
+                                  where=f"prepare.{name}", hint="leave it out")
+
+
+def preparation_of(columns: tuple[str, ...], policy: str, fill: Array, scale: Scale,
+                   transform: tuple[Name, ...] = (), chosen: Indices | None = None) -> Preparation:
+    """The preparation of a policy for missing cells, transforms, a choice of columns and a scale."""
+    return Preparation(columns, policy, fill, scale.exponent, scale.center, scale.spread, transform, chosen)
+
+
+def unprepared(columns: tuple[str, ...]) -> Preparation:
+    """The preparation that leaves rows as they are."""
+    return preparation_of(columns, "error", missing.NO_FILL, unscaled(len(columns)))
+
+
+def of_columns(table: Table, chosen: Indices | None) -> Table:
+    """The table with some of its columns; with all where None."""
+    if chosen is None:
+        return table
+    return replace(table, values=np.ascontiguousarray(table.values[:, chosen]),
+                   columns=tuple(table.columns[place] for place in chosen.tolist()))
+
+
+def unscaled(columns: int) -> Scale:
+    """The scale that changes nothing."""
+    return Scale(np.zeros(columns, dtype=np.int64), np.zeros(columns), np.ones(columns))
+
+
+def complete(table: Table, policy: str, fill: Array, remedy: str = missing.REMEDY) -> tuple[Table, tuple[Dropped, ...]]:
+    """The table with finite values only (NaN where a model takes over), and the rows that were dropped for it."""
+    if policy == "mean":
+        return replace(table, values=missing.filled(table, fill)), ()
+    if policy == "model":
+        return replace(table, values=missing.left(table)), ()
+    if policy == "error":
+        missing.refuse(table, remedy)
+        return table, ()
+    kept = missing.kept_rows(table)
+    if kept.all():
+        return table, ()
+    gaps = tuple(as_dropped(table, row, missing.reason(table.values[row], table.columns))
+                 for row in np.flatnonzero(~kept).tolist())
+    return table.take(np.flatnonzero(kept)), gaps
+
+
+def as_dropped(table: Table, row: int, reason: str) -> Dropped:
+    """A row of a table, by its number in the file."""
+    return Dropped(table.ids[row], table.place(row) + 1, reason)

@@ -1,0 +1,128 @@
+"""Centers and spreads of columns, computed on exactly rescaled numbers so that nothing overflows or vanishes."""
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.stages.stage import note
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.scaling import Unit, all_finite
+from mlcli.data.options.wording import counted, listed
+from mlcli.errors import DataError
+
+FARTHEST = 1000  # exponents are kept in this range, where powers of two and their inverses exist
+BLOCK = 2**20  # numbers worked on together
+NEAR_ZERO = 8 * np.finfo(np.float64).eps  # of the largest value: a standard deviation this small is rounding
+
+
+@frozen
+class Scale:
+    """A column x becomes (x 2**-exponent - center) / spread; a spread of 0 makes it 0."""
+
+    exponent: Indices  # d
+    center: Array  # d
+    spread: Array  # d
+
+    def of_first(self, columns: int) -> "Scale":
+        """The scale of the first columns only."""
+        return Scale(self.exponent[:columns], self.center[:columns], self.spread[:columns])
+
+
+def exponents(values: Array) -> Indices:
+    """For every column the e for which 2**-e times its largest size is in [0.5, 1), within limits."""
+    largest = np.maximum(np.fmax.reduce(values, initial=0.0), -np.fmin.reduce(values, initial=0.0))
+    return np.clip(np.frexp(largest)[1], -FARTHEST, FARTHEST).astype(np.int64)
+
+
+def times_power(values: Array, exponent: Indices) -> Array:
+    """Every column times its power of two."""
+    with np.errstate(over="ignore", under="ignore"):
+        return values * np.ldexp(1.0, exponent)
+
+
+def means(values: Array, present: Array | None = None) -> Array:
+    """Means of columns in two passes; `present` (0 or 1 for each value) leaves values out."""
+    weights = np.ones((len(values), 1)) if present is None else present
+    count = weights.sum(axis=0)
+    first = (values * weights).sum(axis=0) / count
+    corrected: Array = first + ((values - first) * weights).sum(axis=0) / count
+    return corrected
+
+
+def spreads(values: Array) -> tuple[Array, Unit, AnyArray]:
+    """The columns' standard deviations over n, their unit, and which columns are constant.
+
+    Only finite cells count; a deviation within rounding of the column's largest value counts as zero.
+    """
+    deviations, shifts, constant = [], [], []
+    for columns in row_blocks(values.shape[1], BLOCK, len(values)):
+        part = values[:, columns]
+        present = np.isfinite(part)
+        known = np.where(present, part, 0.0)
+        shift = exponents(known)
+        known = times_power(known, -shift)
+        weights = present.astype(np.float64)
+        with np.errstate(invalid="ignore", divide="ignore", under="ignore"):
+            residuals = (known - means(known, weights)) * weights
+            deviation = np.sqrt((residuals**2).sum(axis=0) / weights.sum(axis=0))
+        deviation = np.where(np.isfinite(deviation), deviation, 0.0)
+        flat = deviation <= NEAR_ZERO * np.abs(known).max(axis=0, initial=0.0)
+        deviations.append(np.where(flat, 0.0, deviation))
+        shifts.append(shift)
+        constant.append(flat)
+    shift = np.concatenate(shifts)
+    top = int(shift.max(initial=-(10**6)))
+    return np.ldexp(np.concatenate(deviations), shift - top), Unit(top), np.concatenate(constant)
+
+
+def most_variable(values: Array, count: int) -> Indices:
+    """The columns of the largest variances, in their own order; of equal ones the first."""
+    deviations, _, _ = spreads(values)
+    return np.sort(np.argsort(-deviations, kind="stable")[:count])
+
+
+def fitted(values: Array, columns: tuple[str, ...], scale: str, divisor: str) -> Scale:
+    """The center and spread of every column; NaN are left out."""
+    exponent = exponents(values)
+    rescaled = times_power(values, -exponent)
+    present = None if all_finite(rescaled) else np.isfinite(rescaled).astype(np.float64)
+    count = len(values) if present is None else present.sum(axis=0)
+    low, high = np.fmin.reduce(rescaled), np.fmax.reduce(rescaled)
+    center = np.where(low == high, high, means(rescaled if present is None else np.nan_to_num(rescaled), present))
+    if scale == "center":
+        return Scale(exponent, center, np.ldexp(1.0, -exponent))
+    with np.errstate(under="ignore"):
+        squares = np.nansum((rescaled - center) ** 2, axis=0)
+    deviation = np.sqrt(squares / count)
+    constant = (low == high) | (deviation <= NEAR_ZERO * np.maximum(high, -low))
+    if scale == "standard":
+        spread = deviation if divisor == "n" else np.sqrt(squares / np.maximum(1, count - 1))
+    elif scale == "range":
+        center, spread = low, high - low
+    else:
+        center, spread = _quartiles(rescaled)
+        _require_spread(spread, constant, columns)
+    warn_of_constants(constant, columns)
+    return Scale(exponent, center, np.where(constant, 0.0, spread))
+
+
+def _quartiles(values: Array) -> tuple[Array, Array]:
+    """The median and the range between the quartiles of every column."""
+    quantiles = np.quantile if all_finite(values) else np.nanquantile  # the latter is slow
+    lower, median, upper = quantiles(values, [0.25, 0.5, 0.75], axis=0)
+    return median, upper - lower
+
+
+def _require_spread(spread: Array, constant: Array, columns: tuple[str, ...]) -> None:
+    """Refuses columns that vary although their quartiles are equal."""
+    names = [columns[column] for column in np.flatnonzero((spread == 0) & ~constant.astype(bool))]
+    if names:
+        raise DataError("ZERO-QUARTILES", f"{counted(len(names), 'column')} with equal quartiles: {listed(names)}",
+                        where="prepare.scale", hint="choose another scale, or leave the columns out with --columns")
+
+
+def warn_of_constants(constant: AnyArray, columns: tuple[str, ...]) -> None:
+    """Notes columns that cannot be scaled and become zero."""
+    names = [columns[column] for column in np.flatnonzero(constant)]
+    if names:
+        note("W-CONST", f"{counted(len(names), 'column')} constant, set to zero: {listed(names)}", columns=names[:100])

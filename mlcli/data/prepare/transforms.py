@@ -1,0 +1,143 @@
+"""Transforms of features, each row by itself: logarithms, roots, shares, presence, log-ratios."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.scaling import all_finite
+from mlcli.data.options.wording import shown
+from mlcli.data.prepare import missing
+from mlcli.data.table.table import Table
+from mlcli.errors import DataError
+from mlcli.stages.algebra.rows import log_ratios, root_shares, shares, unit
+
+Name = Literal["log1p", "sqrt", "total", "hellinger", "cpm", "unit", "presence", "clr"]
+BLOCK = 2**20  # numbers of a block: 8 MiB for each thread
+
+
+@frozen
+class Transform:
+    """What becomes of rows (m x d), where that is defined, and its inverse where it has one."""
+
+    apply: Callable[[Array], Array]
+    outside: Callable[[Array], AnyArray] | None = None  # the cells for which it is not defined
+    domain: str = ""  # in words
+    remedy: str = "correct the cell, or leave its column out with --columns"
+    whole: bool = False  # whether a cell's result depends on its whole row, which must not be all zeros
+    inverse: Callable[[Array], Array] | None = None
+    entries: Callable[[Any], Array] | None = None  # of sparse rows, where a cell's result depends on its row
+    keeps_zeros: bool = True
+
+
+def applied(table: Table, names: Sequence[Name]) -> Table:
+    """The table after the transforms, in their order; raises DataError for the first row that one is undefined for.
+
+    NaN stay NaN. Rows do not depend on each other, so new rows are treated as the first ones were.
+    """
+    if not names:
+        return table
+    values: Array = np.empty_like(table.values)
+
+    def fill(rows: slice) -> None:
+        block = table.values[rows]
+        for name in names:
+            require_defined(name, block, table, rows.start)
+            block = TRANSFORMS[name].apply(block)
+        values[rows] = block
+
+    with table.rows_named():
+        each(fill, row_blocks(len(values), BLOCK, values.shape[1]))
+    return replace(table, values=values)
+
+
+def require_defined(name: Name, block: Array, table: Table, start: int) -> None:
+    """Refuses rows, the first of which is row `start` of the table, for which a transform is not defined."""
+    transform = TRANSFORMS[name]
+    if transform.outside is not None and (wrong := transform.outside(block)).any():
+        row, column = np.argwhere(wrong)[0]
+        raise _undefined(f"column {shown(table.columns[column])}: {name} is defined for numbers {transform.domain}, "
+                         f"not {block[row, column]:g}", transform.remedy, table, start + int(row))
+    if not transform.whole:
+        return
+    if not all_finite(block):
+        row = int(np.flatnonzero(np.isnan(block).any(axis=1))[0])
+        raise _undefined(f"{name} needs the whole row, and a cell is missing",
+                         "choose prepare.missing: drop or mean, or transforms of single cells", table, start + row)
+    if not (filled := block.any(axis=1)).all():
+        raise _undefined(f"{name} is not defined for a row of zeros", "leave the row out of the file", table,
+                         start + int(np.flatnonzero(~filled)[0]))
+
+
+def _undefined(what: str, hint: str, table: Table, row: int) -> DataError:
+    return DataError("TRANSFORM", what, where=missing.where_of(table), hint=hint, row=row)
+
+
+def inverted(values: Array, names: Sequence[Name]) -> tuple[Array, Sequence[Name]]:
+    """Values with the last transforms inverted as far as they can be, and the transforms that remain."""
+    while names and (inverse := TRANSFORMS[names[-1]].inverse) is not None:
+        values, names = inverse(values), names[:-1]
+    return values, names
+
+
+def keep_zeros(names: Sequence[Name]) -> bool:
+    """Whether transforms leave zeros zero, and look at nothing else in a row to transform the others."""
+    return all(TRANSFORMS[name].keeps_zeros for name in names)
+
+
+def transformed_entries(rows: Any, names: Sequence[Name]) -> Any:
+    """Sparse rows (compressed, of SciPy) after transforms that keep zeros and are defined for them."""
+    for name in names:
+        transform = TRANSFORMS[name]
+        rows = with_values(rows, transform.apply(rows.data) if transform.entries is None else transform.entries(rows))
+    return rows
+
+
+def times_columns(rows: Any, factors: Array) -> Any:
+    """Sparse rows with a factor for each column."""
+    return rows if np.all(factors == 1) else with_values(rows, rows.data * factors[rows.indices])
+
+
+def with_values(rows: Any, values: Array) -> Any:
+    """Sparse rows with other numbers in the same places."""
+    return type(rows)((values, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _shared(rows: Any) -> Array:
+    """The entries of sparse rows as shares of their row's total."""
+    return _over(rows, np.asarray(rows.sum(axis=1)).ravel())
+
+
+def _over(rows: Any, sizes: Array) -> Array:
+    """The entries of sparse rows, each row divided by its size."""
+    divided: Array = rows.data / np.repeat(sizes, np.diff(rows.indptr))
+    return divided
+
+
+def _below_zero(rows: Array) -> AnyArray:
+    return rows < 0
+
+
+def _exponentials(rows: Array) -> Array:
+    with np.errstate(over="ignore"):  # what leaves the range of doubles is refused with its row
+        return np.expm1(rows)
+
+
+TRANSFORMS: dict[Name, Transform] = {
+    "log1p": Transform(np.log1p, lambda rows: rows <= -1, "over -1", inverse=_exponentials),
+    "sqrt": Transform(np.sqrt, _below_zero, "of zero or more", inverse=lambda rows: np.square(np.maximum(rows, 0.0))),
+    "total": Transform(shares, _below_zero, "of zero or more", whole=True, entries=_shared),
+    "hellinger": Transform(root_shares, _below_zero, "of zero or more", whole=True,
+                           entries=lambda rows: np.sqrt(_shared(rows))),
+    "cpm": Transform(lambda rows: shares(rows) * 1e6, _below_zero, "of zero or more", whole=True,
+                     entries=lambda rows: _shared(rows) * 1e6),
+    "unit": Transform(unit, whole=True, entries=lambda rows: _over(
+        rows, np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()))),
+    "presence": Transform(lambda rows: np.where(np.isnan(rows), rows, rows != 0)),
+    "clr": Transform(log_ratios, lambda rows: rows <= 0, "over zero", "add a small amount to all cells, or replace "
+                     "zeros by one (a pseudocount), or choose log1p or sqrt", whole=True, keeps_zeros=False),
+}

@@ -1,0 +1,1 @@
+"""From a file to a table: rows and columns, in memory or in blocks."""

@@ -1,0 +1,162 @@
+"""Tables of arrays in memory, held to the same conditions as those of files."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.rows.source import Rows, as_array
+from mlcli.base.rows.sparse import SparseRows
+from mlcli.base.stages.stage import stage
+from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.compute import Compute
+from mlcli.data.options.input import Input
+from mlcli.data.options.wording import counted
+from mlcli.data.pairs.square import checked
+from mlcli.data.read.block_file import SMALL
+from mlcli.data.read.blocks import passed_over
+from mlcli.data.read.frames import HERE, KINDS, Framed, framed, is_frame, is_sparse_array
+from mlcli.data.read.labels import LABEL
+from mlcli.data.read.match import matched_columns
+from mlcli.data.read.resemblance import refuse_resemblance
+from mlcli.data.read.table import features_table, square_table
+from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.sheet import FEWER, Sheet, numbered, require_content, require_unique_ids
+from mlcli.data.table.table import Source, Table
+from mlcli.errors import DataError
+
+Names = Sequence[Any] | None
+OF_PYTHON = {"give --id-column ": "make it the index of the frame, or leave out the column ",
+             "or --no-id to keep it as data": "or give set={'input.id_column': 'none'} to keep it as data"}
+
+
+@stage("read")
+def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, columns: Names = None,
+             labels: Any = None, streams: bool = False) -> Table:
+    """The table of an array (n x d) or a data frame, or of a matrix of pairs (n x n) by the kind of `input`.
+
+    Names that are given go before those of a frame. A sparse array is held by its entries where what follows `streams`
+    and it is large, else with its zeros. Raises DataError as reading a file does, and where names do not fit.
+    """
+    frame = framed(array) if is_frame(array) else None
+    labels, columns = labels_of(labels), columns if frame is None or columns is not None else frame.columns
+    ids = ids if frame is None or ids is not None else frame.ids
+    labels = labels if frame is None else {**frame.labels, **labels}
+    if is_sparse_array(array):
+        return _of_sparse(array, input, compute, ids=ids, columns=columns, labels=labels, streams=streams)
+    values = doubles(array if frame is None else frame.values)
+    names = numbered("x", values.shape[1]) if columns is None else texts(columns, values.shape[1], "columns")
+    told = {str(name): texts(given, len(values), f"the label {name}") for name, given in labels.items()}
+    rows = None if ids is None else texts(ids, len(values), "ids")
+    sheet = Sheet(values.copy() if input.square else values, names, columns is not None and not input.square, rows,
+                  "id", told)
+    source = Source(HERE, partial(digest, values), values.nbytes, HERE)
+    with in_words_of_python():
+        table = (square_table if input.square else features_table)(sheet, input, source)
+    if input.square:
+        return Table(checked(table.values, tuple(table.ids), input), table.columns, table.ids, "id", told, table.kind,
+                     source, observations=table.observations)
+    refuse_resemblance(table, input)
+    return table
+
+
+def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, columns: Names,
+               labels: Mapping[str, Sequence[Any]], streams: bool) -> Table:
+    """The table of a sparse array, by its entries or with its zeros; raises DataError."""
+    if input.square:
+        raise DataError("ARRAY", "a sparse array is no matrix of pairs", where=HERE, hint="give it with its zeros")
+    matrix = array.tocsr().astype(np.float64)
+    matrix.sum_duplicates()
+    require_content(int(matrix.shape[0]), int(matrix.shape[1]), HERE)
+    size = 8.0 * matrix.shape[0] * matrix.shape[1]
+    if not streams or size <= SMALL or not np.isfinite(matrix.data).all():
+        compute.require(2 * size, "a sparse array with all its zeros", FEWER)
+        return table_of(matrix.toarray(), input, compute, ids=ids, columns=columns, labels=labels)
+    names = numbered("x", matrix.shape[1]) if columns is None else texts(columns, matrix.shape[1], "columns")
+    rows = RowNumbers.up_to(matrix.shape[0]) if ids is None else texts(ids, matrix.shape[0], "ids")
+    require_unique_ids(rows, HERE)
+    told = {str(name): texts(given, len(rows), f"the label {name}") for name, given in labels.items()}
+    source = Source(HERE, partial(digest, matrix.data), matrix.data.nbytes, HERE)
+    with in_words_of_python():
+        return passed_over(Table(as_array(Rows(SparseRows(matrix))), names, rows, labels=told, source=source), input,
+                           compute)
+
+
+def labels_of(given: Any) -> dict[str, Sequence[Any]]:
+    """Labels by their names; a single column of them is called by its own name, or label. Raises DataError."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return dict(given)
+    if is_frame(given):
+        frame = framed(given)
+        return {**{name: frame.values[:, place].tolist() for place, name in enumerate(frame.columns)}, **frame.labels}
+    if isinstance(given, str) or np.ndim(given) != 1:
+        raise DataError("NAMES", "labels are a text for each row, or several such columns by their names", where=HERE,
+                        hint="give labels=column, or labels={'name': column}")
+    return {str(getattr(given, "name", None) or LABEL): list(given)}
+
+
+@contextmanager
+def in_words_of_python() -> Iterator[None]:
+    """Errors of a table say what to do in Python, not with flags."""
+    try:
+        yield
+    except DataError as error:
+        hint = error.hint
+        for flags, words in OF_PYTHON.items():
+            hint = hint.replace(flags, words)
+        raise error.changed(hint=hint) from error
+
+
+def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: str) -> Table:
+    """New rows for a run: of its columns, or with a number to each of its points; raises DataError.
+
+    Those of a data frame are matched by the names of its columns.
+    """
+    wanted = tuple(columns) if kind == "features" else tuple(points)
+    values = _matched(framed(array), wanted) if is_frame(array) else doubles(
+        array.toarray() if is_sparse_array(array) else array)
+    if values.shape[1] != len(wanted):
+        what = "columns" if kind == "features" else "points"
+        raise DataError("COLUMNS-DIFFER", f"{counted(values.shape[1], 'column')}, and the run has {len(wanted):,} "
+                        f"{what}", where=HERE, hint=f"give a column for each of the run's {what}, in their order")
+    ids = RowNumbers.up_to(len(values))
+    if kind != "features":
+        refuse_nonfinite(values, ids, wanted, HERE, "every new point needs a number to every point of the run")
+    if kind == "dissimilarities":
+        refuse_negative(values, ids, wanted, HERE)
+    return Table(values, wanted, ids, kind=kind)
+
+
+def _matched(frame: Framed, wanted: tuple[str, ...]) -> Array:
+    """The numbers of a frame in the order of a run's columns; raises DataError where columns lack or are others."""
+    with in_words_of_python():
+        return matched_columns(Sheet(frame.values, frame.columns, True), wanted, HERE, "column")
+
+
+def doubles(array: Any) -> Array:
+    """The numbers of an array in two dimensions; raises DataError for anything else."""
+    given: AnyArray = np.asarray(array)
+    if given.ndim != 2 or given.dtype.kind not in KINDS:
+        raise DataError("ARRAY", f"an array of {given.ndim} dimensions and of the type {given.dtype} is no table of "
+                        "numbers", where=HERE, hint="give numbers in rows and columns")
+    require_content(given.shape[0], given.shape[1], HERE)
+    return np.ascontiguousarray(given, dtype=np.float64)
+
+
+def texts(given: Sequence[Any], count: int, what: str) -> tuple[str, ...]:
+    """So many names as texts; raises DataError."""
+    if isinstance(given, str) or len(given) != count:
+        raise DataError("NAMES", f"{what}: {len(given):,} were given for {count:,}", where=HERE,
+                        hint="give one for each")
+    return tuple(map(str, given))
+
+
+def digest(values: Array) -> str:
+    """The sha256 of the numbers."""
+    return hashlib.sha256(values.data).hexdigest()

@@ -1,0 +1,179 @@
+"""A table that is read in blocks of rows, because memory does not hold it or because the user says so.
+
+One pass looks at every number: it finds gaps, sums what means and covariances follow from, and keeps a sample of rows.
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.footprint import ARROW, ARROW_COLUMN, COLUMN, resident
+from mlcli.base.rows.moments import Moments
+from mlcli.base.rows.sketching import is_sketching
+from mlcli.base.rows.source import Rows, as_array, rows_of
+from mlcli.base.rows.sparse import SparseRows
+from mlcli.base.stages.stage import note
+from mlcli.base.types import Indices
+from mlcli.base.values.compute import Compute
+from mlcli.data.formats.row_files import NpyRows
+from mlcli.data.options.input import Input
+from mlcli.data.options.numbers import EXACT
+from mlcli.data.options.wording import counted, place
+from mlcli.data.read.block_file import Found, RowFile
+from mlcli.data.read.id_columns import require_no_ids_in
+from mlcli.data.read.square_blocks import streamed_square
+from mlcli.data.table.cells import warn_of_underflow
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.sheet import Sheet, require_unique_ids
+from mlcli.data.table.table import Source, Table
+from mlcli.data.text.label_columns import with_row_names
+from mlcli.data.text.rows import TextRows, Underflows
+from mlcli.engine.executor import results
+from mlcli.errors import ConfigError, DataError
+from mlcli.stages.algebra.gathering import gathered, pass_bytes, sample_of, sketched
+
+SAMPLED, NUMBERS = 4096, 1 << 21  # rows of the sample, at most, and numbers of it
+IN_MEMORY = 1 << 24  # the same of a sparse table, whose rows cost no reading
+FEWEST = 64  # rows of it at least
+SAFE = 0.9  # share of the memory that blocks which are read at once may take
+FARTHEST = 2.0**400  # size of numbers whose squares are summed
+
+
+@frozen
+class Texts:
+    """The ids and labels of a file: a source of blocks."""
+
+    file: RowFile
+    names: tuple[str, ...]
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work there are."""
+        return len(self.file.bounds) - 1
+
+    def work(self, number: int) -> list[list[str]]:
+        """The columns of texts of a block."""
+        return self.file.texts(number, self.names)
+
+    def stop(self) -> None:
+        """Blocks are short."""
+
+
+def unread_table(found: Found, columns: Sequence[str], input: Input, source: Source) -> Table:
+    """The table of a file no number of which was read yet: for rows that are used one by one."""
+    named, rows = texts_of(found, input), Rows(found.file)
+    ids: Sequence[str] = RowNumbers.up_to(len(rows)) if named.ids is None else named.ids
+    require_unique_ids(ids, input.path)
+    return Table(as_array(rows), tuple(columns), ids, named.id_name or "id", named.labels, "features", source,
+                 image=found.image, point=named.point)
+
+
+def streamed_table(found: Found, input: Input, compute: Compute, source: Source) -> Table:
+    """The table of a file, by one pass over it."""
+    if input.square:
+        return streamed_square(found.file, input, compute, source)
+    return passed_over(unread_table(found, found.choice.columns, input, source), input, compute, found.types)
+
+
+def passed_over(table: Table, input: Input, compute: Compute, types: Sequence[Any] = ()) -> Table:
+    """A table that is read in blocks, after one pass over its rows."""
+    rows = rows_of(table.values)
+    assert rows is not None
+    rows = replace(rows, lanes=_lanes(rows, compute))
+    chosen = _sampled(rows, compute)
+    if is_sketching() and (sketch := sketched(rows, chosen)) is not None:
+        _tell(rows, chosen)
+        return replace(table, values=as_array(sketch))
+    sums = gathered(rows, chosen)
+    _require_range(sums.moments, input.path)
+    _warn_inexact(table.columns, types, sums.moments)
+    if isinstance(rows.source, TextRows) and any(text.survey.tiny for text in rows.source.files):
+        with closing(results(Underflows(rows.source))) as every:
+            warn_of_underflow(sum(every))
+    sample = sample_of(sums, chosen, rows.shape[1])
+    require_no_ids_in(table, sample.values, sample.places, input)
+    _tell(rows, chosen)
+    return replace(table, values=as_array(replace(rows, moments=sums.moments, sample=sample, gaps=sums.gaps)))
+
+
+def _lanes(rows: Rows, compute: Compute) -> int:
+    """How many blocks are read at once: one for each thread where memory holds so many; raises RefusedByPlan.
+
+    Sums come in the order of the blocks, so that the result does not depend on it.
+    """
+    threads, arrow = compute.thread_count(), not isinstance(rows.source, NpyRows | SparseRows)
+    columns = rows.shape[1]
+    alone = (resident(threads, [ARROW] * arrow) + pass_bytes(columns, 0) + 8.0 * len(_sampled(rows, compute)) * columns
+             + (COLUMN + ARROW_COLUMN * arrow) * columns)
+    each = rows.nbytes + pass_bytes(columns, 1) - pass_bytes(columns, 0)
+    compute.require(alone + each, "a block of the table", "choose fewer columns")
+    return max(1, min(threads, int((SAFE * compute.memory_bytes() - alone) / max(each, 1.0))))
+
+
+def _tell(rows: Rows, chosen: Indices) -> None:
+    """Notes how the table is held."""
+    of_rows = f"what looks at single rows takes {len(chosen):,} of them"
+    if isinstance(rows.source, SparseRows):
+        entries = int(rows.source.matrix.nnz)
+        note("N-SPARSE-ROWS", f"the table of {len(rows):,} x {rows.shape[1]:,} numbers is held by its {entries:,} "
+             f"entries; {of_rows}", entries=entries, sample=len(chosen))
+    else:
+        note("N-STREAMED", f"the table of {len(rows):,} x {rows.shape[1]:,} numbers is read in "
+             f"{counted(rows.blocks, 'block')} of rows; {of_rows}", blocks=rows.blocks, sample=len(chosen))
+
+
+def _sampled(rows: Rows, compute: Compute) -> Indices:
+    """The rows that are kept in memory, the first and the last among them."""
+    numbers = IN_MEMORY if isinstance(rows.source, SparseRows) else NUMBERS
+    count = min(len(rows), max(FEWEST, min(SAMPLED, numbers // rows.shape[1])))
+    drawn = compute.generator().choice(len(rows), count, replace=False)
+    return np.unique(np.concatenate([drawn, [0, len(rows) - 1]]))
+
+
+def texts_of(found: Found, input: Input) -> Sheet:
+    """A sheet without numbers: the ids, where the file has any, and the labels."""
+    choice = found.choice
+    if found.names is not None:
+        return with_row_names(found.names, ids=not input.without_ids)
+    bare = Sheet(np.empty((0, len(choice.columns))), choice.columns, named=found.named,
+                 point=found.file.point if isinstance(found.file, TextRows) else ".")
+    wanted = [column for column in (choice.id, *choice.labels) if column is not None]
+    if isinstance(found.file, NpyRows) and wanted:
+        raise ConfigError("STREAM", "ids and labels of an NPY file are not read in blocks", where="input.stream",
+                          hint="write the table as Parquet, or choose its other columns")
+    if not wanted:
+        return bare
+    names = tuple(choice.names[column] for column in wanted)
+    columns: list[list[str]] = [[] for _ in names]
+    with closing(results(Texts(found.file, names))) as every:
+        for block in every:
+            for texts, some in zip(columns, block, strict=True):
+                texts.extend(some)
+    by_name = dict(zip(names, map(tuple, columns), strict=True))
+    ids = None if choice.id is None else by_name[choice.id_name]
+    labels = {choice.names[column]: by_name[choice.names[column]] for column in choice.labels}
+    id_name = choice.id_name if found.named else ""
+    return with_row_names(replace(bare, ids=ids, id_name=id_name, labels=labels, words=choice.word_names),
+                          ids=not input.without_ids)
+
+
+def _require_range(moments: Moments, path: str) -> None:
+    """Refuses numbers whose squares leave the range of doubles, or lose digits at its end."""
+    sizes = np.maximum(np.abs(moments.least), np.abs(moments.most))
+    if moments.rows and np.any((sizes > FARTHEST) | ((sizes > 0) & (sizes < 1 / FARTHEST))):
+        raise DataError("OVERFLOW", "some numbers are too large or too small for sums of their squares",
+                        where=place(path), hint="rescale the columns, or give more memory (--memory-limit)")
+
+
+def _warn_inexact(columns: Sequence[str], types: Sequence[Any], moments: Moments) -> None:
+    """Notes integers that lost digits."""
+    sizes = np.maximum(-moments.least, moments.most)
+    names = [name for name, kind, size in zip(columns, types, sizes, strict=False)
+             if "int64" in str(kind) and size >= EXACT]
+    if names:
+        note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
+             columns=names[:100])

@@ -1,0 +1,104 @@
+"""Arrays in memory that carry names: data frames of pandas and Polars, tables of Arrow, and sparse arrays of SciPy.
+
+They are known by what they offer, so that none of these libraries is needed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.missing import is_missing
+from mlcli.data.options.wording import shown
+from mlcli.errors import DataError
+
+HERE = "array"  # what stands where a file would be named
+KINDS = "fiub"  # floating, signed, unsigned, boolean
+
+
+@frozen
+class Framed:
+    """Numbers with the names of their columns and rows, and the columns of texts beside them."""
+
+    values: Array  # n x d
+    columns: tuple[str, ...]  # d
+    ids: tuple[str, ...] | None  # n; None where the rows are only numbered
+    labels: Mapping[str, tuple[str, ...]]  # n texts each
+
+
+def is_frame(given: Any) -> bool:
+    """Whether an object is a data frame or a table of Arrow."""
+    named = hasattr(given, "columns") or hasattr(given, "column_names")
+    return named and hasattr(given, "shape") and not isinstance(given, np.ndarray)
+
+
+def is_sparse_array(given: Any) -> bool:
+    """Whether an object is a sparse array or matrix of SciPy."""
+    return hasattr(given, "tocsr") and hasattr(given, "nnz")
+
+
+def framed(frame: Any) -> Framed:
+    """The numbers and names of a data frame: columns of texts are labels, its index holds ids unless it only counts.
+
+    Raises DataError for a column that is neither numbers nor texts.
+    """
+    numbers, labels = dict[str, Array](), dict[str, tuple[str, ...]]()
+    for name, column in _columns(frame):
+        if name in numbers or name in labels:
+            raise DataError("DUPLICATE-COLUMNS", f"two columns are called {shown(name)}", where=HERE,
+                            hint="give every column a name of its own")
+        if (values := _numbers(column)) is not None:
+            numbers[name] = values
+        else:
+            labels[name] = _texts(name, column)
+    values = np.column_stack([*numbers.values()]) if numbers else np.empty((int(frame.shape[0]), 0))
+    return Framed(np.ascontiguousarray(values), tuple(numbers), _ids(frame), labels)
+
+
+def _columns(frame: Any) -> Iterator[tuple[str, AnyArray]]:
+    """The columns as arrays, each with its name."""
+    if hasattr(frame, "column_names"):  # Arrow
+        pairs: Iterator[tuple[Any, Any]] = zip(frame.column_names, frame.columns, strict=True)
+    elif hasattr(frame, "iter_columns"):  # Polars
+        pairs = ((column.name, column) for column in frame.iter_columns())
+    else:
+        pairs = iter(frame.items())
+    return ((str(name), np.asarray(column.to_numpy())) for name, column in pairs)
+
+
+def _numbers(column: AnyArray) -> Array | None:
+    """A column as doubles, missing values as NaN; None where it holds anything but numbers."""
+    if column.dtype.kind in KINDS:
+        return np.asarray(column, dtype=np.float64)
+    if column.dtype.kind != "O":
+        return None
+    cells = [np.nan if _is_none(cell) else cell for cell in column.tolist()]
+    if all(isinstance(cell, int | float | np.number) for cell in cells) and not all(cell != cell for cell in cells):
+        return np.array(cells, dtype=np.float64)
+    return None
+
+
+def _texts(name: str, column: AnyArray) -> tuple[str, ...]:
+    """A column of texts, missing ones empty; raises DataError for dates, lists and other objects."""
+    cells = ["" if _is_none(cell) else cell for cell in column.tolist()]
+    if column.dtype.kind not in "OUST" or not all(isinstance(cell, str) for cell in cells):
+        raise DataError("FRAME-COLUMN", f"the column {shown(name)} holds neither numbers nor texts", where=HERE,
+                        hint="leave it out, or make it numbers")
+    return tuple("" if is_missing(cell) else cell for cell in cells)
+
+
+def _is_none(cell: Any) -> bool:
+    """Whether a cell stands for a missing value: None, NaN, or what pandas puts there, which equals nothing."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, float) and cell != cell
+
+
+def _ids(frame: Any) -> tuple[str, ...] | None:
+    """The texts of an index, where there is one that does more than count the rows from 0."""
+    index: Sequence[Any] | None = getattr(frame, "index", None)
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+        return None
+    return tuple(" ".join(map(str, cell)) if isinstance(cell, tuple) else str(cell) for cell in index)

@@ -1,0 +1,108 @@
+"""Columns of numbers that look like ids: which they are, and what is said of them before they are features."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from shlex import quote
+
+import numpy as np
+
+from mlcli.base.stages.stage import note
+from mlcli.base.types import AnyArray, Array
+from mlcli.data.options.input import Input
+from mlcli.data.options.numbers import EXACT
+from mlcli.data.options.wording import COMPARED, counted, listed, place, shown
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.table import Table
+from mlcli.errors import DataError
+
+NAMES = frozenset({"id", "subject", "participant", "respondent", "patient", "sample", "case", "record", "row"})
+DOUBTFUL = frozenset({"number", "code"})  # words of names that only warn
+FEWEST = 3  # rows; two numbers differ by chance
+ALL = 30  # columns of text that a message names
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The words of a name in small letters: `PatientID` and `patient_id` have the same two, `acid` has one."""
+    return tuple(word.lower() for word in WORD.findall(name))
+
+
+def named_as_ids(columns: Sequence[str], words: frozenset[str] = NAMES) -> tuple[int, ...]:
+    """The columns in whose name one of these words stands, apart from series such as sample_1, sample_2.
+
+    Series are the points or variables of a table, each with its number, and no two columns hold ids of that kind.
+    """
+    anywhere = re.compile("|".join(words), re.IGNORECASE)  # quick, for tables of a million columns
+    if not any(map(anywhere.search, columns)):
+        return ()
+    every = [words_of(name) for name in columns]
+    stems = [tuple(word for word in parts if not word.isdigit()) for parts in every]
+    count = Counter(stems)
+    return tuple(column for column, (parts, stem) in enumerate(zip(every, stems, strict=True))
+                 if not words.isdisjoint(parts) and (len(parts) == len(stem) or count[stem] == 1))
+
+
+def distinct_integers(values: AnyArray) -> bool:
+    """Whether numbers (n), apart from missing ones, are whole and all distinct, as far as doubles tell them apart."""
+    known = values[~np.isnan(values)]
+    told = known[np.abs(known) < EXACT]
+    return bool(len(known) >= FEWEST and np.all(np.isfinite(known)) and np.all(known == np.floor(known))
+                and len(np.unique(told)) == len(told))
+
+
+def counts_rows(values: AnyArray, rows: AnyArray) -> bool:
+    """Whether the numbers (n) of these rows, given by their places, count them from any whole number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        first = values - rows
+        return len(first) >= FEWEST and bool(values[0] == np.floor(values[0]) and np.ptp(first) == 0)
+
+
+def require_no_ids(values: Array, rows: AnyArray, columns: Sequence[str], words: Sequence[str], input: Input, *,
+                   named: bool, apart: bool = False) -> None:
+    """Refuses ids among the features, or warns of them where the user said how rows are named.
+
+    `values` (n x d) are rows of the table, all or a sample of them, at the places `rows` (n); `words` are the columns
+    of text that no option names; `named` says whether the rows have names, and `apart` whether no column can hold them.
+    Raises DataError for whole and distinct numbers under a name as `id`, or beside text alone.
+    """
+    if input.columns or input.without_ids:
+        return
+    alone = bool(words) and len(columns) == 1
+    suspects = [column for column in ((0,) if alone else named_as_ids(columns)) if distinct_integers(values[:, column])]
+    if suspects and not input.chosen("id_column"):
+        _refuse(columns[suspects[0]], words if alone else (), input, apart)
+    doubtful = [column for column in named_as_ids(columns, DOUBTFUL) if distinct_integers(values[:, column])]
+    for column in dict.fromkeys([*suspects, *doubtful]):
+        _warn(columns[column], "looks like ids")
+    if not (suspects or doubtful or named) and len(columns) > 1 and counts_rows(values[:, 0], rows):
+        _warn(columns[0], "is the first, counts the rows")
+
+
+def require_no_ids_in(table: Table, values: Array, rows: AnyArray, input: Input) -> None:
+    """Refuses ids among the features of a table, some of whose rows are given with their places.
+
+    Labels may come from a file of their own (`--labels`), and are no columns of text of the table then.
+    """
+    words = () if input.labels.path else tuple(name for name in table.labels if name not in input.label_columns)
+    require_no_ids(values, rows, table.columns, words, input, named=not isinstance(table.ids, RowNumbers))
+
+
+def _warn(name: str, says: str) -> None:
+    """Notes a column that may hold ids."""
+    note("W-ID-LIKE", f"column {shown(name)} {says} and is used as a feature; if it names the rows, give "
+         f"--id-column {quote(name)}", column=name)
+
+
+def _refuse(name: str, words: Sequence[str], input: Input, apart: bool) -> None:
+    """Raises the error of ids among the features; beside text alone, `words`, naming them leaves no number."""
+    aside = "choose the others by --columns" if apart else f"give --id-column {quote(name)}"
+    ways = f"{aside} if it names the rows, or {'give ' if apart else ''}--no-id to keep it as data"
+    where = place(input.path)
+    if not words:
+        raise DataError("ID-COLUMN", f"column {shown(name)} holds whole numbers, all distinct, as ids do", where=where,
+                        hint=ways)
+    raise DataError("ALL-TEXT", f"the only column of numbers, {shown(name)}, holds whole numbers, all distinct, as ids "
+                    f"do, and {counted(len(words), 'column')} {'is' if len(words) == 1 else 'are'} text: "
+                    f"{listed(words, ALL)}", where=where,
+                    hint=f"{ways}; code ordered answers as numbers (never = 1, ...); {COMPARED}")

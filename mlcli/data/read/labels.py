@@ -1,0 +1,265 @@
+"""Labels in a second file: read as texts, and joined to rows by id, or row by row."""
+
+import math
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import note
+from mlcli.base.types import AnyArray
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.missing import is_missing
+from mlcli.data.files.formats import TEXTS, format_of
+from mlcli.data.files.source import Opened, opened
+from mlcli.data.files.streams import require_modest, text_stream
+from mlcli.data.formats.idx import array_of
+from mlcli.data.formats.images import SUFFIXES
+from mlcli.data.formats.npy import broken, read_header, read_values, require_size
+from mlcli.data.formats.npz import archive_faults, chosen, names_in, shape_of
+from mlcli.data.formats.sheets import read_sheet
+from mlcli.data.options.input import AllTexts, Input
+from mlcli.data.options.label_file import LabelFile
+from mlcli.data.options.numbers import are_numbers
+from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.table import Source, Table
+from mlcli.data.text.layout import features_layout
+from mlcli.errors import ConfigError, DataError
+
+LABEL = "label"  # the name of an only column that the file does not name
+KINDS = "fiubU"  # of numbers and texts in arrays
+
+Texts = Mapping[str, tuple[str, ...]]
+
+
+@frozen
+class Labels:
+    """The columns of a file of labels, all of them as texts."""
+
+    columns: Texts
+    file: LabelFile
+    source: Source
+
+    @property
+    def rows(self) -> int:
+        """How many rows the file has."""
+        return len(next(iter(self.columns.values())))
+
+
+def labeled(table: Table, input: Input, compute: Compute) -> Table:
+    """The table with the labels of `input.labels` before its own; raises ConfigError, DataError and InputMissing."""
+    if input.labels.path is None:
+        return table
+    labels = read_labels(input.labels, input, compute)
+    joined = labels_of(table.ids, table.id_name, labels, table.columns)
+    again = [name for name in joined if name in table.labels]
+    if again:
+        raise ConfigError("DUPLICATE-LABELS", f"labels of both files have the name {listed(again)}",
+                          where="input.labels.columns", hint="choose others, or rename them")
+    return replace(table, labels={**joined, **table.labels}, labels_source=labels.source)
+
+
+def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | None = None) -> Labels:
+    """The columns of a file of labels, in the conventions of text that the table's input has where they fit."""
+    given, compute = input or Input(path=str(file.path)), compute or Compute()
+    own = AllTexts(path=str(file.path), format=file.format, key=file.key, encoding=given.encoding,
+                   missing_markers=given.missing_markers,
+                   decompress_ratio=given.decompress_ratio, decompress_limit=given.decompress_limit)
+    with opened(own.path, compute) as there:
+        format = format_of(there, own)
+        if format in TEXTS and given.format == file.format and _separates(given.separator, there, own):
+            own = own.replace(separator=given.separator, decimal=given.decimal)
+        columns = ARRAYS[format](there, own, compute) if format in ARRAYS else _of_table(there, own, format, compute)
+        return Labels(columns, file, Source(own.path, there.digest, there.size, format))
+
+
+def _of_npy(there: Opened, own: Input, compute: Compute) -> Texts:
+    with there.stream() as stream:
+        return _of_array(stream, there.size, there.path)
+
+
+def _of_npz(there: Opened, own: Input, compute: Compute) -> Texts:
+    """The array of an archive that `own.key` names, or the only one with a label for each row."""
+    with archive_faults(there.path), there.stream() as stream, zipfile.ZipFile(stream) as archive:
+        entry = _chosen(archive, own)
+        require_modest(entry.file_size, entry.compress_size, "the array", own)
+        with archive.open(entry) as array:
+            return _of_array(cast(BinaryIO, array), entry.file_size, there.path)
+
+
+def _chosen(archive: zipfile.ZipFile, own: Input) -> zipfile.ZipInfo:
+    """An entry of an archive; raises ConfigError and DataError in the options of labels."""
+    names = names_in(archive.infolist())
+    if own.key is None and len(names) > 1:
+        fitting = [name for name, entry in zip(names, archive.infolist(), strict=True)
+                   if (shape := shape_of(archive, entry, own)) and math.prod(shape[1:]) == 1]
+        if len(fitting) != 1:
+            raise DataError("NPZ-KEY", f"{counted(len(fitting), 'array')} of {listed(names, 10)} may be labels",
+                            where=place(own.path), hint="name it: --set input.labels.key=NAME")
+        note("N-ARRAY", f"labels are array {shown(fitting[0])}, the only one of {listed(names)} with one for each row; "
+             "input.labels.key says otherwise")
+        own = own.replace(key=fitting[0])
+    try:
+        return chosen(archive, own)
+    except ConfigError as error:
+        raise error.changed(where="input.labels.key") from error
+
+
+def _of_idx(there: Opened, own: Input, compute: Compute) -> Texts:
+    values = array_of(there, own, compute)
+    _require_labels(values.shape, values.dtype, there.path)
+    return _as_texts(values)
+
+
+ARRAYS = {"npy": _of_npy, "npz": _of_npz, "idx": _of_idx}  # formats that name no columns
+
+
+def _separates(separator: str, there: Opened, own: Input) -> bool:
+    """Whether the first line of a file has a separator."""
+    with text_stream(there, own) as stream:
+        return separator.encode() in stream.readline()
+
+
+def _of_table(there: Opened, own: Input, format: str, compute: Compute) -> Texts:
+    """All columns of a table as texts."""
+    sheet = read_sheet(there, own, format, compute, features_layout)
+    return sheet.labels if sheet.named or len(sheet.labels) > 1 else {LABEL: next(iter(sheet.labels.values()))}
+
+
+def _of_array(stream: BinaryIO, size: int, path: str) -> Texts:
+    """An array of NPY with one label for each row."""
+    header = read_header(stream, path)
+    _require_labels(header.shape, header.dtype, path)
+    require_size(header, size, path)
+    return _as_texts(read_values(stream, header, path))
+
+
+def _require_labels(shape: tuple[int, ...], dtype: np.dtype[Any], path: str) -> None:
+    """Refuses arrays that do not hold a number or a text for each row."""
+    if dtype.kind not in KINDS or dtype.subdtype is not None or math.prod(shape[1:]) != 1:
+        raise DataError("LABEL-ARRAY", f"the array holds no labels: its shape is {shape} and its type is {dtype}",
+                        where=place(path), hint="a number or a text for each row is needed")
+    if not shape or not shape[0]:
+        raise broken("it holds no rows", path)
+
+
+def _as_texts(values: AnyArray) -> Texts:
+    return {LABEL: tuple(f"{value:.17g}" if isinstance(value, float) else str(value)
+                         for value in values.ravel().tolist())}
+
+
+def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
+              columns_of_table: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:
+    """The labels of rows: by their ids where the file holds these, else row by row where the counts agree.
+
+    Rows that the file does not name have an empty label. Raises ConfigError for a column that is not there, and
+    DataError where neither way leads to labels.
+    """
+    path, columns, file = place(labels.source.path), labels.columns, labels.file
+    for where, names in (("id_column", (file.id_column,) if file.id_column else ()), ("columns", file.columns)):
+        for name in names:
+            if name not in columns:
+                raise ConfigError("UNKNOWN-COLUMN", f"{path} has no column {shown(name)}",
+                                  where=f"input.labels.{where}", hint=nearest(name, list(columns)))
+    key = file.id_column or _key(ids, id_name, columns)
+    wanted = [name for name in file.columns or columns if name != key]
+    if not wanted:
+        raise DataError("NO-LABELS", "the file holds ids and no labels", where=path,
+                        hint="a column beside the ids is needed")
+    if key is not None:
+        return _by_id(ids, columns, key, wanted, path)
+    own = None if file.columns or isinstance(ids, RowNumbers) or _counts(ids) else _own_ids(columns)
+    if own is not None:
+        raise _none_in_common(ids, columns, own, path, columns_of_table)
+    if labels.rows != len(ids):
+        raise DataError("LABELS-DIFFER", f"{counted(labels.rows, 'row')} of labels for {counted(len(ids), 'row')}, and "
+                        "no ids in both to join them by", where=path,
+                        hint="name the ids of both files: --id-column, and --set input.labels.id_column=NAME")
+    note("N-LABELS-IN-ORDER", f"labels of {path} were joined row by row: the two files have no ids in common",
+         columns=wanted)
+    return {name: columns[name] for name in wanted}
+
+
+def _key(ids: Sequence[str], id_name: str, columns: Texts) -> str | None:
+    """The column that holds the rows' ids: under their name, else the first that has most of them, and each once.
+
+    Of that name, or of the file's own ids, one that the rows have too is enough.
+    """
+    if isinstance(ids, RowNumbers):
+        return None
+    known, files = set(ids), {_file(name) for name in ids}
+    shares = {name: len(known.intersection(texts)) or len(files.intersection(map(_file, texts)))
+              for name, texts in columns.items() if name == id_name or len(set(texts)) == len(texts)}
+    best, own = max(shares, key=lambda name: shares[name], default=""), _own_ids(columns)
+    for name, needed in ((id_name, 1), (best, len(known) // 2 + 1), (own, 1)):
+        if name is not None and shares.get(name, 0) >= needed:
+            return name
+    return id_name if id_name in columns and not _counts(columns[id_name]) else None
+
+
+def _own_ids(columns: Texts) -> str | None:
+    """The column that names the rows of a file of labels, if there are others beside it.
+
+    That is the first column of texts, if no two are the same; or a first one that counts the rows in another order.
+    """
+    first = next(iter(columns))
+    texts = next((name for name, cells in columns.items() if not are_numbers(cells, ".")), None)
+    if len(columns) == 1:
+        return None
+    if texts is not None and len(set(columns[texts])) == len(columns[texts]) and not any(
+            map(is_missing, columns[texts])):
+        return texts
+    return first if _shuffled(columns[first]) else None
+
+
+def _counts(texts: Sequence[str]) -> bool:
+    """Whether texts count the rows, from 0 or 1."""
+    return any(tuple(texts) == tuple(map(str, range(first, first + len(texts)))) for first in (0, 1))
+
+
+def _shuffled(texts: Sequence[str]) -> bool:
+    """Whether texts are the numbers of the rows in another order."""
+    return not _counts(texts) and all(text.isdecimal() for text in texts) and _counts(sorted(texts, key=int))
+
+
+def _file(name: str) -> str:
+    """The name of an image's file without its folder and its ending; any other name as it is."""
+    return PurePath(name).stem if name.lower().endswith(SUFFIXES) else name
+
+
+def _none_in_common(ids: Sequence[str], columns: Texts, key: str, path: str,
+                    columns_of_table: Sequence[str] = ()) -> DataError:
+    """The error for rows and labels that have no id in common; the labels may be those of the table's columns."""
+    others = ",".join(name for name in columns if name != key)
+    return DataError("LABELS-DIFFER", f"none of {counted(len(ids), 'id')} stands in column {shown(key)}: the rows are "
+                     f"called {listed(ids, 2)}, the labels {listed(columns[key], 2)}", where=path,
+                     hint="write them alike in both files, or name the columns of ids: --id-column, and --set "
+                     f"input.labels.id_column=NAME; --set input.labels.columns=[{others}] joins row by row"
+                     if set(columns_of_table).isdisjoint(columns[key]) else
+                     "the labels are those of columns: give --transpose to make these the rows")
+
+
+def _by_id(ids: Sequence[str], columns: Texts, key: str, wanted: Sequence[str],
+           path: str) -> dict[str, tuple[str, ...]]:
+    """The labels of each id; where none is in the file, names of images are compared without folders and endings."""
+    names, keys = list(ids), list(columns[key])
+    if set(names).isdisjoint(keys):
+        names, keys = [_file(name) for name in names], [_file(name) for name in keys]
+        if set(names).isdisjoint(keys):
+            raise _none_in_common(ids, columns, key, path)
+        note("N-LABELS-OF-FILES", f"labels of {path} were joined by the names of files, without folders and endings")
+    places = {name: row for row, name in enumerate(keys)}
+    again = duplicates(keys) if len(places) < len(keys) else []
+    if twice := [name for name in again if name in set(names)]:
+        raise DataError("DUPLICATE-IDS", f"ids occur more than once: {listed(twice)}", where=path,
+                        hint="every row can have one row of labels")
+    rows = [places.get(name, -1) for name in names]
+    alone = [name for name, row in zip(ids, rows, strict=True) if row < 0]
+    if alone:
+        note("W-UNLABELED", f"{counted(len(alone), 'row')} without labels in {path}: {listed(alone)}", rows=len(alone))
+    return {name: tuple("" if row < 0 else columns[name][row] for row in rows) for name in wanted}

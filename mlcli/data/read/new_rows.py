@@ -1,0 +1,107 @@
+"""New rows for a finished run that memory does not hold: read in blocks, each treated as a table of its own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.source import Part, Rows, rows_of
+from mlcli.base.rows.sparse import SparseRows
+from mlcli.base.stages.stage import note, unheard
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
+from mlcli.data.formats.condensed_rows import CondensedRows
+from mlcli.data.formats.row_files import NpyRows
+from mlcli.data.options.input import Input
+from mlcli.data.prepare.missing import note_dropped
+from mlcli.data.read.block_file import Found, RowFile, in_blocks
+from mlcli.data.read.blocks import unread_table
+from mlcli.data.read.match import by_position, require_same
+from mlcli.data.table.table import Source, Table
+from mlcli.errors import DataError
+
+
+def new_in_blocks(found: Found | None, source: Source, input: Input, wanted: tuple[str, ...],
+                  compute: Compute) -> Table | None:
+    """New rows of features by the run's columns; None where memory holds them. Raises as reading them whole does."""
+    if not in_blocks(found, input, compute):
+        return None
+    assert found is not None
+    if found.choice.columns != wanted and not (
+            not found.named and by_position(found.choice.columns, wanted, "column")):
+        require_same(found.choice.columns, wanted, input.path, "column")
+        note("N-REORDERED", "the columns were put in the order of the run", columns=len(wanted))
+        found = replace(found, file=in_order(found, wanted))
+    return unread_table(found, wanted, input, source)
+
+
+def in_order(found: Found, wanted: tuple[str, ...]) -> RowFile:
+    """A file whose columns have names, with these in the order that is wanted."""
+    if isinstance(found.file, NpyRows | CondensedRows):
+        raise TypeError("an array has no names of columns")
+    if isinstance(found.file, SparseRows):
+        places = {name: place for place, name in enumerate(found.choice.columns)}
+        return SparseRows(found.file.matrix[:, [places[name] for name in wanted]])
+    return found.file.in_order(wanted)
+
+
+EMPTY = "E-EMPTY"  # the code of the error of a table whose rows are all dropped
+
+
+@frozen
+class Placed:
+    """What becomes of a table that is read in blocks, each row by itself: made part by part when it is asked for."""
+
+    table: Table  # whose values are rows in a file
+    rows: Rows
+    place: Callable[[Table], Table]
+
+    def parts(self) -> Iterator[Table]:
+        """The parts in their order; what there is to say of every part is said once."""
+        gone, told, empty = list[str](), False, None
+        for first, values in _parts(self.rows):
+            places, there = np.arange(first, first + len(values)), np.zeros(0, dtype=np.int64)
+            try:
+                with unheard() if told else nullcontext():
+                    made = self.place(self._part(first, values, places))
+            except DataError as error:
+                if error.code != EMPTY:
+                    raise
+                empty = error  # every row of the part is dropped, and those of others need not be
+            else:
+                there = places if made.places is None else made.places
+                yield replace(made, places=there)
+            if told or not len(there):  # what is dropped of the first part, the policy has said
+                gone += [self.table.ids[row] for row in np.setdiff1d(places, there).tolist()]
+            told = told or len(there) > 0
+        if not told and empty is not None:
+            raise empty
+        if gone:
+            note_dropped(gone)
+
+    def together(self) -> Table:
+        """All of them as one table in memory."""
+        parts = list(self.parts())
+        chosen = np.concatenate([part.places for part in parts if part.places is not None])
+        whole = replace(self.table, values=np.zeros((len(self.rows), 0)))
+        whole = whole if len(chosen) == len(self.rows) else whole.take(chosen)
+        return replace(parts[0], values=np.concatenate([part.values for part in parts]), ids=whole.ids,
+                       labels=whole.labels, places=whole.places)
+
+    def _part(self, first: int, values: Array, places: Indices) -> Table:
+        span = slice(first, first + len(values))
+        labels = {name: texts[span] for name, texts in self.table.labels.items()}
+        return replace(self.table, values=values, ids=self.table.ids[span], labels=labels, places=places)
+
+
+def blockwise(table: Table, place: Callable[[Table], Table]) -> Table | Placed:
+    """What becomes of a table, each row by itself: of one that is read in blocks, part by part."""
+    rows = rows_of(table.values)
+    return place(table) if rows is None else Placed(table, rows, place)
+
+
+def _parts(rows: Rows) -> Iterator[Part]:
+    for number in range(rows.blocks):
+        yield from rows.parts(number)

@@ -1,0 +1,121 @@
+"""What a table read as features looks like: a matrix of pairs (correlations, distances, covariances), or edges."""
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.source import rows_of
+from mlcli.base.types import Array
+from mlcli.data.options.input import Input
+from mlcli.data.options.wording import place
+from mlcli.data.pairs.edge_list import EITHER, NUMBERS, SOURCE, TARGET
+from mlcli.data.pairs.symmetry import ROUNDING, from_triangle, worst_pair
+from mlcli.data.table.table import Table
+from mlcli.errors import DataError
+
+SMALLEST = 3  # rows; a smaller table is symmetric by chance
+KERNEL = "--kind kernel for similarities of points"
+SQUARE = "{rows} rows and columns, {form}, "  # how a matrix of pairs is known
+
+
+@frozen
+class Resemblance:
+    """A kind of input that a table looks like."""
+
+    kind: str
+    what: str  # it is, in words
+    sign: str  # by which it is known
+    otherwise: str = ""  # what else it may be
+    options: str = ""  # that it needs besides its kind
+
+    @property
+    def points(self) -> bool:
+        """Whether what it stands for are points, which can have labels."""
+        return self.kind not in ("correlation", "covariance")
+
+
+CORRELATION = Resemblance("correlation", "a correlation matrix", sign=SQUARE + "ones on the diagonal", otherwise=KERNEL)
+SIMILARITIES = Resemblance("kernel", "a matrix of similarities", sign=SQUARE + "ones on the diagonal")
+DISSIMILARITIES = Resemblance("dissimilarities", "a matrix of dissimilarities", sign=SQUARE + "zeros on the diagonal")
+COVARIANCE = Resemblance("covariance", "a covariance matrix", sign=SQUARE + "variances on the diagonal",
+                         otherwise=KERNEL)
+APART = Resemblance("dissimilarities", "a matrix of dissimilarities", sign=SQUARE + "an empty diagonal",
+                    otherwise="--kind correlation for correlations")
+TOGETHER = Resemblance("correlation", "a correlation matrix", sign=SQUARE + "an empty diagonal")
+EDGES = "a list of the edges of a graph"
+NAMED = f"columns {SOURCE}, {TARGET} and "
+GRAPHS = {name: Resemblance("graph", EDGES, sign=NAMED + name, options=options) for name, options in (
+    (EITHER, ""), (NUMBERS["lengths"], ""), (NUMBERS["affinities"], " --set input.edges=affinities"))}
+
+
+def resemblance(table: Table) -> Resemblance | None:
+    """The kind that a table of features looks like.
+
+    A list of edges has the names of one. A matrix of pairs is square, symmetric or one triangle, with ones, zeros or
+    variances on the diagonal; that of a triangle may be empty. Variances count only where rows and columns have the
+    same names; one that is zero beside its diagonal is none.
+    """
+    if table.kind != "features" or table.categories:
+        return None
+    return _by_names(table) or _by_numbers(table)
+
+
+def _by_names(table: Table) -> Resemblance | None:
+    """The graph whose edges a table lists: two columns of ends, and one number."""
+    names = {table.id_name, *table.labels, *table.columns}
+    numbers = [name for name in table.columns if name not in (SOURCE, TARGET)]
+    return GRAPHS.get(numbers[0]) if {SOURCE, TARGET} <= names and len(numbers) == 1 else None
+
+
+def _by_numbers(table: Table) -> Resemblance | None:
+    """The matrix that a table is."""
+    values = table.values
+    if rows_of(values) is not None:  # read in blocks
+        return None
+    rows, columns = values.shape
+    if rows != columns or rows < SMALLEST:
+        return None
+    triangle = from_triangle(values)
+    kind = _by_diagonal(np.diag(values), alike=tuple(table.ids) == table.columns)
+    if kind is None and triangle is None:
+        return None
+    whole = values if triangle is None else triangle
+    beside = whole.copy()
+    np.fill_diagonal(beside, 0)
+    largest = float(np.abs(beside).max())
+    if not 0 < largest < np.inf or worst_pair(beside)[0] > ROUNDING * largest / 2:
+        return None
+    if kind is None:
+        return _by_cells(beside) if np.isnan(np.diag(whole)).all() else None
+    if kind is CORRELATION:
+        return CORRELATION if largest <= 1 + ROUNDING else SIMILARITIES
+    return None if kind is DISSIMILARITIES and beside.min() < 0 else kind
+
+
+def refuse_resemblance(table: Table, input: Input) -> None:
+    """Refuses a table that looks like a matrix of pairs or a list of edges, unless its kind was said.
+
+    Raises DataError.
+    """
+    if input.chosen("kind") or input.transpose or (known := resemblance(table)) is None:
+        return
+    other = f", {known.otherwise}" if known.otherwise else ""
+    form = "symmetric" if rows_of(table.values) is not None or not np.isnan(table.values).any() else "one triangle"
+    unlabeled = " and no labels" if input.labels.path is not None and not known.points else ""
+    sign = known.sign.format(rows=len(table.ids), form=form)
+    raise DataError("LOOKS-LIKE-MATRIX", f"the table looks like {known.what}: {sign}",
+                    where=place(input.path), kind=known.kind, hint=f"give --kind {known.kind}{known.options}"
+                    f"{unlabeled}{other}, or --kind features if its rows are points all the same")
+
+
+def _by_diagonal(diagonal: Array, *, alike: bool) -> Resemblance | None:
+    """What the diagonal alone may be that of."""
+    if (np.abs(diagonal - 1) <= ROUNDING).all():
+        return CORRELATION
+    if not diagonal.any():
+        return DISSIMILARITIES
+    return COVARIANCE if alike and (diagonal > 0).all() else None
+
+
+def _by_cells(beside: Array) -> Resemblance | None:
+    """What a triangle without a diagonal may be."""
+    return APART if beside.min() >= 0 else TOGETHER if np.abs(beside).max() <= 1 + ROUNDING else None

@@ -1,0 +1,162 @@
+"""A matrix of dissimilarities that is read in blocks of rows: its conditions, checked by one pass."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.footprint import resident
+from mlcli.base.rows.gaps import LISTED, NO_GAPS, Gaps
+from mlcli.base.rows.moments import Moments
+from mlcli.base.rows.source import Rows, Sample, as_array
+from mlcli.base.stages.stage import note
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.data.options.input import Input
+from mlcli.data.options.wording import counted, place
+from mlcli.data.pairs.square import ROUNDING
+from mlcli.data.pairs.symmetry import ROUNDING as ASYMMETRY
+from mlcli.data.pairs.triangles import warn_if_squared
+from mlcli.data.read.block_file import RowFile
+from mlcli.data.table.cells import refuse_gaps
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.table import Source, Table
+from mlcli.engine.executor import results
+from mlcli.errors import ConfigError, DataError
+
+SAMPLED = 500  # points that stand for all others where single ones are looked at
+
+
+@frozen
+class Looked:
+    """What a pass over a matrix has shown of it."""
+
+    gaps: Gaps
+    negative: tuple[tuple[int, int], ...]
+    largest: float
+    diagonal: float  # the largest size on it
+    across: Array | float  # Dᵀ r for a random vector r
+    along: tuple[Array, ...]  # D r, part by part
+
+    def __add__(self, other: "Looked") -> "Looked":
+        return Looked(self.gaps + other.gaps, (*self.negative, *other.negative)[:5], max(self.largest, other.largest),
+                      max(self.diagonal, other.diagonal), self.across + other.across, (*self.along, *other.along))
+
+
+@frozen
+class Looking:
+    """A pass over a matrix: a source of blocks."""
+
+    rows: Rows
+    probe: Array  # r
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work there are."""
+        return self.rows.blocks
+
+    def work(self, number: int) -> Looked:
+        """What a block shows."""
+        return reduce(Looked.__add__, self._parts(number))
+
+    def stop(self) -> None:
+        """Blocks are short."""
+
+    def _parts(self, number: int) -> Iterator[Looked]:
+        return self._wedges(number) if self.rows.once else self._whole(number)
+
+    def _wedges(self, number: int) -> Iterator[Looked]:
+        for first, wedge in self.rows.wedges(number):
+            largest, least, gaps = float(wedge.max()), float(wedge.min()), NO_GAPS
+            if not (np.isfinite(largest) and np.isfinite(least)):
+                found = Gaps.of(first, wedge, np.zeros(1))
+                gaps = replace(found, missing=2 * found.missing, infinite=2 * found.infinite,
+                               first=tuple((row, first + column, kind) for row, column, kind in found.first))
+                wedge = np.nan_to_num(wedge, nan=0.0, posinf=0.0, neginf=0.0)
+            below = np.argwhere(wedge < 0)[:1].tolist() if least < 0 else []
+            yield Looked(gaps, tuple((first + row, first + column) for row, column in below), max(largest, -least),
+                         0.0, 0.0, ())
+
+    def _whole(self, number: int) -> Iterator[Looked]:
+        for first, rows in self.rows.parts(number):
+            own, gaps = np.arange(first, first + len(rows)), NO_GAPS
+            largest, least = float(rows.max()), float(rows.min())
+            if not (np.isfinite(largest) and np.isfinite(least)):
+                gaps = Gaps.of(first, rows, np.zeros(1))
+                rows = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
+            below = np.argwhere(rows < 0)[:5].tolist() if least < 0 else []
+            diagonal = float(np.abs(rows[own - first, own]).max())
+            yield Looked(gaps, tuple((first + row, column) for row, column in below), max(largest, -least), diagonal,
+                         rows.T @ self.probe[own], (rows @ self.probe,))
+
+
+def streamed_square(file: RowFile, input: Input, compute: Compute, source: Source) -> Table:
+    """Dissimilarities in a file, whose conditions are checked; raises DataError where one is broken."""
+    size = file.columns
+    if size != file.bounds[-1]:
+        raise DataError("NOT-SQUARE",
+                        f"a matrix with {counted(file.bounds[-1], 'row')} and {counted(size, 'column')} is not "
+                        "square", where=place(input.path), hint="there must be a row and a column for each point")
+    _require_plain(input)
+    rows, generator = Rows(file), compute.generator()
+    compute.require(resident(compute.thread_count()) + compute.thread_count() * rows.nbytes, "a block of the matrix")
+    with closing(results(Looking(rows, generator.standard_normal(size)))) as every:
+        looked = reduce(Looked.__add__, every)
+    ids = RowNumbers.up_to(size)
+    _require_conditions(looked, ids, place(input.path))
+    drawn = np.unique(np.concatenate([generator.choice(size, min(size, SAMPLED), replace=False), [0, size - 1]]))
+    # what is looked at of single points is read again: their rows are too long to be kept
+    rows = replace(rows, sample=Sample(drawn, np.zeros((0, size))), moments=_extent(size, looked.largest))
+    warn_if_squared(rows[np.ix_(drawn, drawn)])
+    note("N-STREAMED", f"the matrix of {size:,} x {size:,} numbers is read in {counted(rows.blocks, 'block')} of rows, "
+         f"once for each pass; what looks at single points takes {len(drawn):,} of them", blocks=rows.blocks,
+         sample=len(drawn))
+    return Table(as_array(rows), tuple(ids), ids, "id", {}, input.kind, source)
+
+
+def _of_both_sides(cells: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int, bool]]:
+    """The first cells of a symmetric matrix, from those above its diagonal."""
+    every = sorted({*cells, *((column, row, kind) for row, column, kind in cells)})
+    return [cell for kind in (False, True) for cell in [some for some in every if some[2] == kind][:LISTED]]
+
+
+def _require_plain(input: Input) -> None:
+    """Refuses what a pass cannot do; raises ConfigError."""
+    for name in ("squared", "symmetrize"):
+        if getattr(input, name) not in (False, "error"):
+            raise ConfigError("STREAM", f"{name} has no use with a matrix that is read in blocks",
+                              where=f"input.{name}", hint="write the matrix so, or give more memory (--memory-limit)")
+
+
+def _extent(size: int, largest: float) -> Moments:
+    """What is known of all numbers: how far they reach."""
+    nothing = np.zeros(1)
+    return Moments(size, nothing, sums=nothing, products=nothing, least=nothing, most=np.full(1, largest))
+
+
+def _require_conditions(looked: Looked, ids: RowNumbers, where: str) -> None:
+    """Refuses gaps, negative numbers, a diagonal that is not zero, and a matrix that is not symmetric.
+
+    D r = Dᵀ r for a random vector r: of a matrix that is not symmetric this fails (Freivalds, 1977).
+    """
+    gaps = looked.gaps
+    if gaps.missing or gaps.infinite:
+        first = _of_both_sides(gaps.first) if not looked.along else gaps.first
+        refuse_gaps(first, (gaps.missing, gaps.infinite), ids, ids, where,
+                    "every two points need a number; leave points out that have none")
+    if looked.negative:
+        row, column = looked.negative[0]
+        raise DataError("NEGATIVE", f"cells below zero: the first in row {row + 1}, column {column + 1}", where=where,
+                        kind="kernel", hint="dissimilarities are zero or more; similarities are --kind kernel")
+    if looked.diagonal > ROUNDING * looked.largest:
+        raise DataError("DIAGONAL", f"a point has a dissimilarity of {looked.diagonal:.17g} to itself", where=where,
+                        hint="the diagonal must be zero")
+    if not looked.along:  # each pair is there once
+        return
+    apart = np.abs(np.concatenate(looked.along) - looked.across)
+    if float(apart.max()) > ASYMMETRY * looked.largest:
+        raise DataError("ASYMMETRIC", f"the matrix is not symmetric: most in row {int(apart.argmax()) + 1}",
+                        where=where, hint="make it symmetric: a matrix that is read in blocks is taken as it is")

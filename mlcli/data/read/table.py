@@ -1,0 +1,249 @@
+"""Reads a table: features, dissimilarities, a kernel, a covariance or a graph, from any of the formats."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from mlcli.base.machine.footprint import KEPT
+from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.stage import stage, unheard
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.formats import format_of
+from mlcli.data.files.source import Opened, opened
+from mlcli.data.formats.cell_names import beside, matrix_in
+from mlcli.data.formats.images import images_of, read_images
+from mlcli.data.formats.sheets import LayoutOf, read_sheet
+from mlcli.data.options.input import Input, check
+from mlcli.data.options.label_file import LabelFile
+from mlcli.data.pairs.graphs import graph_table
+from mlcli.data.pairs.square import checked, square_matrix
+from mlcli.data.prepare.categories import Categories, as_texts, categories_of, coded
+from mlcli.data.read.block_file import Found, in_blocks
+from mlcli.data.read.blocks import streamed_table, unread_table
+from mlcli.data.read.chosen_rows import chosen_rows, of_sparse
+from mlcli.data.read.finders import found_in
+from mlcli.data.read.id_columns import require_no_ids, require_no_ids_in
+from mlcli.data.read.labels import labeled
+from mlcli.data.read.match import matched_columns, matched_points
+from mlcli.data.read.memory import reading_bytes
+from mlcli.data.read.new_rows import new_in_blocks
+from mlcli.data.read.parts import found_parts, id_of, parts_of, sheet_of_parts, source_of_files
+from mlcli.data.read.resemblance import refuse_resemblance
+from mlcli.data.table.sheet import Sheet, require_unique_ids, turned
+from mlcli.data.table.table import Source, Table
+from mlcli.data.table.views import of_second_view
+from mlcli.data.text.layout import crossed_layout, features_layout, square_layout
+from mlcli.errors import ConfigError, DataError
+
+ARRAYS = ("npy", "npz")  # formats without names of columns
+
+
+@stage("read")
+def read(input: Input, compute: Compute | None = None, categories: bool = False, streams: bool = False) -> Table:
+    """The table of an input, checked and with ids, and beside it a second view whose rows are yet to be matched.
+
+    With `categories`, columns of text that the input names stand for categories. Where what follows `streams`, a table
+    that memory does not hold is read in blocks. Raises DataError also for a matrix of pairs that nobody said to be one.
+    """
+    try:
+        table = as_found(input, compute, categories, streams)
+    except DataError as error:
+        if error.code == "E-LABELS-DIFFER":  # the labels may be right, and the table something else
+            refuse_resemblance(as_found(input.replace(labels=LabelFile()), compute, categories), input)
+        raise
+    if input.view.path is not None:
+        with of_second_view():
+            return replace(table, view=as_found(input.second(), compute))
+    if rows_of(table.values) is not None:  # a file read in blocks was checked by its first pass
+        return table
+    refuse_resemblance(table, input)
+    return replace(table, values=checked(table.values, tuple(table.ids), input)) if input.square else table
+
+
+def as_found(input: Input, compute: Compute | None = None, categories: bool = False, streams: bool = False) -> Table:
+    """The table as the file holds it, with ids, or the chosen rows; no condition on its numbers is checked yet."""
+    compute = compute or Compute()
+    check(input)
+    if not input.chooses_rows:
+        return whole_table(input, compute, categories, streams)
+
+    def again(names: Sequence[str]) -> Table:
+        with unheard():
+            return whole_table(input.replace(label_columns=(*input.label_columns, *names), labels=LabelFile()), compute,
+                               categories)
+
+    whole = whole_table(input, compute, categories, streams)
+    table = chosen_rows(whole, input, compute, again)
+    if rows_of(whole.values) is None:
+        return table
+    table = table if rows_of(table.values) is None else of_sparse(table, input, compute, streams)
+    if rows_of(table.values) is None:  # its numbers were not looked at yet
+        require_no_ids_in(table, table.values, np.arange(len(table.ids)), input)
+    return table
+
+
+def whole_table(input: Input, compute: Compute, categories: bool = False, streams: bool = False) -> Table:
+    """All rows of a file; where some will be chosen of one that is read in blocks, none of them is read yet."""
+    if images := images_of(input):
+        sheet, source = read_images(images, input, compute)
+        return labeled(features_table(sheet, input, source), input, compute)
+    if files := parts_of(input.path):
+        return _of_parts(files, input, compute, streams and not categories)
+    with opened(matrix_in(input.path), compute) as file:
+        format = format_of(file, input)
+        source = _source(input, file, format)
+        if input.kind == "graph":
+            return labeled(graph_table(file, input, source, compute), input, compute)
+        blocks = found_in(file, input, format, compute) if input.stream == "always" or (
+            (streams or input.chooses_rows) and not categories) else None
+        if in_blocks(blocks, input, compute):
+            assert blocks is not None
+            return labeled(_in_blocks(blocks, input, compute, source), input, compute)
+        layout = square_layout if input.square else features_layout
+        sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
+        beside = reading_bytes(file, input, format, sheet.values.shape)
+        source = replace(source, reading=beside, kept=KEPT * beside)
+        table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
+        return labeled(table, input, compute)
+
+
+def _source(input: Input, file: Opened, format: str) -> Source:
+    """Where a table comes from, with the files of names that belong to it."""
+    if input.kind != "features" or not (others := beside(file.path)):
+        return Source(input.path, file.digest, file.size, format)
+    return source_of_files(input.path, [id_of(path) for path in (file.path, *map(str, others))], format)
+
+
+def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -> Table:
+    """The table of a directory of files, in memory where that holds it."""
+    found, source = found_parts(files, input, compute)
+    blocks = (streams or input.stream == "always") and in_blocks(found, input, compute)
+    table = (_in_blocks(found, input, compute, source) if blocks else
+             features_table(sheet_of_parts(found, input, compute), input, source))
+    return labeled(table, input, compute)
+
+
+def _in_blocks(found: Found, input: Input, compute: Compute, source: Source) -> Table:
+    """The table of a file that is read in blocks."""
+    if input.chooses_rows:
+        return unread_table(found, found.choice.columns, input, source)
+    return streamed_table(found, input, compute, source)
+
+
+def _with_categories(file: Opened, input: Input, format: str, compute: Compute, layout: LayoutOf) -> Sheet:
+    """What the file holds, with chosen columns of text as categories."""
+    try:
+        return read_sheet(file, as_texts(input, ()), format, compute, layout)
+    except DataError as error:
+        if not error.columns or input.transpose:
+            raise
+        if not input.columns:
+            raise error.changed(hint=f"{error.hint}; a column of text that --columns names is a category") from error
+        sheet = read_sheet(file, as_texts(input, error.columns), format, compute, layout)
+        return coded(sheet, categories_of(sheet, error.columns))
+
+
+@stage("read")
+def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None,
+             categories: Categories | None = None, streams: bool = False) -> Table:
+    """Rows to bring into a finished run: features by the run's columns, or numbers to each of its points.
+
+    Where what follows `streams`, a table that memory does not hold is read in blocks.
+    """
+    compute = compute or Compute()
+    check(input.replace(label_columns=(*input.label_columns, *(categories or ()))))
+    input = as_texts(input, categories) if categories else input
+    points = tuple(ids)
+    if images := images_of(input):
+        sheet, source = read_images(images, input, compute)
+        return labeled(_table(sheet, matched_columns(sheet, tuple(columns), input.path, "column"), tuple(columns),
+                              input, source), input, compute)
+    if not input.square and (files := parts_of(input.path)):
+        return _new_of_parts(files, input, tuple(columns), compute, streams)
+    with opened(matrix_in(input.path), compute) as file:
+        format = format_of(file, input)
+        if format == "phylip":
+            raise ConfigError("FORMAT", "PHYLIP holds no dissimilarities to the points of a run", where="input.format",
+                              hint="give a matrix: a row for every new point, a column for every point of the run")
+        source = _source(input, file, format)
+        if streams:
+            blocks = found_in(file, input, format, compute, tuple(columns))
+            if (table := new_in_blocks(blocks, source, input, tuple(columns), compute)) is not None:
+                return labeled(table, input, compute)
+        layout: LayoutOf = (partial(crossed_layout, points=points) if input.square
+                            else partial(features_layout, known=() if input.transpose else tuple(columns)))
+        sheet = coded(_points_as_rows(read_sheet(file, input, format, compute, layout), input), categories or {})
+        if input.square:
+            values, wanted = matched_points(sheet, points, input), points
+        else:
+            wanted = tuple(columns)
+            values = matched_columns(sheet, wanted, input.path, "column")
+        return labeled(_table(sheet, values, wanted, input, source), input, compute)
+
+
+def _new_of_parts(files: list[str], input: Input, wanted: tuple[str, ...], compute: Compute, streams: bool) -> Table:
+    """New rows of a directory of files, in memory where that holds them."""
+    found, source = found_parts(files, input, compute)
+    table = new_in_blocks(found, source, input, wanted, compute) if streams else None
+    if table is None:
+        sheet = sheet_of_parts(found, input, compute)
+        table = _table(sheet, matched_columns(sheet, wanted, input.path, "column"), wanted, input, source)
+    return labeled(table, input, compute)
+
+
+@stage("read")
+def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: Compute | None = None) -> Table:
+    """Coordinates in the space of a run: the columns of its axes, under ids in a column that need not be there."""
+    compute = compute or Compute()
+    check(input)
+    with opened(input.path, compute) as file:
+        format = format_of(file, input)
+        input = input.replace(columns=() if format in ARRAYS else tuple(axes))
+        sheet = _with_ids_if_there(file, input, format, id_name, compute)
+        source = Source(input.path, file.digest, file.size, format)
+        return _table(sheet, sheet.values, sheet.columns, input, source)
+
+
+def _with_ids_if_there(file: Opened, input: Input, format: str, id_name: str, compute: Compute) -> Sheet:
+    """What the file holds, with its ids by the name given in `input`, else by `id_name`, else without."""
+    if input.id_column is None and format not in ARRAYS:
+        try:
+            return read_sheet(file, input.replace(id_column=id_name), format, compute, features_layout)
+        except ConfigError as error:
+            if (error.code, error.where) != ("E-UNKNOWN-COLUMN", "input.id_column"):
+                raise
+    return read_sheet(file, input, format, compute, features_layout)
+
+
+def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
+    """The table of points with coordinates."""
+    require_no_ids(sheet.values, np.arange(len(sheet.values)), sheet.columns, sheet.words, input,
+                   named=sheet.ids is not None, apart=source.format == "hdf5")
+    sheet = _points_as_rows(sheet, input)
+    return _table(sheet, sheet.values, sheet.columns, input, source)
+
+
+def _points_as_rows(sheet: Sheet, input: Input) -> Sheet:
+    """The sheet with a row for every point."""
+    if not input.transpose:
+        return sheet
+    require_unique_ids(sheet.row_names(), input.path)  # which become the names of columns
+    return turned(sheet)
+
+
+def square_table(sheet: Sheet, input: Input, source: Source) -> Table:
+    """The table of one number for every two points."""
+    values, ids = square_matrix(sheet, input)
+    return Table(values, ids, ids, sheet.id_name or "id", sheet.labels, input.gives, source,
+                 observations=input.observations)
+
+
+def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, source: Source) -> Table:
+    """The table with the rows' own ids, which must be unique."""
+    ids = sheet.row_names()
+    require_unique_ids(ids, input.path)
+    return Table(values, columns, ids, sheet.id_name or "id", sheet.labels, input.gives, source,
+                 categories=sheet.categories, image=sheet.image, point=sheet.point)

@@ -1,0 +1,86 @@
+"""Delimited texts as they can be read in blocks: cut into pieces by one look at their bytes."""
+
+import codecs
+from dataclasses import replace
+
+from mlcli.base.stages.stage import unheard
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.file_id import FileId
+from mlcli.data.files.source import Opened
+from mlcli.data.files.streams import compression
+from mlcli.data.options.input import Input
+from mlcli.data.read.block_file import Found, fits
+from mlcli.data.table.sheet import require_content
+from mlcli.data.text.dialect import as_written
+from mlcli.data.text.header import read_head
+from mlcli.data.text.layout import Layout, features_layout, require_numbers
+from mlcli.data.text.record_boundaries import Cuts
+from mlcli.data.text.records import Text, surveyed
+from mlcli.data.text.rows import TextFile, TextRows
+
+SHORTEST = 2  # bytes of a cell and what ends it
+
+
+def found_text(opened: Opened, input: Input, separator: str, compute: Compute, known: tuple[str, ...]) -> Found | None:
+    """A text by its pieces; None where it cannot be cut, or where memory holds it whatever it says of its columns."""
+    auto = input.stream == "auto"
+    if not seekable(input) or (auto and fits(8.0 * opened.size / SHORTEST, input, compute, arrow=True)):
+        return None
+    text, cuts = _looked_over(opened, input, separator)
+    if cuts.stray or not seekable(text.input):
+        return None
+    with unheard():  # what there is to say of the layout is said by whatever reads the text in the end
+        layout = features_layout(text, read_head(text), known)
+    if auto and fits(8.0 * text.survey.lines * len(layout.choice.values), input, compute, arrow=True):
+        return None
+    file = cut(text, features_layout(text, read_head(text), known), cuts)
+    require_content(file.firsts[-1], file.layout.choice.width, opened.path)
+    return found_of((file,))
+
+
+def _looked_over(opened: Opened, input: Input, separator: str) -> tuple[Text, Cuts]:
+    """A text with where it can be cut, by the separator that it turns out to have."""
+    cuts = Cuts(separator)
+    text = as_written(surveyed(opened, input, separator, cuts.add))
+    return (text, cuts) if text.separator == separator else (text, _looked_over(opened, text.input, text.separator)[1])
+
+
+def seekable(input: Input) -> bool:
+    """Whether a text can be read from the middle: neither compressed nor decoded from another encoding."""
+    return not compression(input.path) and codecs.lookup(input.encoding).name in ("utf-8", "ascii")
+
+
+def cut(text: Text, layout: Layout, cuts: Cuts) -> TextFile:
+    """A text with its pieces; raises DataError for one without numbers, or whose quotes do not match."""
+    require_numbers(layout, text.path)
+    skipped = Cuts(text.separator)
+    with text.stream() as stream:
+        if layout.skip:
+            skipped.add(stream.read(layout.skip))
+    starts, firsts = cuts.pieces(layout.skip, skipped, layout.width == 1)
+    opened, marked = text.opened, 0
+    with opened.stream() as stream:
+        marked = len(codecs.BOM_UTF8) if stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8 else 0
+    file = TextFile(FileId(opened.path, opened.state), text.input, text.separator, text.survey, layout,
+                    starts=tuple(marked + start for start in starts), firsts=firsts)
+    if text.survey.quotes % 2:
+        raise file.refused("the quotes do not match")
+    return file
+
+
+def found_of(files: tuple[TextFile, ...]) -> Found:
+    """The table that texts of one layout hold together."""
+    layout = files[0].layout
+    return Found(TextRows(files, layout.choice.columns), layout.choice, named=layout.named)
+
+
+def cut_alike(opened: Opened, input: Input, separator: str, first: Layout | None) -> TextFile | None:
+    """One of several texts, whose columns are those of the first; None where they are not, or it cannot be cut."""
+    text, cuts = _looked_over(opened, input, separator)
+    head = read_head(text)
+    if first is None:
+        return None if cuts.stray else cut(text, features_layout(text, head), cuts)
+    if cuts.stray or len(head.cells) != first.width or (first.named and head.cells != first.choice.names):
+        return None
+    end, lines = (head.end, head.end_lines) if first.named else (head.top, head.top_lines)
+    return cut(text, replace(first, skip=end, lines=lines), cuts)

@@ -1,0 +1,236 @@
+"""Generated data sets: points on known surfaces, in a ball and in a cube, the same for the same seed.
+
+A shape is a formula from uniform numbers to points (`place`); `cell_counts.py` and `site_counts.py`
+make tables of another kind. Each row takes its numbers from the stream in order, so the first m rows of
+n are the sample of m rows; noise has a stream of its own.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.types import Array
+from mlcli.data.samples.cell_counts import cell_counts
+from mlcli.data.samples.site_counts import site_counts
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.table import Table
+from mlcli.errors import UsageError
+
+Place = Callable[[Array], tuple[Array, Mapping[str, Array]]]  # n x w uniform -> n x d points, what is known of them
+
+HIGHEST = 0.8  # the punctured sphere ends at this height: a tenth of its area is cut off
+RING, TUBE = 2.0, 1.0  # radii of the torus and of the toroidal helix
+WINDINGS = 8  # of the helix around its ring
+PLANE = np.array([[2.0, 1.0, 2.0], [-2.0, 2.0, 1.0]]) / 3  # orthonormal directions of t and h
+BLOCK = 1 << 16  # rows made at once
+SIDES = (4.0, 2.0)  # of the plane's rectangle
+
+
+@frozen
+class Sample:
+    """A generated data set: what it is, its formula, and its default noise."""
+
+    summary: str
+    place: Place
+    noise: float = 0.0
+    columns: int = 3  # by default; only where `more` is said another number can be asked for
+    more: int | None = None  # uniform numbers that a row takes beyond its columns; by default it takes three in all
+
+
+@frozen
+class Counts:
+    """A generated table of counts: how it is made of rows, columns and a seed, and how large it is by default."""
+
+    make: Callable[[int, int, int], Table]
+    rows: int
+    columns: int
+
+
+def swiss_roll(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """(t cos t, h, t sin t), t uniform on [3π/2, 9π/2], h uniform on [0, 21].
+
+    Tenenbaum, de Silva and Langford (2000), in the proportions of Marsland and scikit-learn. It
+    unrolls to arc length (t√(1+t²) + asinh t)/2, so it is denser inside, where t is small.
+    """
+    t, h = 1.5 * np.pi * (1 + 2 * uniform[:, 0]), 21 * uniform[:, 1]
+    return np.column_stack([t * np.cos(t), h, t * np.sin(t)]), {"t": t, "h": h}
+
+
+def s_curve(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """(sin t, h, sign(t)(cos t - 1)), t uniform on [-3π/2, 3π/2], h uniform on [0, 2].
+
+    Two three-quarter circles, as in scikit-learn; t is arc length, so the density is even and
+    (t, h) are the coordinates of the flattened sheet.
+    """
+    t, h = 3 * np.pi * (uniform[:, 0] - 0.5), 2 * uniform[:, 1]
+    return np.column_stack([np.sin(t), h, np.sign(t) * (np.cos(t) - 1)]), {"t": t, "h": h}
+
+
+def helix(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """((2 + cos 8t) cos t, (2 + cos 8t) sin t, sin 8t), t uniform on [0, 2π]: the toroidal helix.
+
+    A closed curve, as in Coifman and Lafon (2006) and van der Maaten's toolbox.
+    """
+    t = 2 * np.pi * uniform[:, 0]
+    return on_torus(t, WINDINGS * t), {"t": t}
+
+
+def punctured_sphere(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """(√(1-h²) cos t, √(1-h²) sin t, h), t uniform on [0, 2π], h uniform on [-1, 0.8].
+
+    The unit sphere open at the top, after Saul and Roweis (2003), here even in area: equal heights
+    of a sphere have equal areas (Archimedes).
+    """
+    t, h = 2 * np.pi * uniform[:, 0], (1 + HIGHEST) * uniform[:, 1] - 1
+    radius = np.sqrt((1 - h) * (1 + h))
+    return np.column_stack([radius * np.cos(t), radius * np.sin(t), h]), {"t": t, "h": h}
+
+
+def torus(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """((2 + cos h) cos t, (2 + cos h) sin t, sin h), even in area: h has density (1 + ½ cos h)/2π.
+
+    Diaconis, Holmes and Shahshahani (2013) draw h by rejection; here the draws that they reject
+    are moved to h + π, where the density lacks just these.
+    """
+    t, drawn = 2 * np.pi * uniform[:, 0], 2 * np.pi * uniform[:, 1]
+    accepted = uniform[:, 2] < (1 + TUBE / RING * np.cos(drawn)) / 2
+    h = np.where(accepted, drawn, (drawn + np.pi) % (2 * np.pi))
+    return on_torus(t, h), {"t": t, "h": h}
+
+
+def noisy_plane(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """t (2, 1, 2)/3 + h (-2, 2, 1)/3, t uniform on [0, 4], h uniform on [0, 2].
+
+    With noise σ the covariance has the eigenvalues 4/3 + σ², 1/3 + σ² and σ².
+    """
+    coordinates = uniform[:, :2] * SIDES
+    points = coordinates[:, :1] * PLANE[0] + coordinates[:, 1:] * PLANE[1]  # row by row: no product of blocks
+    return points, {"t": coordinates[:, 0], "h": coordinates[:, 1]}
+
+
+def ball(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """Uniform in the unit ball: a normal direction, and the radius r with rᵈ uniform on [0, 1].
+
+    Of d + 1 uniform numbers the last gives r.
+    """
+    from scipy.special import ndtri
+
+    directions = ndtri(np.maximum(uniform[:, :-1], np.finfo(float).tiny))
+    radius = uniform[:, -1] ** (1 / directions.shape[1])
+    lengths = np.sqrt(np.einsum("ij,ij->i", directions, directions))
+    return directions * (radius / np.where(lengths > 0, lengths, 1.0))[:, None], {"r": radius}
+
+
+def cube(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """Uniform in the cube [0, 1]ᵈ; w is the distance to the nearest wall."""
+    return uniform.copy(), {"w": np.minimum(uniform, 1 - uniform).min(axis=1)}
+
+
+def spots(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """Pictures of 16 x 16 pixels with a round spot, exp(-d²/8) at the distance d from its center (t, h) in pixels.
+
+    The center is uniform on the inner 10 x 10 pixels: two numbers say all of 256, and no plane holds them.
+    """
+    centers = 3 + 10 * uniform[:, :2]
+    row, column = (np.exp(-((np.arange(16) + 0.5 - centers[:, axis, None]) ** 2) / 8) for axis in (0, 1))
+    pictures = (row[:, :, None] * column[:, None, :]).reshape(len(uniform), 256)
+    return pictures, {"t": centers[:, 0], "h": centers[:, 1]}
+
+
+def on_torus(around: Array, tube: Array) -> Array:
+    """Points of the torus, from the angle around its axis and the angle around its tube."""
+    radius = RING + TUBE * np.cos(tube)
+    return np.column_stack([radius * np.cos(around), radius * np.sin(around), TUBE * np.sin(tube)])
+
+
+SAMPLES: Mapping[str, Sample] = MappingProxyType({
+    "swiss-roll": Sample("A rolled-up rectangle.", swiss_roll),
+    "s-curve": Sample("A rectangle bent into an S, evenly covered.", s_curve),
+    "helix": Sample("A closed curve wound eight times around a ring.", helix),
+    "punctured-sphere": Sample("A sphere with its top cut off, evenly covered.", punctured_sphere),
+    "torus": Sample("A ring's surface, evenly covered.", torus),
+    "noisy-plane": Sample("A rectangle in space, with noise 0.1 in every direction.", noisy_plane, noise=0.1),
+    "ball": Sample("A ball, evenly filled.", ball, more=1),
+    "cube": Sample("A cube, evenly filled.", cube, more=0),
+    "spots": Sample("Pictures of a spot in many places.", spots, columns=256),
+})
+TABLES: Mapping[str, Counts] = MappingProxyType({
+    "cells": Counts(cell_counts, 5000, 2000),
+    "sites": Counts(site_counts, 100, 40),
+})
+ROWS = 1000  # of points, by default
+NAMES = (*SAMPLES, *TABLES)
+
+
+def sample(name: str, rows: int | None, seed: int, noise: float | None = None, *, truth: bool = False,
+           columns: int | None = None) -> Table:
+    """`rows` points of the shape `name`, with Gaussian noise of that standard deviation on each coordinate.
+
+    With `truth`, what is known of them comes along as labels, as text of 17 digits: `t` and `h`, the coordinates on the
+    surface, the radius `r` of a ball, the distance `w` to the wall of a cube, `type` and `batch` of cells.
+    """
+    known(name)
+    counts = TABLES.get(name)
+    size = rows if rows is not None else ROWS if counts is None else counts.rows
+    check(size, seed, noise or 0.0, columns)
+    if counts is None:
+        return shaped(name, size, seed, noise, truth=truth, columns=columns)
+    if noise is not None:
+        raise UsageError("SAMPLE-NOISE", "counts have noise of their own", where="--noise", hint="leave it out")
+    table = counts.make(size, columns or counts.columns, seed)
+    return table if truth else replace(table, labels={})
+
+
+def shaped(name: str, rows: int, seed: int, noise: float | None, *, truth: bool, columns: int | None) -> Table:
+    """Points of a shape."""
+    shape = SAMPLES[name]
+    if columns is not None and shape.more is None:
+        raise UsageError("SAMPLE-COLUMNS", f"{name} has {shape.columns} columns", where="--columns",
+                         hint=f"leave it out, or choose {', '.join(free())}")
+    level, dimensions = shape.noise if noise is None else noise, columns or shape.columns
+    drawn = 3 if shape.more is None else dimensions + shape.more
+    uniform, normal = np.random.default_rng(seed), np.random.default_rng([seed, 1])
+    points = np.empty((rows, dimensions))
+    labels: dict[str, list[str]] = {}
+    for block in row_blocks(rows, BLOCK):
+        count = block.stop - block.start
+        points[block], told = shape.place(uniform.random((count, drawn)))
+        if level > 0:
+            points[block] += level * normal.standard_normal((count, dimensions))
+        for key, values in told.items() if truth else ():
+            labels.setdefault(key, []).extend(f"{value:.17g}" for value in values.tolist())
+    names = ("x", "y", "z") if dimensions == 3 else tuple(f"x{number}" for number in range(1, dimensions + 1))
+    return Table(values=points, columns=names, ids=RowNumbers.up_to(rows),
+                 labels={key: tuple(texts) for key, texts in labels.items()})
+
+
+def free() -> tuple[str, ...]:
+    """The samples whose number of columns can be chosen."""
+    return (*(name for name, shape in SAMPLES.items() if shape.more is not None), *TABLES)
+
+
+def known(name: str) -> None:
+    """Refuses a name that no sample has; raises UsageError with the nearest one."""
+    if name not in NAMES:
+        near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.5)
+        remedy = f"did you mean {near[0]}?" if near else f"there are {', '.join(NAMES)}"
+        raise UsageError("SAMPLE", f"no sample is called {name[:80]!r}", where="NAME", hint=remedy)
+
+
+def check(rows: int, seed: int, noise: float, columns: int | None) -> None:
+    """Refuses sizes, seeds and noise that mean nothing; raises UsageError."""
+    if rows < 1:
+        raise UsageError("SAMPLE-ROWS", f"a sample of {rows} rows is empty", where="--rows", hint="ask for 1 or more")
+    if columns is not None and columns < 1:
+        raise UsageError("SAMPLE-COLUMNS", f"a sample of {columns} columns is empty", where="--columns",
+                         hint="ask for 1 or more")
+    if seed < 0:
+        raise UsageError("SAMPLE-SEED", f"the seed {seed} is negative", where="--seed", hint="use 0 or more")
+    if not (np.isfinite(noise) and noise >= 0):
+        raise UsageError("SAMPLE-NOISE", f"the noise {noise} is not a standard deviation", where="--noise",
+                         hint="use a number that is 0 or more")

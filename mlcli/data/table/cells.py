@@ -1,0 +1,62 @@
+"""Cells that hold no finite number: found, counted and named."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlcli.base.stages.stage import note
+from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.scaling import all_finite
+from mlcli.data.options.wording import LISTED, counted, joined, shown
+from mlcli.errors import DataError
+
+ROWS = 4096  # rows examined together, so that temporary arrays stay small
+
+
+def positions(mask: AnyArray, ids: Sequence[str], columns: Sequence[str]) -> str:
+    """The first five places of a mask by row id and column, and how many more there are."""
+    return named(np.argwhere(mask)[:LISTED].tolist(), int(np.count_nonzero(mask)), ids, columns)
+
+
+def named(first: Sequence[tuple[int, int]], total: int, ids: Sequence[str], columns: Sequence[str]) -> str:
+    """The first of so many cells by row id and column."""
+    parts = [f"row {row + 1} ({shown(ids[row])}), column {shown(columns[column])}" for row, column in first]
+    return joined(parts, total)
+
+
+def refuse_nonfinite(values: Array, ids: Sequence[str], columns: Sequence[str], where: str, hint: str) -> None:
+    """Refuses missing and infinite cells, the first five of them named; raises DataError."""
+    if all_finite(values):
+        return
+    masks = np.isnan(values), np.isinf(values)
+    first = [(row, column, bool(infinite)) for infinite, mask in enumerate(masks)
+             for row, column in np.argwhere(mask)[:LISTED].tolist()]
+    missing, infinite = (int(np.count_nonzero(mask)) for mask in masks)
+    refuse_gaps(first, (missing, infinite), ids, columns, where, hint)
+
+
+def refuse_gaps(first: Sequence[tuple[int, int, bool]], totals: tuple[int, int], ids: Sequence[str],
+                 columns: Sequence[str], where: str, hint: str) -> None:
+    """Refuses cells that are missing, and others that are infinite, so many of each; raises DataError.
+
+    The first ones are given by row and column, and whether they are infinite.
+    """
+    parts = [f"{counted(total, 'cell')} {word}: "
+             + named([(row, column) for row, column, kind in first if kind == infinite], total, ids, columns)
+             for infinite, (total, word) in enumerate(zip(totals, ("missing", "infinite"), strict=True)) if total]
+    raise DataError("MISSING" if totals[0] else "INFINITE", "; ".join(parts), where=where, hint=hint)
+
+
+def warn_of_underflow(cells: int) -> None:
+    """Notes numbers too small for double precision."""
+    if cells:
+        note("W-UNDERFLOW", f"{counted(cells, 'number')} too small for double precision read as 0", cells=cells)
+
+
+def refuse_negative(values: Array, ids: Sequence[str], columns: Sequence[str], where: str) -> None:
+    """Refuses dissimilarities below zero; raises DataError."""
+    if values.min(initial=0.0) < 0:
+        mask = values < 0
+        raise DataError("NEGATIVE", f"{counted(int(np.count_nonzero(mask)), 'cell')} below zero: "
+                        + positions(mask, ids, columns), where=where, kind="kernel",
+                        hint="dissimilarities are zero or more; similarities are --kind kernel")

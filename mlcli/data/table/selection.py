@@ -1,0 +1,131 @@
+"""Which columns of a file are ids, labels and numbers."""
+
+from collections.abc import Sequence
+
+from mlcli.base.frozen import frozen
+from mlcli.data.options.input import AllTexts, Input, WithCategories
+from mlcli.data.options.wording import duplicates, listed, nearest, place, shown
+from mlcli.errors import ConfigError, DataError
+
+
+@frozen
+class Choice:
+    """Positions of columns in the file."""
+
+    names: tuple[str, ...]  # of all the file's columns
+    id: int | None
+    labels: tuple[int, ...]
+    values: tuple[int, ...]
+    categories: tuple[int, ...] = ()  # columns of text that are as good as numbers
+    words: tuple[int, ...] = ()  # those of the labels that no option names
+
+    @property
+    def width(self) -> int:
+        """How many columns the table will have."""
+        return len(self.values) + len(self.categories)
+
+    @property
+    def texts(self) -> tuple[int, ...]:
+        """The columns that are read as text, without the ids."""
+        return (*self.labels, *self.categories)
+
+    @property
+    def word_names(self) -> tuple[str, ...]:
+        """The names of the labels that no option names."""
+        return tuple(self.names[column] for column in self.words)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the numeric columns."""
+        return tuple(self.names[column] for column in self.values)
+
+    @property
+    def id_name(self) -> str:
+        """The header of the id column."""
+        return "" if self.id is None else self.names[self.id]
+
+
+def choose(names: Sequence[str], input: Input, row_names: int | None = None, words: Sequence[int] = ()) -> Choice:
+    """Sorts the columns by what `input` says; `row_names` is a column that the file itself marks as ids.
+
+    Columns of `words` that nothing names are labels, unless columns are chosen or words stand for categories; of a
+    table that will be turned, where a row describes a column, they are left out in the end.
+    """
+    if isinstance(input, AllTexts):
+        return _all_texts(names, input)
+    _require_names(names, row_names, input.path)
+    positions = {name: column for column, name in enumerate(names)}
+    id = row_names if input.ids_from is None else _position(input.ids_from, positions, "input.id_column")
+    labels = tuple(_position(name, positions, "input.label_columns") for name in input.label_columns)
+    free = not (input.columns or isinstance(input, WithCategories))
+    unnamed = tuple(column for column in words if free and column not in (id, row_names, *labels))
+    labels = (*labels, *unnamed)
+    others = {column for column in (id, row_names, *labels) if column is not None}
+    values = (_listed_columns(input.columns, names, positions, others) if input.columns
+              else tuple(column for column in range(len(names)) if column not in others))
+    texts = getattr(input, "categories", ())
+    categories = tuple(_position(name, positions, "input.columns") for name in texts)
+    return Choice(tuple(names), id, labels, tuple(column for column in values if column not in categories),
+                  categories=categories, words=unnamed)
+
+
+def _all_texts(names: Sequence[str], input: Input) -> Choice:
+    """Every column as text; the one without a name, where there is one, is called id."""
+    names = tuple(name or "id" for name in names)
+    _require_names(names, None, input.path)
+    return Choice(names, None, labels=(), values=(), categories=tuple(range(len(names))))
+
+
+def _require_names(names: Sequence[str], row_names: int | None, path: str) -> None:
+    """Refuses columns without a name and names that occur twice."""
+    unnamed = [column + 1 for column, name in enumerate(names) if not name and column != row_names]
+    if unnamed:
+        raise DataError("UNNAMED-COLUMN", f"column {unnamed[0]} of {len(names)} has no name in the header",
+                        where=place(path), hint="name it, or remove a separator at the end of the lines")
+    again = duplicates(names)
+    if again:
+        raise DataError("DUPLICATE-COLUMNS", f"names of columns occur more than once: {listed(again)}",
+                        where=place(path), hint="give every column a name of its own")
+
+
+def _position(name: str, positions: dict[str, int], where: str) -> int:
+    """The column of a name; raises ConfigError with the nearest name."""
+    if name not in positions:
+        raise ConfigError("UNKNOWN-COLUMN", f"there is no column {shown(name)}", where=where,
+                          hint=nearest(name, [known for known in positions if known]))
+    return positions[name]
+
+
+def _listed_columns(wanted: Sequence[str], names: Sequence[str], positions: dict[str, int],
+                    others: set[int]) -> tuple[int, ...]:
+    """The positions of names and ranges, in the order of the list; a range skips ids and labels."""
+    chosen: dict[int, None] = {}
+    for item in wanted:
+        columns = _range(item, positions)
+        if len(columns) == 1 and columns[0] in others:
+            _refuse(f"column {shown(item)} is already the id or a label")
+        columns = [column for column in columns if column not in others]
+        twice = [names[column] for column in columns if column in chosen]
+        if twice:
+            _refuse(f"{listed(twice)} is chosen twice")
+        chosen.update(dict.fromkeys(columns))
+    return tuple(chosen)
+
+
+def _range(item: str, positions: dict[str, int]) -> list[int]:
+    """The columns of one name, or of `first:last`; a colon may be part of a name."""
+    if item in positions:
+        return [positions[item]]
+    ends = [(item[:at], item[at + 1:]) for at, mark in enumerate(item) if mark == ":"]
+    known = [(first, last) for first, last in ends if first in positions and last in positions]
+    if not known:
+        return [_position(name, positions, "input.columns") for name in (ends[0] if ends else (item,))]
+    first, last = (positions[name] for name in known[0])
+    if last < first:
+        _refuse(f"the range {shown(item)} runs backwards in the file")
+    return list(range(first, last + 1))
+
+
+def _refuse(what: str) -> None:
+    """Raises the error of a choice that cannot be made."""
+    raise ConfigError("COLUMNS", what, where="input.columns", hint="list each column once, ranges as first:last")

@@ -1,0 +1,61 @@
+"""What a reader finds in a file, before rows and columns are matched and checked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array
+from mlcli.data.options.wording import counted, duplicates, listed, place
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.errors import DataError
+
+FEWER = "choose fewer columns, or put PCA ahead of the method (--reduce), which reads a table in blocks of rows"
+
+
+@frozen
+class Sheet:
+    """Numbers, with the names that the file gives."""
+
+    values: Array  # n x d, or a condensed vector
+    columns: tuple[str, ...]  # d
+    named: bool = False  # whether the file names its columns
+    ids: tuple[str, ...] | None = None  # n, where the file has any
+    id_name: str = ""
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts of columns that stand for them
+    words: tuple[str, ...] = ()  # those of the labels that no option names
+    point: str = "."  # the decimal one of numbers among texts
+    image: tuple[int, ...] | None = None  # of rows that are images: rows, columns, and 3 where they have colors
+
+    def row_names(self) -> Sequence[str]:
+        """The ids, or the rows' numbers from 1."""
+        return RowNumbers.up_to(len(self.values)) if self.ids is None else self.ids
+
+
+def turned(sheet: Sheet) -> Sheet:
+    """Columns as rows: their names become ids, and the ids become names of columns."""
+    columns = numbered("x", len(sheet.values)) if sheet.ids is None else sheet.ids
+    return Sheet(np.ascontiguousarray(sheet.values.T), columns, sheet.ids is not None,
+                 sheet.columns if sheet.named else None)
+
+
+def numbered(prefix: str, count: int) -> tuple[str, ...]:
+    """The names x1, x2, ... for what the file does not name."""
+    return tuple(f"{prefix}{number}" for number in range(1, count + 1))
+
+
+def require_content(rows: int, columns: int, path: str) -> None:
+    """Refuses a table without rows or without columns."""
+    if rows < 1 or columns < 1:
+        raise DataError("EMPTY", f"{counted(rows, 'row')} and {counted(columns, 'column')} of numbers were found",
+                        where=place(path), hint="at least one row and one column are needed")
+
+
+def require_unique_ids(ids: Sequence[str], path: str) -> None:
+    """Refuses ids that occur twice."""
+    again = [] if isinstance(ids, RowNumbers) else duplicates(ids)
+    if again:
+        raise DataError("DUPLICATE-IDS", f"ids occur more than once: {listed(again)}",
+                        where=place(path), hint="name another id column (--id-column), or make the ids unique")

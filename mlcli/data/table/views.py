@@ -1,0 +1,109 @@
+"""Two tables of the same rows: matched by id, set side by side to be prepared as one, and taken apart again."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import note
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.options import Options, option
+from mlcli.data.options.wording import counted, listed, place
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.table import Table
+from mlcli.errors import ConfigError, DataError
+
+REASON = "without a row in the second view"
+FLAGS = {"--id-column or --label-column": "input.view.id_column",
+         "give --id-column ": "give --set input.view.id_column=", "--id-column": "input.view.id_column",
+         "--no-id": "--set input.view.id_column=none", "--columns": "input.view.columns"}  # flags are of the first view
+
+
+class View(Options):
+    """A second table of the same rows, matched to the first by id, and written in the same conventions."""
+
+    path: str | None = option(None, "The file of the second view (default: there is none).", min_length=1)
+    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz"] = option(
+        "auto", "The file's format (auto: by its name, then by its first bytes).")
+    id_column: str | None = option(None, "The column that names the rows (default: as in the first view).")
+    columns: tuple[str, ...] = option((), "The columns to use: names, or ranges first:last (empty: all).", strict=False)
+    key: str | None = option(None, "Which array of an npz file.")
+
+
+@contextmanager
+def of_second_view() -> Iterator[None]:
+    """Errors of reading name the options of the second view, not those of the first."""
+    try:
+        yield
+    except (ConfigError, DataError) as error:
+        terms = {**FLAGS, **{f"input.{name}": f"input.view.{name}" for name in View.model_fields}}
+        where, hint = error.where, error.hint
+        for first, second in terms.items():
+            where, hint = where.replace(first, second), hint.replace(first, second)
+        raise error.changed(where=where, hint=hint) from error
+
+
+@frozen
+class Matched:
+    """Rows that both views have, and those of the first that were left out."""
+
+    table: Table  # its view in the same order
+    kept: Indices  # rows of the table that was given
+
+
+def matched(table: Table, other: Table, policy: str) -> Matched:
+    """A table with its second view, row for row by id; raises DataError where rows are in one only, unless dropped.
+
+    Rows without ids have their numbers for such.
+    """
+    if isinstance(table.ids, RowNumbers) and isinstance(other.ids, RowNumbers):
+        shared = min(len(table.ids), len(other.ids))
+        rows = positions = np.arange(shared, dtype=np.int64)
+    else:
+        where = {name: row for row, name in enumerate(other.ids)}
+        places = np.array([where.get(name, -1) for name in table.ids], dtype=np.int64)
+        rows = np.flatnonzero(places >= 0)
+        positions = places[rows]
+    _require_matched(table, other, rows, positions, policy)
+    alone = replace(table, view=None)  # the second view's rows are others yet
+    first = alone if len(rows) == len(table.ids) else alone.take(rows)
+    second = other if np.array_equal(positions, np.arange(len(other.ids))) else other.take(positions)
+    return Matched(replace(first, view=replace(second, ids=first.ids)), rows)
+
+
+def _require_matched(table: Table, other: Table, rows: Indices, positions: Indices, policy: str) -> None:
+    """Refuses rows that one view lacks, or warns of them where they are dropped; some rows must be in both."""
+    alone = [(part, np.setdiff1d(np.arange(len(part.ids)), shared).tolist())
+             for part, shared in ((table, rows), (other, positions))]
+    parts = [f"{counted(len(outside), 'row')} only in {_path(part)}: {listed([part.ids[row] for row in outside])}"
+             for part, outside in alone if outside]
+    if parts and (policy == "error" or not len(rows)):
+        raise DataError("ROWS-DIFFER", "; ".join(parts), where=_path(other),
+                        hint="rows are matched by id: name the id columns (--id-column, input.view.id_column), or "
+                        "leave out what only one view has with prepare.unmatched: drop")
+    if parts:
+        note("W-UNMATCHED", f"left out: {'; '.join(parts)}", rows=sum(len(outside) for _, outside in alone))
+
+
+def side_by_side(table: Table) -> Table:
+    """A table of all columns of a table and its second view, which stays there for its names."""
+    other = table.view
+    if other is None:
+        return table
+    return replace(table, values=np.hstack([table.values, other.values]), columns=table.columns + other.columns)
+
+
+def apart(whole: Table, table: Table) -> Table:
+    """What was set side by side, as a table with its second view again."""
+    if whole.view is None:
+        return whole
+    first: Array = whole.values[:, : len(table.columns)]
+    second = replace(whole.view, values=whole.values[:, len(table.columns):], ids=whole.ids)
+    return replace(whole, values=first, columns=table.columns, view=second)
+
+
+def _path(table: Table) -> str:
+    return place(table.source.path) if table.source else "a view"

@@ -1,0 +1,1 @@
+"""Delimited texts: dialect, header, layout, records."""

@@ -1,0 +1,184 @@
+"""CSV and TSV: read by pyarrow with explicit types, and scanned again where it cannot be trusted."""
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
+from csv import field_size_limit
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.machine.footprint import ARROW, COLUMN, resident
+from mlcli.base.stages.stage import advance
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.missing import MISSING
+from mlcli.data.files.arrow import pyarrow
+from mlcli.data.files.digest import changed
+from mlcli.data.files.source import Opened
+from mlcli.data.options.input import AllTexts, Input
+from mlcli.data.options.wording import place, shown
+from mlcli.data.read.memory import text_bytes
+from mlcli.data.table.cells import warn_of_underflow
+from mlcli.data.table.sheet import Sheet, require_content
+from mlcli.data.text.arrow_text import arrow_text
+from mlcli.data.text.csv_options import csv_options, doubtful
+from mlcli.data.text.diagnose import require_width, rescan
+from mlcli.data.text.dialect import as_written
+from mlcli.data.text.header import Head, read_head
+from mlcli.data.text.layout import Layout, require_numbers
+from mlcli.data.text.lower_triangle import read_ragged
+from mlcli.data.text.r_printed import is_printed, read_printed
+from mlcli.data.text.records import Text, surveyed
+from mlcli.data.text.rounding import tell_of_rounding
+from mlcli.errors import DataError
+
+SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
+WIDE, FEW = 5000, 200  # so many columns, for each of which Arrow takes some kilobytes, and rows that do not outweigh it
+
+
+def read_delimited(opened: Opened, input: Input, separator: str, compute: Compute,
+                   layout_of: Callable[[Text, Head], Layout]) -> Sheet:
+    """The numbers and names of a delimited text."""
+    text = surveyed(opened, input, separator)
+    if (matrix := _of_pairs(text, compute)) is not None:
+        return matrix
+    text = as_written(text)
+    layout = layout_of(text, read_head(text))
+    require_numbers(layout, text.path)
+    columns = len(layout.choice.values)
+    beside = (resident(compute.thread_count(), [ARROW]) + text_bytes(text.survey.longest, text.survey.size)
+              + COLUMN * columns)
+    to_file = ", or write it to a file, which can be read in blocks" if text.path == "-" else ""
+    compute.require(beside + 8.0 * text.survey.lines * columns,
+                    f"a table of {text.survey.lines:,} x {columns:,} numbers", f"choose fewer columns{to_file}")
+    filled = (_filled_by_records if layout.width > WIDE and text.survey.lines < FEW else _filled)(text, layout, compute)
+    require_content(filled.rows, layout.choice.width, text.path)
+    if filled.doubtful or text.survey.quotes % 2 or _endless(text, filled):
+        warn_of_underflow(rescan(text, layout))
+    if columns:
+        tell_of_rounding(text, layout, filled.values[: filled.rows])
+    return _sheet(layout, filled, text.input.point)
+
+
+def _of_pairs(text: Text, compute: Compute) -> Sheet | None:
+    """A matrix of pairs in a layout that only such a one has; None for any other text.
+
+    Where no kind was said, what looks like such a layout may be something else.
+    """
+    input = text.input
+    if isinstance(input, AllTexts) or (not input.square and (input.chosen("kind") or input.kind != "features")):
+        return None
+    if text.separator == "," and is_printed(text) and input.kind in ("dissimilarities", "features"):
+        with nullcontext() if input.square else suppress(DataError):
+            return read_printed(text, compute)
+    return read_ragged(text, compute)
+
+
+@dataclass
+class Rows:
+    """What has been read so far."""
+
+    values: Array  # the rows read, then room
+    rows: int = 0
+    doubtful: bool = False  # whether some cells need a second look
+    ids: list[str] = field(default_factory=list)
+    labels: dict[str, list[str]] = field(default_factory=dict)
+
+
+def _filled(text: Text, layout: Layout, compute: Compute) -> Rows:
+    """Reads everything; where Arrow fails, the slow scan finds the reason."""
+    arrow = pyarrow()
+    room = text.survey.ends + 1 if layout.width == 1 else text.survey.lines
+    filled = Rows(np.empty((room, len(layout.choice.values))))
+    try:
+        for batch in _batches(text, layout, compute):
+            _take(batch, text, layout, filled)
+            advance(filled.rows, text.survey.lines)
+    except arrow.ArrowException as error:
+        if "Empty CSV file" not in str(error):
+            rescan(text, layout)
+            raise DataError("CSV", f"the text is not a table: {shown(str(error), 160)}", where=place(text.path),
+                            hint="check the quotes and the separator") from None
+    return filled
+
+
+def _filled_by_records(text: Text, layout: Layout, compute: Compute) -> Rows:
+    """The same of a text with very many columns, record by record: Arrow takes some kilobytes for each column."""
+    choice = layout.choice
+    filled, missing = Rows(np.empty((text.survey.lines, len(choice.values)))), {*MISSING, *text.input.missing_markers}
+    for line, cells in text.records(text.lines(layout.skip), layout.lines, layout.width):
+        require_width(text, layout, line, filled.rows + 1, len(cells))
+        numbers = [cells[column] for column in choice.values]
+        filled.doubtful |= not all(cell.isascii() and "_" not in cell for cell in numbers)  # which Python would take
+        try:
+            filled.values[filled.rows] = [np.nan if cell in missing else float(cell.replace(text.input.point, "."))
+                                          for cell in numbers]
+        except ValueError:
+            rescan(text, layout)
+            raise
+        if choice.id is not None:
+            filled.ids.append(cells[choice.id])
+        for column in choice.texts:
+            filled.labels.setdefault(choice.names[column], []).append(cells[column])
+        filled.doubtful |= doubtful(filled.values[filled.rows], sum(cell in missing for cell in numbers),
+                                    text.survey.tiny)
+        filled.rows += 1
+        advance(filled.rows, text.survey.lines)
+    return filled
+
+
+def _batches(text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
+    """Record batches with the numeric columns first, then the ids and labels, named by their positions."""
+    from pyarrow import csv
+
+    choice, longest = layout.choice, text.survey.longest
+    block = max(SMALL_BLOCK, min(LARGE_BLOCK, 64 * longest), 2 * longest + 2)
+    texts = tuple(sorted({column for column in (choice.id, *choice.texts) if column is not None}))
+    options = csv_options(layout, text.separator, text.input, numbers=choice.values, texts=texts, block=block,
+                          threads=compute.thread_count() > 1)
+    with csv.open_csv(arrow_text(text, layout.skip, compute), *options) as reader:
+        yield from reader
+
+
+def _take(batch: Any, text: Text, layout: Layout, filled: Rows) -> None:
+    """Adds a batch to what was read."""
+    if batch.num_rows == 0:
+        return
+    stop, columns = filled.rows + batch.num_rows, len(layout.choice.values)
+    if stop > len(filled.values):
+        raise changed(text.path)
+    block = filled.values[filled.rows:stop]
+    if columns:
+        numbers = batch.select(list(range(columns)))
+        block[:] = numbers.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+        missing = sum(column.null_count for column in numbers.columns)
+        filled.doubtful |= doubtful(block, missing, text.survey.tiny)
+    _take_texts(batch, layout, filled, text.input)
+    filled.rows = stop
+
+
+def _take_texts(batch: Any, layout: Layout, filled: Rows, input: Input) -> None:
+    """Adds the ids and labels of a batch."""
+    choice = layout.choice
+    if choice.id is not None:
+        filled.ids += batch.column(str(choice.id)).to_pylist()
+    for column in choice.texts:
+        texts = input.without_markers(batch.column(str(column)).to_pylist())
+        filled.labels.setdefault(choice.names[column], []).extend(texts)
+
+
+def _endless(text: Text, filled: Rows) -> bool:
+    """Whether an id or label is longer than a cell may be, so that the slow scan refuses it."""
+    if text.survey.longest <= field_size_limit():
+        return False
+    return any(len(cell) > field_size_limit() for cells in (filled.ids, *filled.labels.values()) for cell in cells)
+
+
+def _sheet(layout: Layout, filled: Rows, point: str) -> Sheet:
+    """What was read, as a value."""
+    labels = {name: tuple(texts) for name, texts in filled.labels.items()}
+    return Sheet(filled.values[: filled.rows], layout.choice.columns, layout.named,
+                 None if layout.choice.id is None else tuple(filled.ids),
+                 layout.choice.id_name if layout.named else "", labels,
+                 words=layout.choice.word_names, point=point)

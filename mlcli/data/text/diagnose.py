@@ -1,0 +1,105 @@
+"""The slow, exact second look at a text: which cell is wrong, on which line, in which column."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from mlcli.base.values.missing import MISSING
+from mlcli.data.options.numbers import fault, is_number
+from mlcli.data.options.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown, shown_cell
+from mlcli.data.text.dialect import options_for
+from mlcli.data.text.layout import Layout
+from mlcli.data.text.records import Text
+from mlcli.errors import DataError
+
+WINDOW = 1000  # rows after the first bad one that distinguish a text column from a bad cell
+
+
+@dataclass
+class Cells:
+    """The faults of one kind found so far."""
+
+    total: int = 0
+    first: list[tuple[int, int, int, str]] = field(default_factory=list)  # line, row, column, cell
+
+    def add(self, line: int, row: int, column: int, cell: str) -> None:
+        """Counts a cell, and keeps the first few."""
+        self.total += 1
+        if len(self.first) < LISTED:
+            self.first.append((line, row, column, cell))
+
+
+def rescan(text: Text, layout: Layout) -> int:
+    """Raises the DataError that a text deserves, or returns how many of its numbers underflow."""
+    kinds: dict[str, Cells] = {"text": Cells(), "overflow": Cells(), "underflow": Cells()}
+    bad: Counter[int] = Counter()
+    missing: Counter[int] = Counter()
+    row = 0
+    for row, (line, cells) in enumerate(text.records(text.lines(layout.skip), layout.lines, layout.width), 1):
+        require_width(text, layout, line, row, len(cells))
+        for column in layout.choice.values:
+            kind = fault(cells[column], text.input.point)
+            missing[column] += cells[column] in MISSING
+            if kind:
+                kinds[kind].add(line, row, column, cells[column])
+                bad[column] += kind == "text"
+        if kinds["text"].first and row >= kinds["text"].first[0][1] + WINDOW:
+            break
+    texts = [column for column, count in bad.items() if 2 * count > row - missing[column]]
+    refuse_text_columns(text, layout, sorted(texts), kinds["text"])
+    refuse_cells(text, layout, kinds["text"], "NOT-A-NUMBER", "is not a number", "are not numbers")
+    refuse_cells(text, layout, kinds["overflow"], "OVERFLOW", "is too large for double precision",
+                 "are too large for double precision")
+    return kinds["underflow"].total
+
+
+def require_width(text: Text, layout: Layout, line: int, row: int, width: int) -> None:
+    """Refuses a record that is longer or shorter than the first."""
+    if width == layout.width:
+        return
+    first = "the header" if layout.named else "the first row"
+    hint = "every row needs as many cells; quote cells that hold the separator"
+    if layout.named and row == 1 and width == layout.width + 1:
+        hint = "R's write.table names no id column: write with col.names=NA, or put a separator before the header"
+    raise DataError("RAGGED", f"row {row} has {counted(width, 'value')} where {first} has {layout.width}",
+                    where=place(text.path, line), hint=hint)
+
+
+def refuse_text_columns(text: Text, layout: Layout, columns: list[int], cells: Cells) -> None:
+    """Refuses columns of words among the features."""
+    if not columns:
+        return
+    names = [layout.choice.names[column] for column in columns]
+    parts = [described(cell, layout) for cell in cells.first if cell[2] in columns][:1]
+    raise DataError("TEXT-COLUMN", f"{counted(len(names), 'column')} of text among the numbers: {listed(names)}"
+                    + "".join(f", for example {part}" for part in parts), where=place(text.path),
+                    columns=names, hint=other_convention(text, cells)
+                    or "name it with --id-column or --label-column, or choose others with --columns"
+                    + (f"; {NO_PAIRS}" if text.input.square else ""))
+
+
+def refuse_cells(text: Text, layout: Layout, cells: Cells, code: str, one: str, many: str) -> None:
+    """Refuses cells of numeric columns, the first five of them named."""
+    if not cells.total:
+        return
+    parts = [described(cell, layout) for cell in cells.first]
+    raise DataError(code, f"{counted(cells.total, 'cell')} {one if cells.total == 1 else many}: "
+                    + joined(parts, cells.total), where=place(text.path, cells.first[0][0]),
+                    hint=other_convention(text, cells) or "correct them; missing values are empty, NA or NaN, and "
+                    "--missing-markers names others")
+
+
+def described(entry: tuple[int, int, int, str], layout: Layout) -> str:
+    """A cell with its place."""
+    line, row, column, cell = entry
+    return f"{shown_cell(cell)} in line {line}, row {row}, column {shown(layout.choice.names[column])}"
+
+
+def other_convention(text: Text, cells: Cells) -> str:
+    """The hint for cells that hold a semicolon or a decimal comma, empty where none does."""
+    found = [cell for _, _, _, cell in cells.first]
+    if text.input.separator == "auto" and any(";" in cell for cell in found):
+        return f"is the separator ; ? give {options_for(text, ';')}"
+    commas = any("," in cell for cell in found)  # 1e400 is a number with a comma, too: it is too large with any point
+    if text.input.point == "." and commas and all(is_number(cell, ",") for cell in found):
+        return "are these decimal commas? give --set input.decimal=','"
+    return ""

@@ -1,0 +1,147 @@
+"""The first record of a text, and whether it holds names or numbers."""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import pairwise
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import note
+from mlcli.data.options.numbers import BLANKS, are_numbers, is_number
+from mlcli.data.options.wording import counted, listed, place, shown
+from mlcli.data.text.dialect import options_for
+from mlcli.data.text.records import Text
+from mlcli.errors import DataError
+
+LONGEST_COUNT = 15  # digits
+LOOKED_AT = 50  # records below the header
+
+
+@frozen
+class Head:
+    """The first record, and where the text around it begins."""
+
+    cells: tuple[str, ...]
+    top: int  # bytes of comments before the first record
+    top_lines: int
+    end: int  # bytes up to the record after it
+    end_lines: int
+
+
+def read_head(text: Text) -> Head:
+    """Finds the first record; raises DataError where there is none."""
+    lines = text.lines()
+    top = _comments(text)
+    if text.taken:
+        note("N-WRITTEN", f"found in the text: {', '.join(text.taken)}; input.separator, input.decimal and "
+             "input.encoding say otherwise")
+    top_bytes = sum(len(line.encode()) for line in itertools.islice(lines, len(top)))
+    taken: list[str] = []
+    first = next(text.records(_recorded(lines, taken), len(top)), None)
+    if first is None:
+        raise DataError("EMPTY", "the file holds no rows and no columns", where=place(text.path),
+                        hint="at least one row and one column of numbers are needed")
+    end = top_bytes + sum(len(line.encode()) for line in taken)
+    cells = tuple(first[1])
+    if _lacks_a_name(text, cells, end, len(top) + len(taken)):
+        note("N-ROW-NAMES-ADDED", f"the header of {place(text.path)} has a name less than the rows have cells: the "
+             "first column names the rows, as R writes them")
+        cells = ("", *cells)
+    head = Head(cells=cells, top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
+    _require_separated(text, head)
+    return head
+
+
+def _comments(text: Text) -> list[str]:
+    """The lines at the top that begin with #; the last one of a table is its header if it is as wide as the records.
+
+    Such a header, as `#OTU ID`, may lack the name of the first column.
+    """
+    top = list(itertools.takewhile(lambda line: line.startswith("#"), text.lines()))
+    if text.input.square or not top:
+        return top
+    try:
+        widths = [len(record) for _, record in itertools.islice(text.records(iter([
+            top[-1], *itertools.islice(text.lines(), len(top), len(top) + LOOKED_AT)]), len(top) - 1), 2)]
+    except DataError:
+        return []
+    if len(widths) == 1 or widths[0] in (widths[1], widths[1] - 1):
+        top = top[:-1]
+    if top:
+        note("N-COMMENTS", f"{place(text.path)} begins with {counted(len(top), 'line')} of comments (#), left out",
+             lines=len(top))
+    return top
+
+
+def _recorded(lines: Iterator[str], taken: list[str]) -> Iterator[str]:
+    """The lines, each recorded when it is taken."""
+    for line in lines:
+        taken.append(line)
+        yield line
+
+
+def _lacks_a_name(text: Text, cells: tuple[str, ...], end: int, lines: int) -> bool:
+    """Whether the first records have one cell more than the header of names, and none is empty at its end."""
+    numbers = any(is_number(cell, text.input.point) for cell in cells) and not text.input.square
+    if text.input.header is False:
+        return False
+    with suppress(DataError):
+        below = [record for _, record in itertools.islice(text.records(text.lines(end), lines), LOOKED_AT)]
+        firsts = tuple(record[0] for record in below)
+        if numbers and firsts != cells[:LOOKED_AT]:  # of a matrix of pairs numbers are names: the same on both sides
+            return False
+        return len(set(firsts)) == len(below) > 0 and all(
+            len(record) == len(cells) + 1 and record[-1] for record in below)
+    return False
+
+
+def _require_separated(text: Text, head: Head) -> None:
+    """Refuses a single column that is plainly several under another separator."""
+    cells = head.cells
+    if text.input.separator != "auto" or len(cells) > 1:
+        return
+    marks = [mark for mark in (";", "\t", ",", "|") if mark in cells[0]]
+    words = cells[0].split()
+    if not marks and len(words) > 1 and all(is_number(word, text.input.point) for word in words):
+        marks = [" "]
+    if marks:
+        raise DataError("SEPARATOR", f"the first row is one cell, {shown(cells[0], 40)}, with {marks[0]!r} in it",
+                        where=place(text.path, 1), hint=f"give {options_for(text, marks[0])}, or --set "
+                        "input.separator=',' for a single column")
+
+
+def holds_names(text: Text, cells: tuple[str, ...]) -> bool:
+    """Whether the first record is a header: as given, or by an empty first cell or any text in it."""
+    if text.input.header != "auto":
+        return text.input.header
+    return (len(cells) > 1 and cells[0] == "") or not are_numbers(cells, text.input.point)
+
+
+def tell_of_no_header(text: Text, cells: tuple[str, ...]) -> None:
+    """Notes a first record of numbers that is read as data; warns where it counts, as years and numbered names do."""
+    if text.input.header != "auto":
+        return
+    row = listed(cells, 3)
+    if _counts(cells):
+        note("W-HEADER-LIKE", f"the first row, {row}, counts as names of columns do and was read as data; give "
+             "--set input.header=true if it holds names, and --set input.header=false if it is data")
+    else:
+        note("N-NO-HEADER", f"the first row, {row}, was read as data; if it holds names, give "
+             "--set input.header=true")
+
+
+def _counts(cells: tuple[str, ...]) -> bool:
+    """Whether the cells are whole numbers that rise by equal steps."""
+    cells = tuple(cell.strip(BLANKS) for cell in cells)
+    if len(cells) < 2 or not all(cell.isdecimal() and len(cell) <= LONGEST_COUNT for cell in cells):
+        return False
+    steps = {int(after) - int(before) for before, after in pairwise(cells)}
+    return len(steps) == 1 and min(steps) > 0
+
+
+def warn_of_numbers(text: Text, cells: tuple[str, ...]) -> None:
+    """Notes a header that looks like data."""
+    numbers = [cell for cell in cells if is_number(cell, text.input.point)]
+    if text.input.header == "auto" and cells[0] != "" and 2 * len(numbers) >= len(cells):
+        note("W-HEADER-NUMBERS", f"the first row was taken for names although {counted(len(numbers), 'cell')} of "
+             f"{len(cells)} are numbers; if it is data, give --set input.header=false", cells=len(numbers))

@@ -1,0 +1,64 @@
+"""Columns of words that no option names: which columns they are, and whether one of them names the rows."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+
+from mlcli.base.stages.stage import note
+from mlcli.base.values.missing import is_missing
+from mlcli.data.options.numbers import is_number
+from mlcli.data.options.wording import listed
+from mlcli.data.table.sheet import Sheet
+from mlcli.data.text.header import Head
+from mlcli.data.text.records import Text
+from mlcli.errors import DataError
+
+LOOKED_AT = 50  # records
+
+
+def records_below(text: Text, head: Head) -> list[list[str]]:
+    """The first records after the head, those of its width; their faults are reported where all records are read."""
+    width, taken = len(head.cells), list[list[str]]()
+    with suppress(DataError):
+        taken.extend(cells for _, cells in islice(text.records(text.lines(head.end), head.end_lines, width), LOOKED_AT))
+    return [cells for cells in taken if len(cells) == width]
+
+
+def word_columns(records: Sequence[Sequence[str]], decimal: str) -> tuple[int, ...]:
+    """The columns whose cells are words, apart from missing ones: a number with a fault is none, nor is a date."""
+    columns = [[cell for cell in cells if not is_missing(cell)] for cells in zip(*records, strict=True)]
+    return tuple(place for place, cells in enumerate(columns)
+                 if cells and all(is_word(cell, decimal) for cell in cells))
+
+
+def is_word(cell: str, decimal: str) -> bool:
+    """Whether a cell begins with a letter and is no number, as `inf` is."""
+    return cell.strip()[:1].isalpha() and not is_number(cell, decimal)
+
+
+def recurs(cells: Sequence[str], records: Sequence[Sequence[str]], words: Sequence[int]) -> bool:
+    """Whether a word of the first record stands again in its column, so that the record is data, not names."""
+    return any(cells[column] == record[column] for column in words for record in records)
+
+
+def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> Sheet:
+    """The sheet whose first column of words names the rows, where these have no ids and it names each once.
+
+    Tells what columns of words were taken for; those of a sheet that will be `turned` describe no points. Without
+    `ids` none of them names the rows.
+    """
+    if not sheet.words:
+        return sheet
+    first = sheet.words[0]
+    texts = sheet.labels[first]
+    names = ids and sheet.ids is None and len(set(texts)) == len(texts) and not any(map(is_missing, texts))
+    others = sheet.words[1:] if names else sheet.words
+    uses = ("as names of the columns", "for nothing, as points are columns") if turned else ("as ids", "as labels")
+    parts = [f"{listed([first])} {uses[0]}"] * names + [f"{listed(others)} {uses[1]}"] * bool(others)
+    options = "--id-column and --columns" if turned else "--id-column, --label-column and --columns"
+    note("N-TEXT-COLUMNS", f"columns of text were taken: {', '.join(parts)}; {options} say otherwise")
+    if not names:
+        return sheet
+    labels = {name: column for name, column in sheet.labels.items() if name != first}
+    return replace(sheet, ids=texts, id_name=first, labels=labels)

@@ -1,0 +1,109 @@
+"""A lower triangle whose rows end where it does: each has one cell more than the one above it."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice, pairwise
+
+import numpy as np
+
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.missing import MISSING
+from mlcli.data.options.numbers import fault, is_number, number
+from mlcli.data.options.wording import counted, place, shown_cell
+from mlcli.data.table.sheet import Sheet
+from mlcli.data.text.records import Text
+from mlcli.errors import DataError
+
+FEWEST, LOOKED_AT = 3, 5  # rows
+DASHES = ("-", "\u2013", "\u2014")  # which printed tables have on their diagonal
+OTHERS = (";", "\t", "|", " ")  # separators where commas make no cells
+BLANKS = re.compile(r"[ \t]+")
+
+Records = list[list[str]]
+
+
+def read_ragged(text: Text, compute: Compute) -> Sheet | None:
+    """The matrix, with gaps above its diagonal; None for any other text, and where options say what columns are for.
+
+    Raises DataError for a cell that is no number.
+    """
+    input = text.input
+    if input.ids_from is not None or input.label_columns or input.columns or input.transpose:
+        return None
+    first = _first(text)
+    if input.separator == "auto" and text.separator == "," and all(len(record) == 1 for record in first):
+        others = (replace(text, separator=mark) for mark in OTHERS)
+        text, first = next(((other, rows) for other in others if _rises(rows := _first(other))), (text, first))
+    if not _rises(first):
+        return None
+    compute.require(100.0 * text.survey.size + 8.0 * text.survey.lines**2, "one triangle of a matrix")
+    return _sheet(text, list(_records(text)))
+
+
+def _first(text: Text) -> Records:
+    """The first records; none where quotes do not match."""
+    with suppress(DataError):
+        return list(islice(_records(text), LOOKED_AT))
+    return []
+
+
+def _records(text: Text) -> Iterator[list[str]]:
+    """The records without empty cells at their ends; several blanks are one, and comments at the top are left out."""
+    lines = (line for line in text.lines() if line.strip())
+    plain = (BLANKS.sub(" ", line).strip() + "\n" for line in lines) if text.separator == " " else lines
+    top = True
+    for _, cells in text.records(plain, 0):
+        top = top and cells[0].startswith("#")
+        if not top:
+            kept = max((place for place, cell in enumerate(cells, 1) if cell.strip()), default=0)
+            yield [cell.strip() for cell in cells[:kept]]
+
+
+def _rises(records: Records) -> bool:
+    """Whether each record but perhaps the first, of names, has one cell more than the one before."""
+    widths = [len(record) for record in records[_is_headed(records):]]
+    return len(widths) >= FEWEST and widths[0] <= 2 and all(after == before + 1 for before, after in pairwise(widths))
+
+
+def _is_headed(records: Records) -> bool:
+    """Whether the first record is no shorter than the second, as names of columns are not."""
+    return len(records) > 1 and len(records[0]) >= len(records[1])
+
+
+def _sheet(text: Text, records: Records) -> Sheet | None:
+    """The triangle as a sheet; None where its rows do not rise to the end, or do not fit the names."""
+    if not _rises(records):
+        return None
+    header, rows = (records[0], records[1:]) if _is_headed(records) else ([], records)
+    firsts = [row[0] for row in rows]
+    called = len(rows[-1]) > len(rows) or header[:1] == [""] or firsts == header or not all(
+        is_number(cell, text.input.point) for cell in firsts)
+    body = [row[called:] for row in rows]
+    last = len(body[-1])
+    names = _names(header, firsts) if called else header or [str(row) for row, _ in enumerate(rows, 1)]
+    if names is None or not {len(rows), last} <= {len(names), len(names) - 1}:
+        return None
+    values = np.full((len(names), len(names)), np.nan)
+    for row, cells in zip(values[len(names) - len(body):], body, strict=True):
+        row[:len(cells)] = [_number(cell, text) for cell in cells]
+    return Sheet(values, tuple(names), True, tuple(names))
+
+
+def _names(header: list[str], ids: list[str]) -> list[str] | None:
+    """What the points are called: without its diagonal, a triangle may begin with the row of the second one.
+
+    None where rows and columns have different names.
+    """
+    columns = header[1:] if header[:1] == [""] or len(header) == len(ids) + 1 else header
+    return next((names for names in (ids, [*columns[:1], *ids]) if names[:len(columns)] == columns), None)
+
+
+def _number(cell: str, text: Text) -> float:
+    if cell in MISSING or cell in DASHES:
+        return np.nan
+    if fault(cell, text.input.point) in ("text", "overflow"):
+        raise DataError("NOT-A-NUMBER", f"{shown_cell(cell)} in a triangle of {counted(text.survey.lines, 'line')} is "
+                        "not a number", where=place(text.path), hint="correct it; missing values are NA")
+    return number(cell, text.input.point)

@@ -1,0 +1,123 @@
+"""A delimited text: its lines surveyed once, then read as records as often as needed."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import BinaryIO
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.data.files.shared_handle import CHUNK
+from mlcli.data.files.source import Opened
+from mlcli.data.files.streams import in_encoding, text_stream
+from mlcli.data.options.input import Input
+from mlcli.data.options.wording import place
+from mlcli.errors import DataError
+
+LINE_LIMIT = 128 << 20  # bytes
+TINY = re.compile(rb"[eE]-[0-9]{3}")  # only numbers with such an exponent, or so many zeros,
+ZEROS = b"0" * 300  # can read as zero without being it
+Watch = Callable[[bytes], None]
+OVERLAP = 320  # bytes of a chunk that are searched again with the next
+
+
+@frozen
+class Survey:
+    """What one pass over the text finds."""
+
+    size: int  # bytes, as UTF-8 without a byte order mark
+    lines: int  # that are not blank
+    ends: int  # line ends, blank lines included
+    longest: int  # bytes
+    tiny: bool  # whether numbers may underflow
+    quotes: int
+
+
+@frozen
+class Text:
+    """The text of an input and how its cells are separated."""
+
+    opened: Opened
+    input: Input
+    separator: str
+    survey: Survey
+    taken: Sequence[str] = ()  # what it turned out to be without being said
+
+    @property
+    def path(self) -> str:
+        """The input as the user named it."""
+        return self.opened.path
+
+    def stream(self, skip: int = 0) -> BinaryIO:
+        """The text as UTF-8 from a byte on."""
+        stream = text_stream(self.opened, self.input)
+        while skip > 0:
+            skip -= len(stream.read(min(skip, CHUNK)))
+        return stream
+
+    def lines(self, skip: int = 0) -> Iterator[str]:
+        """Its lines with their ends, unchanged."""
+        with io.TextIOWrapper(self.stream(skip), encoding="utf-8", newline="") as lines:
+            yield from lines
+
+    def records(self, lines: Iterator[str], before: int, width: int = 0) -> Iterator[tuple[int, list[str]]]:
+        """The records with the number of their first line; blank lines count where records have one cell."""
+        reader = csv.reader(lines, delimiter=self.separator, strict=True)
+        start = before
+        try:
+            for cells in reader:
+                line, start = start + 1, before + reader.line_num
+                if cells or width == 1:
+                    yield line, self.input.without_markers(cells or [""])
+        except csv.Error as error:
+            raise self._broken(error, start + 1, before + reader.line_num) from None
+
+    def _broken(self, error: csv.Error, start: int, line: int) -> DataError:
+        """The error for quotes that do not close and for endless cells."""
+        if "limit" in str(error):
+            return DataError("FIELD-SIZE", f"a cell is longer than {csv.field_size_limit():,} characters",
+                             where=place(self.path, start), hint="is a quote left open, or the separator wrong?")
+        return DataError("QUOTE", f"the quotes do not match: {error}", where=place(self.path, min(start, line)),
+                         hint="close the quote, and write a quote inside a quoted cell twice")
+
+
+def surveyed(opened: Opened, input: Input, separator: str, watch: Watch | None = None) -> Text:
+    """Reads the text once, for its size and its faults of encoding, or not again; raises DataError.
+
+    `watch` is given all of its bytes, without a byte order mark.
+    """
+    given, input = input, in_encoding(opened, input)
+    if watch is not None or input.encoding not in opened.surveys:
+        opened.surveys[input.encoding] = survey(text_stream(opened, input), opened.path, watch)
+    taken = () if input is given else ("the text is UTF-16",)
+    return Text(opened, input, separator, opened.surveys[input.encoding], taken)
+
+
+def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> Survey:
+    """Counts lines and looks for what the fast reader may read wrongly."""
+    size = lines = ends = longest = open_line = quotes = 0
+    tail, tiny = b"", False
+    while chunk := stream.read(CHUNK):
+        size += len(chunk)
+        if watch is not None:
+            watch(chunk)
+        stops = np.flatnonzero(np.isin(np.frombuffer(chunk, np.uint8), (10, 13)))
+        lengths = np.diff(stops, prepend=-1 - open_line) - 1
+        longest = max(longest, int(lengths.max(initial=0)), open_line)
+        lines, ends = lines + int(np.count_nonzero(lengths)), ends + len(stops)
+        open_line = len(chunk) - 1 - int(stops[-1]) if len(stops) else open_line + len(chunk)
+        quotes += chunk.count(b'"')
+        tiny = tiny or TINY.search(tail + chunk) is not None or ZEROS in tail + chunk
+        tail = chunk[-OVERLAP:]
+        _require_bounded(max(longest, open_line), path, lines)
+    return Survey(size=size, lines=lines + (open_line > 0), ends=ends, longest=max(longest, open_line), tiny=tiny,
+                  quotes=quotes)
+
+
+def _require_bounded(longest: int, path: str, lines: int) -> None:
+    """Refuses a line that no table has."""
+    if longest > LINE_LIMIT:
+        raise DataError("LINE-SIZE", f"a line is longer than {LINE_LIMIT >> 20} MiB", where=place(path, lines + 1),
+                        hint="is this a text table with line ends?")

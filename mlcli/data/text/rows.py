@@ -1,0 +1,230 @@
+"""Delimited texts that are read a block of rows at a time: pieces of a file, each parsed as the whole text would be."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.source import Part
+from mlcli.base.types import Array, Indices
+from mlcli.data.files.arrow import pyarrow
+from mlcli.data.files.file_id import FileId, plain_stream, require_read
+from mlcli.data.files.remote import is_remote
+from mlcli.data.files.shared_handle import Positioned
+from mlcli.data.files.source import Opened
+from mlcli.data.options.input import Input
+from mlcli.data.options.numbers import fault
+from mlcli.data.options.wording import place, shown
+from mlcli.data.text.csv_options import csv_options, doubtful
+from mlcli.data.text.diagnose import rescan
+from mlcli.data.text.layout import Layout
+from mlcli.data.text.records import Survey, Text
+from mlcli.errors import DataError
+
+PIECES = 8  # of a block of work
+
+
+@frozen
+class TextFile:
+    """A text in a file, cut into pieces."""
+
+    id: FileId
+    input: Input
+    separator: str
+    survey: Survey
+    layout: Layout
+    starts: tuple[int, ...]  # bytes before each piece, and behind them the end
+    firsts: tuple[int, ...]  # rows before each, and behind them all
+
+    @property
+    def pieces(self) -> int:
+        """How many there are."""
+        return len(self.starts) - 1
+
+    def opened(self) -> Opened:
+        """The file, open in this thread, as readers of texts take it."""
+        return opened_by(self.id)
+
+    def content(self, piece: int) -> Any:
+        """The bytes of a piece, in memory of Arrow's own."""
+        start, size = self.starts[piece], self.starts[piece + 1] - self.starts[piece]
+        buffer = pyarrow().allocate_buffer(size)
+        raw = cast(Positioned, cast(Any, self.id.opened(plain_stream)).raw)
+        require_read(self.id.path, raw.read_at(start, memoryview(buffer)), size)
+        return buffer
+
+    def parsed(self, piece: int, numbers: tuple[int, ...], texts: tuple[int, ...]) -> Any:
+        """Some columns of a piece, named by their positions; raises DataError as reading the whole text does."""
+        from pyarrow import csv as arrow_csv
+
+        arrow, content = pyarrow(), self.content(piece)
+        options = csv_options(self.layout, self.separator, self.input, numbers=numbers, texts=texts,
+                              block=max(content.size, 1))
+        try:
+            table = arrow_csv.read_csv(arrow.BufferReader(content), *options)
+        except arrow.ArrowException as error:
+            if "Empty CSV file" not in str(error):
+                raise self.refused(str(error)) from None
+            return None
+        if table.num_rows != self.firsts[piece + 1] - self.firsts[piece]:
+            raise self.refused("it has other rows than its line ends and quotes announce")
+        return table
+
+    def numbers(self, piece: int) -> Array:
+        """The numbers of a piece (m x d)."""
+        columns = self.layout.choice.values
+        table = self.parsed(piece, columns, ())
+        if table is None or not table.num_rows:  # blank lines alone
+            return np.empty((0, len(columns)))
+        batch = table.combine_chunks().to_batches()[0]
+        values: Array = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+        if doubtful(values, sum(column.null_count for column in batch.columns)):
+            self._require_numbers(piece)
+        return values
+
+    def texts(self, piece: int, columns: tuple[int, ...]) -> list[list[str]]:
+        """Columns of texts of a piece."""
+        table = self.parsed(piece, (), columns)
+        found = [[] if table is None else self.input.without_markers(table.column(str(column)).to_pylist())
+                 for column in columns]
+        limit = csv.field_size_limit()
+        if self.survey.longest > limit and any(len(cell) > limit for cells in found for cell in cells):
+            raise self.refused("a cell is too long")
+        return found
+
+    def underflows(self, piece: int) -> int:
+        """How many numbers of a piece are too small for double precision."""
+        if not np.any(self.numbers(piece) == 0):
+            return 0
+        return sum(kind == "underflow" for kind in self._faults(piece))
+
+    def refused(self, reason: str) -> DataError:
+        """The error of the text: what a second look at all of it finds, or else a reason."""
+        try:
+            rescan(Text(self.opened(), self.input, self.separator, self.survey), self.layout)
+        except DataError as error:
+            return error
+        return DataError("CSV", f"the text is not a table: {shown(reason, 160)}", where=place(self.id.path),
+                         hint="check the quotes and the separator")
+
+    def _require_numbers(self, piece: int) -> None:
+        """Refuses a piece with cells that are no numbers; infinite ones are."""
+        if any(kind in ("text", "overflow") for kind in self._faults(piece)):
+            raise self.refused("some cells are no numbers")
+
+    def _faults(self, piece: int) -> Iterator[str]:
+        """What is wrong with the cells of a piece, each by itself."""
+        lines = io.TextIOWrapper(io.BytesIO(self.content(piece).to_pybytes()), encoding="utf-8", newline="")
+        for cells in csv.reader(lines, delimiter=self.separator, strict=True):
+            if len(cells) == self.layout.width:
+                cells = self.input.without_markers(cells)
+                yield from (fault(cells[column], self.input.point) for column in self.layout.choice.values)
+
+
+def opened_by(id: FileId) -> Opened:
+    """A file as this thread has it open; its hash is computed where it was opened first."""
+    descriptor = -1 if is_remote(id.path) else cast(Any, id.opened(plain_stream)).fileno()
+    return Opened(id.path, id.state[0], lambda: "", descriptor=descriptor)
+
+
+@frozen
+class TextRows:
+    """Chosen columns of one or several delimited texts, some pieces to a block."""
+
+    files: tuple[TextFile, ...]
+    names: tuple[str, ...]  # of columns of numbers
+    direct = False
+
+    @property
+    def point(self) -> str:
+        """The decimal one."""
+        return self.files[0].input.point
+
+    @cached_property
+    def _blocks(self) -> tuple[tuple[TextFile, range, int], ...]:
+        """Each with its file, its pieces there, and the rows of the files before."""
+        found, rows = [], 0
+        for file in self.files:
+            found += [(file, range(first, min(first + PIECES, file.pieces)), rows)
+                      for first in range(0, file.pieces, PIECES)]
+            rows += file.firsts[-1]
+        return tuple(block for block in found if block[0].firsts[block[1].stop] > block[0].firsts[block[1].start])
+
+    @cached_property
+    def bounds(self) -> tuple[int, ...]:
+        """Where blocks begin, and behind them the number of rows."""
+        return (*(rows + file.firsts[pieces.start] for file, pieces, rows in self._blocks),
+                sum(file.firsts[-1] for file in self.files))
+
+    @property
+    def columns(self) -> int:
+        """Numbers in a row."""
+        return len(self.names)
+
+    @cached_property
+    def part(self) -> int:
+        """Rows that are read together."""
+        return max(int(np.diff(file.firsts).max(initial=1)) for file in self.files)
+
+    @cached_property
+    def held(self) -> int:
+        """Bytes that a thread holds while it parses: a piece, and where its cells are."""
+        return 3 * max(int(np.diff(file.starts).max(initial=0)) for file in self.files)
+
+    def take(self, chosen: Indices) -> Array:
+        """Pieces are read as a whole."""
+        raise NotImplementedError
+
+    def in_order(self, names: tuple[str, ...]) -> "TextRows":
+        """The same columns in another order."""
+        return TextRows(tuple(replace(file, layout=file.layout.in_order(names)) for file in self.files), names)
+
+    def parts(self, number: int) -> Iterator[Part]:
+        """The rows of a block, piece by piece."""
+        file, pieces, rows = self._blocks[number]
+        for piece in pieces:
+            yield rows + file.firsts[piece], file.numbers(piece)
+
+    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
+        """Columns of texts of a block."""
+        file, pieces, _ = self._blocks[number]
+        columns = tuple(file.layout.choice.names.index(name) for name in names)
+        found: list[list[str]] = [[] for _ in names]
+        for piece in pieces:
+            for texts, some in zip(found, file.texts(piece, columns), strict=True):
+                texts.extend(some)
+        return found
+
+    def underflows(self, number: int) -> int:
+        """How many numbers of a block are too small for double precision."""
+        file, pieces, _ = self._blocks[number]
+        return sum(file.underflows(piece) for piece in pieces) if file.survey.tiny else 0
+
+    def key(self) -> str:
+        """The files, how they are read, and the columns."""
+        return repr(([(file.id.key, file.separator, file.input.point, file.layout.skip) for file in self.files],
+                     self.names))
+
+
+@frozen
+class Underflows:
+    """How many numbers are too small for double precision: a source of blocks."""
+
+    rows: TextRows
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work there are."""
+        return len(self.rows.bounds) - 1
+
+    def work(self, number: int) -> int:
+        """Those of a block."""
+        return self.rows.underflows(number)
+
+    def stop(self) -> None:
+        """Blocks are short."""

@@ -1,0 +1,177 @@
+"""Writes tables: CSV with 17 digits, Parquet, NPY; a block of rows at a time."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.rows.scratch import let_go, parts
+from mlcli.base.stages.stage import note
+from mlcli.base.values.scaling import all_finite
+from mlcli.data.files.arrow import pyarrow
+from mlcli.data.options.numbers import NUMBERS
+from mlcli.data.options.wording import counted, place, shown
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.table import Table
+from mlcli.errors import StorageError
+
+CELLS = 1 << 18  # made into text at once
+GROUP = 1 << 20  # rows of a Parquet file's row group
+QUOTED = re.compile(r'[",\r\n]|^\s|\s\Z')
+FORMULA = re.compile(r"[=+\-@\t\r]")
+
+
+def write_table(table: Table, path: Path, format: str) -> None:
+    """Writes a table to a file: ids, labels, then the columns (NPY: the values alone)."""
+    with writing_to(path) as stream:
+        {"csv": write_csv, "parquet": write_parquet, "npy": write_npy}[format](table, stream)
+
+
+@contextmanager
+def writing_to(path: Path) -> Iterator[BinaryIO]:
+    """A new file that is written to; raises StorageError where that fails."""
+    try:
+        with path.open("wb") as stream:
+            yield stream
+    except OSError as error:  # a full disk does not always carry its number
+        raise StorageError("WRITE", f"writing failed: {error.strerror or error}", where=place(str(path)),
+                           hint="check the space and the permissions there") from None
+
+
+def write_csv(table: Table, stream: BinaryIO) -> None:
+    """Writes a table as CSV; every number has 17 digits, which read back to the same bits."""
+    warn_of_formulas(table)
+    stream.write(csv_header(table))
+    write_lines(table, stream)
+
+
+def csv_header(table: Table) -> bytes:
+    """The names of the columns as a line of CSV."""
+    header = map(quoted, [*noted_names(table), *table.columns])
+    return (",".join(header) + "\n").encode("utf-8", "surrogateescape")
+
+
+def write_lines(table: Table, stream: BinaryIO) -> None:
+    """Writes the rows as lines of CSV."""
+    blocks = row_blocks(len(table.ids), CELLS, 1 + len(table.columns))
+    for text in in_order(partial(csv_text, table), blocks):
+        stream.write(text)
+        let_go()
+
+
+def csv_text(table: Table, rows: slice) -> bytes:
+    """Some of the rows as CSV."""
+    if isinstance(table.ids, RowNumbers) and not table.labels and native.available():
+        return native.numbered_lines(table.ids[rows].array(), np.ascontiguousarray(table.values[rows]))
+    texts = [text_cells(column[rows]) for column in (table.ids, *table.labels.values())]
+    values = table.values[rows]
+    exact = all_finite(values)
+    numbers = values.T.tolist() if exact else [number_cells(column) for column in values.T.tolist()]
+    form = ",".join(["%s"] * len(texts) + ["%.17g" if exact else "%s"] * len(numbers)) + "\n"
+    cells = chain.from_iterable(zip(*texts, *numbers, strict=True))
+    return (form * len(values) % tuple(cells)).encode("utf-8", "surrogateescape")
+
+
+def text_cells(texts: Sequence[str]) -> Sequence[str | int]:
+    """Ids or labels as CSV cells that read back to the same characters."""
+    return texts.array().tolist() if isinstance(texts, RowNumbers) else [quoted(text) for text in texts]
+
+
+def text_array(texts: Sequence[str]) -> Any:
+    """Ids or labels in Arrow's form; numbers of rows are made into text here."""
+    arrow = pyarrow()
+    if isinstance(texts, RowNumbers):
+        return arrow.array(texts.array()).cast(arrow.large_string())
+    return arrow.array(texts, arrow.large_string())
+
+
+def number_cells(column: Sequence[float]) -> list[str]:
+    """Numbers, infinite and missing ones included, as CSV cells of 17 significant digits: the same bits again."""
+    return [f"{value:.17g}".replace("nan", "NaN").replace("inf", "Inf") for value in column]
+
+
+def quoted(text: str) -> str:
+    """A text in quotes where it needs them."""
+    return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
+
+
+def write_parquet(table: Table, stream: BinaryIO) -> None:
+    """Writes a table as Parquet: ids and labels as text, columns in double precision."""
+    with parquet_writer(table, stream) as writer:
+        for rows in row_blocks(len(table.ids), GROUP):
+            write_group(writer, table, rows)
+            let_go()
+
+
+def parquet_writer(table: Table, stream: BinaryIO) -> Any:
+    """Arrow's writer of tables with the columns of one."""
+    arrow = pyarrow()
+    from pyarrow import parquet
+
+    names = noted_names(table)
+    types = [arrow.string()] * len(names) + [arrow.float64()] * len(table.columns)
+    schema = arrow.schema(list(zip([*names, *table.columns], types, strict=True)))
+    return parquet.ParquetWriter(stream, schema, write_page_checksum=True, use_dictionary=names[1:])
+
+
+def write_group(writer: Any, table: Table, rows: slice) -> None:
+    """Writes some rows as a row group."""
+    arrow = pyarrow()
+    texts = [text_array(column[rows]).cast(arrow.string()) for column in (table.ids, *table.labels.values())]
+    numbers = [arrow.array(np.ascontiguousarray(column)) for column in table.values[rows].T]
+    writer.write_table(arrow.table([*texts, *numbers], schema=writer.schema))
+
+
+def write_npy(table: Table, stream: BinaryIO) -> None:
+    """Writes the values alone."""
+    write_npy_header(stream, table.values.shape)
+    for some in parts(table.values):
+        stream.write(np.ascontiguousarray(some).data)
+
+
+def write_npy_header(stream: BinaryIO, shape: tuple[int, ...]) -> None:
+    """The header that numpy.save writes, whose length does not depend on the number of rows."""
+    np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
+
+
+def text_names(table: Table) -> list[str]:
+    """The headers under which ids and labels are written, distinct from the columns' own names."""
+    taken = set(table.columns)
+    names = []
+    for name, suffix in [(table.id_name, "_id"), *((label, "_label") for label in table.labels)]:
+        unique = name
+        while unique in taken:
+            unique += suffix
+        taken.add(unique)
+        names.append(unique)
+    return names
+
+
+def noted_names(table: Table) -> list[str]:
+    """The same, with a warning for each that is not its own."""
+    names = text_names(table)
+    for name, unique in zip((table.id_name, *table.labels), names, strict=True):
+        if unique != name:
+            note("W-RENAMED", f"column {shown(name)} is written as {shown(unique)}, as the name is taken", name=unique)
+    return names
+
+
+def warn_of_formulas(table: Table) -> None:
+    """Notes ids and labels that a spreadsheet would run as formulas."""
+    risky = [text for texts in (table.ids, *table.labels.values()) for text in signed(texts)
+             if not NUMBERS["."].fullmatch(text)]
+    if risky:
+        note("W-FORMULA", f"{counted(len(risky), 'id or label')} would be run as a formula by a spreadsheet, "
+             f"for example {shown(risky[0], 40)}; Parquet is safe", cells=len(risky))
+
+
+def signed(texts: Sequence[str]) -> list[str]:
+    """The texts that begin as a formula does."""
+    return [] if isinstance(texts, RowNumbers) else [text for text in texts if FORMULA.match(text)]

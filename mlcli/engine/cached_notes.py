@@ -1,0 +1,37 @@
+"""Notes belong to the result of the stage that made them: they are kept with it, and told again in its place."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from mlcli.base.stages.stage import Note, Watcher, tell
+
+
+class Noting(Watcher):
+    """Collects the notes of stages while they are computed."""
+
+    keeps_notes = True
+
+    def __init__(self) -> None:
+        self._noted: list[list[Note]] = []  # of each stage that is being computed
+
+    def note(self, note: Note) -> None:
+        """A note, which belongs to the result of every stage that is being computed."""
+        for notes in self._noted:
+            notes.append(note)
+
+    @contextmanager
+    def noting(self) -> Iterator[list[Note]]:
+        """The notes of the stage that is computed inside."""
+        self._noted.append([])
+        try:
+            yield self._noted[-1]
+        finally:
+            self._noted.pop()
+
+
+def told_again(known: tuple[Any, Sequence[Note]]) -> Any:
+    """A result that was kept, once its notes are told."""
+    for note in known[1]:
+        tell(note)
+    return known[0]

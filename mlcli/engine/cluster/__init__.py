@@ -1,0 +1,1 @@
+"""Blocks on the workers of a Dask cluster."""

@@ -1,0 +1,66 @@
+"""Where a cluster is: what `compute.cluster` may say."""
+
+import re
+from ipaddress import IPv6Address
+from pathlib import Path
+
+from mlcli.base.frozen import frozen
+from mlcli.base.values.compute import Compute
+from mlcli.errors import ConfigError
+
+LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?")
+REMOTE = re.compile(r"(tcp|tls)://(?:\[(?P<ipv6>[^]/\s]+)\]|[\w.-]+):(?P<port>\d{1,5})")
+PORTS = range(1, 2**16)
+CLOSED = ("tls://", "inproc://")  # encrypted and authenticated, or this process
+LOOPBACK = re.compile(r"tcp://(localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d+")
+
+
+@frozen
+class Address:
+    """Exactly one of: workers of this machine, a scheduler's address, a scheduler's file."""
+
+    workers: int | None = None  # to be started on this machine; 0: as many as threads are allowed
+    remote: str = ""  # tcp://HOST:PORT or tls://HOST:PORT
+    file: Path | None = None  # that the scheduler wrote
+
+
+def address_of(text: str, where: str = "compute.cluster") -> Address:
+    """The address that a text stands for; raises ConfigError."""
+    if local := LOCAL.fullmatch(text):
+        return Address(workers=int(local[1] or 0))
+    if is_scheduler(text):
+        return Address(remote=text)
+    if text.startswith("file:") and len(text) > len("file:"):
+        return Address(file=Path(text.removeprefix("file:")))
+    if "@" in text:
+        raise ConfigError("CLUSTER-CREDENTIALS", "the address of a cluster holds a user name or a password, which no "
+                          "scheduler asks for", where=where,
+                          hint="write tcp://host:8786; certificates for tls:// stand in Dask's settings")
+    raise ConfigError("CLUSTER", f"{text[:80]!r} is not a cluster", where=where,
+                      hint="write local, local:4, tcp://host:8786, tls://host:8786 or file:scheduler.json")
+
+
+def own_workers(compute: Compute) -> int:
+    """How many workers a run starts on this machine; 0 where it has no such cluster."""
+    workers = None if compute.cluster is None else address_of(compute.cluster).workers
+    return 0 if workers is None else workers or compute.thread_count()
+
+
+def is_scheduler(text: str) -> bool:
+    """Whether a text is a scheduler's address: host and port, by TCP or TLS."""
+    found = REMOTE.fullmatch(text)
+    return found is not None and int(found["port"]) in PORTS and (found["ipv6"] is None or is_ipv6(found["ipv6"]))
+
+
+def is_ipv6(text: str) -> bool:
+    """Whether a text is an address of IPv6, which stands in brackets before a port."""
+    try:
+        IPv6Address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_open(scheduler: str) -> bool:
+    """Whether the way to a scheduler leaves this machine neither encrypted nor authenticated, as far as can be seen."""
+    return not (scheduler.startswith(CLOSED) or LOOPBACK.fullmatch(scheduler))

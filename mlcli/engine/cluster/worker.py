@@ -1,0 +1,122 @@
+"""What a worker of a cluster does: it compares its versions with the client's, and runs blocks."""
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import mlcli
+from mlcli import native
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import loaded
+from mlcli.base.types import AnyArray
+from mlcli.engine.block import Block
+from mlcli.engine.cluster.serialize import one_thread_each, opened, read_array
+from mlcli.errors import DependencyMissing, InputMissing, MlcliError, StorageError
+
+PACKAGES = ("numpy", "scipy", "pyarrow", "dask", "distributed")
+ALIKE = "start scheduler and workers in the environment of this command, as from one container image"
+OWN_READING = "workers read its blocks themselves: put it on storage that all machines share, under the same path, " \
+              "where workers may read it; or leave --cluster out"
+OWN_STORE = "workers read its blocks themselves: start them with the store's variables that this command has, as " \
+            "AWS_ENDPOINT_URL and AWS_PROFILE; or leave --cluster out"
+Versions = Mapping[str, str]
+
+
+@frozen
+class Task:
+    """What the blocks of a source share on their way: the message, and where its arrays are."""
+
+    pickled: bytes
+    keys: Sequence[str]  # of the arrays that come with the task
+    folder: str | None  # where the others are
+    versions: Versions  # the client's
+
+
+@cache
+def versions() -> Versions:
+    """What must be the same on all machines."""
+    return {"mlcli": mlcli.__version__, "python": platform.python_version(),
+            **{name: _installed(name) for name in PACKAGES}}
+
+
+def kinds() -> Sequence[str]:
+    """What rounding depends on: the kernels that this machine's processor has."""
+    import scipy.linalg  # noqa: F401 (brings its own library)
+
+    libraries = {f"{info['internal_api']} {info.get('architecture')}" for info in loaded().info()
+                 if info["user_api"] == "blas"}
+    return [f"native {native.describe()}", *sorted(libraries)]
+
+
+def differences(here: Versions, there: Versions) -> str:
+    """What is not the same, in words; empty where all is."""
+    return ", ".join(f"{name} {there.get(name, 'none')} instead of {here[name]}" for name in here
+                     if here[name] != there.get(name))
+
+
+def examined() -> tuple[Versions, Sequence[str]]:
+    """What the client asks every worker when it connects."""
+    return versions(), kinds()
+
+
+def refuse_unlike(here: Versions, there: Versions, where: str) -> None:
+    """Raises DependencyMissing where a worker has other versions than the client."""
+    if unlike := differences(here, there):
+        raise DependencyMissing("CLUSTER-VERSIONS", f"a worker has {unlike}", where=where,
+                                hint=ALIKE)
+
+
+def work(task: Task, number: int, *arrays: AnyArray) -> Any:
+    """What a block gives, in a thread of a worker."""
+    refuse_unlike(task.versions, versions(), platform.node())
+    one_thread_each()
+    given = dict(zip(task.keys, arrays, strict=True))
+
+    def array(key: str) -> AnyArray:
+        return given[key] if key in given or task.folder is None else read_array(Path(task.folder), key)
+
+    with reading_here():
+        return Block(opened(task.pickled, array), number).run()
+
+
+@contextmanager
+def reading_here() -> Iterator[None]:
+    """Says of an input that a worker does not reach, or finds to be another one, that workers read it themselves."""
+    here = platform.node()
+    try:
+        yield
+    except InputMissing as error:
+        raise InputMissing("CLUSTER-INPUT", f"a worker on {here} fails to read the input: {error.found}",
+                           where=error.where, hint=_own(error)) from None
+    except DependencyMissing as error:
+        if error.code != "E-REMOTE":  # what this worker lacks
+            raise error.changed(where=f"a worker on {here}") from None
+        raise DependencyMissing("CLUSTER-INPUT", f"a worker on {here} fails to read the input: {error.found}",
+                                where=error.where, hint=_own(error)) from None
+    except StorageError as error:
+        if error.code not in ("E-CHANGED", "E-READ"):
+            raise
+        what = "finds another size or other times" if error.code == "E-CHANGED" else error.found
+        raise StorageError("CLUSTER-INPUT", f"a worker on {here} fails to read the input: {what}",
+                           where=error.where, hint=_own(error)) from None
+
+
+def _own(error: MlcliError) -> str:
+    """What to do so that workers can read an input."""
+    return OWN_STORE if "://" in error.where else OWN_READING
+
+
+def hold(array: AnyArray) -> AnyArray:
+    """An array as the result of a task, which the scheduler has done again where a worker is lost that held it."""
+    return array
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "none"

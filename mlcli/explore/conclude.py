@@ -1,0 +1,160 @@
+"""From finished trials to what an exploration says: judged, ranked, compared, fitted again, recommended."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.stages.stage import running
+from mlcli.config.layers import Layer
+from mlcli.explore.examine import Examined, base_config
+from mlcli.explore.report.contents import Candidate, Entry, Exploration
+from mlcli.explore.report.ranking import Place, best_of, ranked
+from mlcli.explore.report.recommend import (
+    Option,
+    Recommendation,
+    chosen,
+    fewest,
+    of_axes,
+    of_fewer,
+    of_stability,
+)
+from mlcli.explore.report.scores import Judged, judged
+from mlcli.explore.settings import LeftOut, Setting
+from mlcli.explore.trials import Made, Refit, by_axes, refits, seen_from
+from mlcli.findings.likeness import procrustes, standardized
+from mlcli.methods import METHODS
+from mlcli.pipeline.start import Start, begin
+from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side
+
+Command = Callable[[Setting, int], str]  # of a setting with so many axes
+
+
+@frozen
+class Clock:
+    """The time that an exploration has."""
+
+    begun: float  # of the monotonic clock
+    budget: float  # seconds
+
+    @property
+    def end(self) -> float:
+        """When it is used up."""
+        return self.begun + self.budget
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self.begun
+
+
+def conclude(layer: Layer, examined: Examined, made: Sequence[Made], left: Sequence[LeftOut], clock: Clock,
+             command: Command) -> Exploration:
+    """All that is said of finished trials."""
+    config = base_config(layer)
+    with threads_limited(config.compute.thread_count()):
+        start = begin(config)
+        data = start.prepared.table.data()
+        compared = config.method.compared(data) if data.kind == "features" else data
+        generator = config.compute.generator()
+        with running("compare"):
+            graph = examined.report.graph
+            seen = seen_from(data, compared, start.prepared.table, len(made), graph.connecting_k if graph else 1,
+                             generator)
+            scores = judged(seen, [one.cut(examined.axes) for one in made])
+            order, places = candidates_of(made, scores, generator)
+            best = [made[place] for place in order]
+            curves = by_axes(seen, best, examined.most)
+            comparison = compared_with(best, start, examined.axes, generator)
+            again = list(refits(best, data, examined.axes, clock.end))
+    entries = [entry(one, score) for one, score in zip(made, scores, strict=True)]
+    candidates = [candidate(entries[place], place_of, made, place, (curve, refit), examined.axes)
+                  for place, place_of, curve, refit in zip(order, places, curves, again, strict=True)]
+    choice = recommended(candidates, examined.axes, asked=examined.asked)
+    return Exploration(
+        input=config.input.path, size=size_of(start), axes=examined.axes, why=examined.why,
+        findings=[vars(finding) for finding in examined.report.findings], candidates=candidates, entries=entries,
+        recommendation=choice, command=command(made[order[choice.chosen]].setting, choice.axes),
+        comparison=comparison, left=[(one.name, one.reason, one.seconds) for one in left], anchors=len(seen.anchors),
+        rows=seen.size, neighbors=seen.neighbors, budget=clock.budget, seconds=clock.elapsed, facts=facts_of(config))
+
+
+def facts_of(config: Any) -> Mapping[str, Any]:
+    """What else decides on the results."""
+    return {"seed": config.compute.seed, "threads": config.compute.thread_count()}
+
+
+def size_of(start: Start) -> str:
+    """The size of the input in words."""
+    table = start.prepared.table
+    rows, columns = table.values.shape
+    return f"{rows:,} rows x {columns:,} columns" if table.kind == "features" else f"{len(table.ids):,} points"
+
+
+def candidates_of(made: Sequence[Made], scores: Sequence[Judged],
+                  generator: np.random.Generator) -> tuple[list[int], list[Place]]:
+    """The best setting of each method, by R_NX, and their places by mean rank, in that order."""
+    best = []
+    for method in dict.fromkeys(one.setting.method for one in made):
+        own = [place for place, one in enumerate(made) if one.setting.method == method]
+        best.append(own[best_of([scores[place] for place in own])])
+    places = ranked([scores[place] for place in best], generator)
+    order = sorted(range(len(best)), key=lambda place: places[place].mean_rank)
+    return [best[place] for place in order], [places[place] for place in order]
+
+
+def entry(made: Made, score: Judged) -> Entry:
+    """A setting with its measures."""
+    setting = made.setting
+    count = setting.values.get("method.neighbors.count")
+    return Entry(made.folder.name, setting.method, setting.words, METHODS[setting.method].baseline, count, made.seconds,
+                 score, made.warnings)
+
+
+def candidate(entry: Entry, place: Place, made: Sequence[Made], own: int,
+              more: tuple[Sequence[tuple[int, Judged]], Refit], axes: int) -> Candidate:
+    """The best setting of a method with all that is said of it."""
+    curve, refit = more
+    return Candidate(entry, place, made[own].advice, curve, refit.fits, refit.m2, refit.overlap, refit.reason,
+                     next_counts(made, own, axes))
+
+
+def next_counts(made: Sequence[Made], own: int, axes: int) -> list[tuple[str, float]]:
+    """The fits with the next smaller and larger numbers of neighbors, with their Procrustes statistics."""
+    def count(one: Made) -> int | None:
+        return one.setting.values.get("method.neighbors.count")
+
+    mine = count(made[own])
+    if mine is None:
+        return []
+    same = sorted((one for one in made if one.setting.method == made[own].setting.method and count(one) is not None),
+                  key=lambda one: count(one) or 0)
+    place = next(place for place, one in enumerate(same) if one is made[own])
+    shape = standardized(made[own].cut(axes))
+    return [(one.setting.words, procrustes(shape, standardized(one.cut(axes))).m2)
+            for one in (*same[max(place - 1, 0) : place], *same[place + 1 : place + 2])]
+
+
+def compared_with(best: Sequence[Made], start: Start, axes: int, generator: np.random.Generator) -> Comparison:
+    """The best settings of all methods, every two compared and all in one orientation."""
+    table = start.prepared.table
+    # without methods, which the names hold
+    sides = [Side(one.setting.name, "", one.config.input.path, len(one.values), one.cut(axes),
+                  one.eigenvalues, (), axes=one.config.method.axis_names((), 2)) for one in best]
+    return side_by_side(sides, table.ids, table.labels, 12, generator)
+
+
+def recommended(candidates: Sequence[Candidate], axes: int, *, asked: bool) -> Recommendation:
+    """The choice, with what is said of its axes and of its stability."""
+    options = [Option(one.entry.method, one.entry.words, one.entry.linear, one.entry.judged, one.place)
+               for one in candidates]
+    choice = chosen(options)
+    one = candidates[choice.chosen]
+    kept = axes if asked else fewest(one.by_axes, axes)
+    curves = [other.by_axes for other in candidates]
+    more = [of_axes(one.by_axes, axes, kept), of_fewer(options, curves, choice.chosen, axes),
+            of_stability(one.fits, one.m2, one.overlap, one.unstable)]
+    return Recommendation(choice.chosen, choice.enough, [*choice.sentences, *filter(None, more)], kept)

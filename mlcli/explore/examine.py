@@ -1,0 +1,181 @@
+"""Before an exploration: the data examined, the settings that are worth a trial, and what each would take."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.stages.stage import unheard
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial
+from mlcli.checkup.examine import check
+from mlcli.checkup.report import Report
+from mlcli.config.build import build
+from mlcli.config.layers import Layer
+from mlcli.config.run_config import RunConfig
+from mlcli.data.options.wording import counted
+from mlcli.engine.cache import Folder
+from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError
+from mlcli.explore.settings import (
+    AXES,
+    COUNTS,
+    LeftOut,
+    Setting,
+    axes_of,
+    counts_of,
+    layer_of,
+    settings_of,
+    with_axes,
+)
+from mlcli.methods.frame.memory import peak
+from mlcli.methods.frame.trials import Seen
+from mlcli.pipeline.shared_input import reading_once
+from mlcli.pipeline.start import Start, begin
+from mlcli.planning.plan import after
+from mlcli.planning.plan import fitting as steps_of
+from mlcli.rundir.cached import caching
+from mlcli.stages.graph.neighborhoods import Nearest, searching_for
+from mlcli.stages.similarities.spaces import input_space
+
+SAMPLE = 500  # points whose distances say how wide kernels are tried
+SEARCH = 0.5  # share of the budget that the search for neighbors may take
+EXAMINING = 0.5  # share of the budget from which on no more settings are planned
+LEAST_ROWS = 3  # below which no neighborhood is smaller than all other points
+LEAST = 10.0  # seconds that this may take whatever the budget
+NEIGHBORS = ("neighbors", "fewer neighbors")
+
+
+@frozen
+class Examined:
+    """What is known before the first trial."""
+
+    report: Report
+    axes: int  # that methods are compared with
+    why: str  # so many
+    asked: bool  # whether the user did
+    most: int  # axes that embeddings of nested axes are made with
+    settings: Sequence[Setting]  # in the order of their trials
+    left: Sequence[LeftOut]
+    neighbors: int  # that the trials need, at most
+
+
+def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: float) -> Examined:
+    """Examines the data of a layer and plans the trials; raises what reading and the checkup raise.
+
+    Neighbors that are found here stay in the folder for the runs.
+    """
+    config = base_config(layer)
+    with reading_once(), threads_limited(config.compute.thread_count()):
+        begun = time.perf_counter()
+        with _points_wanted(config.input.path):
+            start = begin(config)
+        data = start.prepared.table.data()
+        reading = time.perf_counter() - begun
+        require_points(data, config.input.kind, config.input.path)
+        require_comparable(data, config.input.path)
+        with searching_for(max(COUNTS)), caching(folder, config.compute.thread_count()):
+            report = check(config)
+            seen = seen_of(config, data, report)
+            axes, why = axes_of(asked, report, most_axes(data))
+            most = max(axes, AXES)
+            settings, left = settings_of(data, seen)
+            settings = [setting.with_axes(axes) for setting in settings]
+            planned = [predicted(setting, layer, start, most, reading, budget)
+                       if place == 0 or time.perf_counter() - begun < max(EXAMINING * budget, LEAST) else
+                       LeftOut(setting.name, "half of the budget was used up before it could be planned")
+                       for place, setting in enumerate(settings)]
+    timed = [part for part in planned if isinstance(part, Setting)]
+    left += [part for part in planned if isinstance(part, LeftOut)]
+    return Examined(report, axes, why, asked is not None, most, timed, left, max(seen.counts))
+
+
+def base_config(layer: Layer) -> RunConfig:
+    """The configuration that the data is read and prepared with: that of a method which takes all metrics."""
+    return build(layer_of(Setting("isomap", {}), layer))
+
+
+def require_points(data: Input, kind: str, path: str) -> None:
+    """Refuses what has no points to be placed; raises ConfigError."""
+    if not data.apart:
+        raise ConfigError("NO-ROWS", f"{kind} has no points, so there are no embeddings to compare",
+                          where="input.kind", hint=without_points(kind, path))
+
+
+def require_comparable(data: Input, path: str) -> None:
+    """Refuses points whose embeddings cannot differ; raises DataError for few points, GeometryError for equal ones."""
+    count = len(data.values)
+    if count < LEAST_ROWS:
+        raise DataError("TOO-FEW", f"{counted(count, 'row')} cannot be explored: a neighborhood that is smaller than "
+                        f"the rest takes {LEAST_ROWS} rows at least", where=path,
+                        hint=f"give {LEAST_ROWS} rows or more (--rows and --where choose rows)")
+    if isinstance(data, Features | Dissimilarities) and (data.values == data.values[0]).all():
+        raise GeometryError("ALL-EQUAL", f"all {count:,} points are equal, so there is nothing to embed", where=path,
+                            hint="see what mlcli check says of the data")
+
+
+def without_points(kind: str, path: str) -> str:
+    """What to do with a matrix that holds no points."""
+    return f"give features or dissimilarities; for axes of the columns: mlcli embed --kind {kind} {path}"
+
+
+@contextmanager
+def _points_wanted(path: str) -> Iterator[None]:
+    """Errors that ask for a kind of input that holds no points lead to the command that takes it."""
+    try:
+        yield
+    except MlcliError as error:
+        if error.kind not in ("correlation", "covariance"):
+            raise
+        raise error.changed(hint=f"it holds no points to compare: {without_points(error.kind, path)}") from None
+
+
+def seen_of(config: RunConfig, data: Input, report: Report) -> Seen:
+    """What methods are told of the data."""
+    counts, pieces = counts_of(len(data.values), report)
+    features = data.kind == "features"
+    rows = np.sort(config.compute.generator().choice(len(data.values), min(len(data.values), SAMPLE), replace=False))
+    compared = config.method.compared(data) if features else data
+    apart = input_space(compared).between(rows, rows)[np.triu_indices(len(rows), 1)]
+    return Seen(data.kind, len(data.values), data.values.shape[1], features and config.method.distance.plain, counts,
+                pieces, float(np.median(apart[apart > 0] ** 2)) if (apart > 0).any() else None)
+
+
+def most_axes(data: Input) -> int:
+    """The most axes that a comparison can ask for: fewer than points, and no more than columns."""
+    rows, columns = data.values.shape
+    return max(min(rows - 1, columns if data.kind == "features" else rows - 1), 1)
+
+
+def predicted(setting: Setting, layer: Layer, start: Start, axes: int, reading: float,
+              budget: float) -> Setting | LeftOut:
+    """A setting with the seconds that it would take, or why it cannot be tried."""
+    data = start.prepared.table.data()
+    try:
+        config = with_axes(build(layer_of(setting, layer)), axes)
+        config.require_fitting()
+        with unheard():  # its notes are those of a run
+            method = config.method.resolve(data)
+        if slow := searching(method, data, config, budget):
+            return LeftOut(setting.name, "the search for neighbors alone would take more than half of the budget", slow)
+        steps = steps_of(method, data, config.compute, None)
+    except MlcliError as error:
+        return LeftOut(setting.name, error.what)
+    needed, limit = peak(steps, data, method, config.compute), config.compute.memory_bytes()
+    later = after(config, method, start, steps)
+    seconds = reading + sum(step.seconds for step in (*steps, *later) if step.stage not in NEIGHBORS)
+    if needed > limit:
+        return LeftOut(setting.name, "it does not fit in memory", seconds)
+    return Setting(setting.method, setting.options, seconds)
+
+
+def searching(method: Any, data: Any, config: RunConfig, budget: float) -> float:
+    """The seconds of the search for neighbors where they are too many; else 0."""
+    count = getattr(getattr(method, "neighbors", None), "count", None)
+    if count is None or not isinstance(data, Spatial):
+        return 0.0
+    seconds = Nearest(count).step(method.compared(data).normalized(), config.compute).seconds
+    return seconds if seconds > SEARCH * budget else 0.0
+

@@ -1,0 +1,105 @@
+"""What an exploration found, as plain values: its page and explore.json are made of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.explore.report.ranking import Place, figures
+from mlcli.explore.report.recommend import Recommendation
+from mlcli.explore.report.scores import Judged
+from mlcli.report.comparison.side_by_side import Comparison
+
+
+@frozen
+class Entry:
+    """A setting that was tried."""
+
+    run: str  # its directory's name
+    method: str
+    words: str  # its options, as in k=12
+    linear: bool
+    count: int | None  # neighbors, where it has them
+    seconds: float
+    judged: Judged
+    warnings: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """The method with its options."""
+        return f"{self.method} {self.words}".strip()
+
+    def document(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"run": self.run, "method": self.method, "options": self.words, "linear": self.linear,
+                "seconds": self.seconds, "measures": dict(figures(self.judged)), "warnings": list(self.warnings)}
+
+
+@frozen
+class Candidate:
+    """The best setting of a method, with all that is said of it."""
+
+    entry: Entry
+    place: Place
+    advice: Mapping[str, Any]  # of the rules for the number of axes
+    by_axes: Sequence[tuple[int, Judged]]  # with 1, 2, ... axes; none where fewer axes are another fit
+    fits: int  # to parts of the rows
+    m2: float | None  # Procrustes statistic of these and the fit to all, on average
+    overlap: float | None  # of neighbors
+    unstable: str  # why there are fewer fits than asked for
+    next_counts: Sequence[tuple[str, float]]  # the settings with the next numbers of neighbors, with Procrustes m²
+
+    def document(self) -> dict[str, Any]:
+        """As plain values."""
+        curve = [{"axes": axes, **figures(one)} for axes, one in self.by_axes]
+        return {**self.entry.document(), "mean_rank": self.place.mean_rank, "interval": list(self.place.interval),
+                "tied": self.place.tied, "components_advice": dict(self.advice), "by_axes": curve,
+                "stability": {"fits": self.fits, "procrustes_m2": self.m2, "overlap": self.overlap,
+                              "reason": self.unstable or None,
+                              "next_neighbors": [{"run": run, "procrustes_m2": m2} for run, m2 in self.next_counts]}}
+
+
+@frozen
+class Exploration:
+    """All of it."""
+
+    input: str
+    size: str  # in words
+    axes: int
+    why: str  # so many
+    findings: Sequence[Mapping[str, Any]]  # of the checkup
+    candidates: Sequence[Candidate]  # by mean rank
+    entries: Sequence[Entry]  # all settings, in the order of their trials
+    recommendation: Recommendation
+    command: str
+    comparison: Comparison  # of the candidates, in their order
+    left: Sequence[tuple[str, str, float | None]]  # name, reason, predicted seconds
+    anchors: int
+    rows: int
+    neighbors: int  # of trustworthiness and continuity
+    budget: float
+    seconds: float
+    facts: Mapping[str, Any]  # seed, threads, the options of every trial
+
+    def document(self) -> dict[str, Any]:
+        """The content of explore.json."""
+        chosen = self.candidates[self.recommendation.chosen]
+        return {"input": self.input, "rows": self.rows, "axes": self.axes, "axes_reason": self.why,
+                "recommendation": {"method": chosen.entry.method, "options": chosen.entry.words,
+                                   "run": chosen.entry.run, "components": self.recommendation.axes,
+                                   "linear_is_enough": self.recommendation.enough,
+                                   "sentences": list(self.recommendation.sentences), "command": self.command},
+                "ranking": [one.document() for one in self.candidates],
+                "agreement": [pair.document() for pair in self.comparison.pairs],
+                "settings": [one.document() for one in self.entries],
+                "left_out": [{"name": name, "reason": reason, "predicted_seconds": seconds}
+                             for name, reason, seconds in self.left],
+                "measured": {"points": self.anchors, "neighbors": self.neighbors},
+                "checkup": [dict(finding) for finding in self.findings],
+                "budget": self.budget, "seconds": self.seconds, **self.facts}
+
+
+def curve_places(size: int, most: int = 60) -> np.ndarray:
+    """Sizes of neighborhoods, evenly on a logarithmic scale, each once."""
+    return np.unique(np.geomspace(1, max(size, 1), most).round().astype(np.int64))

@@ -1,0 +1,144 @@
+"""One recommendation, with its reasons in plain sentences: the simplest method that does as well as the best."""
+
+from collections.abc import Sequence
+
+from mlcli.base.frozen import frozen
+from mlcli.explore.report.ranking import ENOUGH, Place, gain
+from mlcli.explore.report.scores import Judged
+
+CALLED = {"pca": "PCA", "mds": "MDS"}
+# Procrustes m² between fits to parts of the rows, up to which a picture is stable, and beyond which it depends on them
+TIGHT, LOOSE = 0.02, 0.1
+
+
+@frozen
+class Option:
+    """A candidate, as far as the choice goes."""
+
+    method: str
+    words: str
+    linear: bool
+    judged: Judged
+    place: Place
+
+    @property
+    def name(self) -> str:
+        """As a sentence names it."""
+        return f"{called(self.method)}{f' ({self.words})' if self.words else ''}"
+
+    @property
+    def r_nx(self) -> float:
+        """Its area under R_NX."""
+        return float(self.judged.scores["r_nx"].mean())
+
+
+@frozen
+class Recommendation:
+    """Which of the candidates, and why."""
+
+    chosen: int
+    enough: bool  # whether it is a linear method that others do not beat
+    sentences: Sequence[str]
+    axes: int = 0  # to keep of it
+
+
+def called(method: str) -> str:
+    """A method's name in a sentence."""
+    return CALLED.get(method, method)
+
+
+def chosen(options: Sequence[Option]) -> Recommendation:
+    """The choice among candidates in the order of their ranks."""
+    linear = next((place for place, one in enumerate(options) if one.linear), None)
+    others = [place for place, one in enumerate(options) if not one.linear]
+    if linear is None or not others:
+        return first(options)
+    base = options[linear]
+    gains = {place: gain(options[place].judged, base.judged) for place in others}
+    better = [place for place in others if gains[place].counts]
+    if not better:
+        return enough(linear, max(others, key=lambda place: gains[place].value), options)
+    top = better[0]
+    won = gains[top]
+    sentences = [f"{options[top].name}: it keeps R_NX {options[top].r_nx:.3f} where {base.name} keeps "
+                 f"{base.r_nx:.3f}, a difference of {won.value:.3f} ± {won.error:.3f}.", *tied(top, options)]
+    return Recommendation(top, False, sentences)
+
+
+def first(options: Sequence[Option]) -> Recommendation:
+    """The first in rank, where there is nothing that it would have to beat."""
+    alone = "no other method was tried to its end" if len(options) == 1 else "it is first by mean rank"
+    return Recommendation(0, False, [f"{options[0].name}: {alone}, with R_NX {options[0].r_nx:.3f}.",
+                                     *tied(0, options)])
+
+
+def enough(linear: int, best: int, options: Sequence[Option]) -> Recommendation:
+    """The linear method: what others gain is less than the points leave open, or than matters."""
+    base, other = options[linear], options[best]
+    won = gain(other.judged, base.judged)
+    most = (f"the most that another method gains in R_NX is {won.value:.3f} ± {won.error:.3f} ({other.name}), which "
+            + ("the points leave open" if won.value <= 2 * won.error else f"is less than the {ENOUGH:g} that count")
+            if won.value > 0 else
+            f"no other method keeps more neighbors; the next best, {other.name}, keeps R_NX {other.r_nx:.3f}")
+    said = f"{called(base.method)} is enough: it keeps R_NX {base.r_nx:.3f}, and {most}."
+    return Recommendation(linear, True, [said])
+
+
+def tied(place: int, options: Sequence[Option]) -> list[str]:
+    """Which others do as well, where there are any: those that are not told apart in R_NX."""
+    mine = options[place]
+    names = [other.name for other in options if other is not mine and not gain(mine.judged, other.judged).counts]
+    return [f"About as good: {', '.join(names)}."] if names else []
+
+
+def of_fewer(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Judged]]], place: int, axes: int) -> str:
+    """Which method keeps more with fewer axes than are compared, where one does: with two, else with most of them."""
+    by_count = [dict(curve) for curve in curves]
+    found = {}
+    for count in range(2, axes):
+        mine = by_count[place].get(count)
+        there = [] if mine is None else [(gain(one[count], mine), other) for other, one in enumerate(by_count)
+                                         if other != place and count in one]
+        better = [(won.value, other) for won, other in there if won.counts]
+        if better:
+            found[count] = max(better)
+    if not found:
+        return ""
+    count = 2 if 2 in found else max(found)
+    won, other = found[count]
+    kept = float(by_count[other][count].scores["r_nx"].mean())
+    return (f"With {count} {'axis' if count == 1 else 'axes'} {options[other].name} keeps more: R_NX {kept:.3f} "
+            f"against {kept - won:.3f}; -p {count} --skip-existing compares all with so many.")
+
+
+def fewest(curve: Sequence[tuple[int, Judged]], axes: int) -> int:
+    """The fewest axes that keep as much as so many, but for what does not count."""
+    kept = means(curve)
+    return next((count for count in sorted(kept) if axes in kept and kept[axes] - kept[count] < ENOUGH), axes)
+
+
+def means(curve: Sequence[tuple[int, Judged]]) -> dict[int, float]:
+    """The area under R_NX by the number of axes."""
+    return {count: float(one.scores["r_nx"].mean()) for count, one in curve}
+
+
+def of_axes(curve: Sequence[tuple[int, Judged]], axes: int, kept: int) -> str:
+    """What fewer or more axes than those recommended would change, of a method whose axes are nested."""
+    values = means(curve)
+    if kept not in values or len(values) < 2:
+        return ""
+    parts = [f"{count} {'axis' if count == 1 else 'axes'} {values[count]:.3f}"
+             for count in sorted({*(n for n in (kept - 1, kept, kept + 1, axes) if n in values), max(values)})]
+    same = "" if kept == axes else f"; {kept} keep{'s' * (kept == 1)} as much as the {axes} compared, to {ENOUGH:g}"
+    return f"R_NX by the number of axes: {', '.join(parts)}{same}."
+
+
+def of_stability(fits: int, m2: float | None, overlap: float | None, reason: str) -> str:
+    """How much of it fits to parts of the rows repeat."""
+    if m2 is None or overlap is None:
+        return f"How stable it is was not examined: {reason}." if reason else ""
+    word = ("It is stable" if m2 <= TIGHT else "It is fairly stable" if m2 <= LOOSE else
+            "The picture depends on which rows are there")
+    made = "one fit" if fits == 1 else f"{fits} fits"
+    return (f"{word}: {made} to four fifths of the rows differ{'s' * (fits == 1)} from it by Procrustes m² {m2:.2g}, "
+            f"and {overlap:.0%} of the neighbors stay.")

@@ -1,0 +1,152 @@
+"""The settings of an exploration: from what methods say of an input to runs with their predicted times."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from mlcli.base.frozen import frozen
+from mlcli.base.values.inputs import Given
+from mlcli.checkup.report import Report
+from mlcli.config.layers import Layer, assignment
+from mlcli.config.run_config import RunConfig
+from mlcli.config.run_names import flattened
+from mlcli.config.sweep import without
+from mlcli.errors import UsageError
+from mlcli.methods import METHODS
+from mlcli.methods.frame.trials import Seen
+
+COUNTS = (12, 8, 20, 5, 30)  # sizes of neighborhoods, in the order in which they are tried
+AXES = 8  # that embeddings are judged with, at most, unless more are asked for
+FEWEST = 2
+OUTPUTS = ["embedding", "spectrum", "dimension"]
+COMPONENTS = "components"
+SECTIONS = ("input", "prepare", "compute", "output")
+
+
+@frozen
+class Setting:
+    """A method with options, as in YAML."""
+
+    method: str
+    options: Mapping[str, Any]
+    seconds: float = 0.0  # predicted, without the search for neighbors
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """What makes it differ from the others, by config path."""
+        return {"method.name": self.method, **dict(flattened(self.options, "method."))}
+
+    @property
+    def words(self) -> str:
+        """The options in few words: k=12, rate=0.5."""
+        said = {path.rpartition(".")[2]: value for path, value in flattened(self.options)}
+        names = {"count": "k"}
+        return ", ".join(f"{names.get(name, name)}={value}" for name, value in said.items()
+                         if name not in ("pieces", COMPONENTS))
+
+    def with_axes(self, count: int) -> "Setting":
+        """The same with so many axes as an option where fewer axes are another fit."""
+        if nested(self.method):
+            return self
+        return Setting(self.method, {**self.options, METHODS[self.method].axes_section(): {COMPONENTS: count}})
+
+    @property
+    def name(self) -> str:
+        """The method with its options."""
+        return f"{self.method} {self.words}".strip()
+
+
+@frozen
+class LeftOut:
+    """A setting, or a whole method, that was not tried or did not come to its end, and why."""
+
+    name: str
+    reason: str
+    seconds: float | None = None  # predicted
+
+
+def counts_of(size: int, report: Report) -> tuple[Sequence[int], str]:
+    """The sizes of neighborhoods to try, and what is done where the graph falls into pieces.
+
+    Below half of the points. Where few neighbors connect the graph, no fewer are tried; where that takes more than the
+    first size, or only a sample of the points was examined, pieces are connected by their shortest links.
+    """
+    possible = [count for count in COUNTS if count <= max((size - 1) // 2, 1)] or [max((size - 1) // 2, 1)]
+    connecting = report.graph.connecting_k if report.graph else 1
+    if report.rows_compared < report.rows or connecting > possible[0]:
+        return possible, "connect"
+    enough = [count for count in possible if count >= connecting]
+    return ([*enough, connecting] if connecting > min(possible) and connecting not in possible else enough), "error"
+
+
+def axes_of(asked: int | None, report: Report, most: int) -> tuple[int, str]:
+    """With how many axes methods are compared, and why so many."""
+    if asked is not None:
+        return asked, "as asked for"
+    near = report.intrinsic_dimension
+    known = [] if near is None else [value for value in (near.two_nn, near.maximum_likelihood) if value < 2**31]
+    if not known:
+        return min(FEWEST, most), "the intrinsic dimension is not known"
+    value = min(known)
+    count = max(min(round(value), AXES, most), min(FEWEST, most), 1)
+    beyond = f", and no more than {AXES} are compared" if value > AXES + 0.5 else ""
+    return count, (f"the intrinsic dimension is about {value:.1f}, the smaller of two estimates by neighbors{beyond}")
+
+
+def settings_of(data: Given, seen: Seen) -> tuple[list[Setting], list[LeftOut]]:
+    """What the methods that take the data say is worth a trial: the first setting of each, then the second, ..."""
+    rows, left = [], []
+    for name, kind in METHODS.items():
+        trials = kind.trials(seen) if isinstance(data, kind.accepts) else None
+        if trials is None:
+            continue
+        rows.append([Setting(name, options) for options in trials.settings])
+        if trials.reason:
+            left.append(LeftOut(name, trials.reason))
+    return [setting for rank in zip_longest(*rows) for setting in rank if setting is not None], left
+
+
+def require_explorable(layer: Layer) -> None:
+    """Refuses options that every trial decides for itself; raises UsageError."""
+    method = layer.values.get("method", {})
+    inside = [f"method.{key}" for key in method if key != "metric"] if isinstance(method, dict) else ["method"]
+    others = [key for key in layer.values if key not in (*SECTIONS, "method")]
+    for path in (*others, *inside):
+        raise UsageError("EXPLORE-OPTION", f"{path[:80]!r} cannot be chosen: methods and their options are what is "
+                         "explored", where=layer.origin(tuple(path.split("."))),
+                         hint="only input, prepare, compute and method.metric can be set; or use a sweep (mlcli run)")
+
+
+def layer_of(setting: Setting, base: Layer) -> Layer:
+    """The layers of one trial: the method's own options above what all share, the metric where it has one."""
+    kind = METHODS[setting.method]
+    metric = base.values.get("method", {}).get("metric") if "metric" in kind.model_fields else None
+    options = {**({} if metric is None else {"metric": metric}), **setting.options}
+    named = Layer({"method": {"name": setting.method, **options}}, {("method",): f"explore: {setting.name}"})
+    return named.over(assignment("report.outputs", OUTPUTS, "explore")).over(without(base, "method"))
+
+
+def with_axes(config: RunConfig, count: int) -> RunConfig:
+    """The run with so many axes, or as many as there are: as by default, not as chosen, unless they are chosen."""
+    method = config.method
+    options = method.axes_options
+    if options.chosen(COMPONENTS):
+        return config
+    axes = type(options).model_construct({*options.model_fields_set}, **{**dict(options), COMPONENTS: count})
+    return config.replace(method=method.replace(**{method.axes_section(): axes}))
+
+
+def nested(method: str) -> bool:
+    """Whether the first axes of a fit are those of a fit with fewer."""
+    return METHODS[method].axes_section() == "eigensolve"
+
+
+def fitting(settings: Sequence[Setting], room: float) -> Iterator[tuple[int, bool]]:
+    """The place of each setting and whether it fits into the seconds that there are beside those before; the first
+    one always does.
+    """
+    used = 0.0
+    for place, setting in enumerate(settings):
+        fits = place == 0 or used + setting.seconds <= room
+        used += setting.seconds * fits
+        yield place, fits

@@ -1,0 +1,1 @@
+"""Findings of a run: quality, dimension, stability, loadings and others."""

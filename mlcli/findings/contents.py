@@ -1,0 +1,128 @@
+"""What a report is made of: the content of a run directory's files, as plain values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any, cast
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array, Indices
+from mlcli.config.run_config import RunConfig
+from mlcli.findings.decoded.decoded import Decoded
+from mlcli.findings.images.thumbnails import Thumbnails
+from mlcli.report.figures.scree import Eigenvalues
+
+
+@frozen
+class Embedding:
+    """The rows of embedding.csv."""
+
+    values: Array  # n x p
+    ids: Sequence[str]  # n
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)  # label column -> n texts
+
+
+@frozen
+class Rows:
+    """A small CSV file: its columns by name, of texts, or of numbers with NaN where a cell is empty."""
+
+    columns: Mapping[str, Sequence[str] | Array]
+    read: dict[str, Sequence[float]] = field(default_factory=dict)  # columns as numbers, once they are asked for
+
+    def numbers(self, name: str) -> Sequence[float]:
+        """A column as numbers, NaN where a cell is empty."""
+        if name not in self.read:
+            self.read[name] = self.array(name).tolist()
+        return self.read[name]
+
+    def array(self, name: str) -> Array:
+        """The same as an array, which is not kept: of a wide table it takes a quarter of the memory."""
+        cells = self.columns[name]
+        return cells if isinstance(cells, np.ndarray) else np.array(
+            [float(cell) if cell else np.nan for cell in cells], dtype=np.float64)
+
+    def texts(self, name: str) -> Sequence[str]:
+        """A column of texts."""
+        return cast(Sequence[str], self.columns[name])
+
+    def known(self, name: str) -> list[float | None]:
+        """A column as numbers, None where there is none."""
+        return [None if number != number else number for number in self.numbers(name)]
+
+
+@frozen
+class Contents:
+    """A finished run; what it does not have is None."""
+
+    manifest: Mapping[str, Any]  # run.json without the hashes of the files
+    config: RunConfig
+    config_text: str
+    embedding: Embedding
+    spectrum: Rows | None  # None where the method has none
+    quality: Mapping[str, Any] | None = None
+    dimension: Mapping[str, Any] | None = None
+    certificate: Mapping[str, Any] | None = None
+    shepard: Rows | None = None
+    trace: Rows | None = None
+    loadings: Rows | None = None
+    decoded: Decoded | None = None
+    thumbnails: Thumbnails | None = None
+    stability: Mapping[str, Any] | None = None
+    moves: Rows | None = None  # of the points, in fits to rows drawn again
+    edges: Indices | None = None  # of the neighbor graph, by the places of rows (m x 2), where they are drawn
+    interactive: bool = False  # whether interactive.html stands beside the page
+    drawn: dict[str, bytes] = field(default_factory=dict)  # the scatter plot, by its format, once it is drawn
+
+    @property
+    def eigenvalues(self) -> Eigenvalues | None:
+        """The spectrum to show; None where there is none."""
+        if self.spectrum is None:
+            return None
+        values, summary = self.spectrum.numbers("eigenvalue"), self.manifest.get("spectrum") or {}
+        computed = summary.get("computed") or len(values)
+        line = () if self.correlations else self._line(summary.get("trace"))
+        return Eigenvalues(values, self.spectrum.known("cumulative"), self.embedding.values.shape[1], computed,
+                           summary.get("ranked_by", "eigenvalues"),
+                           summary.get("further_at_least", ()) if len(values) == computed else (), line)
+
+    @property
+    def scree(self) -> Eigenvalues | None:
+        """What the scree plot shows: the spectrum, or of factor analysis all eigenvalues of the correlations."""
+        if not self.correlations:
+            return self.eigenvalues
+        values = self.correlations
+        return Eigenvalues(values, [None] * len(values), self.embedding.values.shape[1], len(values),
+                           "eigenvalues of the correlations", line=self._line(sum(values)))
+
+    @property
+    def correlations(self) -> Sequence[float]:
+        """The eigenvalues of the correlations of the columns, where the rules of factor analysis look at them."""
+        return (self.dimension or {}).get("correlations", ())
+
+    def _line(self, trace: float | None) -> list[float]:
+        """The line of parallel analysis under a trace; empty where there is none."""
+        rule = (self.dimension or {}).get("rules", {}).get("parallel_analysis", {})
+        shares = rule.get("figures", {}).get("line_shares", ())
+        return [share * trace for share in shares] if trace else []
+
+    @property
+    def proportions(self) -> list[float | None]:
+        """The eigenvalues' shares of the trace."""
+        return [] if self.spectrum is None else self.spectrum.known("proportion")
+
+    @property
+    def title(self) -> str:
+        """The title that was chosen, or the name."""
+        return self.config.report.title or self.name
+
+    @property
+    def axes(self) -> list[str]:
+        """What stands beside each axis of a figure."""
+        return self.config.method.axis_names(self.proportions, self.embedding.values.shape[1])
+
+    @property
+    def name(self) -> str:
+        """The method and the input's name."""
+        path = str(self.manifest["input"]["path"])
+        return f"{self.manifest['method']}: {'standard input' if path == '-' else path.rstrip('/').rpartition('/')[2]}"

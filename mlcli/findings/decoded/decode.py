@@ -1,0 +1,110 @@
+"""Decodes what the report draws: some rows, a grid of the latent plane, and how sure the decoder is of it."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.stages.stage import note, running
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.scaling import Unit
+from mlcli.config.run_config import RunConfig
+from mlcli.data.table.table import Table
+from mlcli.findings.decoded.decoded import CANDIDATES, CELLS, FEWEST, IMAGES, LINES, ROWS, SHADES, Decoded
+from mlcli.methods import Model
+from mlcli.report.figures.scatter import panel_of, sampled
+from mlcli.stages.similarities import Projector
+
+BLOCK = 2**20  # numbers that are decoded at once
+WORK = 2**12  # numbers that the deviation of a place may need, about
+INNER = 0.02, 0.98  # quantiles of the embedding between which the grid lies
+Map = Callable[[AnyArray], Array]
+
+
+def decoded(model: Model, table: Table, features: Map, width: int, config: RunConfig) -> Decoded | None:
+    """What the report shows of the decoder of a run; None where there is none, or nothing to show.
+
+    The table holds the prepared rows that were embedded; `features` leads back from such rows to as many features as
+    `width` says.
+    """
+    if not (table.rows and model.projector and model.projector.decode and config.draws_decoder(width)):
+        return None
+    with running("reconstruct"), np.errstate(over="ignore", invalid="ignore"):
+        found = _decoded(model.projector, model.projector.decode, model.embedding, table.values, features, config)
+    try:
+        found.require_sense()
+    except ValueError:
+        note("N-NOT-DRAWN", "the report shows nothing decoded: decoded features leave the range of double precision")
+        return None
+    return found
+
+
+def _decoded(projector: Projector, decode: Map, embedding: Array, points: Array, features: Map,
+             config: RunConfig) -> Decoded:
+    """The numbers, some of which may be out of range; features as the input has them."""
+    seed, width = config.compute.seed, points.shape[1]
+    rows, errors = _spread(decode, points, embedding, seed)
+    ends = np.quantile(embedding[:, :2], INNER, axis=0).T
+    originals = features(points[rows])
+    plane = _in_blocks(decode, _grid(embedding, ends, _side(originals.shape[1], config.report.image)), width)
+    return Decoded(rows=rows, originals=originals, errors=errors, plane=features(plane), ends=ends,
+                   reconstructed=features(_in_blocks(decode, embedding[rows], width)),
+                   deviations=_deviations(projector, embedding))
+
+
+def _in_blocks(function: Map, places: AnyArray, width: int) -> Array:
+    """A function of places, or of the numbers of rows, a few at a time, by one thread each."""
+    def work(rows: slice) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return function(places[rows])
+
+    return np.concatenate(list(in_order(work, row_blocks(len(places), BLOCK, width))))
+
+
+def _spread(decode: Map, points: Array, embedding: Array, seed: int) -> tuple[Indices, Array]:
+    """Rows from the smallest to the largest reconstruction error, at even steps of rank, with their errors."""
+    some = sampled(len(embedding), CANDIDATES, seed)
+    some = np.arange(len(embedding)) if some is None else some.astype(np.int64)
+
+    def distances(rows: Indices) -> Array:
+        off = points[rows] - decode(embedding[rows])
+        off = np.where(np.isnan(points[rows]), 0.0, off)  # of a row with gaps, over the cells that are there
+        unit = Unit.of(off)
+        return unit.plain(np.linalg.norm(unit.measured(off), axis=1))
+
+    errors = _in_blocks(distances, some, points.shape[1])
+    order = np.argsort(errors, kind="stable")
+    chosen = order[np.linspace(0, len(order) - 1, min(ROWS, len(order))).round().astype(np.int64)]
+    return some[chosen], errors[chosen]
+
+
+def _side(columns: int, image: tuple[int, ...] | None) -> int:
+    """Places along an axis of the grid: fewer of large images."""
+    return LINES if image is None else int(np.clip(np.sqrt(CELLS / columns), FEWEST, IMAGES))
+
+
+def _grid(embedding: Array, ends: Array, side: int) -> Array:
+    """Places of a grid between the ends of the first axes, the other axes at their means: y2 downward, y1 rightward."""
+    across, *up = (np.linspace(low, high, side) for low, high in ends)
+    return _at_means(embedding, *np.meshgrid(across, *(axis[::-1] for axis in up)))
+
+
+def _at_means(embedding: Array, *axes: Array) -> Array:
+    """Places with these values on the first axes, and the embedding's means on the others."""
+    places = np.repeat(embedding.mean(axis=0)[None], axes[0].size, axis=0)
+    places[:, : len(axes)] = np.column_stack([axis.ravel() for axis in axes])
+    return places
+
+
+def _deviations(projector: Projector, embedding: Array) -> Array | None:
+    """Posterior standard deviations over the panel of the scatter plot, at the centers of cells; None without any."""
+    if embedding.shape[1] < 2 or projector.deviation(embedding[:1]) is None:
+        return None
+    panel = panel_of(embedding)
+    left, right, top, bottom = panel.edges
+    wide = SHADES[0]
+    tall = max(1, round(wide * (bottom - top) / (right - left)))
+    x, y = ((np.arange(count) + 0.5) / count for count in (wide, tall))
+    places = _at_means(embedding, *np.meshgrid(panel.x.low + x * (panel.x.high - panel.x.low),
+                                               panel.y.high - y * (panel.y.high - panel.y.low)))
+    return _in_blocks(lambda some: np.asarray(projector.deviation(some)), places, WORK).reshape(tall, wide)

@@ -1,0 +1,54 @@
+"""The parts of a report that show what a decoder does."""
+
+from mlcli.config.report_options import Image
+from mlcli.findings.contents import Contents
+from mlcli.findings.decoded import pictures, profiles
+from mlcli.findings.decoded.decoded import CANDIDATES, Decoded
+from mlcli.findings.decoded.layout import PLANE, rounded
+from mlcli.report.drawing.html import Part, figure, section
+
+
+def plane(run: Contents, image: Image | None) -> Part:
+    """The features at a grid of places on the plane of the first two axes, as images of a shape or as profiles."""
+    if run.decoded is None:
+        return None
+    drawn = (profiles.plane(run.decoded, run.axes, apart=_apart(run)) if image is None else
+             pictures.plane(run.decoded, pictures.Shape.of(image, run.decoded.originals), run.axes))
+    others = run.embedding.values.shape[1] - len(run.decoded.ends)
+    means = f"; the other {'axis is' if others == 1 else f'{others} axes are'} at the mean" if others else ""
+    return section(PLANE, figure(drawn, "What the decoder makes of places between the 2nd and the 98th percentile of "
+                                 f"the first {'two axes' if len(run.decoded.ends) > 1 else 'axis'}{means}. "
+                                 f"{_values(run, run.decoded, image)}"))
+
+
+def reconstructions(run: Contents, image: Image | None) -> Part:
+    """Some rows beside what the decoder makes of their coordinates, as images of a shape or as profiles."""
+    found = run.decoded
+    if found is None:
+        return None
+    ids = [run.embedding.ids[row] for row in found.rows.tolist()]
+    drawn = (profiles.beside(found, ids, apart=_apart(run)) if image is None else
+             pictures.beside(found, pictures.Shape.of(image, found.originals), ids))
+    count = len(run.embedding.values)
+    some = f" of a random sample of {CANDIDATES:,} of {count:,} rows" if count > CANDIDATES else ""
+    said = (f"Rows from the smallest to the largest error, at even steps of rank{some}. The error is the distance "
+            f"between a row and its reconstruction, as the method measures it. {_values(run, found, image)}")
+    return section("Reconstructions", figure(drawn, said))
+
+
+def _apart(run: Contents) -> bool:
+    """Whether each column of a profile has a range of its own: where the columns were scaled, their units differ."""
+    return run.config.prepare.scale not in ("none", "center")
+
+
+def _values(run: Contents, found: Decoded, image: Image | None) -> str:
+    """What light and dark, or the heights of lines, stand for."""
+    if image is not None:
+        shape = pictures.Shape.of(image, found.originals)
+        return (f"Pixels go from {rounded(shape.low)} (dark) to {rounded(shape.high)} (light), the range of the "
+                "originals in the report; what lies beyond is drawn like the ends.")
+    lines = f"Lines go over the {found.plane.shape[1]:,} columns in their order"
+    if _apart(run):
+        return f"{lines}, each column over a range of its own."
+    heights = profiles.Heights.of(found, apart=False)
+    return f"{lines}; panels reach from {rounded(heights.low[0])} to {rounded(heights.high[0])}."

@@ -1,0 +1,37 @@
+"""As many axes as the rules recommend: asked of a fit with the default count, before the one that is written."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mlcli.base.stages.stage import note, running, unnoted
+from mlcli.base.values.inputs import Input
+from mlcli.errors import ConfigError
+from mlcli.methods import Method
+from mlcli.stages.eigen.axes import AUTO
+
+COUNT = "give a count, as in -p 2"
+
+
+def is_asked(method: Method) -> bool:
+    """Whether the rules are to say how many axes are kept."""
+    return bool(method.axes_options.components == AUTO)
+
+
+def with_recommended_axes(method: Method, data: Input, advise: Callable[[], Mapping[str, Any]]) -> Method:
+    """The method with as many axes as are recommended, one at least; `advise` fits with the default count for that.
+
+    What that fit notes is not told. Raises ConfigError where no rule has a vote.
+    """
+    where = f"{method.axes_options.where}.components"
+    if not method.rules:
+        raise ConfigError("NO-RULES", f"no rule says how many axes {method.name} should keep", where=where, hint=COUNT)
+    with running("dimension"), unnoted():
+        document = advise()
+    advice = document["recommendation"]
+    if advice["components"] is None:
+        raise ConfigError("NO-RULES", f"the rules do not say how many axes to keep: {advice['sentence']}", where=where,
+                          hint=COUNT)
+    count = min(max(advice["components"], 1), max(method.limit(data), 1))
+    note("N-AUTO", f"axes kept: {count}, as the rules recommended of a fit with {document['kept']}", components=count,
+         by=advice["by"])
+    return method.replace(**{method.axes_section(): method.axes_options.replace(components=count)})

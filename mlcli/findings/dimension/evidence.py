@@ -1,0 +1,141 @@
+"""What the rules use, taken from a fitted model and its input; only the points used are copied."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from mlcli.base.rows.source import rows_of
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Covariance, Features, Given, Input
+from mlcli.base.values.scaling import all_finite
+from mlcli.findings.dimension.verdict import Evidence
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.model import Model, existing
+from mlcli.stages.algebra.linalg import symmetric_eigenvalues
+from mlcli.stages.algebra.metrics.points import metric_of
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.graph.metric_neighbors import nearest
+from mlcli.stages.graph.nearest import nearest_in_matrix
+from mlcli.stages.similarities.spaces import input_space
+
+WIDEST = 300  # columns up to which the eigenvalues of their correlations cost little
+THE_MODELS = "the spectrum is the model's: all eigenvalues after those of its axes are its noise"
+ROOM, FEWEST = 2**20, 2000  # numbers of a sample of the rows of PCA, and rows of it
+Pairs = Callable[[Indices, Indices], Array]  # distances from some points to some (s x t), in any unit
+
+
+def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> Evidence:
+    """The evidence of a run; `data` holds the rows that were embedded."""
+    spectrum, reason, seed = model.ranks, without_eigenvalues(method), compute.seed
+    if isinstance(data, Covariance):
+        return of_matrix(method, model, data, seed)
+    if not all_finite(data.values):  # distances do not distinguish rows
+        moments = existing(model.projector).similarity.column_moments
+        if moments is not None and isinstance(data, Features):
+            return of_matrix(method, model, Covariance(moments, data.columns, observations=len(data.values)), seed)
+        return Evidence(method, spectrum, model.embedding, None, 1, None, None, seed,
+                        no_eigenvalues=reason or THE_MODELS)
+    width, rows = data.values.shape[1] if isinstance(data, Features) else 1, rows_of(data.values)
+    evidence = Evidence(method, spectrum, axes_of(model), None, width, kept_distances(model, data, compute),
+                        partial(nearest_among, data) if data.apart else None, seed, observations=len(data.values),
+                        no_eigenvalues=reason, rows=rows)
+    if method.columns_model == "own noise":
+        return of_factors(evidence, some_rows(evidence, model, data), method.limit(data))
+    if spectrum.directions is not None:
+        return replace(evidence, points=some_rows(evidence, model, data), of_columns=True)
+    if reason:  # such a method does not aim to keep distances either
+        return replace(evidence, distances=None)
+    modeled = existing(model.projector).similarity.variances is not None
+    return replace(evidence, no_eigenvalues=THE_MODELS) if modeled else evidence
+
+
+def without_eigenvalues(method: Method) -> str:
+    """Why the spectrum of a method does not say how many axes to keep; empty where it holds eigenvalues."""
+    if method.ranked_by is None:
+        return f"{method.name} has no spectrum"
+    if method.ranked_by.startswith("eigenvalues"):
+        return ""
+    return f"the spectrum of {method.name} holds {method.ranked_by}"
+
+
+def some_rows(evidence: Evidence, model: Model, data: Given) -> Array:
+    """All rows, or of very many a sample (m x d), in the units of the computation."""
+    most = max(ROOM // max(evidence.width, 1), FEWEST)
+    some = data.values if evidence.size <= most and evidence.rows is None else data.values[evidence.sample(most)]
+    return existing(model.projector).input_unit.measured(some)
+
+
+def of_matrix(method: Method, model: Model, data: Covariance, seed: int) -> Evidence:
+    """The evidence of a covariance: eigenvalues and columns, without rows; of factor analysis the correlations'."""
+    solved = (data.value_unit / model.ranks.unit).plain(data.values)
+    evidence = Evidence(method, model.ranks, model.embedding, None, len(data.values), None, None, seed,
+                        of_columns=True, moments=solved, observations=data.observations)
+    if method.columns_model != "own noise":
+        return evidence
+    evidence = replace(evidence, moments=data.normalized().values)
+    evidence = replace(evidence, spectrum=of_correlations(evidence.correlations), factors=method.limit(data))
+    return replace(evidence, moments=evidence.correlations)
+
+
+def of_factors(evidence: Evidence, points: Array, most: int) -> Evidence:
+    """The evidence of factor analysis: its columns at one variance, and the eigenvalues of their correlations."""
+    if evidence.width > WIDEST:
+        return replace(evidence, distances=None, no_eigenvalues=f"there are more than {WIDEST} columns")
+    deviations = points.std(axis=0)
+    varying = points.max(axis=0) > points.min(axis=0)
+    if not varying.any():
+        return replace(evidence, distances=None, no_eigenvalues="no column varies")
+    points = (points[:, varying] - points[:, varying].mean(axis=0)) / deviations[varying]
+    widened = replace(evidence, points=points, of_columns=True, distances=None, factors=most,
+                      no_eigenvalues="")
+    spectrum = of_correlations(widened.correlations)
+    return replace(widened, spectrum=replace(spectrum, solved=spectrum.solved * evidence.size,
+                                             solved_trace=spectrum.solved_trace * evidence.size))
+
+
+def of_correlations(correlations: Array) -> Spectrum:
+    """The eigenvalues of correlations; those of very many columns would cost more than a report may."""
+    return Spectrum.given(symmetric_eigenvalues(correlations), float(len(correlations)), complete=True)
+
+
+def axes_of(model: Model) -> Array:
+    """Coordinates on the kept axes and on further ones that were computed (n x q), in the units of `solved`."""
+    projector, spectrum, further = existing(model.projector), model.ranks, model.ranks.further
+    kept = projector.output_unit.measured(model.embedding)
+    variances = projector.similarity.variances
+    if variances is not None:
+        whole = len(spectrum.vectors) == len(kept)
+        kept = spectrum.coordinates() if whole else kept * np.sqrt(variances)
+    if len(further) != len(kept):
+        return kept  # landmarks only, or none
+    first = kept.shape[1]
+    return np.column_stack([kept, further * np.sqrt(spectrum.solved[first: first + further.shape[1]])])
+
+
+def kept_distances(model: Model, data: Given, compute: Compute) -> Pairs | None:
+    """The distances that the method aims to keep; None for one that does not keep any."""
+    projector, space = existing(model.projector), model.space(compute)
+    if space is not None:
+        return space.between
+    similarity = projector.similarity
+    if not similarity.keeps_distances:
+        return None
+    own, unit = input_space(data), similarity.lengths_in(projector.input_unit)
+    return lambda sources, targets: similarity.seen(unit.measured(own.between(sources, targets)))
+
+
+def nearest_among(data: Given, rows: Indices, count: int) -> Array:
+    """Distances to the nearest others among some points (m x k), each of the places of duplicates once."""
+    if not isinstance(data, Features):
+        apart = input_space(data).between(rows, rows)
+        return nearest_in_matrix(apart, count, without_self=True).lengths.reshape(-1, count)
+    points, metric = data.take(rows).normalized().values, metric_of(data)
+    lengths = nearest(metric, points, count).lengths.reshape(-1, count)
+    if lengths[:, 0].all():
+        return lengths
+    places = points[np.unique(metric.represented(points), axis=0, return_index=True)[1]]
+    count = min(count, len(places) - 1)
+    return nearest(metric, places, count).lengths.reshape(-1, count) if count else np.empty((0, 0))

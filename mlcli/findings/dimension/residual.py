@@ -1,0 +1,77 @@
+"""The residual-variance curve: how much of the method's distances more and more axes leave unexplained.
+
+Tenenbaum, de Silva and Langford, 2000: 1 - r² between the distances that the method keeps and those between points on
+its first 1, ..., p axes; the curve's elbow is the dimension. The elbow is looked for on a logarithmic scale, on which
+a narrow sheet's second axis shows beside a long first one.
+"""
+
+import numpy as np
+
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.scratch import some_of
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.scaling import Unit
+from mlcli.findings.dimension.spectral import below_chord
+from mlcli.findings.dimension.verdict import Evidence, LeftOut, Verdict
+
+EXACT, LINEAR = 700, 200  # points up to which all distances are compared; by PCA, which costs less itself
+ROWS = 64  # compared at once, few enough to stay in cache
+SOURCES, TARGETS = 60, 1000  # points of more, at random, whose distances to some others are compared
+LEAST = 1e-3  # a residual variance below this counts as this: the rest is noise or rounding
+
+
+def residual_variance(evidence: Evidence) -> Verdict | LeftOut:
+    """The point of the curve's logarithm farthest below the chord from no axis, which leaves all, to the last."""
+    if evidence.method.scaleless:
+        return LeftOut(f"the coordinates of {evidence.method.name} have no scale, so their distances mean nothing")
+    if evidence.distances is None:
+        return LeftOut("the method keeps no distances, or they are not at hand")
+    sources, targets = compared(evidence)
+    if len(targets) < 3:
+        return LeftOut("it needs three points")
+    axes = evidence.axes
+    distances = evidence.distances(sources, targets)
+    if not np.isfinite(distances).all():
+        return LeftOut("some distances are larger than any double")
+    curve = residual_variances(distances, some_of(axes, sources), some_of(axes, targets))
+    if not np.isfinite(curve).all():
+        return LeftOut("all distances are equal")
+    figures = {"residual_variances": curve.tolist(), "from": len(sources), "to": len(targets),
+               "sampled": len(targets) < evidence.size}
+    rule = "The elbow of the logarithm of 1 - r², of the method's distances and those on the first axes."
+    if len(curve) < 3:
+        return Verdict(None, rule, f"{len(curve)} axes are too few for an elbow", figures)
+    count = int(below_chord(np.log(np.append(1.0, np.maximum(curve, LEAST)))).argmax())
+    return Verdict(count or None, rule, f"{curve[count - 1]:.4g} left" if count else "the curve has no elbow", figures)
+
+
+def compared(evidence: Evidence) -> tuple[Indices, Indices]:
+    """Points from which, and points to which, distances are compared; the first are among the others."""
+    if evidence.size <= (LINEAR if evidence.of_columns else EXACT):
+        return np.arange(evidence.size), np.arange(evidence.size)
+    targets = evidence.sample(TARGETS)
+    return targets[:: -(-len(targets) // SOURCES)], targets
+
+
+def residual_variances(distances: Array, sources: Array, targets: Array) -> Array:
+    """1 - r² between distances (s x t) and those from sources (s x q) to targets (t x q) on the first 1, ..., q axes.
+
+    A point's distance to itself, which is zero in both, is left out. Units, which change nothing, are powers of two.
+    """
+    distances, unit = Unit.of(distances).measured(distances), Unit.of(sources, targets)
+    sources, targets = unit.measured(sources), unit.measured(targets)
+    count, axes = distances.size - len(sources), sources.shape[1]
+    sums, squares, products = np.zeros((3, axes))
+    for rows in row_blocks(len(sources), ROWS):
+        squared = np.zeros(distances[rows].shape)
+        for axis in range(axes):
+            apart = np.subtract.outer(sources[rows, axis], targets[:, axis])
+            squared += np.square(apart, out=apart)
+            roots = np.sqrt(squared, out=apart)
+            sums[axis] += roots.sum()
+            squares[axis] += squared.sum()
+            products[axis] += np.vdot(roots, distances[rows])
+    mean = float(distances.sum()) / count
+    sizes = (squares - sums**2 / count) * (float(np.vdot(distances, distances)) - count * mean**2)
+    curve = 1 - np.divide((products - sums * mean) ** 2, sizes, out=np.full(axes, np.nan), where=sizes > 0)
+    return np.maximum(curve, 0.0)

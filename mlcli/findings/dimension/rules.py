@@ -1,0 +1,73 @@
+"""All rules over one model, as a document and as a table."""
+
+import csv
+import io
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.stages.stage import stage
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Input
+from mlcli.findings.dimension.evidence import evidence_of
+from mlcli.findings.dimension.intrinsic import estimates
+from mlcli.findings.dimension.likelihood import by_likelihood
+from mlcli.findings.dimension.parallel import parallel_analysis
+from mlcli.findings.dimension.recommend import recommendation
+from mlcli.findings.dimension.residual import residual_variance
+from mlcli.findings.dimension.spectral import broken_stick, eigengap, elbow, kaiser, variance_kept
+from mlcli.findings.dimension.velicer import velicer
+from mlcli.findings.dimension.verdict import Evidence, LeftOut, Verdict
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.model import Model
+
+SHARES = (0.8, 0.9, 0.95, 0.99)
+SPECTRAL: dict[str, Callable[[Evidence], Verdict | LeftOut]] = {
+    **{f"variance_{share:.0%}".rstrip("%"): partial(variance_kept, share=share) for share in SHARES},
+    "elbow": elbow, "broken_stick": broken_stick, "kaiser": kaiser, "parallel_analysis": parallel_analysis,
+    "velicer_map": velicer, "eigengap": eigengap}
+HEADER = ("rule", "components", "detail")
+
+
+@stage("dimension")
+def dimension(method: Method, model: Model, data: Input, compute: Compute) -> dict[str, Any]:
+    """The content of dimension.json: recommendation, rules with their counts and figures, and those left out.
+
+    `data` holds the rows that were embedded, as the method saw them.
+    """
+    with single_threaded_blas():  # products this small gain nothing from threads, which would decide their rounding
+        evidence = evidence_of(method, model, data, compute)
+        reached = verdicts(evidence)
+    applied = {name: verdict for name, verdict in reached.items() if isinstance(verdict, Verdict)}
+    return {
+        "kept": model.embedding.shape[1],
+        "recommendation": recommendation(method.rules, applied),
+        "rules": {name: {"components": verdict.components, "rule": verdict.rule, "detail": verdict.detail,
+                         "figures": verdict.figures,
+                         **({"doubt": verdict.doubt} if verdict.doubt else {})} for name, verdict in applied.items()},
+        "left_out": {name: verdict.reason for name, verdict in reached.items() if isinstance(verdict, LeftOut)},
+        **({"correlations": evidence.correlation_eigenvalues} if evidence.correlation_eigenvalues else {}),
+    }
+
+
+def verdicts(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
+    """What every rule says."""
+    return {**of_eigenvalues(evidence), **by_likelihood(evidence), "residual_variance": residual_variance(evidence),
+            **estimates(evidence)}
+
+
+def of_eigenvalues(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
+    """The rules that look at eigenvalues or at columns; none of them where a spectrum holds something else."""
+    return {name: LeftOut(evidence.no_eigenvalues) if evidence.no_eigenvalues else rule(evidence)
+            for name, rule in SPECTRAL.items()}
+
+
+def dimension_table(document: dict[str, Any]) -> str:
+    """The rules of `dimension` as CSV: rule, components, detail; those left out with the reason and no count."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows((name, rule["components"], rule["detail"]) for name, rule in document["rules"].items())
+    writer.writerows((name, None, f"left out: {reason}") for name, reason in document["left_out"].items())
+    return out.getvalue()

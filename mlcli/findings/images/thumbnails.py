@@ -1,0 +1,66 @@
+"""Pictures of some rows over the plane of an embedding: spread evenly, and none over another."""
+
+import io
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stored import stored
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.config.report_options import Image
+from mlcli.report.drawing.axes import spots
+from mlcli.report.figures.scatter import MOST, panel_of, plane, sampled
+
+AREA = 37.4**2  # square pixels of a picture
+SIDES = 13.6, 102.0  # pixels of its sides at least and at most
+GAP = 4.25  # pixels between two pictures, and between a picture and its point
+MOST_PICTURES = 80
+
+
+@stored("thumbnails", within={"rows": "n"}, rows="m", values="md")
+@frozen
+class Thumbnails:
+    """Some rows with their features, in the input's units or as a transform without an inverse left them."""
+
+    rows: Indices  # m: places in the embedding, in the order in which they were chosen
+    values: Array  # m x d, NaN where a cell is missing
+
+    def require_sense(self) -> None:
+        """Raises ValueError where the numbers cannot be drawn, or are not as many as a run writes."""
+        if not self.values.size or np.isinf(self.values).any() or len(self.rows) > MOST_PICTURES:
+            raise ValueError("it is empty or too large, or holds a number that is not finite")
+
+    def npz(self) -> bytes:
+        """The content of thumbnails.npz."""
+        buffer = io.BytesIO()
+        np.savez(buffer, rows=self.rows, values=self.values)
+        return buffer.getvalue()
+
+
+def box_of(image: Image) -> tuple[float, float]:
+    """Width and height of a picture in pixels, in the proportions of the image."""
+    ratio = image.columns / image.rows
+    wide, tall = (float(np.clip(np.sqrt(AREA * part), *SIDES)) for part in (ratio, 1 / ratio))
+    return wide, tall
+
+
+def chosen(embedding: Array, image: Image, seed: int) -> Indices:
+    """The rows of an embedding (n x p) whose pictures are drawn over its first two axes; of very many, of a sample.
+
+    Farthest-point sampling in the metric whose unit ball is a picture with its gap: each row is the one farthest from
+    all before it, until every row lies under a picture of another. Then no two pictures overlap, and no more find room.
+    """
+    rows = sampled(len(embedding), MOST, seed)
+    rows = np.arange(len(embedding)) if rows is None else rows
+    places = spots(plane(embedding), panel_of(embedding))[rows] / (np.array(box_of(image)) + GAP)
+    picked = [int(np.argmin(_distances(places, places.mean(axis=0))))]
+    nearest = _distances(places, places[picked[0]])
+    while nearest.max() >= 1 and len(picked) < MOST_PICTURES:
+        picked.append(int(np.argmax(nearest)))
+        nearest = np.minimum(nearest, _distances(places, places[picked[-1]]))
+    return rows[picked].astype(np.int64)
+
+
+def _distances(places: AnyArray, place: AnyArray) -> Array:
+    """Chebyshev's, of every place from one."""
+    return np.asarray(np.abs(places - place).max(axis=1))

@@ -1,0 +1,131 @@
+"""How alike two embeddings of the same points are: up to rotation and size, by their spans, by their neighbors."""
+
+from collections.abc import Iterable
+from functools import reduce
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.scratch import by_rows, extents, parts, together
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.scaling import Unit, largest_of
+from mlcli.stages.algebra.linalg import singular, triangle_of
+from mlcli.stages.graph.nearest import nearest_of_some
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def standardized(values: Array) -> Array:
+    """Coordinates (n x p) about their mean, with a sum of squares of 1; zero where all points are one."""
+    near_one = Unit.of(values).measured(values)
+    mean = np.sum([some.sum(axis=0) for some in parts(near_one)], axis=0) / max(len(near_one), 1)
+    size = float(np.sqrt(sum(float(np.square(some - mean).sum()) for some in parts(near_one))))
+    rounding = 4 * EPS * largest_of(near_one) * np.sqrt(values.size)
+    return by_rows(lambda some: np.zeros_like(some) if size <= rounding else (some - mean) / size, near_one)
+
+
+@frozen
+class Fit:
+    """One embedding rotated and reflected onto another, both standardized."""
+
+    m2: float  # what is left of the sum of squares, which is 1: 0 the same shape, 1 nothing alike
+    turned: Array  # the second one in the place of the first, its size kept (n x the larger p)
+
+
+def procrustes(first: Array, second: Array) -> Fit:
+    """The symmetric Procrustes statistic m² = 1 - (Σσ)² (Gower, 1971; vegan's `protest`, SciPy's `disparity`).
+
+    Both are standardized embeddings (n x p, n x q); the one with fewer axes is padded with zeros.
+    m² comes from the residuals, so that it is right also where it is tiny.
+    """
+    width = max(first.shape[1], second.shape[1])
+    u, sizes, vt = singular(_widened(products(second, first), width, width))
+    turned = by_rows(lambda some: _widened(some, len(some), width) @ (u @ vt), second)
+    if not extents(first).any() or not extents(second).any():
+        return Fit(float("nan"), turned)
+    left = sum(float(np.square(_widened(one, len(one), width) - sizes.sum() * other).sum())
+               for one, other in together(first, turned))
+    return Fit(min(left, 1.0), turned)
+
+
+def _widened(values: Array, rows: int, width: int) -> Array:
+    return np.pad(values, ((0, rows - len(values)), (0, width - values.shape[1])))
+
+
+def products(left: Array, right: Array) -> Array:
+    """LᵀR (p x q) of the columns of two arrays with the same rows."""
+    return np.sum([one.T @ other for one, other in together(left, right)], axis=0)
+
+
+def principal_angles(first: Array, second: Array) -> Array:
+    """Angles in degrees between the spans of two centered embeddings, ascending; as many as the smaller rank.
+
+    Small angles from sines, large ones from cosines (Björck and Golub, 1973; Knyazev and Argentati, 2002).
+    """
+    left, right = _basis(first), _basis(second)
+    if left.shape[1] < right.shape[1]:
+        left, right = right, left
+    if not right.shape[1]:
+        return np.empty(0)
+    turned = products(left, right)
+    cosines = singular(turned)[1]
+    sines = _sizes(other - one @ turned for one, other in together(left, right))[::-1]
+    angles = np.where(cosines**2 < 0.5, np.arccos(np.clip(cosines, 0, 1)), np.arcsin(np.clip(sines, 0, 1)))
+    degrees: Array = np.degrees(angles)
+    return degrees
+
+
+def _basis(values: Array) -> Array:
+    """Orthonormal columns with the same span, axes of no extent left out: by triangles, twice (X = Q R, then of Q)."""
+    largest = np.max([np.abs(some).max(axis=0, initial=0.0) for some in parts(values)], axis=0)
+    scale = np.maximum(largest, np.finfo(float).tiny)
+    _, sizes, turn = singular(_triangle(some / scale for some in parts(values)))
+    spanning = sizes > sizes.max(initial=0.0) * max(values.shape) * EPS
+    near = by_rows(lambda some: some / scale @ (turn[spanning].T / sizes[spanning]), values)
+    again = np.linalg.inv(_triangle(parts(near)))
+    return by_rows(lambda some: some @ again, near)
+
+
+def _sizes(rows: Iterable[Array]) -> Array:
+    """The singular values of a matrix, from some of its rows at a time."""
+    return singular(_triangle(rows))[1]
+
+
+def _triangle(rows: Iterable[Array]) -> Array:
+    """R of A = Q R, from some of its rows at a time."""
+    return reduce(lambda above, some: triangle_of(np.vstack([above, some])), map(triangle_of, rows))
+
+
+@frozen
+class Agreement:
+    """Shared neighbors, averaged over points; standard errors where the points are a sample."""
+
+    neighbors: int
+    points: int
+    overlap: float  # of the k nearest in one, the share among the k nearest in the other
+    jaccard: float  # those in both over those in either
+    overlap_se: float | None
+    jaccard_se: float | None
+
+
+def agreement(first: Array, second: Array, rows: Indices, neighbors: int) -> Agreement:
+    """The agreement of two embeddings as seen from some of the points."""
+    near = [nearest_of_some(values, rows, neighbors).indices.reshape(len(rows), neighbors)
+            for values in (first, second)]
+    shared = shared_counts(*near)
+    overlaps, jaccards = shared / neighbors, shared / (2 * neighbors - shared)
+    errors = [None if len(rows) == len(first) else _error(part, len(first)) for part in (overlaps, jaccards)]
+    return Agreement(neighbors, len(rows), float(overlaps.mean()), float(jaccards.mean()), *errors)
+
+
+def shared_counts(first: Indices, second: Indices) -> Indices:
+    """How many of each row's entries (m x k, each row without repetition) stand in both."""
+    both = np.sort(np.concatenate([first, second], axis=1), axis=1)
+    counts: Indices = (both[:, 1:] == both[:, :-1]).sum(axis=1)
+    return counts
+
+
+def _error(values: Array, size: int) -> float:
+    """The standard error of a mean over a sample without repetition."""
+    count = len(values)
+    return float(values.std(ddof=1) * np.sqrt((1 - count / size) / count)) if count > 1 else float("nan")

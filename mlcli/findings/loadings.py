@@ -1,0 +1,190 @@
+"""Loadings as tables: variables sorted by their factors, what factors carry, and how they are correlated."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array, Indices
+from mlcli.findings.contents import Contents
+from mlcli.report.tables.table import Row, Table
+
+DECIMALS = 3  # of loadings about as large as correlations are
+ORDINARY = 0.1, 10.0  # sizes of the largest of these
+HUGE = np.errstate(over="ignore", invalid="ignore")  # numbers of a damaged file are left blank where squares overflow
+
+
+@frozen
+class Shares:
+    """Which part of each variable the factors share, in the units of the loadings' squares."""
+
+    communalities: Array  # d
+    uniquenesses: Array | None  # d; None where the variances of the variables are not known
+    total: float  # the variance of all variables; NaN where it is not known
+
+
+@frozen
+class Loaded:
+    """The loadings of a run: of standardized variables where the model gives each a noise of its own."""
+
+    names: tuple[str, ...]  # d
+    columns: tuple[str, ...]  # q, in loadings.csv
+    axes: tuple[str, ...]  # q, as figures name them
+    values: Array  # d x q
+    head: str  # of the column of names
+    correlations: Array  # q x q, of the factors
+    standardized: bool
+    adequacy: Array | None = None  # d
+    shares: Shares | None = None  # None where the axes are no factors, or loadings have length one
+
+    @property
+    def order(self) -> Indices:
+        """The variables of the first factor first, each with the one that it loads on most, largest loadings first."""
+        sizes = np.abs(self.values)
+        return np.lexsort((-sizes.max(axis=1), sizes.argmax(axis=1)))
+
+    @property
+    def complexity(self) -> Array:
+        """About how many factors a variable loads on: (Σ λ²)² / Σ λ⁴ (Hofmann, 1978); NaN without loadings."""
+        squares = (self.values / max(float(np.abs(self.values).max(initial=0.0)), np.finfo(float).tiny)) ** 2
+        fourth = (squares**2).sum(axis=1)
+        return np.divide(squares.sum(axis=1) ** 2, fourth, out=np.full(len(fourth), np.nan), where=fourth > 0)
+
+    @property
+    def decimals(self) -> int | None:
+        """How many decimals tell loadings apart; None where they are much larger or smaller than correlations."""
+        largest = float(np.nanmax(np.abs(self.values), initial=0.0))
+        return DECIMALS if ORDINARY[0] <= largest < ORDINARY[1] else None
+
+    @property
+    def oblique(self) -> bool:
+        """Whether the factors are correlated."""
+        return bool(np.any(np.abs(self.correlations - np.eye(len(self.correlations))) > 1e-12))
+
+
+@HUGE
+def loaded(run: Contents) -> Loaded | None:
+    """The loadings of a run; None where it has none."""
+    if run.loadings is None or len(run.loadings.columns) < 2:
+        return None
+    head, *columns = run.loadings.columns
+    names, fit = tuple(run.loadings.texts(head)), run.manifest.get("fit", {})
+    values = np.stack([run.loadings.array(column) for column in columns], axis=1)
+    values = np.where(np.isfinite(values), values, np.nan)
+    given, correlations = fit.get("factor_correlations"), np.eye(len(columns))
+    if given and np.shape(given) == correlations.shape:
+        correlations = np.array(given, dtype=np.float64)
+    variances = _each(fit, "variances", names)
+    standardized = run.config.method.columns_model == "own noise" and variances is not None
+    if standardized and variances is not None:
+        roots = np.sqrt(variances)
+        values = np.divide(values, roots[:, None], out=np.zeros_like(values), where=roots[:, None] > 0)
+        variances = np.sign(variances)
+    elif variances is None:
+        variances = _scaled(run, values)
+    axes = tuple(run.config.method.axis_names((), len(columns)))
+    found = Loaded(names=names, columns=tuple(columns), axes=axes, values=values, head=head, correlations=correlations,
+                   standardized=standardized, adequacy=_each(fit, "sampling_adequacy", names))
+    return _with_shares(run, found, variances, _each(fit, "uniquenesses", names))
+
+
+def _with_shares(run: Contents, found: Loaded, variances: Array | None, uniquenesses: Array | None) -> Loaded:
+    """With communalities, where the axes are factors of the columns and loadings are not of length one."""
+    if run.config.method.columns_model == "none" or getattr(run.config.method, "loadings", "scaled") == "unit":
+        return found
+    communalities = np.einsum("ij,ij->i", found.values @ found.correlations, found.values)
+    trace = (run.manifest.get("spectrum") or {}).get("trace")
+    known = variances.sum() if variances is not None and found.standardized else trace
+    total = np.nan if known is None else float(known)
+    if uniquenesses is None and variances is not None:
+        uniquenesses = np.maximum(variances - communalities, 0.0)
+    return replace(found, shares=Shares(communalities, uniquenesses, total))
+
+
+def _scaled(run: Contents, loadings: Array) -> Array | None:
+    """The variances of columns that were brought to one, over the method's divisor; None of others."""
+    config, rows = run.config, int(run.manifest["embedding"]["rows"])
+    divisor = getattr(config.method, "divisor", None)
+    if config.prepare.scale != "standard" or config.prepare.reduce is not None or divisor is None or rows < 2:
+        return None
+    known = {"n": rows, "n-1": rows - 1}
+    return np.where(loadings.any(axis=1), known[config.prepare.divisor] / known[divisor], 0.0)
+
+
+def _each(fit: Mapping[str, Any], name: str, columns: tuple[str, ...]) -> Array | None:
+    """A figure that every column has; None where the run does not hold it for all."""
+    values = fit.get(name)
+    if not isinstance(values, Mapping) or any(column not in values for column in columns):
+        return None
+    return np.array([np.nan if values[column] is None else values[column] for column in columns], dtype=np.float64)
+
+
+@HUGE
+def loadings_table(run: Contents, cutoff: float = 0.0, most: int | None = None,
+                   first: int | None = None) -> Table | None:
+    """Every variable with its loadings, communality, uniqueness, complexity and sampling adequacy; then what factors
+    carry. With `most`, so many variables: those that load most; with `first`, their loadings on so many axes.
+    """
+    found = loaded(run)
+    if found is None or not found.values.size:
+        return None
+    extra: dict[str, Array] = {}
+    if (shares := found.shares) is not None:
+        extra["communality"] = shares.communalities
+        if shares.uniquenesses is not None:
+            extra["uniqueness"] = shares.uniquenesses
+        extra["complexity"] = found.complexity
+    if found.adequacy is not None:
+        extra["sampling adequacy"] = found.adequacy
+    wanted = np.argsort(-np.abs(found.values).max(axis=1), kind="stable")[:most]
+    places = found.order[np.isin(found.order, wanted)]
+    cells = np.column_stack([found.values[places, :first], *(column[places] for column in extra.values())]).tolist()
+    rows = [(found.names[place], *row) for place, row in zip(places.tolist(), cells, strict=True)]
+    axes, columns = found.axes[:first], found.columns[:first]
+    return Table(caption=_caption(found, cutoff), head=(found.head, *axes, *extra), rows=rows,
+                 footers=[(*row[: len(axes) + 1], *("",) * len(extra)) for row in _carried(found)],
+                 decimals=found.decimals, cutoff=cutoff, cut=len(axes), keys=(found.head, *columns, *extra))
+
+
+def _caption(found: Loaded, cutoff: float) -> str:
+    what = "Standardized loadings" if found.standardized else "Loadings"
+    oblique = " (pattern) on correlated factors" if found.oblique else ""
+    return f"{what}{oblique}" + (f"; those below {cutoff:g} in size are left out." if cutoff > 0 else ".")
+
+
+@HUGE
+def factors_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+    """What every factor carries: sums of squared loadings, and shares of the variance."""
+    found = loaded(run)
+    rows = [] if found is None else _carried(found)
+    if found is None or not rows:
+        return None
+    return Table("What the factors carry.", ("figure", *found.axes), rows,
+                 decimals=found.decimals, keys=("figure", *found.columns))
+
+
+def _carried(found: Loaded) -> list[Row]:
+    """Sums of squared loadings; of correlated factors also with what they share; proportions, cumulative ones."""
+    if found.shares is None:
+        return []
+    squares = (found.values**2).sum(axis=0)
+    carried = np.diag(found.correlations @ found.values.T @ found.values)
+    rows: list[Row] = [("sum of squared loadings", *squares.tolist())]
+    if found.oblique:
+        rows.append(("with shared variance", *carried.tolist()))
+    if found.shares.total > 0:
+        proportions = carried / found.shares.total
+        rows += [("proportion of variance", *proportions.tolist()),
+                 ("cumulative", *np.cumsum(proportions).tolist())]
+    return rows
+
+
+def correlations_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+    """The correlations of the factors; None where they are uncorrelated."""
+    found = loaded(run)
+    if found is None or not found.oblique:
+        return None
+    rows = [(name, *row) for name, row in zip(found.axes, found.correlations.tolist(), strict=True)]
+    return Table("Correlations of the factors.", ("factor", *found.axes), rows, decimals=DECIMALS)

@@ -1,0 +1,112 @@
+"""The one entry: all measures of an embedding, as quality.json holds them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import note
+from mlcli.base.types import Array
+from mlcli.base.values.inputs import Features, Given
+from mlcli.findings.quality.distances import Distances
+from mlcli.findings.quality.labels import Labels
+from mlcli.findings.quality.neighborhoods import Neighborhoods
+from mlcli.findings.quality.pairs import Pairs, in_units
+from mlcli.findings.quality.reconstruction import Reconstruction
+from mlcli.findings.quality.sampling import Anchors, Sums
+from mlcli.findings.quality.scale import FREE
+from mlcli.findings.quality.shepard import Shepard
+from mlcli.findings.quality.strips import Measure, Spaces
+from mlcli.findings.quality.walk import walked
+from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
+
+WIDEST = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
+FARTHEST = 2.0**200  # between the units of two kinds of distances
+NAMES = ("trustworthiness", "continuity", "lcmc", "q_nx", "stress_1", "stress_1_scaled", "sammon_stress",
+         "sammon_stress_scaled", "residual_variance", "residual_variance_tenenbaum", "shepard_correlation",
+         "reconstruction_error", "label_1nn_error", "silhouette")
+
+
+@frozen
+class Measured:
+    """What is measured of an embedding."""
+
+    figures: dict[str, Any]  # the content of quality.json
+    pairs: Array  # m x 2: distances to keep and distances in the embedding
+
+
+def quality(source: Given, embedding: Array, *, kept: Space | None = None,
+            labels: Mapping[str, Sequence[str]] | None = None, decode: Callable[[Array], Array] | None = None,
+            neighbors: int = 12, sample: int | Literal["auto"] = "auto", label: str | None = None, free: bool = False,
+            generator: np.random.Generator) -> Measured:
+    """All measures of an embedding (n x p) of the input that a method saw, and pairs for its Shepard diagram.
+
+    `kept` is the space whose distances the method aims to keep, where it is not the input's; `label` is the column of
+    `labels` that was chosen to be measured; `decode` leads from coordinates to features. Of coordinates whose scale is
+    `free` the figures say so. A measure that does not apply is None.
+    """
+    size = len(embedding)
+    work = (source.values.shape[1] if isinstance(source, Features) else 1) + (kept.work if kept else 0)
+    anchors = Anchors.chosen(size, work, sample, generator)
+    space = input_space(source, anchors.rows)
+    spaces = Spaces(space, kept or space, Euclidean.of(embedding, anchors.rows))
+    classes, near = Labels.first_of(labels or {}, label), clipped(neighbors, size)
+    measures: list[Measure] = []
+    if near is not None:
+        measures.append(Neighborhoods(size, near, min(size - 1, max(WIDEST, near))))
+    if size > 1:
+        measures += [Distances(size, scale_of(spaces)), Shepard.of(size, len(anchors.rows))]
+    if decode is not None:
+        measures.append(Reconstruction(source.values, embedding, decode))
+    if classes is not None:
+        measures.append(classes)
+    pairs = Pairs.drawn(anchors.rows, size, generator)
+    *parts, drawn = walked([*measures, pairs], anchors, spaces)
+    figures = {"rows": size, "anchors": len(anchors.rows), "exact": anchors.exact, "neighbors": near,
+               "distances": spaces.kept.name, "label": classes and classes.column,
+               **({"scale": FREE} if free else {}), **in_full(estimated(measures, anchors, parts))}
+    return Measured(figures, in_units(drawn, spaces.kept.unit, spaces.embedded.unit))
+
+
+def clipped(neighbors: int, size: int) -> int | None:
+    """The size of the neighborhoods, below half the points; beyond that trustworthiness has no meaning."""
+    most = (size - 1) // 2
+    if neighbors <= most:
+        return neighbors
+    note("N-QUALITY-NEIGHBORS", f"quality is measured in neighborhoods of {most}, not {neighbors}: "
+         f"there are {size} points")
+    return most or None
+
+
+def scale_of(spaces: Spaces) -> float:
+    """What leads from the embedding's units to those of the kept distances, kept where squares are in range.
+
+    Beyond that one kind of distances is negligible compared with the other.
+    """
+    return float(np.clip((spaces.embedded.unit / spaces.kept.unit).number(1.0), 1 / FARTHEST, FARTHEST))
+
+
+def in_full(values: Mapping[str, Array]) -> dict[str, Any]:
+    """Every measure by its name, each followed by its standard error where there is one."""
+    full: dict[str, Any] = {}
+    for name in NAMES:
+        full[name] = shown(values[name]) if name in values else None
+        if f"{name}_se" in values:
+            full[f"{name}_se"] = shown(values[f"{name}_se"])
+    return full
+
+
+def shown(value: Array) -> float | dict[str, list[float]]:
+    """A number, or a curve over the sizes of neighborhoods from 1."""
+    if np.ndim(value) == 0:
+        return float(value)
+    return {"neighbors": list(range(1, len(value) + 1)), "values": value.tolist()}
+
+
+def estimated(measures: Sequence[Measure], anchors: Anchors, parts: Sequence[Sums]) -> dict[str, Array]:
+    """The measures with their standard errors, from what the anchors add."""
+    estimates: dict[str, Array] = {}
+    for measure, sums in zip(measures, parts, strict=True):
+        estimates |= anchors.estimates(measure.values, measure.pooled(sums))
+    return estimates

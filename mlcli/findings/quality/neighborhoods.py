@@ -1,0 +1,135 @@
+"""Neighborhoods: trustworthiness, continuity, and the overlap of neighbors at every size."""
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.types import Array, Indices
+from mlcli.findings.quality.sampling import Sums
+from mlcli.findings.quality.strips import Measure, Strip
+
+LAST = np.iinfo(np.int64).max
+BLOCK = 2**15  # points whose keys are compared together
+SORTED = 2**14  # points up to which all are sorted: faster than counting a few
+
+
+@frozen
+class Neighborhoods(Measure):
+    """Measures of ranks: the r-th nearest other point has rank r, equal distances in the order of the points."""
+
+    size: int  # n
+    neighbors: int  # k, below n / 2
+    widest: int  # the largest neighborhood of the curve, at least k
+
+    def sums(self, strip: Strip) -> Sums:
+        """Penalties of intruders and of those lost, and how many of the nearest are shared at each size."""
+        source, embedded = (Order.of(squared, strip.rows, self.widest) for squared in (strip.source, strip.embedded))
+        ranks = source.ranks(embedded.nearest(self.widest), exact=self.neighbors)
+        lost = embedded.ranks(source.nearest(self.neighbors), exact=self.neighbors)
+        enters = np.minimum(np.maximum(ranks, np.arange(1, self.widest + 1)), self.widest + 1) - 1
+        places = np.arange(len(ranks))[:, None] * (self.widest + 1) + enters
+        counts = np.bincount(places.ravel(), minlength=len(ranks) * (self.widest + 1)).reshape(len(ranks), -1)
+        return {"anchors": np.ones(len(ranks)), "intruders": self._beyond(ranks[:, : self.neighbors]),
+                "lost": self._beyond(lost), "shared": np.cumsum(counts[:, :-1], axis=1).astype(np.float64)}
+
+    def values(self, sums: Sums) -> dict[str, Array]:
+        """Trustworthiness and continuity (Venna and Kaski, 2001), LCMC (Chen and Buja, 2009), Q_NX (Lee and
+        Verleysen, 2009).
+
+        For k below n/2 the worst that k neighbors can add is k (2n - 3k - 1) / 2.
+        """
+        k, n = self.neighbors, self.size
+        scale = 2 / (k * (2 * n - 3 * k - 1)) / sums["anchors"]
+        curve = sums["shared"] / (np.arange(1, self.widest + 1) * sums["anchors"][..., None])
+        return {"trustworthiness": 1 - scale * sums["intruders"], "continuity": 1 - scale * sums["lost"],
+                "lcmc": curve[..., k - 1] - k / (n - 1), "q_nx": curve}
+
+    def _beyond(self, ranks: Indices) -> Array:
+        """How far beyond rank k some points lie, summed for each anchor."""
+        return np.maximum(ranks - self.neighbors, 0).sum(axis=1).astype(np.float64)
+
+
+@frozen
+class Order:
+    """The points in the order of their distance from each anchor, the anchor itself last.
+
+    A key is a distance whose last bits give way to the point's number: nonnegative doubles are in
+    the order of their bits, so whole numbers order by (distance, point). What is left of a double,
+    its step, distinguishes distances to 12 digits for 2,000 points, to 9 for a million. Distances in
+    one step or in successive ones are equal: rounding puts equal ones on both sides of a bound.
+    Of many points only the nearest are sorted, and the others counted where it matters.
+    """
+
+    keys: Indices  # b x n, in the order of the points
+    ordered: Indices  # the smallest of them, or all, sorted
+    bounds: Indices  # b: all keys below are among these
+    bits: int  # those of the point's number
+
+    @classmethod
+    def of(cls, squared: Array, rows: Indices, widest: int) -> "Order":
+        """The order by squared distances (b x n) from some anchors, at least of the `widest` nearest."""
+        size = squared.shape[1]
+        bits = size.bit_length()
+        keys = np.empty(squared.shape, dtype=np.int64)
+        for columns in row_blocks(size, BLOCK):
+            np.bitwise_and(squared[:, columns].view(np.int64), -1 << bits, out=keys[:, columns])
+            keys[:, columns] |= np.arange(columns.start, columns.stop)
+        keys[np.arange(len(rows)), rows] = LAST
+        first, bounds = (keys, np.full(len(rows), LAST)) if size <= SORTED else smallest(keys, widest, bits)
+        ordered = np.sort(first, axis=1)
+        for row in np.flatnonzero((np.diff(ordered >> bits) == 1).any(axis=1)):
+            join_steps(keys[row], ordered[row], bits)
+        return cls(keys, ordered, bounds, bits)
+
+    def nearest(self, count: int) -> Indices:
+        """The nearest points of each anchor, in order (b x count)."""
+        return self.ordered[:, :count] & ~(-1 << self.bits)
+
+    def ranks(self, named: Indices, exact: int) -> Indices:
+        """The ranks of some other points of each anchor (b x m), from 1.
+
+        Beyond the points sorted they are lower bounds, but for the first `exact` points of each row.
+        """
+        if self.ordered.shape == self.keys.shape:  # all are sorted
+            places, last = np.empty_like(self.ordered), self.ordered.shape[1]
+            np.put_along_axis(places, self.nearest(last - 1), np.arange(1, last)[None], axis=1)
+            return np.take_along_axis(places, named, axis=1)
+        wanted = np.take_along_axis(self.keys, named, axis=1)
+        ranks = np.stack([np.searchsorted(*pair) for pair in zip(self.ordered, wanted, strict=True)])
+        far = np.argwhere(wanted[:, :exact] >= self.bounds[:, None])
+        for row, place in far.tolist():
+            ranks[row, place] = before(self.keys[row], int(wanted[row, place]), self.bits)
+        return ranks + 1
+
+
+def smallest(keys: Indices, count: int, bits: int) -> tuple[Indices, Indices]:
+    """The `count` smallest keys of each anchor and all others of equal distances (b x m), and what bounds these (b)."""
+    first = np.partition(keys, count - 1, axis=1)[:, :count]
+    bounds = ((first[:, -1] >> bits) + 2) << bits
+    most = max(np.count_nonzero(row < bound) for row, bound in zip(keys, bounds, strict=True))
+    return (first if most == count else np.partition(keys, most - 1, axis=1)[:, :most]), bounds
+
+
+def join_steps(keys: Indices, ordered: Indices, bits: int) -> None:
+    """Moves what is in successive steps to the first of them, in the keys of an anchor (n) and in those sorted."""
+    steps, points = ordered >> bits, ordered & ~(-1 << bits)
+    starts = np.concatenate([[True], np.diff(steps) > 1])
+    joined = steps[starts][np.cumsum(starts) - 1]
+    moved = joined != steps
+    ordered[moved] = joined[moved] << bits | points[moved]
+    keys[points[moved]] = ordered[moved]
+    ordered.sort()
+
+
+def before(keys: Indices, wanted: int, bits: int) -> int:
+    """How many keys of an anchor (n) are smaller than one of them, those of equal distances by their points."""
+    low, high = ((wanted >> bits) - 1) << bits, ((wanted >> bits) + 2) << bits
+    count = 0
+    for columns in row_blocks(len(keys), BLOCK):
+        smaller = int(np.count_nonzero(keys[columns] < low))
+        count += smaller
+        if np.count_nonzero(keys[columns] < high) > smaller:
+            near = keys[columns][(keys[columns] >= low) & (keys[columns] < high)]
+            count += int(np.count_nonzero(near & ~(-1 << bits) < wanted & ~(-1 << bits)))
+    return count
+

@@ -1,0 +1,112 @@
+"""The part of a report that shows how far a result would change with other rows."""
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.types import Array, Indices
+from mlcli.findings.contents import Contents
+from mlcli.report.drawing.axes import spots
+from mlcli.report.drawing.figure import Curve, Dots, Figure, Line, Mark, Text
+from mlcli.report.drawing.html import Part, figure, section, sentence, table
+from mlcli.report.drawing.text import number
+from mlcli.report.figures.scatter import BOTTOM, LEFT, WIDE, panel_of, plane, sampled
+
+TITLE = "Points in fits to rows drawn again"
+ELLIPSES = 200  # that are drawn at most
+CORNERS = 24  # of the line that is drawn for an ellipse
+RIGHT = 40
+
+
+def stability(run: Contents) -> Part:
+    """Intervals as a table, the angle of the axes, and an ellipse for each point."""
+    found = run.stability
+    if found is None:
+        return None
+    return section("Stability", sentence(_how(found), "soft"), _intervals(found), _angle(found), _ellipses(run, found))
+
+
+def _how(found: Mapping[str, Any]) -> str:
+    rows = (f"{found['resamples']} fits to as many rows, drawn with repetition" if found["kind"] == "bootstrap" else
+            f"{found['resamples']} fits to {number(found['rows'])} rows each, drawn without repetition; spreads are "
+            "those of all rows, by the delete-d jackknife, and very wide where the result hangs on single rows")
+    failed = f"; {found['failed']} more could not be made and are left out" if found["failed"] else ""
+    return f"{rows}{failed}. Intervals and ellipses are of level {_level(found)}."
+
+
+def _level(found: Mapping[str, Any]) -> str:
+    return f"{100 * found['level']:.3g}%"
+
+
+def _intervals(found: Mapping[str, Any]) -> Part:
+    """Eigenvalues and shares, each with its interval."""
+    values, shares = found.get("eigenvalues", []), found.get("shares", [])
+    head, rows = ["component"], [[str(axis + 1)] for axis in range(max(len(values), len(shares)))]
+    for name, items, shown in (("eigenvalue", values, number), ("share of trace", shares, "{:.2%}".format)):
+        if items:
+            head += [name, "interval"]
+            for row, item in zip(rows, items, strict=True):
+                row += [shown(item["value"]), f"{shown(item['low'])} to {shown(item['high'])}"]
+    return table(head, rows, range(len(head)))
+
+
+def _angle(found: Mapping[str, Any]) -> Part:
+    angle = found["angle"]
+    if angle["median"] is None:
+        return None
+    return sentence(f"The largest angle between these axes and those of other rows is {angle['median']:.3g}° in the "
+                    f"median, and at most {angle['at_most']:.3g}° in {_level(found)} of the fits, by "
+                    f"{angle['of']}.")
+
+
+def _ellipses(run: Contents, found: Mapping[str, Any]) -> Part:
+    if run.moves is None:
+        return None
+    names = [name for name in ("y1", "y2", "correlation") if name in run.moves.columns]
+    spreads = np.array([run.moves.numbers(name) for name in names]).T
+    known = np.flatnonzero(np.isfinite(spreads).all(axis=1))
+    some = sampled(len(known), ELLIPSES, int(run.manifest.get("seed") or 0))
+    rows = known if some is None else known[some]
+    drawn = _drawn(run.embedding.values, spreads, rows, float(found["level"]), run.axes)
+    sample = f" A random sample of {len(rows)} of {len(known):,} points." if some is not None else ""
+    what = "An ellipse" if len(names) > 1 else "A line"
+    return figure(drawn, f"{what} for each point, which holds {_level(found)} of a normal distribution with the spread "
+                  f"of its places, after fits are rotated, reflected and moved onto the run, not stretched.{sample}")
+
+
+def _drawn(embedding: Array, spreads: Array, rows: Indices, level: float, axes: Sequence[str]) -> Figure:
+    """Points (n x p) with the ellipses of some rows' spreads (n x 3), or the lines of their deviations (n x 1)."""
+    places = plane(embedding)
+    with np.errstate(over="ignore"):  # what lies beyond doubles is drawn at their end
+        outlines = [np.nan_to_num(places[row] + offsets(spreads[row], level)) for row in rows.tolist()]
+    panel = panel_of(np.concatenate([places, *outlines]))
+    marks: list[Mark] = [Text(LEFT, 22, TITLE, kind="title"), *panel.rows(), *panel.columns(),
+                         Dots("plain", spots(places[rows], panel), 1.6)]
+    marks += [_outline(spots(outline, panel)) for outline in outlines]
+    across, up = axes[:2] if embedding.shape[1] > 1 else ("row", axes[0])
+    return Figure(TITLE, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, [*marks, *panel.names(across, up)])
+
+
+def _outline(pixels: Array) -> Mark:
+    """An ellipse, or a line up and down."""
+    if len(pixels) > 2:
+        return Curve("ellipse", list(map(tuple, pixels.tolist())))
+    (x1, y1), (x2, y2) = pixels.tolist()
+    return Line(kind="ellipse", x1=x1, y1=y1, x2=x2, y2=y2)
+
+
+def offsets(spread: Array, level: float) -> Array:
+    """The outline, about its center, of the ellipse that holds a share `level` of a normal distribution with these
+    deviations and correlation (3): a circle of radius √(-2 ln(1 - level)) under a root of the correlations, stretched.
+    Of a single deviation both ends of the interval, by normal quantiles.
+    """
+    if len(spread) == 1:
+        reach = NormalDist().inv_cdf((1 + level) / 2) * float(spread[0])
+        return np.array([[0.0, -reach], [0.0, reach]])
+    turns, radius, correlation = np.linspace(0, 2 * np.pi, CORNERS + 1), math.sqrt(-2 * math.log1p(-level)), spread[2]
+    across = np.cos(turns)
+    up = correlation * across + math.sqrt(max(1 - correlation**2, 0.0)) * np.sin(turns)
+    return np.asarray(radius * np.column_stack([spread[0] * across, spread[1] * up]))

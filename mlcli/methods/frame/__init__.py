@@ -1,0 +1,1 @@
+"""The frame of all methods: fit, model, memory, variants."""

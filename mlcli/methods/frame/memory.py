@@ -1,0 +1,232 @@
+"""The memory that a run is predicted to take: what `mlcli plan` shows, and what decides whether a fit is refused.
+
+The figures besides the steps' own were measured as resident memory of whole processes (`benchmarks/plan.py`).
+"""
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from mlcli.base.machine.footprint import (
+    ARROW,
+    ARROW_COLUMN,
+    COLUMN,
+    DASK,
+    MIB,
+    WORKER,
+    accompanied_by,
+    followed_by,
+    later,
+    resident,
+    workers_beside,
+    workers_fitting,
+)
+from mlcli.base.rows.scratch import held
+from mlcli.base.rows.source import Rows, rows_of
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Given
+from mlcli.base.values.sample_size import EXACT, FEW_COLUMNS, GROUP, automatic
+from mlcli.errors import MlcliError
+from mlcli.process.memory_gate import admit
+from mlcli.stages.algebra.gathering import pass_bytes
+
+PAIRS = 2.75  # arrays of all pairs that quality holds at once
+SAMPLED = 12 * MIB  # what measures of a sample hold besides the distances from it
+COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules look at, and numbers of these where there are many rows
+FITTED, ASSESSED = 2.0, 4.0  # arrays of the size of the coordinates while they are computed, and checked and written
+WEIGHED = 8.0  # of the loadings or weights of columns
+WRITING = 4.8  # arrays of the size of a model while it is written and checked
+LATENT = 2.2  # arrays of the size of the data while scores are checked
+SAFE, LESS, TRIES, FEWEST = 0.97, 0.85, 20, 10  # how a number of rows that fit is found
+CHEAP = 2e9  # multiplications of a search for neighbors that a refusal may take
+READ_IN_BLOCKS = {  # of what methods take so
+    "features": "a Parquet, Arrow, NPY or plain CSV file is read in blocks (input.stream)",
+    "dissimilarities": "an NPY file of the matrix is read in blocks (input.stream)"}
+ROW = 160  # bytes of a row's name and its cells in the table that is written
+
+
+class Planned(Protocol):
+    """What a method says of itself that decides on memory."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def unscaled(self) -> int:
+        """How far from one, in powers of two, it takes data without a scaled copy."""
+
+    @property
+    def proof(self) -> str:
+        """What the certificate checks of the result."""
+
+    @property
+    def columns_model(self) -> str:
+        """What it assumes of the columns, where rules look at these."""
+
+    def axes_of(self, data: Any) -> int:
+        """How many axes it keeps, at most."""
+
+    def stored(self, data: Any) -> float:
+        """The bytes of training rows that its model holds."""
+
+    def streams(self, kind: str) -> bool:
+        """Whether it takes such an input where that is read in blocks of rows."""
+
+    def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
+        """The stages of a fit."""
+
+
+def peak(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> float:
+    """The most bytes that a process holds while it reads the data, takes these steps, and checks and writes the result.
+    """
+    return sum(footprint(steps, data, method, compute).values())
+
+
+def footprint(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> dict[str, float]:
+    """The bytes that a process holds at its peak, by what they are for; each sum has parts for all.
+
+    Workers that it has started on this machine count with it. Beside the data as read there is a copy in other units
+    for as long as a fit takes, unless within `unscaled`.
+    """
+    columns = data.values.shape[1] if data.kind == "features" else 0
+    most = max(steps, key=lambda step: step.memory)
+    needs = [*(step.needs for step in steps), *later().needs]
+    moments = {"reading": reading_memory(data, compute),
+               most.stage: {**table_memory(data, 1 if method.unscaled else 2), most.stage: most.memory,
+                            "coordinates": FITTED * coordinates_memory(method, data)},
+               "checks": {**table_memory(data), "rules, quality, files and certificate": checks_memory(method, data)}}
+    return {"program, libraries and threads": float(resident(compute.thread_count(), needs)),
+            "figures": later().memory,
+            "workers": DASK + workers_beside() * worker(steps) if workers_beside() else 0.0,
+            "names of columns": (COLUMN + ARROW_COLUMN * (ARROW in sys.modules)) * columns,
+            **max(moments.values(), key=lambda parts: sum(parts.values()))}
+
+
+def reading_memory(data: Given, compute: Compute) -> dict[str, float]:
+    """The table while it is read: all of it beside what its format takes, or blocks for every thread that reads."""
+    rows = rows_of(data.values)
+    if rows is None:
+        return {"the table": float(data.bytes), "reading it": later().reading}
+    lanes = rows.at_once(compute.thread_count())
+    return {f"{lanes} block{'s' * (lanes > 1)} of the table": lanes * float(data.bytes),
+            "sums over it": pass_bytes(rows.shape[1], lanes), "a sample of its rows": sample_memory(rows)}
+
+
+def table_memory(data: Given, copies: int = 1) -> dict[str, float]:
+    """The table once it is read, and what allocators keep of reading it."""
+    rows = rows_of(data.values)
+    if rows is None:
+        return {"the table": copies * float(data.bytes), "kept of reading it": later().kept}
+    return {"a block of the table": float(data.bytes), "a sample of its rows": sample_memory(rows)}
+
+
+def sample_memory(rows: Rows) -> float:
+    """The bytes of rows that are held of a table in blocks."""
+    return 8.0 * len(rows.at_hand) * rows.shape[1]
+
+
+def coordinates_memory(method: Planned, data: Given) -> float:
+    """The bytes of coordinates, where they are held in memory."""
+    return held(1, len(data.values) * method.axes_of(data)) if rows_of(data.values) is not None else (
+        8.0 * len(data.values) * method.axes_of(data))
+
+
+def weights_memory(method: Planned, data: Given) -> float:
+    """The bytes of numbers that lead from a row, or what it resembles, to its coordinates."""
+    side = data.values.shape[-1] if data.kind in ("features", "covariance") and not method.stored(data) else 0
+    return 8.0 * side * method.axes_of(data)
+
+
+def worker(steps: Sequence[Step]) -> float:
+    """Bytes of a worker of this machine that takes its part in these steps."""
+    return WORKER + max((step.passes.held for step in steps if step.passes is not None), default=0.0)
+
+
+def checks_memory(method: Planned, data: Given) -> float:
+    """Bytes of rules, quality, and the model while it is written and checked, besides the data."""
+    rows, columns = len(data.values), data.values.shape[-1]
+    of_columns, stored, table = method.columns_model != "none", method.stored(data), float(data.bytes)
+    in_file = rows_of(data.values)
+    there = rows if in_file is None else len(in_file.at_hand)  # a sample is looked at
+    looked = 8.0 * COPIES * (of_columns and later().rules) * min(there, max(ROOM // max(columns, 1), EXACT)) * columns
+    if rows <= EXACT or in_file is not None:
+        few = min(there, EXACT)
+        compared = 8.0 * (PAIRS * few**2 + few * columns)
+    else:
+        wide = data.kind == "features" and columns > FEW_COLUMNS
+        compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * wide
+    compared *= later().quality
+    written = WRITING * stored + LATENT * table * (method.proof == "latent")
+    named = in_file is None or isinstance(data.ids, tuple)  # numbers are made into text as they are written
+    results = ASSESSED * coordinates_memory(method, data) + WEIGHED * weights_memory(method, data)
+    return max(looked, compared + stored, written) + ROW * rows * named + results
+
+
+def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> None:
+    """Refuses a fit before it starts, or has it wait for memory that other runs of a sweep take.
+
+    Raises RefusedByPlan with the remedy of the step that takes most.
+    """
+    needed = peak(steps, data, method, compute)
+    workers = f" by {workers_beside()} workers" if workers_beside() else ""
+    hint = remedy(steps, data, method, compute) if needed > compute.memory_bytes() else ""
+    compute.require(needed, f"{method.name} of {len(data.values):,} rows{workers}", hint)
+    admit(needed, compute.memory_bytes)
+
+
+def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> str:
+    """How to do with less: fewer rows, as far as some fit, and what the step that takes most says, where that can help.
+
+    Of data that the steps are for, in their units. Where the rest would fit, what follows the fit says it.
+    """
+    with followed_by(replace(later(), needs=(), memory=0.0)):
+        alone = peak(steps, data, method, compute) <= compute.memory_bytes()
+    if alone and later().instead:
+        return later().instead
+    if workers_beside() and (fewer := fewer_workers(steps, data, method, compute)):
+        return fewer
+    most, rows = max(steps, key=lambda step: step.memory), fitting_rows(steps, data, method, compute)
+    least = resident(compute.thread_count()) + float(data.bytes) + checks_memory(method, data)
+    instead = most.remedy if least < compute.memory_bytes() else ""
+    whole = rows_of(data.values) is None and method.streams(data.kind)  # though it would be read in blocks if it could
+    ways = f"about {rows:,} rows fit" if rows else "", instead, READ_IN_BLOCKS[data.kind] if whole else ""
+    return "; ".join(filter(None, ways)) or "give more memory"
+
+
+def fewer_workers(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> str:
+    """How many workers of this machine fit beside the run; empty where it would not fit without them."""
+    with accompanied_by(0):
+        left = compute.memory_bytes() - peak(steps, data, method, compute)
+    return workers_fitting(left, worker(steps)) if left >= 0 else ""
+
+
+def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> int:
+    """How many rows fit into the memory, spread evenly over all; 0 where that is not known.
+
+    The first guess follows from the sizes of the steps, and is planned where that takes little.
+    """
+    if rows_of(data.values) is not None:  # whose number decides on little, and of which some would be read
+        return 0
+    whole, limit = len(data.values), compute.memory_bytes()
+    alone = resident(compute.thread_count(), [step.needs for step in steps])
+    share = (limit - alone) / max(peak(steps, data, method, compute) - alone, 1.0)
+    square = whole <= EXACT or max(steps, key=lambda step: step.memory).square
+    rows = int(whole * SAFE * (np.sqrt(share) if square else share)) if 0 < share < 1 else 0
+    if any(step.stage == "neighbors" for step in steps) and float(rows) ** 2 * data.values.shape[-1] > CHEAP:
+        return int(rows * LESS)
+    for _ in range(TRIES):
+        if rows < FEWEST:
+            break
+        some: Any = data
+        with suppress(MlcliError):
+            some = some.take(np.linspace(0, whole - 1, rows).astype(np.int64))
+            if peak(method.steps(some, compute, None), some, method, compute) <= limit:
+                return rows
+        rows = int(rows * LESS)
+    return 0

@@ -1,0 +1,179 @@
+"""The model that a fit returns: coordinates, figures, and the parts that a method may have."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.scratch import by_rows
+from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.stage import note
+from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Covariance, Features, Given
+from mlcli.base.values.products import Products
+from mlcli.base.values.quantity import Quantity, plain_figures
+from mlcli.base.values.scaling import Unit, largest_of
+from mlcli.errors import ConfigError, NumericalError
+from mlcli.stages.chain.setting import Fitted
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.gaussian.forecasting import Forecast
+from mlcli.stages.similarities import Projector
+from mlcli.stages.similarities.spaces import Euclidean, Space
+from mlcli.stages.unfolding.unfolded import Unfolded
+
+NO_SPECTRUM = Spectrum.given(np.zeros(0))
+
+
+@frozen
+class Powers:
+    """The powers of the data's unit that coordinates and spectrum carry."""
+
+    coordinates: int
+    spectrum: int
+
+
+@frozen
+class Loadings:
+    """The loading of each column on each axis."""
+
+    values: Array  # d x p
+    columns: Sequence[str]  # d
+    power: int = 1  # of the columns' units
+
+    def plain(self, data: Given) -> "Loadings":
+        """Without units, where the data's columns are measured in its own."""
+        return replace(self, values=data.plain_rows(self.values, self.power), power=0)
+
+    @property
+    def directions(self) -> "Loadings":
+        """Each axis as a direction of length one, or zero where it is."""
+        lengths = np.linalg.norm(self.values, axis=0)
+        return replace(self, values=self.values / np.where(lengths > 0, lengths, 1.0), power=0)
+
+
+@frozen
+class Model:
+    """What a fit returns: in the units of the computation, until `in_units` makes plain numbers of it all."""
+
+    _: KW_ONLY
+    embedding: Array  # n x p, or the kept rows only; 0 x p where the input has no rows
+    spectrum: Spectrum | None = None  # None where axes are ranked by nothing
+    projector: Projector | None = None  # None where nothing can be placed: the input has no rows
+    kept: Indices | None = None  # the rows embedded, where a policy left some out
+    fit: Mapping[str, Any] = field(default_factory=dict)  # figures of the fit: quantities, and plain values
+    objective: Quantity | None = None  # after each iteration, of an iterative method
+    curves: Mapping[str, Quantity] = field(default_factory=dict)  # what went with it, by name
+    loadings: Loadings | None = None
+    # posterior covariances (n x p x p) where they differ from row to row, or deviations of independent axes (n x p)
+    spreads: Array | None = None
+    forecast: Forecast | None = None  # the rows that come next, of a method of sequences
+    unfolded: Unfolded | None = None  # a kernel that was learned, in the units of the computation
+    rows: RowsOf | None = None  # finds rows of the kernel, not centered, where the fit holds what makes that quick
+    products: Products = field(default_factory=dict)  # what a run may keep
+
+    @classmethod
+    def of_chain(cls, fit: Fitted, data: Given) -> "Model":
+        """What a chain computed, with loadings where its axes are directions of the columns."""
+        directions, spectrum = fit.spectrum.directions, fit.spectrum
+        loadings = None if directions is None or not isinstance(data, Features) else Loadings(
+            spectrum.feature_directions() * np.sqrt(spectrum.kept / spectrum.divisor), data.columns)
+        return cls(**{part.name: getattr(fit, part.name) for part in fields(fit)}, loadings=loadings)
+
+    @classmethod
+    def of_covariance(cls, spectrum: Spectrum, data: Covariance) -> "Model":
+        """The principal axes of a covariance: loadings, and no points."""
+        return cls(embedding=np.zeros((0, len(spectrum.kept))), spectrum=spectrum,
+                   fit={"variances": Quantity(np.diag(data.values), 2, names=data.columns)},
+                   loadings=Loadings(spectrum.coordinates(), data.columns))
+
+    def with_directions(self) -> "Model":
+        """The same with loadings of length one."""
+        return replace(self, loadings=self.loadings and self.loadings.directions)
+
+    def project(self, new: Array) -> Array:
+        """Coordinates (m x p) of new points; raises ConfigError where the method cannot place them."""
+        return existing(self.projector).project(new)
+
+    def reconstruct(self, embedding: Array) -> Array:
+        """Features (m x d) of coordinates (m x p); only where there is a decoder."""
+        return existing(self.projector).reconstruct(embedding)
+
+    def rounding(self, data: Features) -> float:
+        """The errors of coordinates where there is a projector."""
+        rows = rows_of(data.values)
+        return existing(self.projector).rounding(data.values if rows is None else rows.reach[None, :])
+
+    def space(self, compute: Compute) -> Space | None:
+        """Where distances are the ones that the axes are to keep, where that is not the input's space."""
+        projector = existing(self.projector)
+        if self.unfolded is not None:
+            return Euclidean(self.unfolded.factor, projector.output_unit, "kernel")
+        lengths = projector.similarity.lengths_in(projector.input_unit)
+        return projector.similarity.space(self.rows, (lengths, projector.output_unit), compute)
+
+    @property
+    def ranks(self) -> Spectrum:
+        """The spectrum; an empty one where the method has none."""
+        return NO_SPECTRUM if self.spectrum is None else self.spectrum
+
+    @property
+    def trace(self) -> Array | None:
+        """The objective after each iteration, as numbers."""
+        return None if self.objective is None else np.asarray(self.objective.value)
+
+    @property
+    def axes(self) -> Array:
+        """What rows are multiplied by to make coordinates (columns of the rows x p)."""
+        return existing(self.projector).axes
+
+    @property
+    def directions(self) -> Array | None:
+        """The features of one unit on each axis (d x p), where reconstruction is affine."""
+        affine = existing(self.projector).affine
+        return None if affine is None else affine.directions
+
+    def in_units(self, data: Given, powers: Powers) -> "Model":
+        """The model in plain numbers, where it was computed from this data in its units.
+
+        Raises NumericalError where coordinates have no digits there, or are not doubles at all.
+        """
+        unit = data.unit**powers.coordinates
+        spectrum = None if self.spectrum is None else in_unit(self.spectrum, data.unit**powers.spectrum)
+        embedding = by_rows(lambda some: unit.plain(some) + 0.0, self.embedding)
+        if np.isfinite(largest_of(self.embedding)) and not in_range(embedding, self.embedding):
+            raise NumericalError("RANGE", "coordinates in the data's unit leave the range of double precision",
+                                 hint="give the data in another unit, features with --scale standard")
+        units = {"none": Unit(), "input": data.number_unit, "spectrum": data.unit**powers.spectrum}
+        products = {name: product.plain(units[product.carried]) for name, product in self.products.items()}
+        return replace(self, embedding=embedding, spectrum=spectrum, fit=plain_figures(self.fit, data.units),
+                       projector=self.projector and self.projector.in_units(data.value_unit, unit),
+                       objective=self.objective and Quantity(self.objective.plain(data.units)),
+                       curves={name: Quantity(curve.plain(data.units)) for name, curve in self.curves.items()},
+                       loadings=self.loadings and self.loadings.plain(data), products=products,
+                       forecast=self.forecast and self.forecast.plain(data.unit))
+
+
+def in_unit(spectrum: Spectrum, unit: Unit) -> Spectrum:
+    """A spectrum with its unit, and a warning where the eigenvalues are not doubles."""
+    spectrum = replace(spectrum, unit=unit)
+    top = spectrum.values[:1]
+    if np.any(spectrum.solved[:1] != 0) and not (np.isfinite(top) & (top != 0)).all():
+        note("W-RANGE", "eigenvalues leave the range of double precision; proportions and coordinates are right")
+    return spectrum
+
+
+def in_range(values: Array, same: Array) -> bool:
+    """Whether the largest of values is a normal number, as that of the same in another unit is."""
+    largest = largest_of(values)
+    return bool(np.isfinite(largest)) and bool(largest >= np.finfo(np.float64).tiny or largest_of(same) == 0)
+
+
+def existing(projector: Projector | None) -> Projector:
+    """The projector of a run; raises ConfigError where there is none."""
+    if projector is None:
+        raise ConfigError("NO-ROWS", "this run was made of a covariance matrix, which has no points and no means to "
+                          "place others by", hint="fit the points themselves")
+    return projector

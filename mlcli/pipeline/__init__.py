@@ -1,0 +1,1 @@
+"""A run from its input to a complete output directory."""

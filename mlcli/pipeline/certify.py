@@ -1,0 +1,174 @@
+"""A run as it is certified, computed a moment ago or read back: its rows, its model, its numbers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.stage import stage, unheard
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import Check, count
+from mlcli.certify.certificate import Certificate, facts_of, numbers
+from mlcli.certify.plan import Plan
+from mlcli.certify.subject import Subject
+from mlcli.certify.transforms import transformed
+from mlcli.config.run_config import RunConfig
+from mlcli.data.prepare.prepare import Dropped, Preparation
+from mlcli.data.table.table import Table
+from mlcli.methods import Model
+from mlcli.pipeline.start import Start
+from mlcli.rundir import archive
+
+ID = 1e-7  # seconds for the comparison of an id
+NUMBER = 2e-8  # seconds for a number that is prepared back
+LEAST = 1e-300  # numbers as small as this have few digits, or none
+SAMPLE = 256  # rows that are checked in any case
+
+
+@frozen
+class Record:
+    """A run: its input and its results."""
+
+    config: RunConfig  # with defaults resolved for the data
+    start: Start | None  # the input as read, and what the method was given; None where the input is gone
+    embedding: Table
+    model: Model
+    dropped: tuple[Dropped, ...]
+    stored: Mapping[str, Any] | None = None  # the model as it lies in its folder, where it has been read already
+
+
+@stage("certify")
+def certify(record: Record, folder: Path | None, *, full: bool = False) -> Certificate:
+    """The certificate of a run, by the model that lies in its folder where it has been written."""
+    config, rows = record.config, None if record.start is None else rows_of(record.start.prepared.table.values)
+    plan = Plan(full or config.report.certify == "full", config.compute.seed, rows)
+    with unheard(), single_threaded_blas():  # the pieces of work are too small to be shared
+        held = {"projector": record.model.projector}
+        stored = record.stored or ({} if folder is None else archive.load(folder, finite=False, held=held))
+        model = replace(record.model, embedding=record.embedding.values,
+                        projector=stored.get("projector", record.model.projector),
+                        unfolded=stored.get("unfolded", record.model.unfolded))
+        start = record.start
+        given = None if start is None else config.method.compared(start.prepared.table.data())
+        subject = Subject.of(config.method, given, model, plan)
+        checks = [same_model(stored, record)] if stored else []
+        checks += [*_rows(record, plan), *_reduced(start, stored, plan), *_numbers(subject)]
+        facts = {**facts_of(subject), "seed": plan.seed, "certify": "full" if plan.full else "auto"}
+    return Certificate(tuple(checks), facts)
+
+
+def _numbers(subject: Subject) -> list[Check]:
+    """The checks of the numbers; those that a matrix of the result does not let finish count as failed."""
+    checks: list[Check] = []
+    try:
+        for check in numbers(subject):
+            checks.append(check)  # noqa: PERF402 (those before an error are kept)
+    except np.linalg.LinAlgError as error:
+        checks.append(count("matrices", 1, f"matrices of the result without a decomposition ({str(error)[:80]})"))
+    return checks
+
+
+def _rows(record: Record, plan: Plan) -> list[Check]:
+    """Rows and their preparation."""
+    start, kept = record.start, record.model.kept
+    if start is None or not start.source.rows:
+        return []
+    checks, left = [same_rows(start.source, record.embedding, record.dropped, plan)], Left.of(
+        start.source, record.dropped)
+    if len(left) == len(record.embedding.ids) and start.source.kind == "features":
+        prepared = start.prepared if start.reduced is None else start.reduced.given
+        rows = prepared.table.values if kept is None else prepared.table.values[kept]
+        checks.append(prepared_rows(start.source, rows, prepared.preparation, left, plan))
+    return checks
+
+
+def _reduced(start: Start | None, stored: Mapping[str, Any], plan: Plan) -> list[Check]:
+    """The checks of PCA ahead of the method, as those of a run of its own."""
+    if start is None or start.reduced is None:
+        return []
+    first = start.reduced
+    model = first.model if not stored else replace(first.model, projector=stored["reductions"][-1].projector)
+    checks = _numbers(Subject.of(first.method, first.given.table.data(), model, plan))
+    return [replace(check, name=f"reduce: {check.name}") for check in checks]
+
+
+def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], plan: Plan) -> Check:
+    """The embedding's rows are the input's, under their ids and labels and in their order, but for those dropped."""
+    left = Left.of(source, dropped)
+    if len(left) != len(embedding.ids) or len(embedding.ids) != len(embedding.values):
+        return count("rows", abs(len(left) - len(embedding.ids)) or 1,
+                     "rows of the input that are neither in the embedding nor dropped")
+    chosen = plan.sample(0.1, ID, len(left), least=SAMPLE)
+    pairs = [(source.ids, embedding.ids), *((texts, embedding.labels[name]) for name, texts in source.labels.items())]
+    differing = [(read, kept) for read, kept in pairs if read is not kept]  # rather than one object that is both
+    places = list(zip(left[chosen].tolist(), chosen.tolist(), strict=True)) if differing else []
+    wrong = sum(any(read[row] != kept[place] for read, kept in differing) for row, place in places)
+    return count("rows", wrong, "ids and labels that are not the input's, in order", exact=len(chosen) == len(left))
+
+
+@frozen
+class Left:
+    """The rows of the input that were not dropped, in their order."""
+
+    rows: int  # of the input
+    gone: Indices  # ascending
+
+    @classmethod
+    def of(cls, source: Table, dropped: Sequence[Dropped]) -> "Left":
+        """By the rows' numbers."""
+        numbers = np.array(sorted(lost.row for lost in dropped), dtype=np.int64)
+        if source.places is not None:
+            return cls(source.rows, np.flatnonzero(np.isin(source.numbers, numbers)))
+        return cls(source.rows, numbers[(numbers > 0) & (numbers <= source.rows)] - 1)
+
+    def __len__(self) -> int:
+        return self.rows - len(self.gone)
+
+    def __getitem__(self, chosen: Indices) -> Indices:
+        """The places among the input's of some of them."""
+        return chosen + np.searchsorted(self.gone - np.arange(len(self.gone)), chosen, side="right")
+
+
+def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Left, plan: Plan) -> Check:
+    """Prepared numbers lead back to the input's, transformed where a run transforms them."""
+    chosen = plan.held(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
+    (original, errors), exact = unscaled(source.values[kept[chosen]], preparation), len(chosen) == len(kept)
+    stated = data[chosen]
+    back, there = preparation.undo(stated), np.isfinite(original) & (preparation.spread != 0)
+    origin = preparation.undo(np.zeros((1, data.shape[1])))  # the center, and the spread beside it
+    size = np.abs(origin) + np.abs(preparation.undo(np.ones((1, data.shape[1]))) - origin) * (not preparation.unscaled)
+    size = np.maximum(size, np.abs(np.where(there, original, 0.0)).max(axis=0, initial=0.0))
+    allowed = 0.0 if preparation.unscaled and not preparation.transform else 1e-9
+    wrong = int(np.sum(there & (np.abs(back - original) > allowed * (size + LEAST) + errors)))
+    return count("prepared", wrong, "prepared numbers that do not lead back to the input's", exact=exact)
+
+
+def unscaled(values: Array, preparation: Preparation) -> tuple[Array, Array]:
+    """The input's numbers as the scale should find them, and their errors; NaN where nothing fills a missing cell."""
+    values = np.where(np.isfinite(values), values, preparation.fill if preparation.fill.size else np.nan)
+    values, errors = transformed(values, preparation.transform)
+    return values if preparation.chosen is None else values[:, preparation.chosen], errors
+
+
+def same_model(stored: Mapping[str, Any], record: Record) -> Check:
+    """The model read back names the input's points, and prepares and places rows as the run did."""
+    start, ids = record.start, () if record.config.input.kind == "features" else record.embedding.ids
+    if start is None:  # of a run that was given another's embedding, the first input's points are not at hand
+        wrong = int(not stored["reductions"] and tuple(stored["trained"]) != tuple(ids))
+        return count("model", wrong, "parts of the model read back that are not the run's")
+    meant = start.finished(record.config.input, record.embedding, record.model.projector)
+    wrong = int(tuple(stored["trained"]) != tuple(meant.trained))
+    held = [*(step.preparation for step in stored["reductions"]), stored["preparation"]]
+    made = [*(step.preparation for step in meant.reductions), meant.preparation]
+    wrong += abs(len(held) - len(made))
+    wrong += sum(not np.array_equal(getattr(one, name), getattr(other, name))
+                 for one, other in zip(held, made, strict=False)
+                 for name in ("columns", "missing", "fill", "exponent", "center", "spread", "transform", "chosen"))
+    known = len(start.known)  # steps of another run, which are the same to the last bit
+    wrong += archive.ARCHIVE.stored({"": stored["reductions"][:known]}) != archive.ARCHIVE.stored({"": start.known})
+    return count("model", wrong, "parts of the model read back that are not the run's")

@@ -1,0 +1,89 @@
+"""All that a run computed, and what run.json and the end of the run say of it."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.source import rows_of
+from mlcli.base.types import Indices
+from mlcli.certify.certificate import Certificate
+from mlcli.config.run_config import RunConfig
+from mlcli.data.prepare.prepare import Dropped
+from mlcli.data.table.table import Table
+from mlcli.findings.findings import Findings
+from mlcli.findings.spectrum import spectrum_facts
+from mlcli.methods import Model
+from mlcli.pipeline.start import Start
+from mlcli.rundir.journal import Journal
+from mlcli.stages.eigen.spectrum import Spectrum
+
+LEADING = 10  # eigenvalues reported at the end
+
+
+@frozen
+class Run:
+    """All that a run computed, before anything is written."""
+
+    config: RunConfig  # with defaults resolved for the data
+    start: Start
+    prepared: Table  # the rows that were embedded
+    embedding: Table
+    dropped: tuple[Dropped, ...]
+    model: Model
+
+    @property
+    def source(self) -> Table:
+        """What was read."""
+        return self.start.source
+
+    @property
+    def given(self) -> Table:
+        """All rows that the method was given."""
+        return self.start.prepared.table
+
+    def sample(self, most: int | None = None) -> Indices | None:
+        """The rows of a table read in blocks that are in memory, or so many of them; None where all are."""
+        rows = rows_of(self.prepared.values)
+        return None if rows is None else rows.some(most)
+
+
+def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, Any]:
+    """What run.json says of a run, besides versions and file hashes."""
+    source, config, spectrum = result.source, result.config, result.model.spectrum
+    threads = config.compute.allowed_threads()
+    view = {} if source.view is None else {"view": source.view.facts(config.input.view.path)}
+    return {
+        "method": config.method.name,
+        "input": {**source.facts(config.input.path), **view}, **result.start.facts,
+        "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
+                      "dropped": len(result.dropped)},
+        **({} if spectrum is None else
+           {"spectrum": {"ranked_by": config.method.ranked_by, **spectrum_facts(spectrum)}}),
+        "fit": dict(result.model.fit),
+        "certificate": certificate.verdict,
+        "seed": config.compute.seed, "threads": threads.count, "threads_source": threads.source,
+        "seconds": journal.seconds, "stages": journal.stages,
+        "warnings": journal.noted("W-"), "notes": journal.noted("N-"), "facts": journal.noted("F-"),
+    }
+
+
+def summary(result: Run, journal: Journal, certificate: Certificate, output: str | None,
+            findings: Findings | None = None) -> dict[str, Any]:
+    """What is reported at the end of a run, to people and as JSON."""
+    axes = findings.dimension if findings else None
+    spectrum, kept = result.model.spectrum, len(result.embedding.columns)
+    measured = findings.quality.figures if findings and findings.quality else {}
+    ranks = {} if spectrum is None else {**leading(spectrum, kept), "scree": leading(spectrum, LEADING)}
+    told = facts(result, journal, certificate)
+    return {"run": output, "components": kept, **ranks,
+            "quality": {key: value for key, value in measured.items() if np.ndim(value) == 0},
+            "dimension": axes["recommendation"] if axes else None,
+            **told, "input": {**told["input"], "path": result.config.input.path}}  # as it was given
+
+
+def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:
+    """The first eigenvalues and their shares of the trace; null where that is unknown."""
+    shares = spectrum.proportions[:count]
+    return {"eigenvalues": spectrum.eigenvalues[:count].tolist(),
+            "proportions": shares.tolist() if np.isfinite(shares).all() else None}

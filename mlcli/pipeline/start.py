@@ -1,0 +1,259 @@
+"""What comes ahead of a method: the table of a file or of a finished run, prepared, and PCA where it is asked for."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import note, running, stage, unheard
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.config.run_config import RunConfig
+from mlcli.data.files.signatures import FOLDER
+from mlcli.data.files.streams import LATIN
+from mlcli.data.options.input import Input, require_bare
+from mlcli.data.options.wording import NO_PAIRS, counted, place
+from mlcli.data.prepare.categories import require_unchanged
+from mlcli.data.prepare.prepare import Prepared, unprepared
+from mlcli.data.read.table import read
+from mlcli.data.table.table import Source, Table, coordinates
+from mlcli.data.write.table import text_names
+from mlcli.errors import ConfigError, GeometryError, MlcliError, UnsafeFile
+from mlcli.methods import Model, Projector, accepting, comparing
+from mlcli.methods.frame.model import existing
+from mlcli.methods.pca import PCA
+from mlcli.pipeline.shared_input import Reader, remembered
+from mlcli.rundir import names
+from mlcli.rundir.embedding import intact_embedding
+from mlcli.rundir.manifest import read_manifest
+from mlcli.rundir.placement import Finished, finished
+from mlcli.rundir.reading import is_there
+from mlcli.rundir.reduction import Reduction
+from mlcli.stages.eigen.axes import Count, Share
+from mlcli.stages.eigen.eigensolve import Eigensolve
+
+AT_ONCE = 64 << 20  # bytes of a file that is read a second time to see what would be refused next
+LEADS: Mapping[str, dict[str, Any]] = MappingProxyType({  # parts of hints, and options of the input that follows them
+    NO_PAIRS: {"kind": None}, LATIN: {"encoding": "latin-1"}})
+
+
+@frozen
+class Reduced:
+    """PCA ahead of a method: what it was given, and its fit."""
+
+    given: Prepared
+    method: PCA  # resolved
+    model: Model
+
+    @property
+    def scores(self) -> Table:
+        """What the method is given: rows in memory as those that are read from a file."""
+        return coordinates(self.given.table, np.ascontiguousarray(self.model.embedding))
+
+
+@frozen
+class Start:
+    """What a run begins with."""
+
+    source: Table
+    run: Finished | None  # whose embedding the source is
+    prepared: Prepared  # what the method is given
+    reduced: Reduced | None = None
+
+    @property
+    def known(self) -> tuple[Reduction, ...]:
+        """The steps that led to the source."""
+        return () if self.run is None else self.run.steps
+
+    @property
+    def reductions(self) -> tuple[Reduction, ...]:
+        """All steps ahead of the method."""
+        first = self.reduced
+        return self.known if first is None else (
+            *self.known, Reduction(first.given.preparation, existing(first.model.projector)))
+
+    @property
+    def way_back(self) -> tuple[Reduction, ...]:
+        """The steps ahead of the method that its features lead back through, the last one first."""
+        steps, later = [], self.prepared.preparation
+        for step in reversed(self.reductions):
+            if step.projector.decoder is None or not later.invertible:
+                break
+            steps.append(step)
+            later = step.preparation
+        return tuple(steps)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the features that decoded rows have."""
+        return tuple(self.way_back[-1].preparation.names if self.way_back else self.prepared.table.columns)
+
+    @property
+    def features(self) -> int:
+        """How many they are."""
+        return len(self.columns)
+
+    def undone(self, values: Array) -> Array:
+        """Prepared rows back in units of the first input that they lead to, for pictures: they may be out of range."""
+        values = self.prepared.preparation.undone(values)
+        for step in self.way_back:
+            values = step.undone(values)
+        return values
+
+    def back(self, values: Array) -> Array:
+        """The same for results; raises NumericalError where they are out of range."""
+        values = self.prepared.preparation.features(values)
+        for step in self.way_back:
+            values = step.features(values)
+        return values
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What run.json says of PCA ahead of the method, where there is one."""
+        if self.reduced is None:
+            return {}
+        kept, spectrum = self.reduced.model.embedding.shape[1], self.reduced.model.ranks
+        return {"reduced": {"components": kept, "columns": self.reduced.given.table.values.shape[1],
+                            "proportion": float(spectrum.proportions[:kept].sum())}}
+
+    def with_scores(self, scores: Array) -> "Start":
+        """The same with the scores of PCA as they were written."""
+        assert self.reduced is not None
+        reduced = replace(self.reduced, model=replace(self.reduced.model, embedding=scores))
+        return replace(self, reduced=reduced, prepared=replace(self.prepared, table=reduced.scores))
+
+    def finished(self, input: Input, embedding: Table, projector: Projector | None) -> Finished:
+        """What a run from here holds for later use: new rows are read as those of the first input were."""
+        here = Finished(kind=input.gives, id_name=text_names(embedding)[0],
+                        trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
+                        categories=self.source.categories, reductions=self.reductions,
+                        preparation=self.prepared.preparation, projector=projector)
+        first = self.run
+        return here if first is None else replace(
+            here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories)
+
+
+def begin(config: RunConfig, given: Table | None = None) -> Start:
+    """Reads, unless the table is given, and prepares, and reduces by PCA where that is asked for."""
+    config.prepare.require_reducible(config.input)
+    with _method_named(config):
+        source, run = source_of(config, read) if given is None else (given, None)
+    require_unchanged(config.prepare, source.categories)
+    prepared = config.prepare.apply(source)
+    if config.prepare.reduce is None:
+        return Start(source, run, prepared)
+    first = reduced(config.prepare.reduce, prepared, config.compute)
+    scores = first.scores
+    return Start(source, run, Prepared(scores, unprepared(scores.columns), prepared.dropped), first)
+
+
+def source_of(config: RunConfig, reader: Reader) -> tuple[Table, Finished | None]:
+    """The table of a file, or that of a finished run with the run."""
+    if is_run(config.input.path):
+        require_other(Path(config.input.path), config.output)
+        return table_of(config.input)
+    return remembered(config, reader), None
+
+
+def require_other(folder: Path, output: str | None) -> None:
+    """Refuses to replace a run by one that is made of it; raises ConfigError."""
+    if output is not None and Path(output).is_dir() and folder.samefile(output):
+        raise ConfigError("OUTPUT-INPUT", "the output would replace the run that is the input", where="output",
+                          hint="choose another with -o")
+
+
+def is_run(path: str) -> bool:
+    """Whether a path leads to the directory of a run, whatever its state."""
+    return path != "-" and any(is_there(Path(path) / name) for name in (names.MANIFEST, names.ERROR))
+
+
+@stage("read")
+def table_of(input: Input) -> tuple[Table, Finished]:
+    """The embedding of a finished run as a table of features, with its ids and labels, and the run's model.
+
+    Raises ConfigError for options of files and for a run without points, and what `finished` raises.
+    """
+    require_bare(input)
+    folder = Path(input.path)
+    manifest = read_manifest(folder)
+    run = finished(folder)
+    if run.projector is None:
+        raise ConfigError("NO-ROWS", "the run was made of a covariance matrix and has no rows that could be the input",
+                          where=place(input.path), hint="give the run of a table")
+    file, table = intact_embedding(folder, manifest)
+    files = {name: manifest["files"][name] for name in (file, names.MODEL, names.ARRAYS)}
+    read_now = table.source
+    if read_now is None or read_now.sha256 != files[file]["sha256"]:
+        raise UnsafeFile("HASH", f"{file} is not the file that the run wrote", where=str(folder / file),
+                         hint="make the run again")
+    if lost := manifest["embedding"].get("dropped"):
+        note("N-RUN-DROPPED", f"the run left out {counted(lost, 'row')}, which {names.DROPPED} there names", rows=lost)
+    source = Source(input.path, cache(lambda: str(files[file]["sha256"])), read_now.bytes, "run", files)
+    return replace(table, source=source), run
+
+
+def reduced(kept: Count | Share, prepared: Prepared, compute: Compute) -> Reduced:
+    """PCA of prepared rows, as the method pca makes it of them; raises ConfigError and GeometryError."""
+    data = prepared.table.data()
+    with _at_reduce():
+        method = PCA(eigensolve=Eigensolve(components=kept)).resolve(data)
+        with running("reduce"):
+            return Reduced(prepared, method, method.fit(data, compute))
+
+
+def besides(error: MlcliError, config: RunConfig) -> MlcliError:
+    """The error with what a run would be refused for when its hint is followed, where a look at the file says it."""
+    path = config.input.path
+    if path == "-" or not Path(path).is_file() or Path(path).stat().st_size > AT_ONCE:
+        return error
+    try:
+        with unheard():
+            config.require_fitting()
+            begin(config)
+    except MlcliError as other:
+        return error.changed(hint=f"{error.hint}; besides, {other.what}: {other.hint}")
+    return error
+
+
+def _followed(error: MlcliError, config: RunConfig) -> MlcliError:
+    """An error of reading with what would be refused next."""
+    for words, options in LEADS.items():
+        if words in error.hint:
+            said = {name: getattr(config.input, name) for name in config.input.model_fields_set} | options
+            input = Input(**{name: value for name, value in said.items() if value is not None})
+            return besides(error, config.replace(input=input))
+    images = "; besides, images are points with features: leave out --kind or --dissimilarities"
+    return error.changed(hint=error.hint + images) if FOLDER in error.hint and config.input.square else error
+
+
+@contextmanager
+def _method_named(config: RunConfig) -> Iterator[None]:
+    """Errors of reading say what would be refused next.
+
+    Those that ask for another kind of input, or for a metric, name a method for it, where the chosen one has none.
+    """
+    try:
+        yield
+    except MlcliError as first:
+        error = _followed(first, config)
+        for asked, methods in ((f"--kind {error.kind}", accepting(config.input.replace(kind=error.kind).gives)
+                                if error.kind else []), ("--metric gower", comparing())):
+            unsaid = asked in error.hint and f"{asked} --method" not in error.hint
+            if unsaid and methods and config.method.name not in methods:
+                raise error.changed(hint=error.hint.replace(asked, f"{asked} --method {methods[0]}", 1)) from None
+        raise error from None
+
+
+@contextmanager
+def _at_reduce() -> Iterator[None]:
+    """Errors of the number of axes name the option that asks for them here."""
+    try:
+        yield
+    except (ConfigError, GeometryError) as error:
+        raise (error.changed(where="prepare.reduce") if error.where.startswith("method.") else error) from error

@@ -1,0 +1,1 @@
+"""Predictions of a run's time and memory, without making it."""

@@ -1,0 +1,149 @@
+"""This machine's rates: pieces of the very work that predictions are about, each timed for a moment on one thread."""
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from mlcli.base.machine.rates import Rates, document, reference
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.values.inputs import Features
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
+from mlcli.data.table.table import Table, coordinates
+from mlcli.data.write.table import write_csv
+from mlcli.findings.quality import quality
+from mlcli.native import available
+from mlcli.publication.publish import writing
+from mlcli.rundir.machine import environment
+from mlcli.rundir.plain import json_text
+from mlcli.stages.algebra import ordering
+from mlcli.stages.algebra.costs import WITHOUT
+from mlcli.stages.algebra.distances import squared_distances
+from mlcli.stages.graph.graph import graph_of
+from mlcli.stages.graph.nearest import nearest
+from mlcli.stages.paths.elimination import Analysis, EliminationRows
+from mlcli.stages.paths.floyd import floyd_warshall
+from mlcli.stages.paths.geodesics import dijkstra_rows
+
+TIMES, LEAST = 3, 0.02  # a piece of work is timed so often at least, and so long in seconds
+POINTS, NEIGHBORS = 4000, 10
+CLOSE = {"kept": "loaded", "trained": "product", "factored": "relaxation"}  # rates that change as another one does
+
+Probe = tuple[Callable[[], object], float]  # work, and how many units of it there are
+
+
+def calibrated() -> Rates:
+    """The rates of this machine."""
+    known, measured = reference(), {"start": start_seconds()}
+    with threads_limited(1), tempfile.TemporaryDirectory(prefix="mlcli-") as folder:
+        for probes in (arithmetic, neighborhoods, lambda: reading(Path(folder))):
+            measured |= {name: timed(*probe) for name, probe in probes().items()}
+    if available() and ordering.available():
+        measured |= paths(known)
+    for name, like in CLOSE.items():
+        measured[name] = getattr(known, name) * measured.get(like, getattr(known, like)) / getattr(known, like)
+    return replace(known, **measured)
+
+
+def store(rates: Rates, path: Path) -> None:
+    """Writes rates where the user asked for them; raises StorageError."""
+    facts = environment(1)
+    machine = {"processor": processor(), "kernels": facts["kernels"], "blas": facts["blas"], "mlcli": facts["mlcli"]}
+    with writing(path):
+        path.write_text(json_text(document(rates, machine)), encoding="utf-8")
+
+
+def processor() -> str:
+    """What the system calls the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else "an unknown processor"
+
+
+def timed(work: Callable[[], object], units: float) -> float:
+    """Seconds of one core for a unit of work: the quickest of some times, after one that takes memory and code."""
+    work()
+    begun, quickest, count = time.process_time(), np.inf, 0
+    while count < TIMES or time.process_time() - begun < LEAST:
+        before = time.process_time()
+        work()
+        quickest, count = min(quickest, time.process_time() - before), count + 1
+    return max(float(quickest), 1e-9) / units
+
+
+def start_seconds() -> float:
+    """The seconds of a process that loads what every run loads."""
+    before = sum(os.times()[2:4])
+    for _ in range(TIMES):
+        subprocess.run([sys.executable, "-c", "import mlcli.pipeline.run, mlcli.cli.program; import mlcli.pipeline.read_run; "
+                        "from mlcli.methods import METHODS; list(METHODS.values())"], check=True)
+    return (sum(os.times()[2:4]) - before) / TIMES
+
+
+def arithmetic() -> Mapping[str, Probe]:
+    """Products, decompositions, passes over memory, functions, small calls, and the measures of pairs."""
+    random = np.random.default_rng(0)
+    square, many, few = random.standard_normal((600, 600)), random.standard_normal(2**22), np.eye(4)
+    even, points = square + square.T, random.standard_normal((700, 3))
+    data = Features(points, [str(row) for row in range(len(points))], ("x", "y", "z"))
+    return {"product": (lambda: square @ square, 2.0 * 600**3),
+            "decomposed": (lambda: np.linalg.eigh(even), 9.0 * 600**3),
+            "moved": (lambda: many - many.mean(), 8.0 * many.size),
+            "called": (lambda: [np.linalg.solve(few, few).sum() for _ in range(500)], 500.0),
+            "bent": (lambda: np.exp(-squared_distances(points, points)), 700.0**2 * 1.5),
+            "measured": (lambda: quality(data, points[:, :2], generator=np.random.default_rng(0)), 700.0**2)}
+
+
+def neighborhoods() -> Mapping[str, Probe]:
+    """The search for neighbors in a k-d tree, their graph, and shortest paths from single points and among all."""
+    points = np.random.default_rng(0).random((POINTS, 3))
+    lists = nearest(points, NEIGHBORS)
+    graph, small = graph_of(lists, "union"), graph_of(nearest(points[:400], NEIGHBORS), "union")
+    room, sources = np.empty((400, 400)), np.arange(40)
+    steps = len(sources) * (2 * graph.edges + POINTS * np.log2(POINTS + 1))
+    heap, cube = (1.0, 1.0) if available() else (WITHOUT["heap"], WITHOUT["cube"])
+    return {"branch": (lambda: nearest(points, NEIGHBORS), POINTS * (5 + NEIGHBORS) * np.log2(POINTS + 2)),
+            "neighbor": (lambda: graph_of(lists, "union"), POINTS * NEIGHBORS),
+            "heap": (lambda: dijkstra_rows(graph, sources), steps * heap),
+            "cube": (lambda: floyd_warshall(small, room), 400.0**3 * cube)}
+
+
+def paths(known: Rates) -> dict[str, float]:
+    """The order of elimination, and a pass over all shortest paths: its two rates change alike."""
+    points = np.random.default_rng(0).random((POINTS, 3))
+    graph = graph_of(nearest(points, NEIGHBORS), "union")
+    analysis = Analysis.of(graph)
+    source, vectors = EliminationRows.of(analysis, "float32"), np.ones((POINTS, EliminationRows.width))
+    seconds = timed(lambda: [source.fold(number, vectors, moments=True) for number in range(source.blocks)], 1.0)
+    expected = analysis.native.relaxations("float32") * known.relaxation + POINTS**2 * known.entry
+    return {"relaxation": known.relaxation * seconds / expected, "entry": known.entry * seconds / expected,
+            "ordered": timed(lambda: Analysis.of(graph), float(graph.edges))}
+
+
+def reading(folder: Path) -> Mapping[str, Probe]:
+    """A table read from text and from numbers, and written as text."""
+    numbers = np.random.default_rng(0).standard_normal((20_000, 20))
+    table: Table = coordinates(read(Input(path=str(saved(folder / "points.npy", numbers)))), numbers)
+    with (folder / "points.csv").open("wb") as out:
+        write_csv(table, out)
+    text, binary = (Input(path=str(folder / name)) for name in ("points.csv", "points.npy"))
+    return {"parsed": (lambda: read(text), float((folder / "points.csv").stat().st_size)),
+            "loaded": (lambda: read(binary), float(numbers.nbytes)),
+            "written": (lambda: write_csv(table, io.BytesIO()), float(numbers.size))}
+
+
+def saved(path: Path, numbers: np.ndarray) -> Path:
+    """A file of numbers."""
+    np.save(path, numbers)
+    return path

@@ -1,0 +1,235 @@
+"""What a run would do, and what it would take, without doing it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from mlcli.base.machine.footprint import ARROW, BESIDE, LOADING, PLOT, accompanied_by, followed_by, later
+from mlcli.base.machine.limits import least
+from mlcli.base.machine.rates import chosen_file, going_by, read
+from mlcli.base.machine.rates import rates as rates_at_hand
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.steps import Passes, Step
+from mlcli.base.units import memory as bytes_in_words
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Input
+from mlcli.base.values.sample_size import GROUP, automatic
+from mlcli.config.report_options import Stability
+from mlcli.config.run_config import RunConfig
+from mlcli.data.table.table import Table
+from mlcli.engine.cluster.address import own_workers
+from mlcli.engine.cluster.scaling import on_workers
+from mlcli.engine.executor import WORTH
+from mlcli.findings.dimension.choose import is_asked
+from mlcli.methods import Method
+from mlcli.methods.frame.memory import checks_memory, footprint, peak, remedy
+from mlcli.native import available
+from mlcli.pipeline.assess import drawing_of
+from mlcli.pipeline.reading import foreseen
+from mlcli.pipeline.start import Reduced, Start, begin
+from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes
+from mlcli.rundir.kept import free_bytes, kept_step
+from mlcli.stages.algebra.costs import dijkstra_cost, neighbors_cost, pass_cost, product_rate
+from mlcli.stages.algebra.gathering import WIDE
+
+BINARY = ("npy", "npz", "parquet", "arrow")  # formats whose numbers need not be parsed
+COPIED = 10  # passes over memory that a table's preparation, with the memory it takes for the first time, is worth
+SAMPLED = 2000  # rows that rules search for neighbors in
+# shares of a start that take as long whatever the size: code that is loaded, small arrays, small files
+SMALL = {"dimension": 0.015, "quality": 0.008, "reconstruct": 0.005, "write": 0.08, "certify": 0.01}
+COLUMNS = 0.05  # more of it for rules that look at columns
+NEIGHBORS = 6  # edges of a point of a usual graph
+OBSERVED = 32  # numbers that an anchor adds to the measures of quality, about
+CHECKED = 0.016  # seconds that checks may take (`certify/plan.py`)
+
+
+def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
+         workers: int | None = None) -> dict[str, Any]:
+    """Stages, choices and reasons, predicted seconds and bytes; `measure` runs a share of the most expensive work.
+
+    Seconds go by the rates of a file, else of the one that MLCLI_RATES names, else of the reference. With `workers`,
+    passes are predicted as they would run on a cluster of so many.
+    """
+    config.require_fitting()
+    measured_at = chosen_file(None if rates is None else str(rates))
+    by, machine = (None, "the reference machine") if measured_at is None else read(measured_at)
+    with (going_by(by), threads_limited(config.compute.thread_count()),
+          accompanied_by(own_workers(config.compute))):
+        return {**predicted(config, measure, workers), "workers": workers,
+                "rates": {"file": measured_at and str(measured_at), "machine": machine}}
+
+
+def predicted(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
+    """The same, by the rates at hand."""
+    start = foreseen(config, told=True) or begin(config)
+    with followed_by(drawing_of(config, start)):
+        return of_rows(config, start, measure, workers)
+
+
+def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int | None) -> dict[str, Any]:
+    """The same for prepared rows."""
+    table, first = start.prepared.table, start.reduced
+    config.report.require_image(start.features)
+    config.report.require_memory_rows(held=rows_of(table.values) is None)
+    data = table.data()
+    with table.rows_named():
+        method = config.method.resolve(data)
+        normalized = method.in_range(data)
+        fit = method.steps(normalized, config.compute, measure)
+        instead = "" if peak(fit, data, method, config.compute) <= config.compute.memory_bytes() else remedy(
+            fit, normalized, method, config.compute)
+    ahead = [] if first is None else fitting(first.method, first.given.table.data(), config.compute, None)
+    rows, columns = data.values.shape
+    parts, limit = footprint(fit, data, method, config.compute), config.compute.allowed_memory()
+    if first is not None:  # whose rows stay in memory
+        wide = first.given.table
+        parts = max({**parts, "rows before PCA": float(wide.bytes)},
+                    footprint(ahead, wide.data(), first.method, config.compute), key=lambda one: sum(one.values()))
+    memory = sum(parts.values())
+    steps = [*before(config, start, ahead), *fit, *after(config, method, start, fit)]
+    steps = with_loading(steps if workers is None else [on_workers(step, workers) for step in steps])
+    enforced = least(memory, config.compute.thread_count()) if config.compute.memory_enforce else None
+    disk = output_bytes(config, method, table)
+    free = free_bytes(disk_of(config))
+    measured = [step.seconds if step.measured is None else step.measured for step in steps]
+    on_disk = fits_on_disk(config, method, table)
+    rows = 0 if data.kind == "covariance" else rows  # its points are not at hand
+    return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
+            "steps": [shown(step) for step in steps], "start": rates_at_hand().start,
+            "seconds": sum(step.seconds for step in steps),
+            "seconds_at_most": at_most(steps),
+            "seconds_measured": None if measure is None else sum(measured),
+            "memory": memory, "memory_parts": parts, "memory_least": enforced,
+            "memory_limit": limit.bytes, "memory_source": limit.source,
+            "disk": disk, "disk_free": free, "disk_fits": on_disk, "fits": on_disk and memory <= limit.bytes,
+            "remedy": instead,
+            "threads": config.compute.thread_count()}
+
+
+def shown(step: Step) -> dict[str, Any]:
+    """A step as plain values, without what the prediction for a cluster rests on."""
+    return {name: value for name, value in asdict(step).items() if name != "passes"}
+
+
+def at_most(steps: Sequence[Step]) -> float | None:
+    """Seconds if iterations went on to their limits; None where no number of them is unknown."""
+    if not any(step.usual < step.most for step in steps):
+        return None
+    return sum(step.seconds + (step.each or 0.0) * (step.most - step.usual) for step in steps)
+
+
+def with_loading(steps: Sequence[Step]) -> list[Step]:
+    """The steps, each with the time that its library takes to be loaded, where none before has loaded it."""
+    loaded, timed = {"": 0.0, ARROW: 0.0}, []
+    for step in steps:
+        already = 0.0 if step.needs in BESIDE else max(loaded.values())
+        more = max(LOADING.get(step.needs, 0.0) - already, 0.0) if step.needs not in loaded else 0.0
+        timed.append(replace(step, seconds=step.seconds + more * rates_at_hand().start))
+        if step.needs not in BESIDE:
+            loaded[step.needs] = LOADING[step.needs]
+    return timed
+
+
+def fitting(method: Method, data: Input, compute: Compute, measure: float | None) -> list[Step]:
+    """The stages of a fit to data as the method has them."""
+    return method.steps(method.in_range(data), compute, measure)
+
+
+def before(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]:
+    """What comes before the fit: reading, preparing, a copy of the table at a time, and PCA where it is asked for."""
+    source, first = start.source, start.reduced
+    table = (start.prepared if first is None else first.given).table
+    size, threads = float(table.bytes), config.compute.thread_count()
+    files = [part.source for part in (source, source.view) if part is not None and part.source is not None]
+    seconds = sum(max(file.bytes, size) * rates_at_hand().loaded if file.format in BINARY
+                  else file.bytes * rates_at_hand().parsed / threads for file in files)
+    how = ", ".join(f"{file.format}, {bytes_in_words(file.bytes)}" for file in files)
+    said = [f"scale: {config.prepare.scale}, missing cells: {config.prepare.missing}"] * (source.kind == "features")
+    return [Step("read", how, seconds, size, passes=first_pass(table, seconds)),
+            Step("prepare", "; ".join([*said, "units of a power of two"]), COPIED * pass_cost(table.values.size), size),
+            *([] if first is None else [reduce_step(first, ahead)])]
+
+
+def first_pass(table: Table, seconds: float) -> Passes | None:
+    """What workers do of reading a table that is read in blocks: they sum it, while the command hashes the file."""
+    rows = rows_of(table.values)
+    if rows is None:
+        return None
+    columns = rows.shape[1]
+    sums = 8.0 * columns * (columns if columns <= WIDE else 1)
+    return Passes(1, seconds, rows.blocks, sent=8.0 * columns, returned=rows.blocks * sums,
+                  working=float(rows.nbytes))
+
+
+def reduce_step(first: Reduced, ahead: Sequence[Step]) -> Step:
+    """What PCA ahead of the method costs: all its stages in one."""
+    kept, columns = first.model.embedding.shape[1], first.given.table.values.shape[1]
+    return Step("reduce", f"pca: {kept} axes of {columns} columns", sum(step.seconds for step in ahead),
+                max(step.memory for step in ahead))
+
+
+def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) -> list[Step]:
+    """What comes after the fit: rules, quality, files and certificate."""
+    table, report, threads = start.prepared.table, config.report, config.compute.thread_count()
+    data = table.data()
+    held, model = checks_memory(method, data), method.stored(data)
+    full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # as long as the fit, about
+    points = table.kind != "covariance"
+    small = {name: share * rates_at_hand().start for name, share in SMALL.items()}
+    numbers, drawn = numbers_written(config, method, table), PLOT in later().needs
+    return [
+        *([rules_step(method, table, threads, held, fit if is_asked(config.method) else ())]
+          if report.rules or is_asked(config.method) else []),
+        *([Step("reconstruct", "some rows and a grid of the latent plane", small["reconstruct"], held)]
+          if points and report.writes("report") and config.draws_decoder(start.features) else []),
+        *([quality_step(report.measures.sample, table, fit, threads, held)]
+          if report.measures is not None and points else []),
+        *([] if report.stability is None else [stability_step(report.stability, fit, held)]),
+        Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures"
+             f"{' by Matplotlib' * drawn}", small["write"] + later().starts * rates_at_hand().start
+             + numbers * rates_at_hand().written + model * rates_at_hand().kept, held, needs=PLOT if drawn else ""),
+        *([kept_step(report.kept(), table.rows, sum(step.seconds for step in fit))] if report.kept() else []),
+        Step("certify", "everything" if full else "what a fixed amount of work allows",
+             small["certify"] + CHECKED + model * rates_at_hand().kept + full, held)]
+
+
+def rules_step(method: Method, table: Table, threads: int, held: float, first: Sequence[Step] = ()) -> Step:
+    """What the rules for the number of axes would cost: a search for neighbors, and passes over the columns.
+
+    Where they decide on it, the fit that they are asked of comes first.
+    """
+    rows, columns = min(table.values.shape[0], SAMPLED), table.values.shape[1]
+    of_columns = method.columns_model != "none"
+    seconds = rates_at_hand().start * (SMALL["dimension"] + COLUMNS * of_columns) + neighbors_cost(
+        points=rows, columns=columns, count=10, tree=False, threads=threads, native=True)
+    seconds += of_columns * 20 * pass_cost(rows * columns)
+    seconds += sum(step.seconds for step in first)
+    return Step("dimension", f"rules for the number of axes{', and a fit for them' if first else ''}", seconds, held)
+
+
+def stability_step(asked: Stability, fit: Sequence[Step], held: float) -> Step:
+    """What fits to rows drawn again would cost: as much as the run's own each, though some have fewer rows."""
+    return Step("stability", f"{asked.resamples} fits to rows drawn again",
+                asked.resamples * sum(step.seconds for step in fit), max([held, *(step.memory for step in fit)]))
+
+
+def quality_step(sample: int | str, table: Table, fit: Sequence[Step], threads: int, held: float) -> Step:
+    """What measuring the embedding would cost, from all points or from a sample."""
+    rows, columns = table.values.shape
+    count = min(automatic(rows, columns) if sample == "auto" else int(sample), rows)
+    found_again = count < rows and any(step.stage == "paths" for step in fit)
+
+    def seconds_on(cores: int) -> float:
+        paths = dijkstra_cost(rows, NEIGHBORS * rows, cores, available()).seconds * count / rows
+        return count * rows * (rates_at_hand().measured / cores + 2 * columns / product_rate(cores)) + (
+            paths if found_again else 0.0)
+
+    alone, small = seconds_on(1), SMALL["quality"] * rates_at_hand().start
+    travels = table.kind == "features" and alone > WORTH
+    return Step("quality", f"from {'all' if count == rows else count} of {rows} points", small + seconds_on(threads),
+                held, passes=Passes(1, alone, len(row_blocks(count, GROUP, rows)), sent=0.0, once=float(table.bytes),
+                                    returned=8.0 * OBSERVED * count, here=small, working=8.0 * min(GROUP, count * rows))
+                if travels else None)

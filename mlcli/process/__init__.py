@@ -1,0 +1,1 @@
+"""What belongs to a process: signals, status shared with the supervisor, unfinished files."""

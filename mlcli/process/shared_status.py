@@ -1,0 +1,74 @@
+"""The board: memory that processes which compute share with the one that supervises them (`cli/supervisor.py`).
+
+The process that the supervisor started has the first seat. Each of those that it forks itself, for several runs at
+once, takes another one (`cli/batch/workers.py`).
+"""
+
+import mmap
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+SEATS = 64  # of processes forked by the first one
+SIDE = 1 << 16  # bytes of each of two sides of a seat: one is written while the other is read
+START = 2  # the side that is valid, and what the supervisor asks for, come before
+SIZE = 4  # bytes that say how long the text of a side is
+
+
+class Board:
+    """Facts that one process posts and the others read, even after a death in the middle of a post."""
+
+    def __init__(self, memory: mmap.mmap | None = None, seat: int = 0) -> None:
+        self._memory = memory or mmap.mmap(-1, (1 + SEATS) * (START + 2 * SIDE))  # pages count once they are touched
+        self.supervised = False  # whether another process reads it
+        self.sit(seat)
+
+    def sit(self, seat: int) -> None:
+        """This process has a seat from now on; what stands there stays until the first post."""
+        self._begin = seat * (START + 2 * SIDE)
+        self._facts: dict[str, Any] = {}
+        self._alone = threading.Lock()
+
+    def seat(self, number: int) -> "Board":
+        """The seat of another process."""
+        return Board(self._memory, number)
+
+    def post(self, **facts: Any) -> None:
+        """Replaces these facts, plain values; what has no room leaves the board as it was."""
+        import json
+
+        with self._alone:
+            self._facts.update(facts)
+            text = json.dumps(self._facts).encode()
+            if len(text) <= SIDE - SIZE:
+                side = 1 - self._memory[self._begin]
+                start = self._begin + START + side * SIDE
+                self._memory[start : start + SIZE + len(text)] = len(text).to_bytes(SIZE, "little") + text
+                self._memory[self._begin] = side
+
+    def read(self) -> dict[str, Any]:
+        """All facts that were posted."""
+        import json
+
+        start = self._begin + START + self._memory[self._begin] * SIDE
+        size = int.from_bytes(self._memory[start : start + SIZE], "little")
+        text = self._memory[start + SIZE : start + SIZE + size]
+        return dict(json.loads(text)) if text else {}
+
+    def read_all(self) -> Iterator[dict[str, Any]]:
+        """The facts of this process, and those of the ones that it forked, as many as it posted `seats`."""
+        yield (facts := self.read())
+        for number in range(1, 1 + facts.get("seats", 0)):
+            yield self.seat(number).read()
+
+    @property
+    def asked(self) -> int:
+        """The number of the signal that is to end the work; 0 where there is none."""
+        return self._memory[self._begin + 1]
+
+    def ask(self, number: int) -> None:
+        """Says which signal is to end the work."""
+        self._memory[self._begin + 1] = number
+
+
+BOARD = Board()

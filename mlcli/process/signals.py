@@ -1,0 +1,116 @@
+"""How the process that computes is stopped: a signal raises Stopped in the main thread.
+
+Handlers alone would not do: METIS puts its own in the place of that of SIGTERM, and Python's run between two steps of
+the interpreter, which a call into LAPACK can keep away for minutes. So the process that supervises this one
+(`cli/supervisor.py`) receives the same signals, wakes it by another one that no library uses, and ends it if need be.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from mlcli.errors import STOPPING, MlcliError, TimeUp, TryAgain
+from mlcli.process import unfinished
+from mlcli.process.shared_status import BOARD
+
+NUDGE = signal.SIGURG  # of the supervisor; reaches the main thread also where it waits
+TIME_UP = 255  # stands for the end of the time limit among the numbers of signals
+PATIENT = {signal.SIGUSR1, TIME_UP}  # let the work keep a checkpoint first
+
+
+def kind_of(number: int, *, kept: bool) -> type[MlcliError]:
+    """The error for a signal or the end of the time: one that let the work keep a checkpoint is worth another try.
+
+    Where nothing was kept, the same would happen again.
+    """
+    if number in PATIENT:
+        return TryAgain if kept else TimeUp
+    return STOPPING[signal.Signals(number)]
+
+
+class Stopped(BaseException):
+    """A signal asked the program to end."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(number)
+
+
+class _Wait:
+    """What stops the work at the next checkpoint."""
+
+    possible = False  # whether there are checkpoints
+    cause = 0
+
+
+@contextmanager
+def at_checkpoints() -> Iterator[None]:
+    """Inside, SIGUSR1 and the end of the time limit stop the work at the next `pause`, and not before."""
+    _Wait.possible = True
+    try:
+        yield
+    finally:
+        _Wait.possible = False
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Inside, every stop is at once: while the work waits, there is nothing to keep."""
+    before, _Wait.possible = _Wait.possible, False
+    try:
+        pause()
+        yield
+    finally:
+        _Wait.possible = before
+
+
+def pending() -> bool:
+    """Whether the work is to keep a checkpoint and pause."""
+    return bool(_Wait.cause)
+
+
+def pause() -> None:
+    """Raises Stopped where the work is to pause, now that a checkpoint was kept."""
+    if _Wait.cause:
+        cause, _Wait.cause = _Wait.cause, 0
+        finish()
+        raise Stopped(cause)
+
+
+def heed() -> None:
+    """From now on the first signal raises Stopped, unless it is ignored; the main thread must call this.
+
+    The supervisor knows from now on what is unfinished.
+    """
+    for number in (*heeded(), NUDGE):
+        signal.signal(number, _stop)
+    unfinished.watched_by(lambda entries: BOARD.post(unfinished=[(os.fspath(path), inode) for path, inode in entries]))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+    if BOARD.asked:  # before there were handlers
+        _stop(NUDGE, None)
+
+
+def finish() -> None:
+    """Nothing raises Stopped any more: the program is about to end by itself."""
+    for number in (*heeded(), NUDGE):  # SIG_IGN would make Python complain of a signal that it has received already
+        signal.signal(number, _no_more if BOARD.supervised or number == NUDGE else signal.SIG_DFL)
+
+
+def heeded() -> set[signal.Signals]:
+    """The signals that stop the program; `nohup` and shells have some of them ignored."""
+    return {number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN}
+
+
+def _no_more(number: int, frame: FrameType | None) -> None:
+    """Heeds nothing: the supervisor does."""
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    cause = BOARD.asked or number
+    if cause in PATIENT and _Wait.possible:
+        _Wait.cause = cause
+    elif cause != NUDGE:  # else another program sent it
+        finish()
+        raise Stopped(cause)

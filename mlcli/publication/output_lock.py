@@ -1,0 +1,205 @@
+"""Claims: a hidden folder beside an output belongs to the one process that makes the output.
+
+It is named .OUTPUT.KEY.claim, where KEY stands for the output's whole name, and holds `owner` and what a run keeps to
+go on from. Its owner locks it and its supervisor touches `owner` again and again. Where locks do not reach from
+machine to machine, an `owner` that has not been touched for a while, by the clock of the file system, is dead.
+"""
+
+import fcntl
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from mlcli.base.frozen import frozen
+from mlcli.errors import TryAgain
+from mlcli.process.shared_status import BOARD
+from mlcli.process.unfinished import inode_of, remove
+from mlcli.publication.mounts import mount_of
+from mlcli.publication.staging import LONGEST, impossible, key_of, running_kernel, with_parents
+
+OWNER = "owner"
+NAME = re.compile(r"\..+\.[0-9a-f]{8}\.claim", re.DOTALL)
+STALE = 60.0  # seconds after which an owner that was not touched is dead
+LOOK = 0.5  # seconds for which a folder may be locked by a process that looks whether its owner is dead
+TRIES = 20  # each fails only where another process removes the folder at the same moment
+
+
+@frozen
+class Claim:
+    """A folder that this process owns."""
+
+    path: Path
+    token: str  # in its `owner`
+
+    @property
+    def kept(self) -> bool:
+        """Whether anything is kept there to go on from."""
+        return any(path.name != OWNER and not path.name.startswith(".") for path in self.path.iterdir())
+
+    def forget(self) -> None:
+        """Removes what is kept."""
+        for path in [*self.path.iterdir()]:
+            if path.name != OWNER:
+                remove(path)
+
+    def require(self) -> None:
+        """Raises TryAgain where another process took the folder meanwhile: this one had been suspended too long."""
+        if _owner(self.path).get("token") != self.token:
+            raise TryAgain("LOCK-LOST", "another job took this one for dead and makes the same output",
+                           where=str(self.path)[:80], hint="wait for it, or choose another output with -o")
+
+
+@contextmanager
+def claimed(output: Path) -> Iterator[Claim]:
+    """The claim of an output; the folder is removed at the end where it holds nothing but its owner.
+
+    Raises TryAgain where a live process owns it, OutputRefused and StorageError where nothing can be written.
+    """
+    path = output.with_name(f".{output.name[:LONGEST]}.{key_of(output)}.claim")
+    with with_parents(output):
+        with _writing(output):
+            descriptor = _taken(path, output)
+        try:
+            with _writing(output):
+                token = _sign(path, output)
+            BOARD.post(claim=os.fspath(path))
+            yield Claim(path, token)
+        finally:
+            BOARD.post(claim=None, kept=not _leave(path))
+            os.close(descriptor)
+
+
+def tidy(folder: Path) -> None:
+    """Removes the claims in a folder whose owners are dead, where nothing is kept that is still to be gone on from."""
+    with suppress(OSError):
+        for path in [Path(entry.path) for entry in os.scandir(folder) if NAME.fullmatch(entry.name)]:
+            with suppress(OSError):
+                descriptor = _opened(path)
+                try:
+                    if not _held(descriptor, path):
+                        _leave(path, done=_done(path))
+                finally:
+                    os.close(descriptor)
+
+
+@contextmanager
+def _writing(output: Path) -> Iterator[None]:
+    """Says of what goes wrong that nothing can be written there."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise impossible("write here", output.parent, error) from error
+
+
+def _taken(path: Path, output: Path) -> int:
+    """The folder, made if need be and locked, as an open descriptor."""
+    for _ in range(TRIES):
+        with suppress(FileExistsError):
+            path.mkdir()
+        with suppress(FileNotFoundError):
+            descriptor = _opened(path)
+            if _stays_held(descriptor, path):
+                os.close(descriptor)
+                raise _locked(path, output)
+            if os.fstat(descriptor).st_ino == inode_of(path):
+                return descriptor
+            os.close(descriptor)
+    raise _locked(path, output)
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _held(descriptor: int, path: Path) -> bool:
+    """Whether a live process owns the folder; where not, it is locked."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        locks = True
+    except BlockingIOError:
+        return True
+    except OSError:  # no locks here
+        locks = False
+    owner = _owner(path)
+    return bool(owner) and not (locks and _decides(owner, path)) and _age(path) < STALE
+
+
+def _decides(owner: dict[str, Any], path: Path) -> bool:
+    """Whether a lock on the folder says all: its owner is, or can only have been, a process of this machine."""
+    return owner.get("system") == running_kernel() or mount_of(path).local
+
+
+def _stays_held(descriptor: int, path: Path) -> bool:
+    """Whether a live process owns the folder, and does not only lock it for a moment, as `tidy` does."""
+    end = time.monotonic() + LOOK
+    while held := _held(descriptor, path):
+        if time.monotonic() > end:
+            break
+        time.sleep(LOOK / 50)
+    return held
+
+
+def _age(path: Path) -> float:
+    """Seconds since the owner was touched, both times by the clock of the file system."""
+    probe = path / f".{secrets.token_hex(4)}"
+    try:
+        probe.touch()
+        return probe.stat().st_mtime - (path / OWNER).stat().st_mtime
+    finally:
+        probe.unlink(missing_ok=True)
+
+
+def _sign(path: Path, output: Path) -> str:
+    """Makes this process the owner; returns the token that says so."""
+    token = secrets.token_hex(8)
+    aside = path / f".{token}"
+    facts = {"host": os.uname().nodename, "process": os.getpid(), "system": running_kernel(), "token": token,
+             "output": output.name}
+    aside.write_text(json.dumps(facts), encoding="utf-8")
+    aside.rename(path / OWNER)
+    return token
+
+
+def _owner(path: Path) -> dict[str, Any]:
+    """What `owner` says; empty where there is none."""
+    try:
+        facts = json.loads((path / OWNER).read_text(encoding="utf-8", errors="replace"))
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def _done(path: Path) -> bool:
+    """Whether the output is newer than all that is kept: its maker died before it had removed that."""
+    name = _owner(path).get("output")
+    kept = [part.stat().st_mtime_ns for part in path.iterdir() if part.name != OWNER]
+    try:
+        return isinstance(name, str) and max(kept, default=0) <= (path.parent / name).lstat().st_mtime_ns
+    except (OSError, ValueError):
+        return False
+
+
+def _leave(path: Path, *, done: bool = False) -> bool:
+    """Removes the folder unless something is kept in it, and the run is not done; whether it is gone."""
+    with suppress(OSError):
+        held = [*path.iterdir()]
+        for part in held:
+            if part.name.startswith(".") or (done and part.name != OWNER):  # what was being written, or is of no use
+                remove(part)
+        if done or all(part.name == OWNER or part.name.startswith(".") for part in held):
+            remove(path / OWNER)
+            path.rmdir()
+    return not path.exists()
+
+
+def _locked(path: Path, output: Path) -> TryAgain:
+    owner = _owner(path)
+    by = f" (process {owner['process']} on {owner['host']})" if {"process", "host"} <= owner.keys() else ""
+    return TryAgain("LOCKED", f"another job is making this output{by}", where=str(output)[:80],
+                    hint="wait for it, or choose another with -o")

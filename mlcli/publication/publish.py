@@ -1,0 +1,235 @@
+"""Publication: a draft becomes the output in one step, and replaces only what was checked."""
+
+import errno
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mlcli.errors import OutputRefused, StorageError
+from mlcli.process.unfinished import inode_of
+from mlcli.publication.mounts import mount_of
+from mlcli.publication.recovery import (
+    Check,
+    anything,
+    finish_aside,
+    finish_exchange,
+    place_of_the_refused,
+    recover,
+    require,
+    require_kind,
+    shown,
+)
+from mlcli.publication.renames import exchange, move
+from mlcli.publication.staging import Draft, Kind, drafted, impossible, renamed
+
+TRIES = 20  # each fails only where another process makes or removes the output at the same moment
+FILE_ENDINGS = frozenset({".csv", ".tsv", ".txt", ".html", ".json", ".yaml", ".yml", ".npy", ".npz", ".parquet",
+                          ".h5ad", ".svg", ".png", ".pdf"})  # of what the program writes
+SYNCED = 4  # files that are brought to disk at once
+
+
+@contextmanager
+def publishing(output: Path, kind: Kind, check: Check, *, force: bool) -> Iterator[Draft]:
+    """A draft that becomes `output` when the block ends well, and vanishes otherwise.
+
+    Raises OutputRefused where the output cannot be created, or exists and is not to be replaced: `check` says what
+    may be under `force`. Raises StorageError where the file system fails.
+    """
+    recover(output)
+    refuse_existing(output, kind, check, force=force)
+    with drafted(output, kind) as draft:
+        yield draft
+        publish(draft, output, check if force else None)
+
+
+@contextmanager
+def written(path: Path, write: Callable[[Path], Any], *, force: bool) -> Iterator[None]:
+    """Has a file written that appears, whole, when the block ends well; raises as `publishing` does."""
+    with publishing(path, "file", anything, force=force) as draft:
+        with writing(path):
+            write(draft.path)
+        yield
+
+
+def write_whole(path: Path, write: Callable[[Path], Any], *, force: bool) -> None:
+    """Has a file written whole or not at all; raises as `publishing` does."""
+    with written(path, write, force=force):
+        pass
+
+
+def publish(draft: Draft, output: Path, check: Check | None) -> None:
+    """Gives a draft the output's name once it is safe on the disk; without a `check` nothing is replaced.
+
+    Where the folder's change cannot be brought to the disk, it is taken back.
+    """
+    with writing(output):
+        if draft.kind == "folder":
+            _sync_all([*draft.path.iterdir()])
+        _sync(draft.path)
+    try:
+        if check is None:
+            _move(draft, output)
+        else:
+            _take_place(draft, output, check)
+    except FileExistsError as error:
+        raise OutputRefused("OUTPUT-RACE", "the output appeared while it was made", where=shown(output),
+                            hint="another job wrote it first; choose another with -o") from error
+    except OSError as error:
+        raise StorageError("PUBLISH", f"the output could not be moved into place: {error.strerror or error}",
+                           where=shown(output), hint="check the disk, and the permissions of the folder") from error
+
+
+def refuse_existing(output: Path, kind: Kind, check: Check, *, force: bool) -> None:
+    """Refuses, before anything is computed, an output that could not be published; raises OutputRefused."""
+    if kind == "folder":
+        require_folder_name(output)
+    if not _there(output):
+        return
+    with suppress(FileNotFoundError):  # what vanishes meanwhile is not an output
+        require_kind(output, kind)
+        if kind == "folder":
+            _refuse_fixed(output)
+        if vacant(output, kind):
+            return
+        if not force:
+            raise OutputRefused("OUTPUT-EXISTS", "the output exists", where=shown(output),
+                                hint="choose another with -o, or replace it with --force")
+        check(output)
+
+
+def require_folder_name(output: Path) -> None:
+    """Raise OutputRefused for a new folder whose name ends as that of a file does: the user expects a file there."""
+    if output.suffix.lower() in FILE_ENDINGS and not output.is_dir():
+        raise OutputRefused("OUTPUT-NAME", f"the output is a folder of files, and {output.suffix} is the ending of one",
+                            where=shown(output), hint=f"name a folder, as in -o {output.stem or 'runs/one'}")
+
+
+def vacant(output: Path, kind: Kind) -> bool:
+    """Whether nothing has the output's name, or for a folder only an empty one."""
+    if kind == "folder" and output.is_dir() and not output.is_symlink():
+        try:
+            return next(output.iterdir(), None) is None
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            raise impossible("read the output", output, error) from error
+    return not _there(output)
+
+
+@contextmanager
+def writing(what: Path | str, hint: str = "check the disk's free space and quota") -> Iterator[None]:
+    """Turns failures of the file system under a block into StorageError; a full disk has many errnos."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError("WRITE", f"could not write: {error.strerror or error}", where=str(what),
+                           hint=hint) from error
+
+
+def _take_place(draft: Draft, output: Path, check: Check) -> None:
+    """The draft in the place of what may be replaced, or of nothing; raises OutputRefused and OSError."""
+    for _ in range(TRIES):
+        try:
+            if vacant(output, draft.kind):
+                return _move(draft, output)
+            require(output, draft.kind, check)
+            return _replace(draft, output, check)
+        except FileExistsError:
+            continue
+        except OSError as error:  # ENOTEMPTY: another job took the place where a run was put back
+            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY) or not os.path.lexists(draft.path):
+                raise
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(output))
+
+
+def _move(draft: Draft, output: Path) -> None:
+    """Moves a draft to a free place; back where that cannot be brought to the disk."""
+    move(draft.path, output)
+    try:
+        _sync(output.parent)
+    except OSError:
+        if inode_of(output) == draft.inode:
+            output.rename(draft.path)
+        raise
+
+
+def _replace(draft: Draft, output: Path, check: Check) -> None:
+    """Exchanges the two, or where the system cannot, renames; what may not be replaced stays, and is named."""
+    required = partial(require, kind=draft.kind, check=check)
+    try:
+        if not _exchanged(draft, output, required):
+            if draft.kind == "file":
+                draft.path.replace(output)
+                _sync(output.parent)
+            else:
+                _replace_folder(draft, output, required)
+    except OutputRefused as error:
+        raise error.changed(where=shown(place_of_the_refused(draft, output))) from error
+
+
+def _exchanged(draft: Draft, output: Path, required: Check) -> bool:
+    """False where names cannot be exchanged."""
+    try:
+        if not exchange(draft.path, output):
+            return False
+        try:
+            _sync(output.parent)
+        except OSError:
+            exchange(draft.path, output)
+            raise
+    finally:
+        finish_exchange(draft.path, draft.inode, output, required)
+    return True
+
+
+def _replace_folder(draft: Draft, output: Path, required: Check) -> None:
+    """Two renames, where there is no exchange: after the first, a start that finds the old run aside puts it back."""
+    aside, replaced = renamed(draft.path, "replaced"), False
+    try:
+        output.rename(aside)
+        required(aside)
+        _move(draft, output)
+        replaced = True
+    finally:  # once it was replaced it stays so, though another job may have taken the new run aside in its turn
+        finish_aside(aside, output, required, replaced=replaced)
+
+
+def _refuse_fixed(output: Path) -> None:
+    """Refuses a folder that no other can take the place of; raises OutputRefused."""
+    real = output.resolve()
+    if mount_of(real).point == real:
+        raise OutputRefused("OUTPUT-FIXED", "the output is a mount point, which nothing can replace",
+                            where=shown(output), hint=f"name a folder in it, for example {shown(output / 'run')}")
+    if real == Path.cwd():
+        raise OutputRefused("OUTPUT-FIXED", "the output is the working directory", where=shown(output),
+                            hint="name a folder in it with -o")
+
+
+def _there(output: Path) -> bool:
+    """Whether anything has the output's name, a broken link included; raises OutputRefused where none can have it."""
+    try:
+        output.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        raise impossible("create the output", output, error) from error
+    return True
+
+
+def _sync_all(files: Sequence[Path]) -> None:
+    """Brings files to disk several at once: one write of the file system's journal then serves more than one."""
+    with ThreadPoolExecutor(SYNCED) as threads:
+        for _ in threads.map(_sync, files):
+            pass
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

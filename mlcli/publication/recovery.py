@@ -1,0 +1,190 @@
+"""What becomes of a replaced output, and of what dead writers left: it is removed by its own listing, or goes back."""
+
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from mlcli.base.stages.stage import note
+from mlcli.errors import OutputRefused
+from mlcli.process.unfinished import inode_of
+from mlcli.publication.output_lock import tidy
+from mlcli.publication.renames import exchange, move
+from mlcli.publication.replaceable import opened, require_either
+from mlcli.publication.staging import (
+    NAME,
+    Draft,
+    Kind,
+    collect,
+    drafts_in,
+    fresh,
+    impossible,
+    in_use,
+    output_of,
+    parts_of,
+    renamed,
+)
+
+Check = Callable[[Path], Any]  # raises OutputRefused unless what has the path may be replaced; of a folder, its names
+ROUNDS = 3  # of removal: what another process writes meanwhile is removed in the next
+CAME_OUT = 0  # the inode in the name of what was moved aside and is to be removed: nothing has it
+
+
+def recover(output: Path) -> None:
+    """Ends what dead processes left beside an output and in it, whatever they wrote.
+
+    Drafts vanish, what came out of an exchange is removed or goes back, and a run that was moved aside comes back.
+    """
+    inside = [output] if os.path.isdir(output) and not output.is_symlink() else []  # noqa: PTH112 (never raises)
+    for folder in (output.parent, *inside):
+        for path in drafts_in(folder):
+            if parts_of(path)["kind"] == "replaced":
+                with suppress(OSError, OutputRefused):
+                    finish_aside(path, output_of(path, output), partial(require, kind="folder", check=require_either))
+        collect(folder, partial(_came_out, output))
+        tidy(folder)
+
+
+def finish_exchange(path: Path, inode: int, output: Path | None, check: Check) -> None:
+    """Removes what came out of an exchange with a draft of that inode; what may not be replaced goes back.
+
+    Raises OutputRefused for that. A removal that is cut short leaves a folder that still lists all it holds, or an
+    empty one, so that any start can finish it.
+    """
+    _to_the_end(partial(_finish_exchange, path, inode, output, check))
+
+
+def finish_aside(aside: Path, output: Path | None, check: Check, *, replaced: bool = False) -> None:
+    """Puts a folder that was moved aside back in its place, or removes it where it was replaced or the place is taken.
+    """
+    if output is not None:
+        gone = renamed(fresh(output, "folder"), "folder", CAME_OUT)
+        _to_the_end(partial(_finish_aside, aside, output, gone, check, replaced))
+
+
+def place_of_the_refused(draft: Draft, output: Path) -> Path:
+    """Where what could not be replaced lies: in its place, or if that is taken, under a name that its owner sees."""
+    for hidden in (draft.path, renamed(draft.path, "replaced")):
+        if inode_of(hidden) not in (None, draft.inode):
+            return _shown_again(hidden)
+    return output
+
+
+def require(path: Path, kind: Kind, check: Check) -> Any:
+    """What `check` says of a file or folder; raises OutputRefused for a link and for the other kind too."""
+    require_kind(path, kind)
+    return check(path)
+
+
+def require_kind(output: Path, kind: Kind) -> None:
+    """Refuses links, and a file in the place of a folder or the reverse; raises OutputRefused, FileNotFoundError."""
+    try:
+        mode = output.lstat().st_mode
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise impossible("create the output", output, error) from error
+    if stat.S_ISLNK(mode):
+        raise OutputRefused("OUTPUT-LINK", "the output is a symbolic link", where=shown(output),
+                            hint="name its target")
+    if kind == "folder" and not stat.S_ISDIR(mode):
+        raise OutputRefused("OUTPUT-EXISTS", "the output exists and is not a directory", where=shown(output),
+                            hint="choose another with -o")
+    if kind == "file" and not stat.S_ISREG(mode):
+        what = "a directory" if stat.S_ISDIR(mode) else "no regular file"
+        raise OutputRefused("OUTPUT-EXISTS", f"the output is {what}", where=shown(output), hint="name a file")
+
+
+def anything(path: Path) -> None:
+    """The check of a file: that it is one."""
+
+
+def shown(path: Path) -> str:
+    """A path as messages name it."""
+    return str(path)[:80]
+
+
+def _came_out(near: Path, path: Path, inode: int) -> None:
+    """What a process left that was killed just after the exchange, whatever it wrote."""
+    output = output_of(path, near)
+    if output is not None and inode_of(output) == inode and in_use(output):
+        return  # its writer is alive and does the same
+    required = (partial(require, kind="folder", check=require_either) if parts_of(path)["kind"] == "folder"
+                else partial(require, kind="file", check=anything))
+    with suppress(OutputRefused):
+        finish_exchange(path, inode, output, required)
+
+
+def _to_the_end(work: Callable[[], None]) -> None:
+    """Work that a signal does not cut short: the work is finished first, then the signal raises."""
+    try:
+        work()
+    except Exception:
+        raise
+    except BaseException:
+        with suppress(Exception):
+            work()
+        raise
+
+
+def _finish_exchange(path: Path, inode: int, output: Path | None, check: Check) -> None:
+    if inode_of(path) in (None, inode):
+        return
+    try:
+        names = check(path)
+    except (OutputRefused, FileNotFoundError):
+        with suppress(OSError):
+            path.rmdir()  # an empty folder does not even list its files: its removal was cut short, or goes on
+        if not os.path.lexists(path):
+            return  # another process found that it may be replaced
+        if output is not None and inode_of(output) == inode:
+            with suppress(FileNotFoundError):
+                exchange(path, output)
+        raise
+    with suppress(OSError):
+        _discard(path, names)
+
+
+def _finish_aside(aside: Path, output: Path, gone: Path, check: Check, replaced: bool) -> None:
+    with suppress(FileNotFoundError):  # another process finishes it
+        if os.path.lexists(aside):
+            if not (replaced or os.path.lexists(output)):
+                return move(aside, output)
+            check(aside)
+            aside.rename(gone)
+        _finish_exchange(gone, CAME_OUT, None, check)
+
+
+def _discard(path: Path, names: tuple[str, ...] | None) -> None:
+    """Removes a file, or of a folder what has one of these names, in their order, and the folder if that was all."""
+    if names is None:
+        return path.unlink()
+    for _ in range(ROUNDS):
+        with opened(path) as folder:
+            with os.scandir(folder) as entries:
+                held = {entry.name for entry in entries}
+            drafts = [name for name in held if NAME.fullmatch(name)]
+            for name in (*drafts, *(name for name in names if name in held)):
+                with suppress(OSError):
+                    os.unlink(name, dir_fd=folder)
+        with suppress(OSError):
+            return path.rmdir()
+    added = sorted(held - {*names})
+    if added:  # else what cannot be removed now may be by a later start
+        note("W-KEPT", f"what was added to the old run while it was removed lies in {_shown_again(path)}: "
+             f"{', '.join(added)[:200]}")
+
+
+def _shown_again(path: Path) -> Path:
+    """Gives what must not be removed a name beside the output's; returns it."""
+    name = parts_of(path)["name"]
+    for number in count(1):
+        place = path.with_name(f"{name}.kept{'' if number == 1 else f'-{number}'}")
+        with suppress(FileExistsError):
+            move(path, place)
+            return place
+    raise AssertionError

@@ -1,0 +1,120 @@
+"""What `--force` may replace: a finished run, or what a failed one left, and nothing else in the folder."""
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mlcli.base.frozen import frozen
+from mlcli.errors import OutputRefused
+from mlcli.process.unfinished import inode_of
+from mlcli.publication.staging import NAME
+
+FORMAT = 1  # of run.json and error.json
+LARGEST = 2**24  # bytes; a manifest holds a few thousand
+SHOWN = 3  # files named in a message
+TRIES = 100  # each fails only where another process replaces the folder at the same moment
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@frozen
+class Listing:
+    """A JSON file that lists all other files of its folder under `files`, and under `pending` those being written."""
+
+    name: str
+    key: str  # which every such file holds
+    what: str  # such a folder is
+
+
+RUN = Listing("run.json", "mlcli", "a run")
+FAILURE = Listing("error.json", "error", "a failed run")
+
+
+def require_run(folder: Path) -> tuple[str, ...]:
+    """The names of what a run may hold, its run.json last.
+
+    Raises OutputRefused unless the folder is a run by its run.json and holds no file but those named there, and
+    FileNotFoundError where there is none.
+    """
+    return _require(folder, RUN)
+
+
+def require_failure(folder: Path) -> tuple[str, ...]:
+    """The same for what a failed run left, by its error.json."""
+    return _require(folder, FAILURE)
+
+
+def require_either(folder: Path) -> tuple[str, ...]:
+    """The same for a run, finished or failed."""
+    try:
+        return require_run(folder)
+    except OutputRefused:
+        return require_failure(folder)
+
+
+def listing_of(path: str | Path, folder: int | None = None) -> Mapping[str, Any]:
+    """The JSON object in a regular file, its path from an open folder where one is given; empty where there is none."""
+    try:  # follows no link, and does not wait for a pipe's writer
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return {}
+            document = json.loads(file.read(LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[int]:
+    """A descriptor of a folder, which stays the same folder whatever gets its name."""
+    descriptor = os.open(folder, FOLDER)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _require(folder: Path, listing: Listing) -> tuple[str, ...]:
+    """All checks are of one folder, from its listing to its last file, which must still have the name at the end."""
+    for _ in range(TRIES):
+        names: tuple[str, ...] = ()
+        try:
+            with opened(folder) as descriptor:
+                names, why = _judged(descriptor, listing)
+                if os.fstat(descriptor).st_ino != inode_of(folder):
+                    continue
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            why = f"it cannot be read: {error.strerror}"
+        if why:
+            raise OutputRefused(
+                "OUTPUT-FOREIGN", f"the output is not {listing.what} and nothing else: {why}", where=str(folder)[:80],
+                hint="choose another with -o, or move the files away; --force replaces runs only")
+        return names
+    raise OutputRefused("OUTPUT-RACE", "other jobs replace the output all the time", where=str(folder)[:80],
+                        hint="choose another with -o")
+
+
+def _judged(folder: int, listing: Listing) -> tuple[tuple[str, ...], str]:
+    """The names that an open folder lists, its listing's own last, and why it may not be replaced, if so.
+
+    Drafts of these files, which `mlcli report` may be writing, are allowed.
+    """
+    document = listing_of(listing.name, folder)
+    files, pending = document.get("files"), document.get("pending")
+    pending = [name for name in pending if isinstance(name, str)] if isinstance(pending, list) else []
+    if document.get("format") != FORMAT or listing.key not in document or not isinstance(files, dict):
+        return (), f"it has no {listing.name} that lists its files"
+    names = (*files, *pending, listing.name)
+    with os.scandir(folder) as entries:
+        known = set(names)
+        strangers = sorted(entry.name for entry in entries
+                           if not (entry.name in known or NAME.fullmatch(entry.name))
+                           or not entry.is_file(follow_symlinks=False))
+    more = f" and {len(strangers) - SHOWN} more" if len(strangers) > SHOWN else ""
+    return names, f"it holds {', '.join(strangers[:SHOWN])}{more}" if strangers else ""

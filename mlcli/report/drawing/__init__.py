@@ -1,0 +1,1 @@
+"""Figures as values, and their writers: SVG, PNG, HTML, Matplotlib."""

@@ -1,0 +1,1 @@
+"""The figures of a report, each a function that returns a figure."""

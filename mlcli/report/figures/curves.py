@@ -1,0 +1,69 @@
+"""Curves of the report: residual variance by dimension, the Shepard diagram, Q_NX, and an iteration's trace."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.report.drawing.axes import Panel, Scale, guide, legend, spots
+from mlcli.report.drawing.figure import Curve, Dots, Figure, Line, Mark, Text
+
+WIDTH, HEIGHT = 480, 290
+LEFT, RIGHT, TOP, BOTTOM = 66, 16, 56, 50
+SIDE = 350  # of the Shepard diagram
+NAMES = 20  # pixels of a row of names
+KINDS, SWATCHES = ("curve", "second"), ("knot", "mark")  # of lines, and of the same colors in a legend
+
+
+def curve(title: str, across: str, up: str, x: Sequence[float], lines: dict[str, Sequence[float]], *,
+          marked: float | None = None, zero: bool = True) -> Figure:
+    """One or two lines over the same places, with dots where these are few, and a mark at one of them."""
+    values = [value for line in lines.values() for value in line]
+    top = TOP + (NAMES if len(lines) > 1 else 0)
+    panel = _panel(x, [0.0, *values] if zero else values, top)
+    marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(), *_below(panel, x)]
+    for kind, line in zip(KINDS, lines.values(), strict=False):
+        points = [(panel.x(place), panel.y(value)) for place, value in zip(x, line, strict=True) if np.isfinite(value)]
+        marks.append(Curve(kind, points))
+        if 0 < len(points) <= 40 and kind == "curve":
+            marks.append(Dots("knot", np.array(points), 3))
+    if marked is not None and marked in x:
+        marks += guide(panel, panel.x(marked), top, f"kept: {marked:g}", top + 12)
+    if len(lines) > 1:
+        marks += legend(list(zip(SWATCHES, lines, strict=False)), LEFT, TOP - 12)
+    return Figure(title, WIDTH, HEIGHT, [*marks, *panel.names(across, up)])
+
+
+def shepard(title: str, pairs: Array) -> Figure:
+    """Distances in the embedding against those to keep (m x 2), with the line of equality."""
+    across, up = (float(column.max(initial=0.0)) for column in pairs.T)
+    if comparable(pairs):
+        across = up = max(across, up)
+    panel = Panel(Scale.over([0.0, across], LEFT, LEFT + SIDE, whole=False),
+                  Scale.over([0.0, up], TOP + SIDE, TOP, whole=False))
+    marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(), *panel.columns(),
+                         Dots("plain", spots(pairs, panel), 1.5), *panel.names("distance to keep",
+                                                                               "distance in the embedding")]
+    if comparable(pairs):
+        marks.append(Line(kind="guide", x1=panel.x(0), y1=panel.y(0), x2=panel.x(across), y2=panel.y(up)))
+    return Figure(title, LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, marks)
+
+
+def comparable(pairs: Array) -> bool:
+    """Whether the two distances are of one size, so that the line of equality means something."""
+    across, up = pairs.max(axis=0, initial=0.0)
+    return bool(across / 5 <= up and up / 5 <= across)
+
+
+def _panel(x: Sequence[float], values: Sequence[float], top: float) -> Panel:
+    room = 0.5 if len(x) > 1 and len(x) <= 40 else 0.0
+    low, high = (min(x), max(x)) if len(x) > 1 else (min(x, default=0.0) - 1, max(x, default=1.0) + 1)
+    return Panel(Scale.over([low - room, high + room], LEFT, WIDTH - RIGHT, whole=False, most=12),
+                 Scale.over(values, HEIGHT - BOTTOM, top))
+
+
+def _below(panel: Panel, x: Sequence[float]) -> list[Mark]:
+    """Numbers below: of every place where these are few whole numbers, else round ones."""
+    bottom = panel.edges[3]
+    places = list(x) if len(x) <= 15 and all(float(value).is_integer() for value in x) else panel.x.ticks()
+    return [Text(panel.x(place), bottom + 16, f"{place:,g}", "middle", "small") for place in places]

@@ -1,0 +1,102 @@
+"""Very many points as an image: where they are dense it is opaque, and each place has the color of most points."""
+
+import numpy as np
+
+from mlcli.base.rows.scratch import parts
+from mlcli.base.types import AnyArray, Array
+from mlcli.report.drawing.axes import Panel, spots
+from mlcli.report.drawing.figure import Mark, Picture
+from mlcli.report.drawing.palette import BY_GROUND, INKS
+from mlcli.report.figures.coloring import Coloring, Range
+
+FINE = 1.25  # cells of the image across a pixel of the figure
+LEAST = 0.5  # opacity of a cell with a single point
+TOP = 0.999  # quantile of the counts of points that is drawn opaque, and what is above it
+SPARSE = 20_000  # points up to which a point covers more cells
+SHADES = 16  # levels of opacity: fewer make a smaller file, and more are not told apart
+
+
+def clouds(values: Array, colors: Coloring, panel: Panel) -> list[Mark]:
+    """Points (m x 2) over a panel: the color of most in each cell, more opaque by the logarithm of their number; an
+    image for light ground and another for dark.
+    """
+    left, right, top, bottom = panel.edges
+    shape = max(1, round((bottom - top) * FINE)), max(1, round((right - left) * FINE))
+    reach = 2 if len(values) <= SPARSE else 1
+    groups = by_groups(values, colors, panel, shape)
+    shades, kinds = opacity(spread(groups.sum(axis=0), reach)), kinds_of(groups, colors, reach)
+    pictures: list[Mark] = []
+    for ground, kind in enumerate(BY_GROUND):
+        levels = np.dstack([inks_of(kinds, colors, ground), shades])
+        pictures.append(Picture(kind=kind, x=left, y=top, width=right - left, height=bottom - top, levels=levels))
+    return pictures
+
+
+def by_groups(values: Array, colors: Coloring, panel: Panel, shape: tuple[int, int]) -> AnyArray:
+    """How many points of each group lie in each cell (groups x cells down x cells across)."""
+    found, place = np.zeros((len(colors.kinds), shape[0] * shape[1]), dtype=np.int64), 0
+    for some in parts(values):
+        groups = colors.of[place : place + len(some)]
+        cells = cells_of(spots(some, panel), panel.edges[0], panel.edges[2], shape)
+        found += np.bincount(groups * found.shape[1] + cells, minlength=found.size).reshape(found.shape)
+        place += len(some)
+    return found.reshape(-1, *shape)
+
+
+def cells_of(pixels: Array, left: float, top: float, shape: tuple[int, int]) -> AnyArray:
+    """The cell of each point, counted along the lines."""
+    across = np.clip(((pixels[:, 0] - left) * FINE).astype(np.int64), 0, shape[1] - 1)
+    down = np.clip(((pixels[:, 1] - top) * FINE).astype(np.int64), 0, shape[0] - 1)
+    return np.asarray(down * shape[1] + across)
+
+
+def spread(sums: AnyArray, reach: int) -> AnyArray:
+    """Sums over the disk of cells around each: a point covers as many."""
+    tall, wide = sums.shape
+    room = np.pad(sums, reach)
+    steps = range(-reach, reach + 1)
+    return np.asarray(sum(room[reach + y : reach + y + tall, reach + x : reach + x + wide]
+                          for y in steps for x in steps if x * x + y * y <= reach * reach))
+
+
+def kinds_of(groups: AnyArray, colors: Coloring, reach: int) -> AnyArray:
+    """The kind of each cell: of groups the one with most points, of a scale of numbers the step of their mean."""
+    return mean_step(groups, reach) if isinstance(colors, Range) else commonest(groups, reach)
+
+
+def commonest(groups: AnyArray, reach: int) -> AnyArray:
+    """The group with most points in each cell; of several the one that is rarer everywhere, which is seen least."""
+    kinds, most = np.zeros(groups.shape[1:], np.int64), np.zeros(groups.shape[1:], np.int64)
+    sizes = groups.sum(axis=(1, 2))
+    for group in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist():
+        here = spread(groups[group], reach)
+        kinds[(here > 0) & (here >= most)] = group
+        most = np.maximum(most, here)
+    return kinds
+
+
+def mean_step(groups: AnyArray, reach: int) -> AnyArray:
+    """The mean step of the scale over the numbers in each cell; the kind of those without a number where none has."""
+    known = groups[:-1]
+    counts = spread(known.sum(axis=0), reach)
+    sums = spread(np.tensordot(np.arange(len(known)), known, axes=1), reach)
+    return np.where(counts > 0, np.rint(sums / np.maximum(counts, 1)).astype(np.int64), len(known))
+
+
+def inks_of(kinds: AnyArray, colors: Coloring, ground: int) -> AnyArray:
+    """Red, green and blue of each cell."""
+    inks = [INKS[kind].dark if ground else INKS[kind].light for kind in colors.kinds]
+    return np.array([[int(ink[place : place + 2], 16) for place in (1, 3, 5)] for ink in inks], np.uint8)[kinds]
+
+
+def opacity(counts: AnyArray) -> AnyArray:
+    """How opaque each cell is: not at all without points, and with them by the logarithm of their number."""
+    there = counts[counts > 0]
+    most = max(float(np.quantile(there, TOP)), 2.0)
+    shares = np.log(np.clip(counts, 1, most)) / np.log(most)
+    return np.where(counts > 0, stepped(LEAST + (1 - LEAST) * shares), np.uint8(0))
+
+
+def stepped(shares: AnyArray) -> AnyArray:
+    """Shares as levels of an image, in few steps."""
+    return np.rint(np.rint(shares * (SHADES - 1)) / (SHADES - 1) * 255).astype(np.uint8)

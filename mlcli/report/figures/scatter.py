@@ -1,0 +1,216 @@
+"""Scatter plots of the embedding: the first two axes, and every pair of up to four."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.scratch import parts
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.report.drawing.axes import Panel, Scale, extent, spots
+from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Part, Segments, Text
+from mlcli.report.figures import shade
+from mlcli.report.figures.coloring import Coloring
+from mlcli.report.figures.density import clouds
+
+MOST = 5_000  # points drawn one by one
+MOST_EDGES = 10_000  # edges drawn
+MOST_IN_PAIRS = 2_000
+MOST_TIPS = 300  # points that each carry a name
+ROUNDS = 4  # in which groups are drawn alternately, so that none hides the others
+LEFT, RIGHT, TOP, BOTTOM = 60, 216, 60, 48
+WIDE, LOWEST, HIGHEST, FREE = 408, 170, 442, 289  # pixels of the plot; its height where units differ
+HALF = 14  # pixels to the right of a panel, for half of the last number below it
+BESIDE, LETTER = 20, 6.5  # pixels between the plot and its legend, and of a letter there
+LONGEST_RATIO = WIDE / LOWEST  # of the axes' ranges while a unit is equally long on both
+
+
+@frozen
+class Edges:
+    """Edges to be drawn under the points: the places of both ends on the plane (m x 4)."""
+
+    ends: Array
+    whole: int  # edges of which these are a sample
+
+    @classmethod
+    def of(cls, values: Array, pairs: Indices, seed: int) -> "Edges":
+        """At most so many of the edges between rows of an embedding (e x 2), drawn by a seeded generator."""
+        rows, places = sampled(len(pairs), MOST_EDGES, seed), values[:, :2]
+        some = pairs if rows is None else pairs[rows]
+        return cls(np.column_stack([places[some[:, 0]], places[some[:, 1]]]), len(pairs))
+
+    def marks(self, panel: Panel) -> list[Mark]:
+        """The lines in pixels."""
+        return [Segments("edge", np.column_stack([spots(self.ends[:, :2], panel), spots(self.ends[:, 2:], panel)]))]
+
+
+@frozen
+class Points:
+    """Rows of an embedding to be drawn."""
+
+    values: Array  # m x p
+    ids: Sequence[str]  # m
+    colors: Coloring  # m
+    whole: int  # rows of which these are a sample
+    rows: Indices | None = None  # which these are, from 0; None: all
+    axes: Sequence[str] = ()  # what stands beside each axis; none: y1, y2, ...
+
+    @property
+    def radius(self) -> float:
+        """Smaller dots for more points."""
+        count = len(self.values)
+        return 3.6 if count <= 100 else 3.0 if count <= 500 else 2.2 if count <= 2000 else 1.5
+
+    def sample(self, most: int, seed: int) -> "Points":
+        """At most so many of the rows, drawn by a seeded generator and kept in order."""
+        rows = sampled(len(self.values), most, seed)
+        return self if rows is None else Points(
+            self.values[rows], [self.ids[row] for row in rows.tolist()], self.colors.take(rows), self.whole, rows,
+            self.axes)
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """What stands along both sides of the plane."""
+        return (self.axis(0), self.axis(1)) if self.values.shape[1] > 1 else ("row", self.axis(0))
+
+    def axis(self, place: int) -> str:
+        """What stands beside an axis."""
+        return self.axes[place] if place < len(self.axes) else f"y{place + 1}"
+
+    def turns(self) -> Iterator[tuple[int, Indices]]:
+        """The groups with their rows, in the order of drawing; where they are many, in several rounds."""
+        rounds = 1 if len(self.values) <= MOST_TIPS else ROUNDS
+        for turn in range(rounds):
+            rows = np.arange(turn, len(self.values), rounds)
+            groups = self.colors.of[rows]
+            for group in np.flatnonzero(np.bincount(groups)).tolist():
+                yield group, rows[groups == group]
+
+
+def sampled(count: int, most: int, seed: int) -> AnyArray | None:
+    """Rows drawn without repetition, in order; None where all are taken."""
+    return None if count <= most else np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
+
+
+def scatter(points: Points, title: str, edges: Edges | None = None, deviations: Array | None = None) -> Figure:
+    """The first two axes, with equal scales where that fits; one axis against the rows' numbers.
+
+    Where a decoder is unsure by `deviations` over the panel, the background is gray.
+    """
+    panel, right = panel_of(points.values, points.rows), LEFT + WIDE + BESIDE
+    colors = points.colors.legend(right, TOP + 8)
+    under, grays = ([], []) if deviations is None else (
+        shade.shade(deviations, panel), shade.legend(deviations, right, _legend_end(colors, TOP - 6) + 14))
+    joined = [] if edges is None else edges.marks(panel)
+    marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *under, *panel.rows(), *panel.columns(), *joined,
+                         *dots(points, plane(points.values, points.rows), panel, points.radius),
+                         *panel.names(*points.sides), *colors, *grays]
+    return keyed(f"Scatter plot: {title}", panel.y.start + BOTTOM, marks, [*colors, *grays])
+
+
+def keyed(title: str, height: float, marks: Sequence[Mark], key: Sequence[Mark]) -> Figure:
+    """A plot as a figure, with the legend that stands to its right as a part of its own."""
+    if not key:
+        return Figure(title, LEFT + WIDE + BESIDE, height, marks)
+    left, low = LEFT + WIDE + BESIDE - 4, _legend_end(key)
+    wide = _width(key) - left + 4
+    return Figure(title, left + wide, max(height, low), marks, [
+        Part(x=0, y=0, width=left, height=height), Part(x=left, y=TOP - 8, width=wide, height=low - TOP + 8, key=True)])
+
+
+def equal_units(values: Array) -> bool:
+    """Whether both axes of the scatter plot have the same scale."""
+    return values.shape[1] > 1 and _ratio(values) <= LONGEST_RATIO
+
+
+def pairs(points: Points) -> Figure:
+    """Every pair of the first three or four axes, each panel with scales of its own."""
+    count = min(points.values.shape[1], 4)
+    side, gap = (214.0 if count == 3 else 140.0), LEFT + HALF
+    marks: list[Mark] = []
+    parts: list[Part] = []
+    for first, second in combinations(range(count), 2):
+        left, top = 60 + first * (side + gap), 14 + (second - 1) * (side + gap)
+        places = points.values[:, first : second + 1 : second - first]
+        panel = Panel(Scale.over(_ends(places[:, 0]), left, left + side, whole=False, most=4),
+                      Scale.over(_ends(places[:, 1]), top + side, top, whole=False, most=4))
+        marks += [*_frame(panel), *panel.rows(), *panel.columns(),
+                  *dots(points, places, panel, 0.75 * points.radius),
+                  Text(left + side / 2, top + side + 31, points.axis(first), "middle", "small"),
+                  Text(left - 42, top + side / 2, points.axis(second), "middle", "small", turned=True)]
+        parts.append(Part(x=left - 60, y=top - 14, width=side + gap, height=side + gap))
+    step, whole = side + gap, (count - 1) * (side + gap)
+    low = _legend_end(points.colors.legend(0, 30))
+    broad = _width(points.colors.legend(0, 30)) + 16
+    inside = low < (count - 2) * step and broad <= step
+    right = whole - step if inside else whole  # in the corner without pairs, or beside them
+    key = points.colors.legend(right + 12, 30)
+    if key:
+        parts.append(Part(x=right, y=0, width=step if inside else broad, height=low, key=True))
+    wide, high = max(whole, right + broad if key else 0), max(whole, low)
+    return Figure("Scatter plots of pairs of axes", wide, high, [*marks, *key], parts)
+
+
+def panel_of(values: Array, rows: Indices | None = None) -> Panel:
+    """The panel that holds the first two axes, with equal scales where that fits."""
+    x, y = (_ends(places) for places in plane(values, rows).T)
+    if not equal_units(values):
+        return Panel(Scale.over(x, LEFT, LEFT + WIDE, whole=False), Scale.over(y, TOP + FREE, TOP, whole=False))
+    spans = x[1] / 2 - x[0] / 2, y[1] / 2 - y[0] / 2
+    tall = float(min(max(WIDE * spans[1] / spans[0], LOWEST), HIGHEST))
+    pixel = max(spans[0] / WIDE, spans[1] / tall)  # half of one: a whole range may be larger than any double
+    return Panel(Scale.over(_widened(x, pixel * WIDE), LEFT, LEFT + WIDE, whole=False),
+                 Scale.over(_widened(y, pixel * tall), TOP + tall, TOP, whole=False))
+
+
+def _widened(ends: tuple[float, float], half: float) -> tuple[float, float]:
+    middle, most = ends[0] / 2 + ends[1] / 2, sys.float_info.max
+    return max(middle - half, -most), min(middle + half, most)
+
+
+def plane(values: Array, rows: Indices | None = None) -> Array:
+    """The first two axes, or the only axis over the rows' numbers from 1, where these are some `rows`."""
+    if values.shape[1] == 1:
+        return np.column_stack([1 + (np.arange(len(values)) if rows is None else rows), values[:, 0]])
+    return values[:, :2]
+
+
+def _ends(values: Array) -> tuple[float, float]:
+    """A range with a little room around it."""
+    ends = [(float(some.min(initial=np.inf)), float(some.max(initial=-np.inf))) for some in parts(values)]
+    low, high = extent(chain(*ends))
+    room = 0.03 * (high / 2 - low / 2) * 2
+    return low - room, high + room
+
+
+def _ratio(values: Array) -> float:
+    x, y = _ends(values[:, 0]), _ends(values[:, 1])
+    return (x[1] / 2 - x[0] / 2) / (y[1] / 2 - y[0] / 2)
+
+
+def _frame(panel: Panel) -> list[Mark]:
+    left, right, top, bottom = panel.edges
+    return [Bar(kind="frame", x=left, y=top, width=right - left, height=bottom - top)]
+
+
+def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mark]:
+    """The points by groups; very many as an image."""
+    marks: list[Mark] = []
+    if len(values) > MOST:
+        return clouds(values, points.colors, panel)
+    pixels = spots(values, panel)
+    for group, chosen in points.turns():
+        tips = [points.ids[row] for row in chosen.tolist()] if len(pixels) <= MOST_TIPS else ()
+        marks.append(Dots(points.colors.kinds[group], pixels[chosen], radius, points.colors.shapes[group], tips))
+    return marks
+
+
+def _width(key: Sequence[Mark]) -> float:
+    """Where the longest text of a legend ends."""
+    return max((mark.x + LETTER * len(mark.text) for mark in key if isinstance(mark, Text)), default=0.0)
+
+
+def _legend_end(marks: Sequence[Mark], none: float = 0.0) -> float:
+    return max((mark.y for mark in marks if isinstance(mark, Text)), default=none) + 14

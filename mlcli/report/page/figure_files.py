@@ -1,0 +1,60 @@
+"""The figures that a run has as files of their own, in the formats asked for."""
+
+from collections.abc import Callable, Mapping
+
+from mlcli.findings.contents import Contents
+from mlcli.findings.images.sections import rows_drawn
+from mlcli.report.drawing.figure import Figure
+from mlcli.report.drawing.svg import document
+from mlcli.report.figures.scree import scree
+from mlcli.report.page.embedding import main_drawing, main_scatter
+from mlcli.report.paper.drawings import plotted, scree_plot
+
+NAMES = ("scree", "scatter", "images")
+Drawing = Callable[[str], bytes]  # a format -> the content of a file
+
+
+def figures(run: Contents) -> dict[str, Drawing]:
+    """The scree plot, the scatter plot and rows as images by their names, each where there is something to draw.
+
+    Matplotlib draws PDF and PNG; SVG where the scatter plot shows what only that can draw, or a look was chosen.
+    """
+    title, papers = run.title, plotted(run)
+    drawn: dict[str, Drawing] = {}
+    if run.scree is not None:
+        drawn["scree"] = _drawing(scree(run.scree, title, shared=True), scree_plot(run, run.scree, title).drawn, papers)
+    if run.embedding.values.size:
+        drawn["scatter"] = lambda format: (main_drawing(run, format) if papers or format != "svg" else
+                                           _svg(main_scatter(run, title)))
+    rows = rows_drawn(run, title)
+    if rows is not None:
+        drawn["images"] = lambda format: drawn_as(rows, format)
+    return drawn
+
+
+def _drawing(plain: Figure, paper: Drawing, papers: bool) -> Drawing:
+    return lambda format: paper(format) if papers or format != "svg" else _svg(plain)
+
+
+def drawn_as(figure: Figure, format: str) -> bytes:
+    """A figure as the content of a file."""
+    return WRITERS[format](figure)
+
+
+def _svg(figure: Figure) -> bytes:
+    return document(figure).encode("utf-8", "replace")
+
+
+def _png(figure: Figure) -> bytes:
+    from mlcli.report.drawing.matplotlib_figures import image
+
+    return image(figure, "png")
+
+
+def _pdf(figure: Figure) -> bytes:
+    from mlcli.report.drawing.matplotlib_figures import image
+
+    return image(figure, "pdf")
+
+
+WRITERS: Mapping[str, Callable[[Figure], bytes]] = {"svg": _svg, "png": _png, "pdf": _pdf}

@@ -1,0 +1,129 @@
+"""The parts of a report about the run itself: what was run, warnings, certificate, timings, how to repeat it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mlcli.base.stages.vocabulary import STAGES
+from mlcli.config.differences import differences
+from mlcli.findings.contents import Contents
+from mlcli.report.drawing.html import Html, Part, badge, facts, folded, section, sentence, table, verbatim
+from mlcli.report.drawing.text import number, safe
+
+
+def heading(run: Contents) -> str:
+    """The verdicts at a glance, and the size of the run in a line."""
+    warnings = len(run.manifest.get("warnings", ()))
+    badges = [badge(*verdict(run.certificate))] if run.certificate is not None else []
+    badges += [badge(f"{warnings} warning{'' if warnings == 1 else 's'}", "bad")] if warnings else []
+    given, made = run.manifest["input"], run.manifest["embedding"]
+    what = "columns" if given.get("kind") == "features" else "points"
+    axes = f"{number(made['components'])} {'axis' if made['components'] == 1 else 'axes'}"
+    sizes = (f"the {kind_of(run)}s of {number(given['columns'])} columns → loadings on {axes}"
+             if given.get("kind") == "covariance" else
+             f"{number(given['rows'])} points, {number(given.get('edges'))} edges → "
+             f"{number(made['rows'])} rows × {axes}" if given.get("kind") == "graph" else
+             f"{number(given['rows'])} rows × {number(given['columns'])} {what} → {number(made['rows'])} rows × {axes}")
+    line = (f"{sizes}, "
+            f"{run.manifest.get('seconds', 0):.3g} s, finished {run.manifest.get('finished', 'unknown')}")
+    return f"{''.join(badges)}\n<p class=\"soft\">{safe(line, 300)}</p>"
+
+
+def kind_of(run: Contents) -> str:
+    """The kind of the input; correlations, which are covariances to a method, by their own name."""
+    asked = run.config.input.kind
+    return asked if asked == "correlation" else str(run.manifest["input"].get("kind"))
+
+
+def verdict(certificate: Mapping[str, Any]) -> tuple[str, str]:
+    """The certificate's verdict in words, and how it is shown."""
+    return {"pass": ("certificate passed", "good"), "warn": ("certificate passed with warnings", "plain"),
+            }.get(str(certificate.get("verdict")), ("certificate failed", "bad"))
+
+
+def what_was_run(run: Contents) -> Part:
+    """Method, input, sizes, seed, versions, and the options that differ from their defaults."""
+    given, made = run.manifest["input"], run.manifest["embedding"]
+    dropped = f", {number(made['dropped'])} rows left out (dropped.csv)" if made.get("dropped") else ""
+    pairs = [
+        ("method", run.manifest["method"]), ("input", given["path"]),
+        ("kind", f"{kind_of(run)}, {given.get('format') or 'unknown format'}"),
+        ("rows × columns", f"{number(given['rows'])} × {number(given['columns'])}") if given["rows"] else
+        ("columns", number(given["columns"])),
+        ("SHA-256 of the input", given.get("sha256") or "unknown"),
+        *_reduced(run.manifest.get("reduced")),
+        *([("embedding", f"{number(made['rows'])} × {number(made['components'])}{dropped}")] if made["rows"] else []),
+        ("seed", run.manifest.get("seed")), ("threads", run.manifest.get("threads")),
+        ("version", f"mlcli {run.manifest.get('mlcli')}"), *_versions(run.manifest)]
+    changed = [(item.path, item.value, item.default) for item in differences(run.config)]
+    return section("What was run", facts(pairs), sentence("Options that differ from their defaults:", "soft")
+                   if changed else sentence("All options have their default values.", "soft"),
+                   table(("option", "value", "default"), changed))
+
+
+def _reduced(first: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """PCA ahead of the method, where there is one."""
+    if first is None:
+        return []
+    share = "" if first.get("proportion") is None else f", {first['proportion']:.1%} of the variance"
+    return [("reduced by PCA", f"{number(first['columns'])} columns to {number(first['components'])} axes{share}")]
+
+
+def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What computed; SciPy's own library, which its version says, is loaded in some runs only: not where all is kept.
+    """
+    packages = [f"{name} {version}" for name, version in manifest.get("versions", {}).items() if version]
+    libraries = [f"{item['library']} ({item['kernel']}, {item['threads']} threads)"
+                 for item in manifest.get("blas", ()) if item.get("used_by") != "scipy"]
+    return [("versions", ", ".join(packages)), ("linear algebra", ", ".join(libraries))]
+
+
+def warnings(run: Contents) -> Part:
+    """What the run warned of and noted."""
+    notes = [*run.manifest.get("warnings", ()), *run.manifest.get("notes", ())]
+    return section("Warnings and notes", _list([(item["code"], item["message"]) for item in notes])) if notes else None
+
+
+def _list(items: Sequence[tuple[str, str]]) -> Html:
+    rows = "\n".join(f"<li><strong>{safe(code)}</strong> {safe(text, 1000)}</li>" for code, text in items)
+    return Html(f"<ul>\n{rows}\n</ul>")
+
+
+def certificate(run: Contents) -> Part:
+    """The checks of the run's numbers, each with its figure and its limit."""
+    if run.certificate is None:
+        return None
+    word, kind = verdict(run.certificate)
+    return section("Certificate", Html(f"<p>{badge(word, kind)}</p>"), sentence(
+        "Computed at the end of the run from its own numbers; mlcli verify checks it again elsewhere.", "soft"),
+        folded(f"{len(run.certificate.get('checks', ()))} checks", _checks(run.certificate)))
+
+
+def _checks(certificate: Mapping[str, Any]) -> Part:
+    rows = [(str(check["name"]).replace("_", " "), _figure(check.get("value")),
+             "" if check.get("verdict") == "skipped" else number(check.get("tolerance")),
+             check.get("verdict"), check.get("how") or "") for check in certificate.get("checks", ())]
+    return table(("check", "found", "allowed", "verdict", "how"), rows, (1, 2), (0, 3))
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def timings(run: Contents) -> Part:
+    """Seconds and peak memory of each stage."""
+    stages = [stage for stage in run.manifest.get("stages", ()) if isinstance(stage, Mapping)]
+    rows = [(stage["stage"], f"{stage['seconds']:.3f}", f"{stage.get('peak_memory_mib', 0):,.0f}",
+             STAGES.get(stage["stage"], "")) for stage in stages]
+    whole = sentence(f"{run.manifest.get('seconds', 0):.3f} s in all; memory is the most so far.", "soft")
+    head = ("stage", "seconds", "peak memory, MiB", "what it does")
+    return section("Timings", whole, folded("by stage", table(head, rows, (1, 2), (0,), said=True))) if rows else None
+
+
+def repeating(run: Contents) -> Part:
+    """The commands and the configuration that make this run again."""
+    fed, given = " < DATA" if run.config.input.path == "-" else "", run.manifest["input"]
+    read = f"DATA/{next(iter(given['files']))}" if given.get("files") else "DATA"
+    lines = [f"pip install manifold-cli=={run.manifest.get('mlcli')}",
+             "# where the run was made, as relative paths stay so:", f"mlcli run RUN/config.yaml -o again{fed}",
+             f"sha256sum {read}", f"# {given.get('sha256') or 'unknown'}"]
+    return section("How to repeat it", verbatim("\n".join(lines)), folded("config.yaml", verbatim(run.config_text)))

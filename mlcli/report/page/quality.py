@@ -1,0 +1,135 @@
+"""The part of a report about quality: what the measures are, and which neighbors and distances were kept."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mlcli.findings.contents import Contents, Rows
+from mlcli.findings.quality.scale import FREE, SCALED, counting
+from mlcli.report.drawing.html import Part, figure, section, sentence, side_by_side, table
+from mlcli.report.drawing.text import number
+from mlcli.report.figures.curves import curve, shepard
+
+MEASURES = {  # key of quality.json -> name and meaning
+    "trustworthiness": ("trustworthiness", "1: no point is shown near another that is far in the data"),
+    "continuity": ("continuity", "1: no neighbor in the data is torn away"),
+    "lcmc": ("LCMC", "shared neighbors, over what chance would share"),
+    "stress_1": ("stress-1", "0: all distances are kept"),
+    "stress_1_scaled": ("stress-1, best scale", "the same after the embedding is stretched to fit"),
+    "sammon_stress": ("Sammon stress", "0: all distances are kept, short ones weigh more"),
+    "sammon_stress_scaled": ("Sammon stress, best scale", "the same after the embedding is stretched to fit"),
+    "residual_variance": ("residual variance", "1 - r² of distances, without the diagonal"),
+    "residual_variance_tenenbaum": ("residual variance (Tenenbaum)", "1 - r² over the whole matrix"),
+    "shepard_correlation": ("Shepard correlation", "rank correlation of distances"),
+    "reconstruction_error": ("reconstruction error", "mean squared distance to the points that come back"),
+    "label_1nn_error": ("1-NN error of labels", "share of points whose nearest neighbor has another label"),
+    "silhouette": ("silhouette", "1: points with the same label lie together"),
+}
+
+
+OF_LABELS = ("label_1nn_error", "silhouette")
+
+
+def in_words(run: Contents) -> Part:
+    """What the measures say, in sentences without judgment."""
+    document = run.quality or {}
+    said = (_neighbors_kept(document), _distances_kept(document))
+    return section("Quality in words", *(sentence(text, "lead") for text in said if text))
+
+
+def _neighbors_kept(document: Mapping[str, Any]) -> str:
+    near, curve_ = document.get("neighbors"), document.get("q_nx")
+    if not near or not isinstance(curve_, Mapping) or near not in curve_.get("neighbors", ()):
+        return ""
+    kept = curve_["values"][curve_["neighbors"].index(near)]
+    chance = near / (document["rows"] - 1) if document.get("rows", 0) > 1 else None
+    beside = "" if chance is None else f" (by chance {chance:.0%})"
+    return f"Of the {near} nearest neighbors of a point, {kept:.0%} are its neighbors in the picture too{beside}."
+
+
+def _distances_kept(document: Mapping[str, Any]) -> str:
+    """How distances are kept: the correlation of their ranks, and the stress that counts."""
+    measures = counting(document)
+    rank = measures.get("shepard_correlation")
+    name, words = ("stress_1", "stress-1") if "stress_1" in measures else (
+        SCALED["stress_1"], "stress-1 at the best scale")
+    stress = measures.get(name)
+    if not (isinstance(rank, float) and isinstance(stress, float)):
+        return ""
+    return (f"Distances in the picture keep the order of those in the data with a rank correlation of {rank:.2f}; "
+            f"{words} is {stress:.3g}, where 0 keeps them all{_beyond(stress, measures)}.")
+
+
+def _beyond(stress: float, measures: Mapping[str, Any]) -> str:
+    """Why a stress is above one, which is the size of errors over that of the distances in the picture."""
+    if stress <= 1:
+        return ""
+    best = measures.get(SCALED["stress_1"])
+    scaled = f"; of the picture stretched to fit it is {best:.3g}" if isinstance(best, float) else ""
+    return (" and 1 means that distances are off by as much as the picture is large: these axes show little of the "
+            f"distances, so points lie closer together than in the data{scaled}")
+
+
+def quality(run: Contents) -> Part:
+    """The measures with standard errors, the Shepard diagram and the Q_NX curve."""
+    document = run.quality
+    if document is None:
+        return None
+    values = {key: value for key, value in counting(document).items()
+              if isinstance(value, float) and not key.endswith("_se")}
+    return section("Quality", _basis(document), _scale(document), _measures(document, values),
+                   side_by_side(_shepard(run.shepard), _q_nx(document)))
+
+
+def _measures(document: Mapping[str, Any], values: Mapping[str, float]) -> Part:
+    """The measures as a table, with standard errors where they come from a sample."""
+    named = [(key, _about(key, document.get("label")), MEASURES.get(key, ("", ""))[1]) for key in values]
+    if not any(f"{key}_se" in document for key in values):
+        rows = [(name, number(values[key]), meaning) for key, name, meaning in named]
+        return table(("measure", "value", "meaning"), rows, (1,), said=True)
+    sampled = [(name, number(values[key]), _error(document.get(f"{key}_se")), meaning) for key, name, meaning in named]
+    return table(("measure", "value", "± s.e.", "meaning"), sampled, (1, 2), said=True)
+
+
+def _about(key: str, label: str | None) -> str:
+    """The name of a measure, of labels with the column that they stand in."""
+    name = MEASURES.get(key, (key.replace("_", " "), ""))[0]
+    return f"{name.removesuffix(' of labels')} of {label}" if label and key in OF_LABELS else name
+
+
+def _scale(document: Mapping[str, Any]) -> Part:
+    """Which stresses are shown, where a method decides on no scale."""
+    if document.get("scale") != FREE:
+        return None
+    return sentence("The method leaves the scale of its coordinates free: stress is given at the best scale.", "soft")
+
+
+def _error(value: float | None) -> str:
+    return "" if value is None else f"{value:.2g}"
+
+
+def _basis(document: Mapping[str, Any]) -> Part:
+    """From how many points the measures come, and which distances were to be kept."""
+    exact = document.get("exact", True)
+    points = "all points" if exact else f"a seeded sample of {number(document.get('anchors'))} points"
+    words = [f"Neighborhoods of {document['neighbors']} points" if document.get("neighbors") else "",
+             f"measured from {points}", f"{document['distances']} distances" if document.get("distances") else ""]
+    return sentence("; ".join(word for word in words if word).capitalize() + ".", "soft")
+
+
+def _shepard(rows: Rows | None) -> Part:
+    if rows is None:
+        return None
+    points = np.column_stack([rows.numbers("distance"), rows.numbers("embedded")])
+    return figure(shepard("Shepard diagram", points), f"{len(points):,} pairs of points: the distance to keep and the "
+                  "distance in the embedding.")
+
+
+def _q_nx(document: Mapping[str, Any]) -> Part:
+    values = document.get("q_nx")
+    if not isinstance(values, Mapping) or not values.get("values"):
+        return None
+    places = [float(place) for place in values["neighbors"]]
+    return figure(curve("Shared neighbors by their number (Q_NX)", "neighbors", "share", places,
+                        {"Q_NX": values["values"]}), "The share of each point's nearest neighbors that it keeps.")

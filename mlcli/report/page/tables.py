@@ -1,0 +1,69 @@
+"""The tables that `mlcli report --table` gives of a finished run, by their names."""
+
+from collections.abc import Callable, Mapping
+
+from mlcli.errors import ConfigError
+from mlcli.findings.contents import Contents
+from mlcli.findings.dimension.recommend import words
+from mlcli.findings.loadings import correlations_table, factors_table, loadings_table
+from mlcli.report.drawing.text import in_words
+from mlcli.report.tables.names import Form, Name
+from mlcli.report.tables.table import Cell, Row, Table
+
+
+def spectrum_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+    """The rows of spectrum.csv."""
+    if run.spectrum is None:
+        return None
+    columns = run.spectrum.columns
+    rows: list[Row] = [(int(place), *numbers) for place, *numbers in zip(
+        run.spectrum.numbers("component"), *(run.spectrum.known(name) for name in list(columns)[1:]), strict=True)]
+    what = (run.manifest.get("spectrum") or {}).get("ranked_by", "eigenvalues")
+    return Table(f"Spectrum: {what}, with shares of the trace.", tuple(columns), rows, words=())
+
+
+def quality_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+    """The measures of quality with their standard errors."""
+    document = run.quality or {}
+    rows: list[Row] = [(key.replace("_", " "), value, document.get(f"{key}_se")) for key, value in document.items()
+                       if isinstance(value, float) and not key.endswith("_se")]
+    return Table("Quality of the embedding.", ("measure", "value", "standard error"), rows) if rows else None
+
+
+def fit_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+    """The single figures of the fit."""
+    rows: list[Row] = [(in_words(key), _plain(value)) for key, value in run.manifest.get("fit", {}).items()
+                       if value is None or isinstance(value, bool | int | float)]
+    return Table("Figures of the fit.", ("figure", "value"), rows) if rows else None
+
+
+def dimension_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+    """What each rule for the number of axes says."""
+    document = run.dimension or {}
+    rows: list[Row] = [(words(name), rule.get("components"), rule.get("detail") or "")
+                       for name, rule in document.get("rules", {}).items()]
+    return Table("How many axes to keep, by rule.", ("rule", "axes", "found"), rows, words=(0, 2)) if rows else None
+
+
+def _plain(value: float | None) -> Cell:
+    return ("yes" if value else "no") if isinstance(value, bool) else value
+
+
+TABLES: Mapping[Name, Callable[[Contents, float], Table | None]] = {
+    "loadings": loadings_table, "factors": factors_table, "correlations": correlations_table,
+    "spectrum": spectrum_table, "quality": quality_table, "fit": fit_table, "dimension": dimension_table}
+
+
+def tables_of(run: Contents, name: Name, form: Form, cutoff: float | None) -> list[Table]:
+    """The table of this name, and beside loadings the correlations of their factors, but in a CSV file.
+
+    Without a cutoff the run's own is taken. Raises ConfigError where the run has no such table.
+    """
+    least = run.config.report.cutoff if cutoff is None else cutoff
+    names: tuple[Name, ...] = ("loadings", "correlations") if name == "loadings" and form != "csv" else (name,)
+    found = [TABLES[each](run, least) for each in names]
+    if found[0] is None:
+        known = ", ".join(other for other, made in TABLES.items() if made(run, 0.0) is not None)
+        raise ConfigError("NO-TABLE", f"the run has no table of this kind: {name}", where="--table",
+                          hint=f"it has {known}" if known else "it has none")
+    return [table for table in found if table is not None]

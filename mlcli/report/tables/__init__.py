@@ -1,0 +1,1 @@
+"""Tables of a run as values, and the forms in which they are written."""

@@ -1,0 +1,86 @@
+"""How much room a run takes on a disk, and whether there is so much."""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from tempfile import gettempdir
+
+from mlcli.base.rows.scratch import filed, scratch_in
+from mlcli.base.rows.source import rows_of
+from mlcli.base.units import memory
+from mlcli.config.run_config import RunConfig
+from mlcli.data.table.table import Table
+from mlcli.errors import RefusedByPlan
+from mlcli.methods import Method
+from mlcli.methods.frame.memory import weights_memory
+from mlcli.rundir.kept import bytes_of, free_bytes, require_room
+
+NUMBER, LEAST = 20, 8  # bytes of a number as text, about and at least
+FILES = 200_000  # bytes of figures, page and small files
+TRIED = 2**20  # bytes up to which a run that may not fit is tried
+COPIES = 2  # arrays of coordinates that lie in files without a name when the embedding is written
+WEIGHTS = 2  # arrays of weights of columns in a model: to coordinates, and back
+LARGER = "give an output directory on a larger disk (-o), or keep fewer axes"
+
+
+def temporary() -> Path:
+    """Where such files lie of a run that has no directory."""
+    return Path(gettempdir())
+
+
+def in_temporary_files() -> AbstractContextManager[None]:
+    """Within the block, large arrays lie in such files."""
+    return scratch_in(temporary(), temporary(), "set TMPDIR to a larger disk")
+
+
+def disk_of(config: RunConfig) -> Path:
+    """Where a run takes room: its directory, or that of temporary files."""
+    return temporary() if config.output == "-" else Path(config.output or "")
+
+
+def coordinates_of(config: RunConfig, method: Method, table: Table) -> int:
+    """How many coordinates a run has; of a share of the variance, as if all axes were kept."""
+    return table.rows * method.axes_of(table.data())
+
+
+def numbers_written(config: RunConfig, method: Method, table: Table) -> int:
+    """Cells of the embedding in all its files."""
+    if table.kind == "covariance" or config.output == "-":  # its points are not at hand; no file is written
+        return 0
+    beside = table.rows * (1 + len(table.labels))
+    return len(config.report.formats) * (coordinates_of(config, method, table) + beside)
+
+
+def scratch_bytes(config: RunConfig, method: Method, table: Table) -> float:
+    """Bytes of coordinates in files without a name, of a table that is read in blocks."""
+    held = rows_of(table.values) is None
+    return 0.0 if held else filed(COPIES, coordinates_of(config, method, table))
+
+
+def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int = NUMBER, files: int = FILES) -> int:
+    """About how many bytes a run takes: what is kept, the model, the embedding, figures and page, and scratch files."""
+    data = table.data()
+    stored, weights = method.stored(data), weights_memory(method, data)
+    rows = 8 * coordinates_of(config, method, table) if stored else 0  # weights of rows
+    model = (stored + rows + WEIGHTS * weights if config.report.writes("model") else 0.0) + number / 8 * weights
+    return int(bytes_of(config.report.kept(), table.rows) + (0 if config.output == "-" else model + files)
+               + number * numbers_written(config, method, table) + scratch_bytes(config, method, table))
+
+
+def fits_on_disk(config: RunConfig, method: Method, table: Table) -> bool:
+    """Whether the least that a run takes is there; little is tried."""
+    least = output_bytes(config, method, table, number=LEAST, files=0)
+    return least <= max(free_bytes(disk_of(config)), 0 if config.report.kept() else TRIED)
+
+
+def require_disk(config: RunConfig, method: Method, table: Table) -> None:
+    """Refuses, before anything is computed, a run that would not fit on the disk; raises RefusedByPlan."""
+    output = disk_of(config)
+    require_room(config.report.kept(), len(table.values), output)
+    if not fits_on_disk(config, method, table):
+        scratch = scratch_bytes(config, method, table)
+        among = f" ({memory(scratch)} of them for a while)" if scratch else ""
+        raise RefusedByPlan("DISK", f"the files of {table.rows:,} rows need about "
+                            f"{memory(output_bytes(config, method, table))}{among} on disk, and "
+                            f"{memory(free_bytes(output))} are free", where=str(output),
+                            hint="set TMPDIR to a larger disk" if config.output == "-" else
+                            "give an output directory on a larger disk (-o), or write less (--outputs)")

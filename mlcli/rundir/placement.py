@@ -1,0 +1,40 @@
+"""What a run directory holds for later use: how new rows are read, and the steps that place them."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from mlcli.base.frozen import frozen
+from mlcli.data.prepare.categories import Categories
+from mlcli.data.prepare.prepare import Preparation
+from mlcli.methods import Projector
+from mlcli.methods.frame.model import existing
+from mlcli.rundir import archive, names
+from mlcli.rundir.manifest import read_manifest, require_intact
+from mlcli.rundir.reduction import Reduction
+
+
+@frozen
+class Finished:
+    """The model of a run, with those of the runs that its input went through."""
+
+    kind: str  # of the first input, as are the next four but `id_name`
+    id_name: str  # as the run wrote it
+    trained: Sequence[str]  # ids of the training points, where that input is a square matrix
+    transpose: bool  # whether the columns of the file are the points
+    categories: Categories  # texts that numbers of a column stand for
+    reductions: tuple[Reduction, ...]  # ahead of the method, the first one first
+    preparation: Preparation
+    projector: Projector | None  # None where the run has no points
+
+    @property
+    def steps(self) -> tuple[Reduction, ...]:
+        """The whole way from the first input to coordinates; raises ConfigError where the run has no points."""
+        return (*self.reductions, Reduction(self.preparation, existing(self.projector)))
+
+
+def finished(folder: Path) -> Finished:
+    """Loads a run's model; raises InputMissing where there is none and UnsafeFile where it was changed."""
+    require_intact(folder, read_manifest(folder), (names.MODEL, names.ARRAYS))
+    stored = archive.load(folder, whole=True)
+    return Finished(**{part.name: stored[part.name] for part in fields(Finished)})

@@ -1,0 +1,1 @@
+"""Finished runs used again: compared, collected, redrawn, exported, checked."""

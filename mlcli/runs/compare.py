@@ -1,0 +1,116 @@
+"""Finished runs side by side: read back, their rows matched by id, compared."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.rows.scratch import some_of
+from mlcli.base.stages.stage import note
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.compute import Compute
+from mlcli.config.differences import differences
+from mlcli.data.table.row_numbers import RowNumbers, taken
+from mlcli.errors import ConfigError, DataError
+from mlcli.findings.contents import Contents
+from mlcli.findings.quality.scale import counting
+from mlcli.pipeline.read_run import finished, with_labels
+from mlcli.report.comparison.side_by_side import Comparison, Side, aligned, side_by_side
+from mlcli.report.page.quality import MEASURES
+from mlcli.rundir.disk_space import in_temporary_files
+
+COMPARED = ("input.", "prepare.", "method.", "compute.seed")  # options that decide on results
+FEWEST = 2  # rows that a comparison needs
+
+
+def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: int,
+            labels: str | None = None) -> Comparison:
+    """Compares finished runs over the rows that all of them have; raises what `finished` does, and DataError.
+
+    With `labels`, those of a file stand before the first run's own.
+    """
+    with threads_limited(Compute().thread_count()), in_temporary_files():
+        first, *others = [finished(Path(folder)) for folder in folders]
+        runs = [with_labels(first, labels), *others]
+        return side_by_side(*sides_of(runs, folders, folders, label), neighbors, np.random.default_rng(seed))
+
+
+def align(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
+    """Finished runs in one orientation, under some names; raises ConfigError and DataError."""
+    with threads_limited(Compute().thread_count()), in_temporary_files():
+        return aligned(*sides_of(runs, folders, names, label))
+
+
+def sides_of(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str],
+             label: str | None) -> tuple[list[Side], Sequence[str], dict[str, Sequence[str]]]:
+    """Finished runs over the rows that all have: each under its name, the rows' ids, and the first run's labels."""
+    first = runs[0].embedding
+    if label is not None and label not in first.labels:
+        raise ConfigError("COMPARE-LABEL", f"the first run has no label column {label[:80]!r}",
+                          where="--label-column", hint=f"it has: {', '.join(first.labels)[:200] or 'none'}")
+    for folder, run in zip(folders, runs, strict=True):
+        if not run.manifest["input"]["rows"]:
+            raise ConfigError("NO-ROWS-COMPARED", "this run was made of a covariance matrix and has no rows",
+                              where=folder, hint="compare loadings.csv of such runs; compare runs of points here")
+    rows = common_rows([run.embedding.ids for run in runs], folders)
+    sides = [_side(name, run, chosen) for name, run, chosen in zip(names, runs, rows, strict=True)]
+    inputs = {side.sha256 for side in sides if side.sha256}
+    if len(inputs) > 1:
+        note("W-INPUTS-DIFFER", f"the runs were made from {len(inputs)} different inputs", inputs=len(inputs))
+    whole = len(rows[0]) == len(first.ids)  # then in their order, so that millions need no other list
+    ids = first.ids if whole else taken(first.ids, rows[0])
+    return sides, ids, {name: texts if whole else taken(texts, rows[0]) for name, texts in first.labels.items()}
+
+
+def common_rows(ids: Sequence[Sequence[str]], names: Sequence[str]) -> list[Indices]:
+    """The rows of each run whose ids all runs have, in the order of the first run."""
+    if all(part == ids[0] for part in ids):
+        return [np.arange(len(ids[0]))] * len(ids)
+    rows = common_numbers(ids) if all(map(are_counted, ids)) else common_texts(ids)
+    if (there := len(rows[0])) < FEWEST:
+        raise DataError("NO-COMMON-ROWS", f"the runs have {there} ids in common", where=", ".join(names)[:200],
+                        hint="compare runs of the same rows; embedding.npy holds no ids, so write csv as well")
+    left = [len(part) - there for part in ids]
+    if any(left):
+        counts = ", ".join(f"{count:,} of {name[-40:]}" for count, name in zip(left, names, strict=True) if count)
+        note("W-COMMON-ROWS", f"the {there:,} rows that all runs have are compared; left out are {counts}", rows=there)
+    return rows
+
+
+def are_counted(ids: Sequence[str]) -> bool:
+    """Whether ids are the numbers of all rows."""
+    return isinstance(ids, RowNumbers) and ids == RowNumbers.up_to(len(ids))
+
+
+def common_numbers(ids: Sequence[Sequence[str]]) -> list[Indices]:
+    """The same of numbers from 1."""
+    return [np.arange(min(map(len, ids)))] * len(ids)
+
+
+def common_texts(ids: Sequence[Sequence[str]]) -> list[Indices]:
+    """The same of texts."""
+    places = [{name: row for row, name in enumerate(part)} for part in ids]
+    common = [name for name in ids[0] if all(name in place for place in places[1:])]
+    return [np.array([place[name] for name in common], dtype=np.int64) for place in places]
+
+
+def _rows_of(run: Contents, rows: Indices) -> Array:
+    """Some of a run's coordinates; all in their order where they lie."""
+    values = run.embedding.values
+    whole = len(rows) == len(values) and bool(np.all(rows[1:] > rows[:-1]))
+    return values if whole else some_of(values, rows)
+
+
+def _side(name: str, run: Contents, rows: Indices) -> Side:
+    """A run as one side of the comparison."""
+    eigenvalues = [] if run.spectrum is None else run.spectrum.numbers("eigenvalue")
+    measures = {key: value for key, value in counting(run.quality or {}).items()
+                if key in MEASURES and isinstance(value, float)}
+    options = {item.path: (item.value, item.default) for item in differences(run.config)
+               if item.path.startswith(COMPARED)}
+    source = run.manifest["input"]
+    return Side(name=name, method=str(run.manifest["method"]), input=str(source["path"]), sha256=source.get("sha256"),
+                rows=len(run.embedding.ids), values=_rows_of(run, rows), eigenvalues=eigenvalues,
+                proportions=run.proportions, quality=measures, seconds=run.manifest.get("seconds"), options=options,
+                named=run.config.report.point_labels != "none", axes=run.config.method.axis_names((), 2))

@@ -1,0 +1,95 @@
+"""A finished run as a file that other programs read."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array
+from mlcli.data.options.wording import place
+from mlcli.data.write.h5ad import Annotated, write_h5ad
+from mlcli.data.write.ordination import Ordination, ordination_text
+from mlcli.errors import ConfigError
+from mlcli.findings.contents import Contents
+from mlcli.pipeline.read_run import finished, with_labels
+from mlcli.publication.publish import write_whole
+from mlcli.rundir import names
+from mlcli.rundir.placement import finished as model_of
+
+# by method: the names under which scanpy's plots look for columns of the spectrum and for loadings
+SCANPY: Mapping[str, Mapping[str, str]] = {
+    "pca": {"eigenvalue": "variance", "proportion": "variance_ratio", "loadings": "PCs"}}
+
+
+@frozen
+class Exported:
+    """A run, with what its axes are made of where they are directions of the features."""
+
+    run: Contents
+    features: Sequence[str]  # d
+    directions: Array | None  # d x p
+
+
+def exported(folder: Path, labels: str | None = None) -> Exported:
+    """A run read back, with the labels of a file before its own; raises as `mlcli report` does.
+
+    Raises ConfigError for a run without points.
+    """
+    run = with_labels(finished(folder), labels)
+    if not len(run.embedding.ids):
+        raise ConfigError("NO-ROWS", "the run was made of a covariance matrix and has no points", where=place(
+            str(folder)), hint="give the run of a table; loadings.csv holds what this one found")
+    features, directions = _directions(folder, run)
+    return Exported(run, features, directions)
+
+
+def _directions(folder: Path, run: Contents) -> tuple[Sequence[str], Array | None]:
+    """The features and their directions (d x p) where coordinates lead back to them by one affine map, else none."""
+    if names.MODEL not in run.manifest["files"]:
+        return (), None
+    step, *ahead = reversed(model_of(folder).steps)
+    affine = step.projector.affine
+    return ((), None) if ahead or affine is None else (step.preparation.names, affine.directions)
+
+
+def write_ordination(content: Exported, path: Path) -> None:
+    """Ordination results, as scikit-bio reads them; raises ConfigError where the run has no eigenvalues."""
+    lines = ordination_of(content)
+    with path.open("w", encoding="utf-8", errors="replace") as file:
+        file.writelines(lines)
+
+
+def ordination_of(content: Exported) -> Iterator[str]:
+    """The same as lines."""
+    run, count = content.run, content.run.embedding.values.shape[1]
+    if run.spectrum is None:
+        raise ConfigError("NO-SPECTRUM", f"{run.manifest['method']} has no eigenvalues, which the format needs",
+                          where="--format", hint="choose h5ad, or give a run of another method")
+    return ordination_text(Ordination(
+        eigenvalues=np.array(run.spectrum.numbers("eigenvalue")[:count]),
+        proportions=np.array(run.spectrum.numbers("proportion")[:count]), sites=run.embedding.ids,
+        coordinates=run.embedding.values, species=content.features, loadings=content.directions))
+
+
+def write_anndata(content: Exported, path: Path) -> None:
+    """AnnData: coordinates, labels, the columns of spectrum.csv and the run's options; raises DependencyMissing."""
+    run = content.run
+    spectrum = {} if run.spectrum is None else {
+        name: np.array(run.spectrum.numbers(name)) for name in run.spectrum.columns}
+    method = str(run.manifest["method"])
+    known = SCANPY.get(method, {})
+    facts = {**{known.get(name, name): values for name, values in spectrum.items()}, "options": run.config_text,
+             "mlcli": str(run.manifest["mlcli"]), "input_sha256": str(run.manifest["input"]["sha256"])}
+    write_h5ad(Annotated(method, run.embedding.values, run.embedding.ids, run.embedding.labels, facts=facts,
+                         features=content.features, loadings=content.directions,
+                         loadings_name=known.get("loadings", method)), path)
+
+
+WRITERS: Mapping[str, Callable[[Exported, Path], None]] = {"h5ad": write_anndata, "ordination": write_ordination}
+
+
+def export(folder: Path, output: Path, format: str, *, labels: str | None = None, force: bool = False) -> None:
+    """Writes a run as a file of a format, whole or not at all."""
+    content = exported(folder, labels)
+    write_whole(output, lambda draft: WRITERS[format](content, draft), force=force)

@@ -1,0 +1,136 @@
+"""A finished run drawn again: its page, its figures, and the interactive page, as they are asked for now."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+from mlcli.base.frozen import frozen
+from mlcli.config.build import require_plotly
+from mlcli.config.explain import located
+from mlcli.config.layers import Layer, assignment
+from mlcli.config.report_options import FigureFormat, Report
+from mlcli.errors import ConfigError, DependencyMissing
+from mlcli.findings.contents import Contents
+from mlcli.pipeline.read_run import encoded, figure_files, finished, with_labels
+from mlcli.report.interactive.page import interactive_page
+from mlcli.report.page.figure_files import NAMES
+from mlcli.report.page.page import page
+from mlcli.rundir import names
+from mlcli.rundir.manifest import listed, manifest_bytes, read_manifest, replace_listed
+
+FIGURES = [names.figure(name, format) for name in NAMES for format in get_args(FigureFormat)]
+
+
+@frozen
+class Redrawn:
+    """What was written, and what was removed, as it showed a former drawing."""
+
+    pages: Sequence[Path]
+    figures: Sequence[Path]
+    removed: Sequence[Path]
+
+
+def render_again(folder: Path, drawing: Layer, *, label: str | None, image: str | None = None,
+                 order: str | None = None, labels: str | None = None, interactive: bool = False,
+                 cutoff: float | None = None) -> Redrawn:
+    """Writes a finished run's page and figures anew, with `labels` colored by those of a file.
+
+    Figures have the formats that `drawing` names, else those that they had; one in another format is removed. A run
+    that was made without figures gets some where it is said how they are drawn.
+
+    Raises ConfigError for an unknown label, a shape that no row has, a page without points and options that do not
+    fit, DependencyMissing, what reading the file does, and OutputRefused where another run takes its place meanwhile.
+    """
+    if interactive:
+        require_plotly("--interactive")
+    record = manifest_bytes(folder)
+    former = [name for name in FIGURES if name in listed(read_manifest(folder))]
+    run = with_labels(drawn_as(folder, drawing, former), labels)
+    if label is not None:
+        run = led_by(run, label)
+    run = replace(run, interactive=run.interactive or interactive)
+    with located(drawing):
+        require_drawable(run)
+    run = with_image(run, image, order)
+    pages = {names.REPORT: encoded(page(run, label=label, cutoff=cutoff))}
+    if interactive:
+        require_points(run)
+        pages[names.INTERACTIVE] = encoded(interactive_page(run, label=label))
+    said = drawing.values or any(given is not None for given in (label, labels, image, order))
+    drawn = figure_files(run) if said or former else {}
+    removed = [name for name in former if name not in drawn]
+    replace_listed(folder, {**pages, **drawn}, removed, known=record)
+    return Redrawn(*([folder / name for name in part] for part in (pages, drawn, removed)))
+
+
+def drawn_as(folder: Path, drawing: Layer, former: Sequence[str]) -> Contents:
+    """A finished run whose figures have the formats that are named, else those of its former figures."""
+    if not former or "figures" in drawing.values.get("report", {}):
+        return finished(folder, drawing)
+    formats = list(dict.fromkeys(Path(name).suffix[1:] for name in former))
+    try:
+        return finished(folder, assignment("report.figures", formats, f"figures of {folder}").over(drawing))
+    except DependencyMissing as error:
+        raise error.changed(hint=f"{error.hint}; or --figures svg, which removes the others") from None
+
+
+def led_by(run: Contents, label: str) -> Contents:
+    """A run with one of its label columns before the others; raises ConfigError where there is none."""
+    table = run.embedding
+    if label not in table.labels:
+        known = ", ".join(list(table.labels)[:10]) or "none"
+        raise ConfigError("REPORT-LABEL", f"the run has no label column {label[:80]!r}", where="--label-column",
+                          hint=f"its label columns are: {known[:200]}")
+    return replace(run, embedding=replace(table, labels={label: table.labels[label], **table.labels}))
+
+
+def require_drawable(run: Contents) -> None:
+    """Raises ConfigError where the run lacks what its figures are to show."""
+    report, table = run.config.report, run.embedding
+    report.require_point_labels(len(table.ids), table.labels)
+    report.require_arrows(table.values.shape[1], loaded=run.loadings is not None)
+
+
+def require_points(run: Contents) -> None:
+    """Raises ConfigError where the run has nothing for an interactive page."""
+    if not run.embedding.values.size:
+        raise ConfigError("UNUSED", "the run has no points for an interactive page", where="--interactive",
+                          hint="leave it out")
+
+
+def with_image(run: Contents, text: str | None, order: str | None) -> Contents:
+    """Return the run with images of the shape that a command names, as in 28,28, and with the order of their cells.
+
+    Raises ConfigError unless the run holds rows, decoded rows or loadings that are such images.
+    """
+    if text is None and order is None:
+        return run
+    where, given = ("--image", text) if text is not None else ("--image-order", order)
+    own = run.config.report
+    try:
+        image = own.image if text is None else tuple(map(int, text.split(",")))
+        chosen = Report.model_validate({"image": image, "image_order": order or own.image_order})
+    except ValueError as error:
+        raise ConfigError("REPORT-IMAGE", f"{str(given)[:40]!r} is no shape of images that are drawn", where=where,
+                          hint="give rows and columns, as in 28,28, and 3 for colors; the order is row or column",
+                          ) from error
+    columns = columns_of(run)
+    if columns is None:
+        raise ConfigError("REPORT-IMAGE", "the run holds neither rows nor loadings to draw as images", where=where,
+                          hint="make it again with --set report.image=[ROWS,COLUMNS], which keeps some of its rows")
+    if chosen.image is None:
+        raise ConfigError("REPORT-IMAGE", "an order was given, and no shape of images", where=where,
+                          hint="give --image too")
+    chosen.require_image(columns, where)
+    report = own.replace(image=chosen.image, image_order=chosen.image_order)
+    return replace(run, config=run.config.replace(report=report))
+
+
+def columns_of(run: Contents) -> int | None:
+    """Return how many features a row has that the report may draw as an image; None where it has nothing to draw."""
+    if run.decoded is not None:
+        return int(run.decoded.plane.shape[1])
+    if run.thumbnails is not None:
+        return int(run.thumbnails.values.shape[1])
+    return None if run.loadings is None else len(run.loadings.columns["column"])

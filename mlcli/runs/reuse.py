@@ -1,0 +1,139 @@
+"""A finished run used again: new points into its space, and coordinates back to features."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.data.options.input import Input
+from mlcli.data.read.chosen_rows import require_all
+from mlcli.data.read.new_rows import Placed, blockwise
+from mlcli.data.read.resemblance import refuse_resemblance
+from mlcli.data.read.table import read_coordinates, read_new
+from mlcli.data.table.table import Table, axis_names
+from mlcli.errors import ConfigError, DataError
+from mlcli.methods import accepting, decoding
+from mlcli.pipeline.read_run import config_of
+from mlcli.report.drawing.figure import Figure
+from mlcli.report.figures.new_points import placed_over
+from mlcli.rundir import names
+from mlcli.rundir.embedding import intact_embedding
+from mlcli.rundir.manifest import read_manifest, require_intact
+from mlcli.rundir.placement import Finished, finished
+from mlcli.rundir.reduction import Reduction
+
+
+def project(folder: Path, new: Input, compute: Compute) -> Table | Placed:
+    """Coordinates of new points in the space of a finished run, by every step that its own points took.
+
+    Those of a table that is read in blocks are computed when they are asked for.
+    """
+    require_all(new)
+    run = finished(folder)
+    for step in run.steps:
+        step.projector.require_places()
+    return blockwise(_new_rows(run, new, compute), partial(placed, run))
+
+
+def _new_rows(run: Finished, new: Input, compute: Compute) -> Table:
+    """The rows to place; raises DataError also for a matrix that has the names of the run's columns on both sides."""
+    alone = all(step.projector.similarity.alone for step in run.steps)
+    asked = new.replace(kind=run.kind, transpose=run.transpose)
+    try:
+        table = read_new(asked, run.steps[0].preparation.columns, run.trained, compute, run.categories,
+                         streams=alone and run.kind == "features" and not run.categories)
+        if run.kind == "features" and tuple(table.ids) == tuple(table.columns):
+            refuse_resemblance(table, new)
+        return table
+    except (DataError, ConfigError) as error:
+        if not error.kind:
+            raise
+        method = accepting(new.replace(kind=error.kind).gives)[0]
+        raise error.changed(hint=f"the run takes {run.kind}; a run of this file is made by "
+                            f"mlcli embed --kind {error.kind} --method {method} {new.path}") from None
+
+
+def placed(run: Finished, table: Table) -> Table:
+    """The coordinates of new rows, by every step of the run."""
+    for step in run.steps:
+        step.projector.require_places()
+        table = step.place(table)
+    return table
+
+
+def picture(folder: Path, new: Table | Placed) -> Figure:
+    """New points, as `project` gives them, among those of a finished run."""
+    new = new.together() if isinstance(new, Placed) else new
+    manifest = read_manifest(folder)
+    _, embedding = intact_embedding(folder, manifest)
+    return placed_over(embedding.values, new.values, new.ids, new.labels, axes=axes_of(folder, manifest),
+                       seed=int(manifest.get("seed") or 0))
+
+
+def axes_of(folder: Path, manifest: dict[str, Any]) -> list[str]:
+    """What figures write beside the first two axes of a finished run."""
+    require_intact(folder, manifest, (names.CONFIG,))
+    return config_of(folder).method.axis_names((), 2)
+
+
+def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
+    """Features of coordinates in the space of a finished run, in the input's units where transforms have inverses.
+
+    Raises ConfigError where the run cannot reconstruct features.
+    """
+    run = finished(folder)
+    require_decoders(str(folder), run.steps)
+    table = _read_coordinates(run, run.steps[-1].projector.axes.shape[1], embedding, compute)
+    return replace(table, values=features_of(run, table.values), columns=run.steps[0].preparation.names)
+
+
+def features_of(run: Finished, coordinates: Array) -> Array:
+    """The features (m x d) of coordinates (m x p), back through every step of the run."""
+    for step in reversed(run.steps):
+        coordinates = step.features(coordinates)
+    return coordinates
+
+
+def require_decoders(place: str, steps: tuple[Reduction, ...]) -> None:
+    """Raises ConfigError where a step does not lead back to what it was given."""
+    if any(step.projector.decoder is None for step in steps):
+        raise ConfigError("NO-RECONSTRUCTION", "this run cannot reconstruct features from coordinates",
+                          where=place, hint=f"only these methods can: {decoding()}")
+    if not all(step.preparation.invertible for step in steps[1:]):
+        raise ConfigError("NO-RECONSTRUCTION", "the coordinates of the run that this one was given were transformed, "
+                          "or some of them left out, which has no inverse", where=place,
+                          hint="make the run again with transforms that have inverses, and without top_variance")
+
+
+def variance(folder: Path, embedding: Input, compute: Compute) -> Table:
+    """The variance of each prepared feature at coordinates in the space of a finished run, in one column.
+
+    Raises ConfigError where the run knows none.
+    """
+    run = finished(folder)
+    projector = run.steps[-1].projector
+    table = _read_coordinates(run, projector.axes.shape[1], embedding, compute)
+    found = projector.variance(table.values)
+    if found is None:
+        raise ConfigError("NO-VARIANCE", "this run knows no variance of the features that it reconstructs",
+                          where="--variance", hint="leave it out: only Gaussian processes know one")
+    return replace(table, values=found[:, None], columns=("variance",))
+
+
+def _read_coordinates(run: Finished, count: int, embedding: Input, compute: Compute) -> Table:
+    """The columns y1..yp of a table, whose id column is found by the name the run gave it."""
+    require_all(embedding)
+    axes = axis_names(count)
+    table = read_coordinates(embedding, axes, run.id_name, compute)
+    if len(table.columns) != len(axes):
+        raise DataError("AXES", f"{len(table.columns)} columns where the run has {len(axes)} axes",
+                        where=embedding.path, hint="give the embedding that the run wrote, or rows of it")
+    if not np.isfinite(table.values).all():
+        row = int(np.flatnonzero(~np.isfinite(table.values).all(axis=1))[0])
+        raise DataError("MISSING", "a coordinate is missing or not finite", where=f"{embedding.path}, row {row + 1}",
+                        hint="coordinates must be numbers")
+    return table

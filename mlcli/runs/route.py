@@ -1,0 +1,71 @@
+"""The shortest path between two points of a finished run, as a table and as a figure."""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+from mlcli.base.frozen import frozen
+from mlcli.data.options.wording import listed, shown
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.table import Table
+from mlcli.errors import ConfigError
+from mlcli.methods.frame.model import existing
+from mlcli.report.drawing.figure import Figure
+from mlcli.report.figures.path import way_over
+from mlcli.rundir.embedding import intact_embedding
+from mlcli.rundir.manifest import read_manifest
+from mlcli.rundir.placement import finished
+from mlcli.rundir.reading import damaged
+from mlcli.runs.reuse import axes_of
+from mlcli.stages.paths.route import Route, shortest_route
+
+NEAR = 10_000  # ids among which the nearest one is looked for
+
+
+@frozen
+class Routed:
+    """A path on the graph of a run, in the units of the run's input."""
+
+    route: Route
+    embedding: Table
+    axes: Sequence[str]  # what stands beside the first two
+    seed: int
+
+    def table(self) -> Table:
+        """The ids on the way with the lengths so far."""
+        ids, points = self.embedding.ids, self.route.points
+        chosen = ids.take(points) if isinstance(ids, RowNumbers) else tuple(ids[point] for point in points.tolist())
+        return Table(self.route.lengths[:, None], ("length",), chosen, self.embedding.id_name)
+
+    def figure(self) -> Figure:
+        """The path over the first two axes."""
+        return way_over(self.embedding.values, self.embedding.ids, self.route.points, float(self.route.lengths[-1]),
+                        axes=self.axes, seed=self.seed)
+
+
+def route(folder: Path, start: str, end: str) -> Routed:
+    """The shortest path between two points of a run, named by id; raises ConfigError where the run has no graph."""
+    run = finished(folder)
+    projector = existing(run.projector)
+    graph = projector.similarity.walkable
+    if graph is None:
+        raise ConfigError("NO-GRAPH", "this run holds no graph with lengths, on which there are paths",
+                          where=str(folder), hint="isomap makes one: mlcli embed --method isomap")
+    manifest = read_manifest(folder)
+    file, embedding = intact_embedding(folder, manifest)
+    if len(embedding.ids) != graph.size:
+        raise damaged(folder / file, f"it has {len(embedding.ids)} rows, and the graph {graph.size} points")
+    ends = [place_of(name, embedding.ids, where) for name, where in ((start, "A"), (end, "B"))]
+    path = shortest_route(graph, *ends)
+    lengths = projector.similarity.lengths_in(projector.input_unit).plain(path.lengths)
+    return Routed(Route(path.points, lengths), embedding, axes_of(folder, manifest), int(manifest.get("seed") or 0))
+
+
+def place_of(name: str, ids: Sequence[str], where: str) -> int:
+    """Which point has an id; raises ConfigError with the nearest one that there is."""
+    place = next((place for place, known in enumerate(ids) if known == name), None)
+    if place is None:
+        near = difflib.get_close_matches(name, ids[:NEAR], n=3)
+        hint = f"did you mean {' or '.join(map(shown, near))}?" if near else f"its points are {listed(ids)}"
+        raise ConfigError("UNKNOWN-ID", f"the run has no point {shown(name)}", where=where, hint=hint)
+    return place

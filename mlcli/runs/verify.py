@@ -1,0 +1,276 @@
+"""A finished run checked again from its files: hashes, and the certificate where the input is available."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import skipped
+from mlcli.base.values.quantity import Quantity
+from mlcli.base.values.scaling import Unit
+from mlcli.certify.certificate import Certificate
+from mlcli.config.build import fingerprint
+from mlcli.config.run_config import RunConfig
+from mlcli.data.files.remote import is_remote, state_of
+from mlcli.data.files.source import remote_hash
+from mlcli.data.options.input import Input
+from mlcli.data.prepare.prepare import Dropped, Prepared
+from mlcli.data.read.table import read
+from mlcli.data.table.row_numbers import RowNumbers
+from mlcli.data.table.table import Table, axis_names, coordinates
+from mlcli.errors import ConfigError, InputMissing, MlcliError
+from mlcli.methods import Model
+from mlcli.methods.frame.model import Loadings
+from mlcli.pipeline.certify import Record, certify
+from mlcli.pipeline.read_run import config_of, rows_of, without_rows
+from mlcli.pipeline.start import begin
+from mlcli.rundir import archive, names
+from mlcli.rundir.disk_space import in_temporary_files
+from mlcli.rundir.embedding import read_embedding
+from mlcli.rundir.manifest import read_manifest
+from mlcli.rundir.reading import csv_of, damaged, is_intact, is_there, own_file
+from mlcli.stages.eigen.spectrum import Spectrum
+
+LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
+
+
+class Figures(dict[str, Any]):
+    """The figures of a fit in run.json; one that is asked for and not there is a fault of the file."""
+
+    def __missing__(self, name: str) -> Any:
+        raise damaged(Path(names.MANIFEST), f"fit.{name} is missing", f"fit.{name}")
+
+
+@frozen
+class Verified:
+    """The result of checking a run again."""
+
+    changed: tuple[str, ...]  # files that are not those the run wrote
+    input: str  # unchanged, changed or missing
+    certificate: Certificate
+
+    def document(self, folder: Path) -> dict[str, Any]:
+        """The same as plain values."""
+        verdict = "changed" if self.changed else self.certificate.verdict
+        return {"run": str(folder), "verdict": verdict, "changed": list(self.changed), "input": self.input,
+                "certificate": self.certificate.document()}
+
+
+def verify(folder: Path, given: str | None = None, view: str | None = None, *, full: bool = False) -> Verified:
+    """Hashes of all files, then the certificate from the files alone, with the input where it is still the same.
+
+    `given` and `view` are where the input and its second view lie now. Raises InputMissing where there is no run,
+    NumericalError where it failed, UnsafeFile where it cannot be read, ConfigError for a view that the run has not.
+    """
+    manifest = read_manifest(folder)
+    changed = tuple(name for name, known in manifest["files"].items() if not is_intact(folder / name, known))
+    if changed:
+        return Verified(changed, "not looked at", Certificate((), {}))
+    config = read_as_then(moved(config_of(folder), manifest["input"], given, view), manifest)
+    state = input_state(config, manifest["input"])
+    with threads_limited(config.compute.thread_count()), in_temporary_files():
+        if names.MODEL not in manifest["files"]:
+            return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}))
+        stored = archive.load(folder, whole=True)
+        values, texts = embedding_of(folder, config, manifest)
+        stated = manifest.get("spectrum")
+        spectrum = stated and stated_spectrum(folder, stated)
+        if stated and spectrum is None:
+            lost = skipped("spectrum", "the eigenvalues are outside the range of doubles")
+            return Verified((), state, Certificate((lost,), {}))
+        model = Model(embedding=values, spectrum=spectrum and replace(spectrum, vectors=values),
+                      projector=stored["projector"], fit=Figures(manifest["fit"]), objective=trace_of(folder),
+                      loadings=loadings_of(folder))
+        record = (recorded if state == "unchanged" else alone)(folder, config, model, texts, stored)
+        return Verified((), state, certify(record, folder, full=full))
+
+
+def unlike(folder: Path, config: RunConfig) -> str:
+    """Why a folder does not hold the run of a configuration, whole and of the input as it is now; empty if it does."""
+    try:
+        manifest = read_manifest(folder)
+    except MlcliError as error:
+        return error.what
+    changed = next((name for name, known in manifest["files"].items() if not is_intact(folder / name, known)), None)
+    if changed is not None:
+        return f"{changed} is not the file that the run wrote"
+    if manifest.get("asked") != fingerprint(config):
+        return "it was made with other options"
+    state = input_state(config, manifest["input"])
+    return "" if state == "unchanged" else f"its input is {state}"
+
+
+def moved(config: RunConfig, known: dict[str, Any], given: str | None, view: str | None) -> RunConfig:
+    """The configuration with the files where they lie now, or where the run found them.
+
+    Raises ConfigError for a view that the run has not.
+    """
+    if view is not None and config.input.view.path is None:
+        raise ConfigError("NO-VIEW", "the run has no second view", where="--view", hint="leave it out")
+    first, other = config.input.path, config.input.view
+    first = found(first, known) if given is None else given
+    if other.path is not None:
+        other = other.replace(path=found(other.path, known.get("view") or {}) if view is None else view)
+    labels = config.input.labels
+    if labels.path is not None:
+        labels = labels.replace(path=found(labels.path, known.get("labels") or {}))
+    return config.replace(input=config.input.replace(path=first, view=other, labels=labels))
+
+
+def read_as_then(config: RunConfig, manifest: dict[str, Any]) -> RunConfig:
+    """The configuration by which a table is read in blocks where the run read it so, whatever memory there is now."""
+    streamed = any(said["code"] == "N-STREAMED" for said in manifest.get("notes", ()))
+    return config.replace(input=config.input.replace(stream="always")) if streamed else config
+
+
+def found(path: str, known: dict[str, Any]) -> str:
+    """A path, or where it led when the run was made if it leads nowhere from here."""
+    return path if path == "-" or is_there(Path(path)) else known.get("absolute") or path
+
+
+def input_state(config: RunConfig, known: dict[str, Any]) -> str:
+    """Whether the input, with its second view and its labels, is still what the run read."""
+    states = [file_state(config.input.path, known)]
+    if config.input.view.path is not None:
+        states.append(file_state(config.input.view.path, known.get("view") or {}))
+    if config.input.labels.path is not None:
+        states.append(file_state(config.input.labels.path, known.get("labels") or {}))
+    return next((state for state in ("missing", "changed") if state in states), "unchanged")
+
+
+def remote_state(path: str, known: dict[str, Any]) -> str:
+    """The same of a remote file, or of the parts of a remote directory."""
+    files = known.get("files") or {"": known}
+    try:
+        intact = all(remote_hash(path + name, state_of(path + name)) == entry["sha256"]
+                     for name, entry in files.items())
+    except InputMissing:
+        return "missing"
+    return "unchanged" if intact else "changed"
+
+
+def file_state(path: str, known: dict[str, Any]) -> str:
+    """Whether a regular file is still the one that the run read; no other file is opened, for it may never end.
+
+    Of a run, or a file that has others beside it, the files that were read.
+    """
+    if is_remote(path):
+        return remote_state(path, known)
+    if files := known.get("files"):
+        folder = Path(path).parent if Path(path).is_file() else Path(path)
+        wanted = (names.MANIFEST, *files) if known.get("format") == "run" else tuple(files)  # or a directory of parts
+        there = all(is_there(folder / name) and (folder / name).is_file() for name in wanted)
+        intact = there and all(is_intact(folder / name, entry) for name, entry in files.items())
+        return "unchanged" if intact else "changed" if there else "missing"
+    if path == "-" or not (is_there(Path(path)) and Path(path).is_file()):
+        return "missing"
+    return "unchanged" if is_intact(Path(path), known) else "changed"
+
+
+def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
+             stored: dict[str, Any]) -> Record:
+    """The run with its input, read and prepared again."""
+    with own_file(folder / names.CONFIG):  # the input is the one that the run read: what does not fit it is damaged
+        start = begin(config)
+    if start.reduced is not None:
+        start = start.with_scores(scores_of(folder / names.SCORES, start.prepared.table.values.shape))
+    source, prepared = start.source, start.prepared
+    gone = dropped_rows(folder)
+    chosen, table = left_of(source, prepared, gone), prepared.table
+    table = table if chosen is None else table.take(chosen)
+    embedding = coordinates(table, model.embedding)
+    if texts is not None:
+        labels = dict(zip(table.labels, map(tuple, texts[1:]), strict=True))
+        numbered = isinstance(table.ids, RowNumbers) and table.ids == texts[0]
+        embedding = replace(embedding, ids=table.ids if numbered else texts[0], labels=labels)
+    return Record(config, start, embedding, replace(model, kept=chosen), tuple(gone), stored)
+
+
+def left_of(source: Table, prepared: Prepared, gone: Sequence[Dropped]) -> Indices | None:
+    """The prepared rows that the run did not leave out later; None for all."""
+    if not gone:
+        return None
+    numbers = np.setdiff1d(source.numbers, [lost.row for lost in prepared.dropped])
+    kept = np.flatnonzero(~np.isin(numbers, [lost.row for lost in gone]))
+    return None if len(kept) == len(numbers) else kept
+
+
+def scores_of(path: Path, shape: tuple[int, ...]) -> Array:
+    """What PCA ahead of the method gave it; the same bytes on any machine."""
+    with own_file(path):
+        scores = read(Input(path=str(path), format="npy")).values
+    if scores.shape != shape:
+        raise damaged(path, f"its shape is {scores.shape}, not {shape}")
+    return scores
+
+
+def alone(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
+          stored: dict[str, Any]) -> Record:
+    """The run without its input: whether its files agree."""
+    ids = texts[0] if texts is not None else RowNumbers.up_to(len(model.embedding))
+    labels = {} if texts is None else {str(i): tuple(column) for i, column in enumerate(texts[1:])}
+    table = Table(model.embedding, axis_names(model.embedding.shape[1]), ids, labels=labels)
+    return Record(config, None, table, model, (), stored)
+
+
+def dropped_rows(folder: Path) -> list[Dropped]:
+    """The rows that the run left out."""
+    path = folder / names.DROPPED
+    if not path.is_file():
+        return []
+    columns = csv_of(path, ("id", "row", "reason"), texts=3)
+    with own_file(path):
+        return [Dropped(*row) for row in zip(columns["id"], map(int, columns["row"]), columns["reason"], strict=True)]
+
+
+def embedding_of(folder: Path, config: RunConfig,
+                 manifest: dict[str, Any]) -> tuple[Array, list[Sequence[str]] | None]:
+    """Coordinates (n x p), and ids and labels as columns of text; none of those in an NPY file."""
+    if not manifest["embedding"]["rows"]:
+        return without_rows(manifest).values, [[]]
+    format = next((kind for kind in ("csv", "parquet") if kind in config.report.formats), "npy")
+    table = read_embedding(folder / names.embedding(format), manifest)
+    return table.values, None if format == "npy" else [table.ids, *table.labels.values()]
+
+
+def loadings_of(folder: Path) -> Loadings | None:
+    """The loadings of the columns, where the run has any."""
+    rows = rows_of(folder / names.LOADINGS)
+    if rows is None:
+        return None
+    names_of, *axes = rows.columns
+    if not axes:
+        raise damaged(folder / names.LOADINGS, "it has no axis", 1)
+    values = np.array([rows.array(axis) for axis in axes]).reshape(len(axes), -1)
+    return Loadings(values.T, rows.texts(names_of), power=0)
+
+
+def trace_of(folder: Path) -> Quantity | None:
+    """The objective after each iteration, where the run has any."""
+    rows = rows_of(folder / names.TRACE)
+    return None if rows is None else Quantity(np.array(rows.numbers("objective")))
+
+
+def stated_spectrum(folder: Path, facts: dict[str, Any]) -> Spectrum | None:
+    """The spectrum as the files state it, in the units of the computation; None where these are out of range."""
+    rows = rows_of(folder / names.SPECTRUM)
+    unit, divisor = Unit(int(facts["exponent"])), float(facts["divisor"])
+    with np.errstate(over="ignore"):  # what leaves the range of doubles is not finite
+        values = np.array(rows.numbers("eigenvalue") if rows else [], dtype=np.float64) * divisor
+    top = float(np.abs(values).max(initial=0.0))
+    if not np.isfinite(values).all() or (unit.exponent and top < LEAST):
+        return None
+
+    def stated(name: str) -> float:
+        value = facts[name]
+        return float("nan") if value is None else (unit**-1).number(value * divisor)
+
+    complete = bool(facts["complete"]) and len(values) == facts["computed"]
+    return Spectrum(unit.measured(values), np.zeros((0, 0)), None, stated("trace"), complete, divisor,
+                    solved_frobenius=stated("frobenius"), tolerance=float(facts["tolerance"]),
+                    of_inverse=rows is not None and "cost" in rows.columns)
