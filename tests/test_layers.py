@@ -2,6 +2,8 @@
 
 import ast
 import graphlib
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,57 +12,99 @@ import mlcli
 from mlcli.methods import METHODS
 
 PACKAGE = Path(mlcli.__file__).parent
-LAYERS = [{"door"}, {"cli", "__main__"}, {"routing", "collecting", "exploring"},
-          {"reuse", "comparing", "redrawing", "verification", "exporting"},
-          {"pipeline", "assessed", "begun", "result", "planning", "calibration", "checkup", "readback"}, {"certify"},
-          {"ahead"}, {"once"}, {"rundir", "report"}, {"config"}, {"methods", "data"}, {"stages"}, {"engine"},
-          {"native"}, {"storage"}, {"base"}, {"errors"}]
-LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ROOMS = [{"chain"}, {"similarities"}, {"unfolding", "latent", "neural", "gaussian"}, {"paths", "linear"}, {"kernels"},
-         {"eigen", "graph"}, {"algebra"}]
-ROOM_LEVEL = {name: level for level, names in enumerate(ROOMS) for name in names}
+# The rooms from the top to the bottom: each may use those below it, and of its own line itself alone.
+ROOMS = """
+api, __main__
+cli/commands
+cli/batch
+cli
+cli/screen, explore
+cli/line
+planning, runs, checkup
+pipeline
+certify, report/interactive, report/comparison
+report/page
+report/paper
+findings
+rundir, report/figures
+report/tables
+report/drawing
+config
+data/write
+data/read
+data/pairs
+data/formats, data/prepare
+data/text, data/samples
+data/table
+data/files
+data/options
+methods
+methods/identities
+methods/frame
+stages/chain
+stages/similarities
+stages/unfolding, stages/latent, stages/neural, stages/gaussian
+stages/paths, stages/linear
+stages/kernels
+stages/eigen, stages/graph
+stages/algebra
+engine/cluster
+engine
+native
+storage
+base/values
+publication
+process
+base/rows
+base/machine, base/stages
+base, errors
+"""
+LEVEL = {room.strip(): level for level, line in enumerate(ROOMS.strip().splitlines()) for room in line.split(",")}
+HOUSES = {room.split("/")[0] for room in LEVEL if "/" in room}  # packages that consist of rooms
 LONGER = {"autoencoder": 150, "gpdm": 150, "gplvm": 150, "vae": 150}  # lines of methods with parts of several kinds
-STRANGERS = [("methods", "data"), ("rundir", "report")]
+STRANGERS = [{"methods", "data"}, {"rundir", "report"}, {"rundir", "findings"}]
+REGISTRIES = {"methods", "cli/commands", "data/formats"}  # of one file each
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
-def room(path: Path) -> str:
-    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+def room(parts: Sequence[str]) -> str:
+    """The room of a module, of its names below the package: `data/read`, `pipeline`, or `cli` for a file in it."""
+    inner = "/".join(parts[:2])
+    return inner if parts[0] in HOUSES and inner in LEVEL else parts[0]
 
 
 def imported(path: Path) -> set[str]:
     """Dotted names that a file imports from the package, for types only or inside of functions as well."""
-    found = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
-        names = [a.name for a in node.names] if isinstance(node, ast.Import) else (
-            [f"{node.module}.{a.name}" for a in node.names] if isinstance(node, ast.ImportFrom) and node.module else [])
-        found |= {name for name in names if name.startswith("mlcli.")}
-    return found
-
-
-def imported_rooms(path: Path) -> set[str]:
-    return {name.split(".")[1] for name in imported(path)} - {"__version__"}
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in names if name.startswith("mlcli.") and name != "mlcli.__version__"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_point_down(path: Path) -> None:
-    own = room(path)
-    if own == "__init__":
-        assert not imported_rooms(path)
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    if parts == ("__init__",):
+        assert not imported(path)
         return
-    for other in imported_rooms(path) - {own}:
-        assert LEVEL[other] >= LEVEL[own], f"{own} imports {other}, which lies above it"
-        assert (own, other) not in STRANGERS and (other, own) not in STRANGERS, f"{own} must not know {other}"
+    own = room(parts)
+    for other in {room(name.split(".")[1:]) for name in imported(path)} - {own}:
+        assert LEVEL[other] > LEVEL[own], f"{own} imports {other}, which does not lie below it"
+        assert {own.split("/")[0], other.split("/")[0]} not in STRANGERS, f"{own} must not know {other}"
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if room(path) == "stages"],
-                         ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_rooms_of_stages_import_downward(path: Path) -> None:
-    own = path.relative_to(PACKAGE / "stages").with_suffix("").parts[0]
-    for name in imported(path):
-        parts = name.split(".")
-        if own != "__init__" and parts[1] == "stages" and parts[2] != own:
-            assert ROOM_LEVEL[parts[2]] > ROOM_LEVEL[own], f"{own} imports {parts[2]}, which does not lie below it"
+def test_the_picture_in_contributing_has_these_rooms() -> None:
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    picture = [line.split("  ")[0].strip() for line in text.split("```", 2)[1].splitlines() if line.strip()]
+    assert picture == [", ".join(part.strip() for part in line.split(",")) for line in ROOMS.strip().splitlines()]
+
+
+def test_no_folder_has_more_than_20_files_side_by_side() -> None:
+    counts = Counter(path.parent.relative_to(PACKAGE).as_posix() for path in FILES if path.name != "__init__.py")
+    assert {name: count for name, count in counts.items() if count > 20 and name not in REGISTRIES} == {}
 
 
 def test_no_file_imports_itself_in_the_end() -> None:

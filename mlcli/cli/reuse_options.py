@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from mlcli.cli.line.behavior import Mode
 from mlcli.cli.line.flags import layer_of
 from mlcli.cli.screen.failure import escaped, say
 from mlcli.cli.screen.output import drawn, format_of, refuse_existing, require_picture, write_out
-from mlcli.cli.screen.progress import Mode, mode_of, watching
+from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.config.build import build, from_outside
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment, from_assignments

@@ -86,7 +86,8 @@ def start_seconds() -> float:
     """The seconds of a process that loads what every run loads."""
     before = sum(os.times()[2:4])
     for _ in range(TIMES):
-        subprocess.run([sys.executable, "-c", "import mlcli.pipeline.run, mlcli.cli.program; import mlcli.pipeline.read_run; "
+        subprocess.run([sys.executable, "-c", "import mlcli.pipeline.run, mlcli.cli.program; "
+                        "import mlcli.pipeline.read_run; "
                         "from mlcli.methods import METHODS; list(METHODS.values())"], check=True)
     return (sum(os.times()[2:4]) - before) / TIMES
 

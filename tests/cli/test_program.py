@@ -25,7 +25,8 @@ def test_the_root_imports_nothing_heavy(argument: str) -> None:
 
 
 def test_the_settings_for_blas_import_nothing_heavy() -> None:
-    code = f"import sys; from mlcli.base.machine import blas; blas.export([]); print([m for m in sys.modules if m in {HEAVY}])"
+    code = ("import sys; from mlcli.base.machine import blas; blas.export([]); "
+            f"print([m for m in sys.modules if m in {HEAVY}])")
     assert python(code) == "[]\n"
 
 

@@ -16,8 +16,9 @@ from mlcli.base.machine.scheduler import Threads
 from mlcli.base.stages.stage import listening, note
 from mlcli.base.values.compute import Compute
 from mlcli.cli.batch.workers import Lost, in_processes
+from mlcli.cli.line.behavior import Mode
 from mlcli.cli.screen.failure import Form, say, tell
-from mlcli.cli.screen.progress import Mode, line_of, shown_as
+from mlcli.cli.screen.progress import line_of, shown_as
 from mlcli.cli.supervisor import died_of
 from mlcli.errors import MlcliError
 from mlcli.publication.recovery import recover

@@ -8,9 +8,10 @@ from typing import Any, Literal
 from mlcli.base.frozen import frozen
 from mlcli.base.machine import limits
 from mlcli.base.values.compute import Compute
+from mlcli.cli.line.behavior import Mode
 from mlcli.cli.screen.failure import say
 from mlcli.cli.screen.output import standard_output
-from mlcli.cli.screen.progress import Mode, watching
+from mlcli.cli.screen.progress import watching
 from mlcli.cli.screen.run_summary import ending
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.run_config import RunConfig

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 import typer
 
 from mlcli.cli.line.completion import assignments
-from mlcli.cli.screen.progress import Mode
 
+Mode = Literal["auto", "bar", "log", "json", "none"]  # how progress is shown
 Assignments = Annotated[list[str] | None, typer.Option(
     "--set", metavar="KEY=VALUE", autocompletion=assignments,
     help="Any other option by its config path, as in method.graph=mutual; repeatable.")]

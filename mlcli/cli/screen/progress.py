@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast, get_args
+from typing import Any, Protocol, cast, get_args
 
 from mlcli.base.stages.stage import Listener, Note, Watcher, listening
 from mlcli.base.units import duration
+from mlcli.cli.line.behavior import Mode
 from mlcli.cli.screen.failure import escaped, say
 from mlcli.errors import UsageError
 from mlcli.rundir.journal import recording
 from mlcli.rundir.plain import plain
 
-Mode = Literal["auto", "bar", "log", "json", "none"]
 VARIABLE = "MLCLI_PROGRESS"
 STARTING = "starting"  # what is shown before the first stage
 HEARTBEAT = 30.0  # seconds between two lines of a log

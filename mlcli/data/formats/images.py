@@ -24,9 +24,9 @@ from mlcli.data.files.source import open_regular
 from mlcli.data.files.streams import require_modest
 from mlcli.data.formats.cell_names import matrix_in
 from mlcli.data.formats.npy import matrix_sheet
+from mlcli.data.formats.parts import Hashes, parts_of, together
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place
-from mlcli.data.read.parts import Hashes, parts_of, together
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.table.table import Source
 from mlcli.errors import ConfigError, DataError

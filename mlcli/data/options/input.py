@@ -9,8 +9,8 @@ from mlcli.base.values.options import Options, option
 from mlcli.data.options.conditions import condition
 from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.numbers import BLANKS
+from mlcli.data.options.second_view import View
 from mlcli.data.options.wording import duplicates, listed
-from mlcli.data.table.views import View
 from mlcli.errors import ConfigError
 
 Names = Annotated[tuple[str, ...], Strict(False)]

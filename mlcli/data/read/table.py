@@ -15,6 +15,7 @@ from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened, opened
 from mlcli.data.formats.cell_names import beside, matrix_in
 from mlcli.data.formats.images import images_of, read_images
+from mlcli.data.formats.parts import id_of, parts_of, source_of_files
 from mlcli.data.formats.sheets import LayoutOf, read_sheet
 from mlcli.data.options.input import Input, check
 from mlcli.data.options.label_file import LabelFile
@@ -30,7 +31,7 @@ from mlcli.data.read.labels import labeled
 from mlcli.data.read.match import matched_columns, matched_points
 from mlcli.data.read.memory import reading_bytes
 from mlcli.data.read.new_rows import new_in_blocks
-from mlcli.data.read.parts import found_parts, id_of, parts_of, sheet_of_parts, source_of_files
+from mlcli.data.read.parts import found_parts, sheet_of_parts
 from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.table.sheet import Sheet, require_unique_ids, turned
 from mlcli.data.table.table import Source, Table

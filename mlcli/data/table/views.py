@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.options import Options, option
+from mlcli.data.options.second_view import View
 from mlcli.data.options.wording import counted, listed, place
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
@@ -20,17 +19,6 @@ REASON = "without a row in the second view"
 FLAGS = {"--id-column or --label-column": "input.view.id_column",
          "give --id-column ": "give --set input.view.id_column=", "--id-column": "input.view.id_column",
          "--no-id": "--set input.view.id_column=none", "--columns": "input.view.columns"}  # flags are of the first view
-
-
-class View(Options):
-    """A second table of the same rows, matched to the first by id, and written in the same conventions."""
-
-    path: str | None = option(None, "The file of the second view (default: there is none).", min_length=1)
-    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz"] = option(
-        "auto", "The file's format (auto: by its name, then by its first bytes).")
-    id_column: str | None = option(None, "The column that names the rows (default: as in the first view).")
-    columns: tuple[str, ...] = option((), "The columns to use: names, or ranges first:last (empty: all).", strict=False)
-    key: str | None = option(None, "Which array of an npz file.")
 
 
 @contextmanager

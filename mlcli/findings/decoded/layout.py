@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mlcli.base.types import Array
 from mlcli.report.drawing.figure import Mark, Text
-from mlcli.report.drawing.text import number
+from mlcli.report.drawing.text import rounded
 
 LEFT, RIGHT, TOP, BOTTOM = 104.0, 20.0, 40.0, 44.0  # pixels beside the panels or images
 TITLE, ABOVE = "Rows and their reconstructions", 18.0  # room of a line of text above a row
@@ -24,8 +24,3 @@ def around(ends: Array, whole: tuple[float, float], cell: tuple[float, float],
                   for place, y in zip(ends[1].tolist(), (tall - cell[1] / 2, cell[1] / 2), strict=True)]
         marks.append(Text(LEFT, TOP - 12, axes[1]))
     return marks
-
-
-def rounded(value: float) -> str:
-    """A number in three digits, with the sign of typesetters."""
-    return number(float(f"{value:.3g}")).replace("-", "−")

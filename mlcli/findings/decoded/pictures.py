@@ -8,10 +8,10 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array
 from mlcli.config.report_options import Image
 from mlcli.findings.decoded.decoded import Decoded
-from mlcli.findings.decoded.layout import ABOVE, BOTTOM, LEFT, PLANE, RIGHT, TITLE, TOP, around, rounded
+from mlcli.findings.decoded.layout import ABOVE, BOTTOM, LEFT, PLANE, RIGHT, TITLE, TOP, around
 from mlcli.report.drawing.axes import extent
 from mlcli.report.drawing.figure import Figure, Mark, Picture, Text
-from mlcli.report.drawing.text import shortened
+from mlcli.report.drawing.text import rounded, shortened
 
 WIDE = 600  # pixels that a sheet takes at most, where its own do not shrink
 CELL = 72  # pixels that an image is wide at most, where its own are fewer

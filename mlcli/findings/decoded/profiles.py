@@ -7,10 +7,10 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.findings.decoded.decoded import Decoded
-from mlcli.findings.decoded.layout import ABOVE, BOTTOM, LEFT, PLANE, RIGHT, TITLE, TOP, around, rounded
+from mlcli.findings.decoded.layout import ABOVE, BOTTOM, LEFT, PLANE, RIGHT, TITLE, TOP, around
 from mlcli.report.drawing.axes import extent, legend
 from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Mark, Part, Text
-from mlcli.report.drawing.text import shortened
+from mlcli.report.drawing.text import rounded, shortened
 
 ACROSS = 4  # rows beside each other
 WIDE, TALL, GAP = 144.0, 96.0, 12.0  # of the panel of a row, and between two

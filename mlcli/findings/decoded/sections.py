@@ -4,8 +4,9 @@ from mlcli.config.report_options import Image
 from mlcli.findings.contents import Contents
 from mlcli.findings.decoded import pictures, profiles
 from mlcli.findings.decoded.decoded import CANDIDATES, Decoded
-from mlcli.findings.decoded.layout import PLANE, rounded
+from mlcli.findings.decoded.layout import PLANE
 from mlcli.report.drawing.html import Part, figure, section
+from mlcli.report.drawing.text import rounded
 
 
 def plane(run: Contents, image: Image | None) -> Part:

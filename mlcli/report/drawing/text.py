@@ -60,3 +60,8 @@ def number(value: float | None) -> str:
 def in_words(key: str) -> str:
     """The key of a figure as people write it."""
     return " ".join(PROPER.get(word, word) for word in key.split("_"))
+
+
+def rounded(value: float) -> str:
+    """A number in three digits, with the sign of typesetters."""
+    return number(float(f"{value:.3g}")).replace("-", "−")

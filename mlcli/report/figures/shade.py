@@ -3,9 +3,9 @@
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.findings.decoded.layout import rounded
 from mlcli.report.drawing.axes import Panel
 from mlcli.report.drawing.figure import Mark, Picture, Text
+from mlcli.report.drawing.text import rounded
 
 GRAY = 128  # of the background, which light and dark pages have in common
 MOST = 160  # opacity where the decoder is least sure, so that points stand out

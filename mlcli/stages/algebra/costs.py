@@ -1,7 +1,7 @@
 """What work costs, by each algorithm, predicted before it starts: so many units of work, each at its rate.
 
-The rates stand in `base/machine/rates.py`. They are the same whatever the load of this machine; they choose between algorithms
-and show a user whether to expect minutes or hours.
+The rates stand in `base/machine/rates.py`. They are the same whatever the load of this machine; they choose between
+algorithms and show a user whether to expect minutes or hours.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,90 @@
+"""The files of a directory that are one table, as Spark and Dask write it: which they are, and their hashes."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path, PurePath
+from typing import Any
+
+from mlcli.base.rows.blocks import in_order
+from mlcli.data.files.digest import require_same, state
+from mlcli.data.files.file_id import FileId
+from mlcli.data.files.remote import is_remote, parts_under, state_of
+from mlcli.data.files.source import open_regular, remote_hash
+from mlcli.data.formats.cell_names import beside, matrix_in
+from mlcli.data.table.table import Source
+
+SUFFIXES = {"parquet": "Parquet", "csv": "CSV", "tsv": "TSV"}
+
+
+def parts_of(path: str) -> list[str]:
+    """The files of a directory that are parts of a table: Parquet where there are any, else CSV, else TSV.
+
+    Names that begin with a point or an underscore are no parts, nor are the names beside a matrix.
+    """
+    if is_remote(path):
+        files = parts_under(path) if path.endswith("/") else []
+    else:
+        folder = Path(path)
+        there = path != "-" and folder.is_dir()
+        names = beside(matrix_in(path)) if there else []
+        files = sorted(str(file) for file in folder.glob("*") if file.is_file() and file not in names) if there else []
+    every = [[file for file in files if file.endswith(f".{suffix}") and PurePath(file).name[0] not in "._"]
+             for suffix in SUFFIXES]
+    return next(filter(None, every), [])
+
+
+def source_of_files(path: str, ids: list[FileId], format: str) -> Source:
+    """Where a table came from that lies in several files of one folder."""
+    known = cache(lambda: _hashes(ids))
+    return Source(path, cache(lambda: together(known())), sum(id.state[0] for id in ids), format,
+                  Hashes(known, tuple(PurePath(id.path).name for id in ids)))
+
+
+def id_of(path: str) -> FileId:
+    """A file as it is now."""
+    if is_remote(path):
+        return FileId(path, state_of(path))
+    descriptor = open_regular(path)
+    try:
+        return FileId(path, state(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+class Hashes(Mapping[str, Mapping[str, Any]]):
+    """Size and hash of every file by its name, computed where they are asked for."""
+
+    def __init__(self, known: Callable[[], Mapping[str, Mapping[str, Any]]], names: tuple[str, ...]) -> None:
+        self._known, self._names = known, names
+
+    def __getitem__(self, name: str) -> Mapping[str, Any]:
+        return self._known()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _hashes(ids: list[FileId]) -> dict[str, dict[str, Any]]:
+    """Those of files that are still what they were; raises StorageError."""
+    return {Path(id.path).name: {"bytes": id.state[0], "sha256": found}
+            for id, found in zip(ids, in_order(_hash, ids), strict=True)}
+
+
+def _hash(id: FileId) -> str:
+    if is_remote(id.path):
+        return remote_hash(id.path, id.state)
+    descriptor = open_regular(id.path)
+    with os.fdopen(descriptor, "rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+        require_same(id.path, state(file.fileno()) == id.state)
+    return found
+
+
+def together(files: Mapping[str, Mapping[str, Any]]) -> str:
+    """The hash of all names and hashes."""
+    return hashlib.sha256("".join(f"{known['sha256']}  {name}\n" for name, known in files.items()).encode()).hexdigest()

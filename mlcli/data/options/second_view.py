@@ -1,0 +1,16 @@
+"""The section `input.view`: a second table of the same rows."""
+
+from typing import Literal
+
+from mlcli.base.values.options import Options, option
+
+
+class View(Options):
+    """A second table of the same rows, matched to the first by id, and written in the same conventions."""
+
+    path: str | None = option(None, "The file of the second view (default: there is none).", min_length=1)
+    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz"] = option(
+        "auto", "The file's format (auto: by its name, then by its first bytes).")
+    id_column: str | None = option(None, "The column that names the rows (default: as in the first view).")
+    columns: tuple[str, ...] = option((), "The columns to use: names, or ranges first:last (empty: all).", strict=False)
+    key: str | None = option(None, "Which array of an npz file.")
