@@ -191,7 +191,7 @@ def test_the_supervisor_imports_nothing_heavy() -> None:
     loaded = set(python("import sys; before = set(sys.modules); import mlcli.cli.supervisor; "
                         "print(*(set(sys.modules) - before))").split())
     ours = {name for name in loaded if name.startswith("mlcli")}
-    assert ours == {"mlcli", "mlcli.errors", "mlcli.base", "mlcli.process.shared_status", "mlcli.process.signals",
+    assert ours == {"mlcli", "mlcli.errors", "mlcli.process", "mlcli.process.shared_status", "mlcli.process.signals",
                     "mlcli.process.unfinished", "mlcli.cli", "mlcli.cli.supervisor"}
     assert not loaded & {"numpy", "scipy", "typer", "pydantic", "rich", "yaml", "json", "importlib.metadata"}
 

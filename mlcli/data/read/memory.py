@@ -1,22 +1,14 @@
 """The memory that reading a file takes beside its table, by its format and what it says of its parts."""
 
-from mlcli.base.machine.footprint import MIB
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import in_encoding
 from mlcli.data.formats.columns import TOGETHER, sizes_of_file
 from mlcli.data.formats.row_files import column_bytes, encoded, parquet_file
 from mlcli.data.options.input import Input
+from mlcli.data.text.csv_options import text_bytes
 
-PARSER, BLOCKS = 24 * MIB, 16  # what Arrow's reader of texts holds, and blocks of text beside it
-SMALLEST, LARGEST = MIB, 32 * MIB  # bytes of such a block
-TIMES = 2  # the size of a text that is short
 BATCHES = 2  # record batches of an Arrow file
 BATCH = 1 << 16  # rows of a Parquet file that are decoded at once
-
-
-def text_bytes(longest: int, size: int) -> float:
-    """The bytes that reading a text takes beside its numbers, by its longest line and its size."""
-    return float(min(PARSER + BLOCKS * max(SMALLEST, min(64 * longest, LARGEST), 2 * longest), TIMES * size))
 
 
 def reading_bytes(opened: Opened, input: Input, format: str, shape: tuple[int, ...]) -> float:

@@ -4,11 +4,16 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.machine.footprint import MIB
 from mlcli.base.types import Array
 from mlcli.base.values.missing import MISSING
 from mlcli.data.files.arrow import pyarrow
 from mlcli.data.options.input import Input
 from mlcli.data.text.layout import Layout
+
+PARSER, BLOCKS = 24 * MIB, 16  # what Arrow's reader of texts holds, and blocks of text beside it
+SMALLEST, LARGEST = MIB, 32 * MIB  # bytes of such a block
+TIMES = 2  # the size of a text that is short
 
 
 def csv_options(layout: Layout, separator: str, input: Input, *, numbers: tuple[int, ...], texts: tuple[int, ...],
@@ -35,3 +40,8 @@ def doubtful(values: Array, missing: int, tiny: bool = False) -> bool:
     if int(finite.size - np.count_nonzero(finite)) != missing:
         return True
     return tiny and bool(np.any(values == 0))
+
+
+def text_bytes(longest: int, size: int) -> float:
+    """The bytes that reading a text takes beside its numbers, by its longest line and its size."""
+    return float(min(PARSER + BLOCKS * max(SMALLEST, min(64 * longest, LARGEST), 2 * longest), TIMES * size))

@@ -18,11 +18,10 @@ from mlcli.data.files.digest import changed
 from mlcli.data.files.source import Opened
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import place, shown
-from mlcli.data.read.memory import text_bytes
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.data.text.arrow_text import arrow_text
-from mlcli.data.text.csv_options import csv_options, doubtful
+from mlcli.data.text.csv_options import csv_options, doubtful, text_bytes
 from mlcli.data.text.diagnose import require_width, rescan
 from mlcli.data.text.dialect import as_written
 from mlcli.data.text.header import Head, read_head
