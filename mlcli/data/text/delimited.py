@@ -33,6 +33,7 @@ from mlcli.data.text.rounding import tell_of_rounding
 from mlcli.errors import DataError
 
 SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
+SMALL = 1 << 24  # bytes of a text
 WIDE, FEW = 5000, 200  # so many columns, for each of which Arrow takes some kilobytes, and rows that do not outweigh it
 
 
@@ -46,8 +47,9 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
     layout = layout_of(text, read_head(text))
     require_numbers(layout, text.path)
     columns = len(layout.choice.values)
-    beside = (resident(compute.thread_count(), [ARROW]) + text_bytes(text.survey.longest, text.survey.size)
-              + COLUMN * columns)
+    beside = text_bytes(text.survey.longest, text.survey.size) + COLUMN * columns
+    if text.survey.size > SMALL:  # of a small one the fit says better why it does not fit
+        beside += resident(compute.thread_count(), [ARROW])
     to_file = ", or write it to a file, which can be read in blocks" if text.path == "-" else ""
     compute.require(beside + 8.0 * text.survey.lines * columns,
                     f"a table of {text.survey.lines:,} x {columns:,} numbers", f"choose fewer columns{to_file}")

@@ -36,7 +36,7 @@ from mlcli.process.memory_gate import admit
 from mlcli.stages.algebra.gathering import pass_bytes
 
 PAIRS = 2.75  # arrays of all pairs that quality holds at once
-SAMPLED = 12 * MIB  # what measures of a sample hold besides the distances from it
+SAMPLED = 24 * MIB  # what measures of a sample hold besides the distances from it
 COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules look at, and numbers of these where there are many rows
 FITTED, ASSESSED = 2.0, 4.0  # arrays of the size of the coordinates while they are computed, and checked and written
 WEIGHED = 8.0  # of the loadings or weights of columns
