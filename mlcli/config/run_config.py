@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from mlcli.base.file_names import FileName
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Name
@@ -22,8 +23,8 @@ class RunConfig(Options):
     method: AnyMethod = option(PCA(), "The method.")
     compute: Compute = option(Compute(), "What the run may use of the machine.")
     report: Report = option(Report(), "What is written besides the model.")
-    output: str | None = option(None, "Directory to write (default: runs/DATA-METHOD; - is CSV on standard output).",
-                                min_length=1)
+    output: FileName | None = option(None, "Directory to write (default: runs/DATA-METHOD; - is CSV on standard "
+                                     "output).")
 
     def require_fitting(self) -> None:
         """Raises ConfigError where the method does not accept what input and preparation give."""

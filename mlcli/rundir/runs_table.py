@@ -56,10 +56,15 @@ class RunsTable:
         if not self.unwritten:
             return
         begun = time.monotonic()
-        text = table([self.rows[place] for place in sorted(self.rows)], self.parameters)
-        write_whole(self.path, lambda draft: draft.write_text(text, encoding="utf-8", newline=""), force=True)
+        publish(table([self.rows[place] for place in sorted(self.rows)], self.parameters), self.path)
         now, self.unwritten = time.monotonic(), False
         self.due = now + max(LEAST, RARE * (now - begun))
+
+
+def publish(text: str, path: Path) -> None:
+    """Write a table in the place of an earlier one, names of files byte for byte."""
+    content = text.encode("utf-8", "surrogateescape")
+    write_whole(path, lambda draft: draft.write_bytes(content), force=True)
 
 
 def table(rows: Sequence[Row], parameters: Sequence[str]) -> str:

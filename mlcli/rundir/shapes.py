@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from mlcli.base.file_names import Text
+
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 Whole = Annotated[int, Field(gt=-(2**31), lt=2**31)]
 Number = float  # finite
@@ -27,8 +29,8 @@ class Known(Shape):
 class Origin(Shape):
     """What was read from a file, or from those of a run."""
 
-    path: str
-    absolute: str | None = None  # where the path led
+    path: Text
+    absolute: Text | None = None  # where the path led
     kind: str = ""
     rows: Count
     columns: Count
@@ -36,7 +38,7 @@ class Origin(Shape):
     format: str | None = None
     bytes: Count | None = None
     sha256: str | None = None
-    files: dict[str, Known] = {}
+    files: dict[Text, Known] = {}
 
 
 class Inputs(Origin):
@@ -95,7 +97,7 @@ class Noted(Shape):
     """A warning or a note."""
 
     code: str
-    message: str
+    message: Text
 
 
 class Stage(Shape):

@@ -17,7 +17,7 @@ from mlcli.report.comparison.runs_page import drawn_of, runs_page
 from mlcli.rundir import names
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.reading import json_of
-from mlcli.rundir.runs_table import NAME, Row, failed_row, finished_row, table
+from mlcli.rundir.runs_table import NAME, Row, failed_row, finished_row, publish, table
 from mlcli.rundir.shapes import Failure
 from mlcli.runs.compare import align
 
@@ -107,7 +107,7 @@ def gather(parameters: Sequence[str], rows: Sequence[Row], folders: Sequence[Pat
 def write_collected(collected: Collected, folder: Path, *, label: str | None = None, seed: int = 0) -> tuple[Path, ...]:
     """Write runs.csv and runs.html, each whole and in the place of an earlier one, and return their paths."""
     text, page = table(collected.rows, collected.parameters), encoded(page_of(collected, label=label, seed=seed))
-    write_whole(folder / NAME, lambda draft: draft.write_text(text, encoding="utf-8", newline=""), force=True)
+    publish(text, folder / NAME)
     write_whole(folder / PAGE, lambda draft: draft.write_bytes(page), force=True)
     return folder / NAME, folder / PAGE
 

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from mlcli.base import units
+from mlcli.base.file_names import FileName
 from mlcli.base.machine import limits, resources
 from mlcli.base.machine.blas import environment_threads
 from mlcli.base.machine.scheduler import MOST, Memory, Threads
@@ -40,17 +41,17 @@ class Compute(Options):
     time_limit: str | None = option(
         None, "Time after which the command ends, as 90s, 30m or 2h, with what it has kept to go on from (default: the "
         "end of the SLURM job).", min_length=1)
-    cache: str | None = option(
-        None, "Folder that keeps results of stages for later runs (default: MLCLI_CACHE, else none).", min_length=1)
+    cache: FileName | None = option(
+        None, "Folder that keeps results of stages for later runs (default: MLCLI_CACHE, else none).")
     cache_limit: int | str = option(
         "10G", "Size of that folder, as 8G or 500M; results that were used longest ago are removed first.")
-    cluster: str | None = option(
+    cluster: FileName | None = option(
         None, "Dask cluster for passes over large kernels and files, long searches for neighbors and quality of many "
         "points: local or local:4 for workers of this machine, tcp://host:8786, tls://host:8786, or "
-        "file:scheduler.json.", min_length=1)
-    cluster_folder: str | None = option(
+        "file:scheduler.json.")
+    cluster_folder: FileName | None = option(
         None, "Folder that this machine and all workers share, for what is large (default: a temporary folder for "
-        "local, else none, and workers eliminate graphs themselves).", min_length=1)
+        "local, else none, and workers eliminate graphs themselves).")
 
     def generator(self) -> np.random.Generator:
         """A fresh random generator; every call gives the same stream."""

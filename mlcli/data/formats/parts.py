@@ -87,4 +87,5 @@ def _hash(id: FileId) -> str:
 
 def together(files: Mapping[str, Mapping[str, Any]]) -> str:
     """The hash of all names and hashes."""
-    return hashlib.sha256("".join(f"{known['sha256']}  {name}\n" for name, known in files.items()).encode()).hexdigest()
+    return hashlib.sha256("".join(f"{known['sha256']}  {name}\n" for name, known in files.items()).encode(
+        "utf-8", "surrogateescape")).hexdigest()

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Strict, field_validator
 
+from mlcli.base.file_names import FileName
 from mlcli.base.values.options import Options, option
 from mlcli.data.options.conditions import condition
 from mlcli.data.options.label_file import LabelFile
@@ -21,10 +22,10 @@ NO_IDS = "none"  # as `id_column`
 class Input(Options):
     """What to read, and how."""
 
-    path: str = option(
+    path: FileName = option(
         ..., "The file to read (also s3://, gs:// and hdfs://), or the directory of a finished run, of Parquet or CSV "
         "files or of images; - is CSV on "
-        "standard input.", min_length=1)
+        "standard input.")
     kind: Literal["features", "dissimilarities", "kernel", "covariance", "correlation", "graph"] = option(
         "features", "What the numbers are: coordinates of points, how far apart or how similar every two points are, "
         "how every two columns vary together, or one number for every two points that an edge joins.")

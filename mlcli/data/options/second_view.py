@@ -2,13 +2,14 @@
 
 from typing import Literal
 
+from mlcli.base.file_names import FileName
 from mlcli.base.values.options import Options, option
 
 
 class View(Options):
     """A second table of the same rows, matched to the first by id, and written in the same conventions."""
 
-    path: str | None = option(None, "The file of the second view (default: there is none).", min_length=1)
+    path: FileName | None = option(None, "The file of the second view (default: there is none).")
     format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz"] = option(
         "auto", "The file's format (auto: by its name, then by its first bytes).")
     id_column: str | None = option(None, "The column that names the rows (default: as in the first view).")
