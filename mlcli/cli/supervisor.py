@@ -21,7 +21,7 @@ from mlcli.process.signals import NUDGE, PATIENT, TIME_UP, heeded, kind_of
 
 GRACE = 0.15  # seconds that the worker has to clean up after itself
 LINGER = 1.0  # seconds that are spent at most on ending what the worker had started
-PATIENCE = 60.0  # seconds that it has to come to a checkpoint
+PATIENCE, SHORT = 60.0, 5.0  # seconds that it has to come to a checkpoint: at most, and in any case
 TICK = 0.5  # seconds between two looks at the time
 BEAT = 10.0  # seconds between two signs of life; `claims.STALE` is several of them
 QUARTER = 4  # part of a short limit that takes the place of the patience
@@ -106,12 +106,16 @@ class Supervisor:
     def stop(self, number: int) -> None:
         """Asks the worker to end; after a second signal it is ended."""
         now = time.monotonic()
-        patience = max(min(PATIENCE, self.begun + self.job_end - now), GRACE)  # of the job, whose end is known
+        patience = max(min(PATIENCE, max(self.unsaved(now), SHORT), self.begun + self.job_end - now), GRACE)
         self.end = now if self.first else now + (patience if number in PATIENT else GRACE)
         if not self.first:
             self.first = number
             BOARD.ask(number)
             os.kill(self.worker, NUDGE)
+
+    def unsaved(self, now: float) -> float:
+        """Seconds of work that a stop would lose: to wait longer for a checkpoint costs more than to repeat them."""
+        return now - min((one.get("saved", self.begun) for one in BOARD.read_all() if one.get("claim")), default=now)
 
     def ended(self, status: int, memory: int) -> int:
         """The exit code of a worker that ended with this status, after `memory` KiB at most; a death is reported."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from mlcli.base.stages.checkpoints import Place
 from mlcli.base.stages.stage import Note, Stage
+from mlcli.process.shared_status import BOARD
 from mlcli.base.stored import RESULTS
 from mlcli.base.values.options import Options
 from mlcli.engine.cache import Folder
@@ -111,6 +112,7 @@ class Resuming(Noting):
             return False
         begun = time.monotonic()
         self.folder.keep(name, self._archive, value if kind == "" else (value, ()), {"stage": scope.name})
+        BOARD.post(saved=time.monotonic())
         self._speed = min(self._speed, max(size, 1 << 20) / max(time.monotonic() - begun, 1e-3))
         return True
 

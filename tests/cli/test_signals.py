@@ -1,6 +1,7 @@
 """Signals, against real processes."""
 
 import json
+import math
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -270,3 +272,18 @@ def test_a_program_that_has_done_its_work_keeps_its_exit_code(tmp_path: Path) ->
     assert child.wait(timeout=10) == 0
     child.communicate()
     assert (tmp_path / "torus.csv").exists()
+
+
+@pytest.mark.parametrize(("saved", "end", "waits"), [(0, math.inf, 5), (20, math.inf, 20), (500, math.inf, 60),
+                                                     (500, 12, 12)])
+def test_a_stop_waits_no_longer_than_what_it_would_lose(
+        saved: float, end: float, waits: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor beyond the end of the job: inside LAPACK no checkpoint comes, and one that was just kept is at hand."""
+    watching, asked = supervisor.Supervisor(0), list[int]()
+    now = time.monotonic()
+    watching.begun, watching.job_end = now, end
+    monkeypatch.setattr(supervisor, "BOARD", SimpleNamespace(
+        read_all=lambda: iter([{"claim": "x", "saved": now - saved}]), ask=asked.append))
+    monkeypatch.setattr(supervisor.os, "kill", lambda *_: None)
+    watching.stop(signal.SIGUSR1)
+    assert asked == [signal.SIGUSR1] and abs(watching.end - now - waits) < 1
