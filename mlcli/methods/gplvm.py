@@ -1,5 +1,6 @@
 """The Gaussian process latent variable model."""
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -32,6 +33,7 @@ from mlcli.stages.gaussian.posterior import Posterior
 from mlcli.stages.similarities.gaussian import projector_of
 
 USED = 0.01  # of the largest relevance: an axis below it counts as switched off
+FEWER = "use a lower method.constraint.hidden"  # weights of a network
 FEW = 100  # rows up to which it is among the methods that are explored
 MOST = 2000  # rows of a fit without inducing points, unless it is asked for
 
@@ -112,9 +114,10 @@ class GPLVM(OfProcesses):
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The start, and the minimization."""
-        axes = self.axes.count
-        return [*self.start.steps(data, compute, axes), *self.constraint.steps(data.values.shape, compute),
-                self.inference.step(len(data.values), axes, self.minimize.limit)]
+        axes, shape = self.axes.count, data.values.shape
+        held, step = self.constraint.held(shape, axes), self.inference.step(shape[0], axes, self.minimize.limit)
+        return [*self.start.steps(data, compute, axes), *self.constraint.steps(shape, compute),
+                replace(step, memory=step.memory + held, remedy=step.remedy if held < step.memory else FEWER)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """The most probable latent points, or clouds of them, with the parameters of the kernel."""

@@ -15,7 +15,7 @@ from tests.fuzz.trials import tried
 WHOLE = [-1, 0, 1, 2, 3, 2**31 - 1, 2**31, 2**53 - 1, 2**53, 2**63 - 1, 2**63, 2**64, 10**30]
 REAL = [-1e308, -1.0, -5e-324, 0.0, 5e-324, 1e-300, 1e-17, 0.5, 1 - 2**-53, 1.0, 1 + 2**-52, 1e17, 1e150, 1.79e308]
 PLACES = frozenset({"compute.memory_enforce", "compute.cluster", "compute.memory_limit", "output"})  # not of a method
-LONG = frozenset({"restarts", "replicates", "epochs"})  # 2^31 of them are allowed, and take as long
+LONG = frozenset({"restarts", "resamples", "replicates", "epochs"})  # 2^31 of them are allowed, and take as long
 SIZE, COLUMNS = 24, 5
 AFTER = (("verify", "run"), ("report", "run"), ("collect", "run", "-o", "table", "--force"), ("plan", "case.yaml"),
          ("run", "run/config.yaml", "-o", "again", "--force", "-q"))

@@ -12,6 +12,7 @@ FOUND = [  # each was once a bug
     Edge("method.eigensolve.report", {"method": "mds"}, 1), Edge("method.kernel.gamma", POLYNOMIAL, 1e17),
     Edge("method.kernel.gamma", POLYNOMIAL, 1e40), Edge("method.kernel.degree", POLYNOMIAL, 2**31),
     Edge("method.kernel.coef0", {**POLYNOMIAL, "method": "chain"}, 1e150),
+    Edge("method.constraint.hidden", {"method": "gplvm", "method.constraint": "mlp"}, 2**31),
     Edge("method.beta", {"method": "vae"}, 1e150), Edge("compute.seed", {}, 2**53)]
 
 

@@ -20,6 +20,7 @@ from mlcli.stages.algebra.linalg import EPS, singular, symmetric_eigen
 from mlcli.stages.kernels.median_distance import median_squared_distance, rate_step
 
 BLUR = 0.5  # variance of clouds at the start
+LAYERS, KEPT = 3, 26  # copies of a hidden layer; of its weights, with both ends of the ten steps that L-BFGS keeps
 
 
 @stored("kernel-rows", origins="cd")
@@ -221,6 +222,10 @@ class Unconstrained(Options):
         """None worth listing."""
         return []
 
+    def held(self, shape: tuple[int, ...], axes: int) -> float:
+        """No bytes beside the covariance."""
+        return 0.0
+
     def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
         """Free points."""
         return Free(axes)
@@ -240,6 +245,10 @@ class KernelRegression(Options):
         rows, columns = shape
         return [rate_step(rows, columns, compute.thread_count())] if self.rate is None else []
 
+    def held(self, shape: tuple[int, ...], axes: int) -> float:
+        """No bytes beside the covariance."""
+        return 0.0
+
     def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
         """Kernel regression on parameters."""
         rate = self.rate or 1 / (median_squared_distance(points) or 1.0)
@@ -258,6 +267,11 @@ class Network(Options):
     def steps(self, shape: tuple[int, ...], compute: Compute) -> list[Step]:
         """None worth listing."""
         return []
+
+    def held(self, shape: tuple[int, ...], axes: int) -> float:
+        """Bytes of the hidden layer of all rows, and of the steps that L-BFGS keeps of all weights."""
+        rows, columns = shape
+        return 8.0 * self.hidden * (LAYERS * rows + KEPT * (columns + 1 + axes))
 
     def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
         """A network whose hidden layer starts at random combinations of principal components."""
