@@ -16,12 +16,12 @@ import numpy as np
 
 from mlcli.base.stages.checkpoints import Place
 from mlcli.base.stages.stage import Note, Stage
-from mlcli.process.shared_status import BOARD
 from mlcli.base.stored import RESULTS
 from mlcli.base.values.options import Options
 from mlcli.engine.cache import Folder
 from mlcli.engine.cached_notes import Noting, told_again
 from mlcli.process import signals
+from mlcli.process.shared_status import BOARD
 from mlcli.storage.archive import Archive, parts_of
 from mlcli.storage.keys import Keys
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mlcli.base.file_names import FileName, Text
-from mlcli.base.options import Options
+from mlcli.base.values.options import Options
 from tests.cli.support import Caller, write_points
 
 DATA, WORDS, RUN, CONFIG = map(os.fsdecode, (b"d\xff.csv", b"w\xff.csv", b"r\xff", b"c\xff.yaml"))
