@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
 FOLDERS = [ROOT / name for name in ("benchmarks", "configs", "docs", "mlcli", "sample_data", "scripts", "tests")]
 NAMES = {folder.name for folder in FOLDERS} | {path.name for path in (ROOT / "mlcli").rglob("*") if path.is_dir()}
+NAMES -= {"runs"}  # where users' runs lie, too
 PATH = re.compile(r"(?<![\w./$}-])(?:[\w.*-]+/)+[\w.*-]*[\w*]")
 
 

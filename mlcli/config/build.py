@@ -28,7 +28,8 @@ from mlcli.methods.chain import Chain
 from mlcli.stages.chain.stages import Stages
 
 UNASKED = ("output", "input.path", "input.view.path", "input.labels.path", "compute.threads", "compute.memory_limit",
-           "compute.cache", "compute.cache_limit", "compute.cluster", "compute.cluster_folder")
+           "compute.memory_enforce", "compute.cache", "compute.cache_limit", "compute.cluster",
+           "compute.cluster_folder")
 COMMENTED = "# Values in comments are defaults that the data may change; uncommented they count as chosen.\n"
 
 

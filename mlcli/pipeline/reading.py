@@ -38,10 +38,13 @@ def foreseen(config: RunConfig, *, told: bool = False) -> Start | None:
     """
     if not config.streams or is_run(config.input.path) or config.input.path == "-":  # which is read once
         return None
-    found = _read(config)
-    if is_read_again(config.input) and not (found and fits(config, found[0])):
-        blocks = _read(in_blocks(config))  # where that does not fit either, the first way says why
-        found = blocks if blocks and (found is None or fits(config, blocks[0])) else found
+    try:
+        found = _read(config)
+        if is_read_again(config.input) and not (found and fits(config, found[0])):
+            blocks = _read(in_blocks(config))  # where that does not fit either, the first way says why
+            found = blocks if blocks and (found is None or fits(config, blocks[0])) else found
+    except MlcliError:
+        return None
     if found is None:
         return None
     start, journal = found
@@ -63,16 +66,17 @@ def is_read_again(input: Input) -> bool:
 
 
 def _read(config: RunConfig) -> tuple[Start, Journal] | None:
-    """What a run begins with, and what there is to say of it; None where a table is not read so.
-
-    PCA ahead of a method takes a table as it is.
+    """What a run begins with, and what there is to say of it; None where memory is too small for this way, or the file
+    is not read in blocks. PCA ahead of a method takes a table as it is.
     """
     journal = Journal()  # what is said of a table that will be read in another way is said then
     try:
         with unnoted(), listening(journal), nullcontext() if config.prepare.reduce is not None else sketching():
             return begin(config), journal
-    except MlcliError:
-        return None
+    except MlcliError as error:
+        if error.code == "E-MEMORY" or (error.code, error.where) == ("E-STREAM", "input.stream"):
+            return None
+        raise
 
 
 def fits(config: RunConfig, start: Start) -> bool:

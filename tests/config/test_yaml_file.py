@@ -121,7 +121,7 @@ def test_files_that_are_no_configuration(tmp_path: Path, content: bytes, problem
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for name, problem in {"absent.yaml": "cannot be read: No such file", "pipe": "is not a file",
+    for name, problem in {"absent.yaml": "cannot be read: No such file", "pipe": "is not a regular file",
                           "a\0b": "cannot be read", "x" * 300: "cannot be read: File name too long"}.items():
         with pytest.raises(InputMissing, match=problem):
             read_document(tmp_path / name)

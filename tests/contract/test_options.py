@@ -60,10 +60,10 @@ def written(method: str, options: dict[str, Any], points: np.ndarray = FEW) -> l
     arrays = [model.embedding, model.project(FEW[:7] + 0.01), model.trace, model.spreads,
               None if model.loadings is None else model.loadings.values, model.directions,
               None if model.forecast is None else model.forecast.means]
-    report = METHODS[method].model_validate({"name": method, **options}).axes_options.report
+    written = METHODS[method].model_validate({"name": method, **options}).axes_options.written(model.embedding.shape[1])
     told = sorted(repr(_choices(note.facts) if note.code == "F-PATHS" else note) for note in notes.notes)
     return [*(None if array is None else np.asarray(array).tobytes() for array in arrays), repr(dict(model.fit)),
-            spectrum_table(model.ranks, report), repr(spectrum_facts(model.ranks)), told]
+            spectrum_table(model.ranks, written), repr(spectrum_facts(model.ranks)), told]
 
 
 def _choices(facts: dict[str, Any]) -> list[Any]:

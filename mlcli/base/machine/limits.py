@@ -97,7 +97,7 @@ def enforced(size: int, threads: int) -> Iterator[None]:
 
 def reserved(threads: int) -> int:
     """The bytes that libraries and so many threads reserve without using them."""
-    return mapped("ulimit -d", threads) - resident(threads)
+    return max(mapped("ulimit -d", threads) - resident(threads), 0)  # none beside JAX, which uses what it maps
 
 
 def least(needed: float, threads: int) -> float:

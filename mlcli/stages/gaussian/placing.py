@@ -7,7 +7,6 @@ Source: Lawrence, 2005; Nocedal and Wright, "Numerical Optimization", 2006, chap
 """
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
@@ -79,6 +78,8 @@ class Candidates:
     @classmethod
     def of(cls, posterior: Posterior) -> "Candidates":
         """The training points (or inducing ones), and places over and around them."""
+        from scipy.spatial import cKDTree
+
         points = np.vstack([posterior.places, spread(posterior.places, SPREAD)])
         extent = np.ptp(posterior.places, axis=0)
         scaled = points / np.where(extent > 0, extent, 1.0)

@@ -3,7 +3,6 @@
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import chdtrc
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
@@ -97,6 +96,8 @@ class ProcessMeans(Decoder):
         """The rows whose squared error, in variances, is beyond all but a thousandth of χ², and those at places where
         the process knows next to nothing: its variance there is more than half of what it is before any data.
         """
+        from scipy.special import chdtrc
+
         posterior = self.posterior
         seen = ~np.isnan(new) & posterior.varying
         variances = posterior.variances(coordinates)
