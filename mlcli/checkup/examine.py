@@ -44,8 +44,10 @@ LARGEST = 20_000  # points whose pairs are all examined; of more, a seeded sampl
 COPIES = 4  # n x n arrays at once
 
 
-def check(config: RunConfig) -> Report:
-    """The checkup of a data set; raises as reading does where the file cannot be read at all."""
+def check(config: RunConfig, most: int | None = None) -> Report:
+    """The checkup of a data set, or of a seeded sample of so many rows of features; raises as reading does where the
+    file cannot be read at all.
+    """
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
     with threads_limited(config.compute.thread_count()):
         config.prepare.require_reducible(config.input)
@@ -55,6 +57,9 @@ def check(config: RunConfig) -> Report:
             note("N-CHECK-ROWS", f"{len(rows.at_hand):,} of {len(rows):,} rows are examined, as the table is read in "
                  "blocks; missing cells are counted in all of them", rows=len(rows.at_hand))
             table = table.take(rows.at_hand)
+        if most is not None and table.kind == "features" and most < len(table.ids):
+            generator = config.compute.generator()
+            table = table.take(np.sort(generator.choice(len(table.ids), most, replace=False)))
         if table.graph is not None:
             config.prepare.apply(table)  # refuses options without a use
             report = replace(report, edges=edges_of(table.graph, LARGEST))

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,26 @@ from mlcli.explore.report.recommend import (
     Option,
     Recommendation,
     chosen,
-    fewest,
+    nothing,
     of_axes,
     of_fewer,
     of_stability,
+    with_fewer,
 )
 from mlcli.explore.report.scores import Judged, judged
-from mlcli.explore.settings import LeftOut, Setting
-from mlcli.explore.trials import Made, Refit, by_axes, refits, seen_from
+from mlcli.explore.report.verdict import Surface, Verdict, verdict_of
+from mlcli.explore.settings import FACTORS, LeftOut, Setting
+from mlcli.explore.trials import (
+    Made,
+    Refit,
+    by_axes,
+    chance_of,
+    ranks_in,
+    refits,
+    refitted,
+    seen_from,
+    surface_of,
+)
 from mlcli.findings.likeness import procrustes, standardized
 from mlcli.methods import METHODS
 from mlcli.pipeline.start import Start, begin
@@ -62,22 +75,28 @@ def conclude(layer: Layer, examined: Examined, made: Sequence[Made], left: Seque
         generator = config.compute.generator()
         with running("compare"):
             graph = examined.report.graph
-            seen = seen_from(data, compared, start.prepared.table, len(made), graph.connecting_k if graph else 1,
-                             generator)
+            connecting, work = graph.connecting_k if graph else 1, ranks_in(clock.budget)
+            seen = seen_from(data, compared, start.prepared.table, len(made), connecting, generator, work)
             scores = judged(seen, [one.cut(examined.axes) for one in made])
             order, places = candidates_of(made, scores, generator)
             best = [made[place] for place in order]
-            curves = by_axes(seen, best, examined.most)
+            curves = by_axes(seen, best, examined.most, work)
             comparison = compared_with(best, start, examined.axes, generator)
             again = list(refits(best, data, examined.axes, clock.end))
+            surface = surface_of(best, [scores[place] for place in order], curves, data, examined.axes, connecting)
+            chance = chance_of(best, [scores[place] for place in order], data, examined)
+            flat = None if surface is None else refitted(best[surface.linear], data, surface.axes, clock.end)
     entries = [entry(one, score) for one, score in zip(made, scores, strict=True)]
     candidates = [candidate(entries[place], place_of, made, place, (curve, refit), examined.axes)
                   for place, place_of, curve, refit in zip(order, places, curves, again, strict=True)]
-    choice = recommended(candidates, examined.axes, asked=examined.asked)
+    verdict = verdict_of(examined.structure, chance, surface, examined.axes, data.values.shape[1],
+                         [one.entry.name for one in candidates])
+    choice = recommended(candidates, examined, verdict, surface, flat)
     return Exploration(
         input=config.input.path, size=size_of(start), axes=examined.axes, why=examined.why,
         findings=[vars(finding) for finding in examined.report.findings], candidates=candidates, entries=entries,
-        recommendation=choice, command=command(made[order[choice.chosen]].setting, choice.axes),
+        recommendation=choice,
+        command="" if choice.chosen is None else command(made[order[choice.chosen]].setting, choice.axes),
         comparison=comparison, left=[(one.name, one.reason, one.seconds) for one in left], anchors=len(seen.anchors),
         rows=seen.size, neighbors=seen.neighbors, budget=clock.budget, seconds=clock.elapsed, facts=facts_of(config))
 
@@ -147,14 +166,34 @@ def compared_with(best: Sequence[Made], start: Start, axes: int, generator: np.r
     return side_by_side(sides, table.ids, table.labels, 12, generator)
 
 
-def recommended(candidates: Sequence[Candidate], axes: int, *, asked: bool) -> Recommendation:
-    """The choice, with what is said of its axes and of its stability."""
+def recommended(candidates: Sequence[Candidate], examined: Examined, verdict: Verdict, surface: Surface | None,
+                flat: Refit | None) -> Recommendation:
+    """The choice of a method and of a number of axes, with what is said of both and of their stability."""
     options = [Option(one.entry.method, one.entry.words, one.entry.linear, one.entry.judged, one.place)
                for one in candidates]
-    choice = chosen(options)
-    one = candidates[choice.chosen]
-    kept = axes if asked else fewest(one.by_axes, axes)
-    curves = [other.by_axes for other in candidates]
-    more = [of_axes(one.by_axes, axes, kept), of_fewer(options, curves, choice.chosen, axes),
-            of_stability(one.fits, one.m2, one.overlap, one.unstable)]
-    return Recommendation(choice.chosen, choice.enough, [*choice.sentences, *filter(None, more)], kept)
+    if len(options) == 1:
+        return replace(nothing(options), verdict=Verdict(verdict.name, "", verdict.statistics))
+    said = [verdict.sentence] if verdict.sentence else []
+    if verdict.name == "none":
+        return Recommendation(None, False, said, 0, verdict)
+    axes, curves = examined.axes, [one.by_axes for one in candidates]
+    place, linear, sentences = chosen(options)
+    factors = [number for number, one in enumerate(candidates) if one.entry.method == FACTORS]
+    kept = axes
+    if verdict.name == "factors" and factors:
+        place, linear, sentences = factors[0], False, [
+            f"{FACTORS}: it fits that model. Its scores are not made to keep neighbors: what is a column's own noise "
+            "weighs less in them."]
+    elif verdict.name == "surface" and surface is not None and not examined.asked:
+        place, linear, kept, sentences = surface.linear, True, surface.axes, []
+    elif not examined.fixed:
+        other, kept = with_fewer(options, curves, place, axes)
+        if other != place:
+            sentences = [f"{options[other].name} with {kept} {'axis' if kept == 1 else 'axes'} keeps as much as "
+                         f"{options[place].name}, the best with {axes}."]
+            place, linear = other, options[other].linear
+    one = candidates[place]
+    stable = of_stability(flat.fits, flat.m2, flat.overlap, flat.reason) if flat is not None and kept > axes else (
+        of_stability(one.fits, one.m2, one.overlap, one.unstable))
+    more = [of_axes(one.by_axes, axes, kept), of_fewer(options, curves, place, axes), stable]
+    return Recommendation(place, linear, [*said, *sentences, *filter(None, more)], kept, verdict)

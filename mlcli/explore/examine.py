@@ -19,6 +19,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.options.wording import counted
 from mlcli.engine.cache import Folder
 from mlcli.errors import ConfigError, DataError, GeometryError, MlcliError
+from mlcli.explore.report.verdict import Structure
 from mlcli.explore.settings import (
     AXES,
     COUNTS,
@@ -30,6 +31,7 @@ from mlcli.explore.settings import (
     settings_of,
     with_axes,
 )
+from mlcli.explore.structure import structure_of
 from mlcli.methods.frame.memory import peak
 from mlcli.methods.frame.trials import Seen
 from mlcli.pipeline.shared_input import reading_once
@@ -41,10 +43,11 @@ from mlcli.stages.graph.neighborhoods import Nearest, searching_for
 from mlcli.stages.similarities.spaces import input_space
 
 SAMPLE = 500  # points whose distances say how wide kernels are tried
+CHECKED, FEWEST_CHECKED = 0.05, 1_000  # share of the budget that the checkup's search may take, and rows that it sees
 SEARCH = 0.5  # share of the budget that the search for neighbors may take
-EXAMINING = 0.5  # share of the budget from which on no more settings are planned
+EXAMINING = 0.4  # share of the budget from which on no more settings are planned
 LEAST_ROWS = 3  # below which no neighborhood is smaller than all other points
-LEAST = 10.0  # seconds that this may take whatever the budget
+LEAST = 5.0  # seconds that this may take whatever the budget
 NEIGHBORS = ("neighbors", "fewer neighbors")
 
 
@@ -60,6 +63,14 @@ class Examined:
     settings: Sequence[Setting]  # in the order of their trials
     left: Sequence[LeftOut]
     neighbors: int  # that the trials need, at most
+    structure: Structure | None  # of columns that are compared by Euclidean distances
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the number of axes is that of the user, of groups or of factors."""
+        known = self.structure
+        return self.asked or (known is not None and (
+            known.factors is not None or (known.groups is not None and not known.groups.inside)))
 
 
 def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: float) -> Examined:
@@ -77,19 +88,32 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
         require_points(data, config.input.kind, config.input.path)
         require_comparable(data, config.input.path)
         with searching_for(max(COUNTS)), caching(folder, config.compute.thread_count()):
-            report = check(config)
+            report = check(config, rows_to_check(config, data, budget))
             seen = seen_of(config, data, report)
-            axes, why = axes_of(asked, report, most_axes(data))
+            structure = structure_of(data, config.compute.generator()) if seen.euclidean else None
+            axes, why = axes_of(asked, report, most_axes(data), structure)
             most = max(axes, AXES)
-            settings, left = settings_of(data, seen)
+            settings, left = settings_of(data, seen, structure)
             settings = [setting.with_axes(axes) for setting in settings]
-            planned = [predicted(setting, layer, start, most, reading, budget)
+            planned = [predicted(setting, layer, start, most, 0.0 if place else reading, budget)
                        if place == 0 or time.perf_counter() - begun < max(EXAMINING * budget, LEAST) else
-                       LeftOut(setting.name, "half of the budget was used up before it could be planned")
+                       LeftOut(setting.name, "too much of the budget was used up before it could be planned")
                        for place, setting in enumerate(settings)]
     timed = [part for part in planned if isinstance(part, Setting)]
     left += [part for part in planned if isinstance(part, LeftOut)]
-    return Examined(report, axes, why, asked is not None, most, timed, left, max(seen.counts))
+    return Examined(report, axes, why, asked is not None, most, timed, left, max(seen.counts), structure)
+
+
+def rows_to_check(config: RunConfig, data: Input, budget: float) -> int:
+    """All rows, or as many as the checkup's search for neighbors takes a small share of the budget for."""
+    count = len(data.values)
+    if data.kind != "features" or not isinstance(data, Spatial):
+        return count
+    compared = config.method.compared(data)
+    assert isinstance(compared, Spatial)
+    seconds = Nearest(max(COUNTS)).step(compared, config.compute).seconds
+    share = CHECKED * budget / seconds if seconds > 0 else 1.0
+    return count if share >= 1 else min(count, max(FEWEST_CHECKED, int(count * share**0.5)))
 
 
 def base_config(layer: Layer) -> RunConfig:
@@ -176,6 +200,6 @@ def searching(method: Any, data: Any, config: RunConfig, budget: float) -> float
     count = getattr(getattr(method, "neighbors", None), "count", None)
     if count is None or not isinstance(data, Spatial):
         return 0.0
-    seconds = Nearest(count).step(method.compared(data).normalized(), config.compute).seconds
+    seconds = Nearest(count).step(method.compared(data), config.compute).seconds
     return seconds if seconds > SEARCH * budget else 0.0
 

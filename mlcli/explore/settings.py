@@ -12,6 +12,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flattened
 from mlcli.config.sweep import without
 from mlcli.errors import UsageError
+from mlcli.explore.report.verdict import Structure
 from mlcli.methods import METHODS
 from mlcli.methods.frame.trials import Seen
 
@@ -20,6 +21,7 @@ AXES = 8  # that embeddings are judged with, at most, unless more are asked for
 FEWEST = 2
 OUTPUTS = ["embedding", "spectrum", "dimension"]
 COMPONENTS = "components"
+FACTORS = "fa"
 SECTIONS = ("input", "prepare", "compute", "output")
 
 
@@ -46,7 +48,7 @@ class Setting:
 
     def with_axes(self, count: int) -> "Setting":
         """The same with so many axes as an option where fewer axes are another fit."""
-        if nested(self.method):
+        if nested(self.method) or self.method == FACTORS:
             return self
         return Setting(self.method, {**self.options, METHODS[self.method].axes_section(): {COMPONENTS: count}})
 
@@ -79,10 +81,14 @@ def counts_of(size: int, report: Report) -> tuple[Sequence[int], str]:
     return ([*enough, connecting] if connecting > min(possible) and connecting not in possible else enough), "error"
 
 
-def axes_of(asked: int | None, report: Report, most: int) -> tuple[int, str]:
+def axes_of(asked: int | None, report: Report, most: int, structure: Structure | None) -> tuple[int, str]:
     """With how many axes methods are compared, and why so many."""
     if asked is not None:
         return asked, "as asked for"
+    if structure is not None and structure.groups is not None and not structure.groups.inside:
+        return max(structure.groups.axes, min(FEWEST, most)), "so many keep the groups apart"
+    if structure is not None and structure.factors is not None:
+        return structure.factors.count, "so many factors have the smallest BIC"
     near = report.intrinsic_dimension
     known = [] if near is None else [value for value in (near.two_nn, near.maximum_likelihood) if value < 2**31]
     if not known:
@@ -93,8 +99,11 @@ def axes_of(asked: int | None, report: Report, most: int) -> tuple[int, str]:
     return count, (f"the intrinsic dimension is about {value:.1f}, the smaller of two estimates by neighbors{beyond}")
 
 
-def settings_of(data: Given, seen: Seen) -> tuple[list[Setting], list[LeftOut]]:
-    """What the methods that take the data say is worth a trial: the first setting of each, then the second, ..."""
+def settings_of(data: Given, seen: Seen, structure: Structure | None) -> tuple[list[Setting], list[LeftOut]]:
+    """What the methods that take the data say is worth a trial: the first setting of each, then the second, ...
+
+    Factor analysis is tried where its model explains the covariance best.
+    """
     rows, left = [], []
     for name, kind in METHODS.items():
         trials = kind.trials(seen) if isinstance(data, kind.accepts) else None
@@ -103,6 +112,8 @@ def settings_of(data: Given, seen: Seen) -> tuple[list[Setting], list[LeftOut]]:
         rows.append([Setting(name, options) for options in trials.settings])
         if trials.reason:
             left.append(LeftOut(name, trials.reason))
+    if structure is not None and structure.factors is not None:
+        rows.insert(1, [Setting(FACTORS, {METHODS[FACTORS].axes_section(): {COMPONENTS: structure.factors.count}})])
     return [setting for rank in zip_longest(*rows) for setting in rank if setting is not None], left
 
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +17,29 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Given, WeightedG
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError
+from mlcli.explore.examine import Examined
+from mlcli.explore.report.ranking import ENOUGH, best_of
 from mlcli.explore.report.scores import Judged, Seen, judged
+from mlcli.explore.report.verdict import Chance, Surface
 from mlcli.explore.settings import Setting, nested, with_axes
 from mlcli.findings.likeness import agreement, procrustes, standardized
 from mlcli.findings.quality.labels import Labels
 from mlcli.findings.quality.measure import clipped
+from mlcli.methods import METHODS
 from mlcli.pipeline.read_run import finished
 from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.neighborhoods import nearest_lists
 from mlcli.stages.similarities.spaces import GeodesicSpace, Space, input_space
 
-MOST, FEWEST = 1_000, 64  # points that are looked from
-WORK = 2e8  # ranks that are computed of all embeddings together
+MOST, FEWEST = 1_000, 16  # points that are looked from
+WORK, RATE = 2e8, 4e5  # ranks that are computed of all embeddings together at most, and for each second of the budget
 CURVES = 250  # points that curves over the number of axes are seen from
 ALONG = 5_000  # points up to which distances along the neighbor graph are compared
 NEIGHBORS = 12
 FEW = 5  # neighbors of the graph along which distances are compared, or as many as connect it: no short circuits
+ENOUGH_SEEN = 1_000  # rows in which surfaces are looked for, and half of them for what permuted columns keep
+MUCH = 2 / 3  # R_NX from which on axes hold most of a surface
+COPIES = 5  # with permuted columns
 DRAWS, SHARE = 3, 0.8  # fits to parts of the rows, and how large these are
 
 
@@ -61,14 +69,19 @@ def read_back(setting: Setting, folder: Path, config: RunConfig, document: Mappi
                 (run.dimension or {}).get("recommendation") or {}, [item["code"] for item in document["warnings"]])
 
 
+def ranks_in(budget: float) -> float:
+    """How many ranks are computed within a budget (s); never by the clock, so that the same command sees the same."""
+    return min(WORK, RATE * budget)
+
+
 def seen_from(data: Given, compared: Given, table: Table, settings: int, connecting: int,
-              generator: np.random.Generator) -> Seen:
+              generator: np.random.Generator, work: float) -> Seen:
     """The points that embeddings are judged from: all of few, else a seeded sample.
 
     `connecting` is the number of neighbors that connects the graph.
     """
     size = len(compared.ids)
-    count = min(size, MOST, max(FEWEST, int(WORK / (size * (settings + 1)))))
+    count = min(size, MOST, max(FEWEST, int(work / (size * (settings + 1)))))
     anchors = np.arange(size) if count == size else np.sort(generator.choice(size, count, replace=False))
     with unheard():
         classes, near = Labels.first_of(table.labels), clipped(NEIGHBORS, size) or 1
@@ -89,11 +102,11 @@ def along(data: Given, compared: Given, neighbors: int) -> Space | None:
     return None
 
 
-def by_axes(seen: Seen, made: Sequence[Made], most: int) -> list[list[tuple[int, Judged]]]:
+def by_axes(seen: Seen, made: Sequence[Made], most: int, work: float) -> list[list[tuple[int, Judged]]]:
     """What is measured of each with 1, 2, ... axes, where its axes are nested; seen from some of the points."""
     cuts = [(place, axes) for place, one in enumerate(made) if nested(one.setting.method)
             for axes in range(1, min(most, one.values.shape[1]) + 1)]
-    count = min(CURVES, max(FEWEST, int(WORK / (seen.size * (len(cuts) + 1)))))
+    count = min(CURVES, max(FEWEST, int(work / (seen.size * (len(cuts) + 1)))))
     few = seen.anchors[:: -(-len(seen.anchors) // count)]
     part = Seen(few, seen.size, seen.neighbors, seen.input, None, None)
     found = judged(part, [made[place].cut(axes) for place, axes in cuts]) if cuts else []
@@ -149,3 +162,67 @@ def likeness(made: Made, part: Any, rows: Indices, axes: int) -> tuple[float, fl
     some = np.arange(len(rows))[:: -(-len(rows) // MOST)]
     near = min(NEIGHBORS, (len(rows) - 1) // 2)
     return procrustes(*sides).m2, agreement(*sides, some, near).overlap
+
+
+def r_nx(one: Judged, name: str = "r_nx") -> float:
+    """The mean of a measure."""
+    return float(one.scores[name].mean())
+
+
+def surface_of(made: Sequence[Made], scores: Sequence[Judged], curves: Sequence[Sequence[tuple[int, Judged]]],
+               data: Given, axes: int, connecting: int) -> Surface | None:
+    """Axes of a linear method that hold all neighborhoods, where no method holds most of them with those compared,
+    nor as many along the neighbor graph, as one that unrolls the surface would.
+    """
+    linear = next((place for place, one in enumerate(made) if METHODS[one.setting.method].baseline), None)
+    best = best_of(scores)
+    if linear is None or r_nx(scores[best]) >= MUCH:
+        return None
+    count = next((count for count, one in curves[linear] if count > axes and r_nx(one) > 1 - ENOUGH), None)
+    take = getattr(data, "take", None)
+    if count is None or take is None:
+        return None
+    rows = rows_of_sample(made[linear], len(data.values), ENOUGH_SEEN)
+    part = take(rows)
+    compared = made[linear].config.method.compared(part) if data.kind == "features" else part
+    graph = along(part, compared, max(connecting, FEW))
+    if graph is None:
+        return None
+    seen = Seen(np.arange(len(rows)), len(rows), 1, input_space(compared), graph, None)
+    *others, whole = judged(seen, [*(one.cut(axes)[rows] for one in made), made[linear].cut(count)[rows]])
+    most = max(r_nx(one, "geodesic_r_nx") for one in others)
+    if r_nx(whole, "geodesic_r_nx") <= most + ENOUGH:
+        return None
+    return Surface(linear, count, r_nx(whole), r_nx(whole, "geodesic_r_nx"), best, r_nx(scores[best]), most)
+
+
+def chance_of(made: Sequence[Made], scores: Sequence[Judged], data: Given, examined: Examined) -> Chance | None:
+    """What the best method keeps, where it keeps no more than of permuted columns; only of columns that look unrelated.
+    """
+    if examined.structure is None or not examined.structure.unrelated or not isinstance(data, Features):
+        return None
+    best = made[best_of(scores)]
+    generator = best.config.compute.generator()
+    part = data.take(rows_of_sample(best, len(data.values), ENOUGH_SEEN // 2))
+    try:
+        own, *others = [kept_of(best, one, examined.axes) for one in (part, *(
+            replace(part, values=generator.permuted(part.values, axis=0)) for _ in range(COPIES)))]
+    except MlcliError:
+        return None
+    kept_by_few = own > 1 - ENOUGH and examined.axes < part.values.shape[1]  # the others hardly vary
+    return None if own > max(others) + ENOUGH or kept_by_few else Chance(own, max(others))
+
+
+def kept_of(made: Made, part: Features, axes: int) -> float:
+    """R_NX of a method's fit to some points."""
+    with unheard():
+        method = with_axes(made.config, axes).method.resolve(part)
+        values = method.fit(part, made.config.compute).embedding
+    rows = np.arange(len(part.values))
+    return r_nx(judged(Seen(rows, len(rows), 1, input_space(part), None, None), [values])[0])
+
+
+def rows_of_sample(made: Made, count: int, most: int) -> Indices:
+    """All rows, or a seeded sample of so many."""
+    return np.arange(count) if count <= most else np.sort(
+        made.config.compute.generator().choice(count, most, replace=False))

@@ -45,11 +45,12 @@ FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column
          "transpose", "missing_markers", "rows", "where", "transform", "top_variance", "scale", "reduce", "metric",
          "seed", "threads", "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
+EXAMINING = 0.7  # share of the budget that reading, the checkup and plans may take
 TRIALS = 0.8  # share of the budget until which trials go on; the rest is for measuring and fits to parts of the rows
 # exit codes of a trial that the setting is at fault for; one that crashed or took too much memory is left out as well
 OF_A_SETTING = {1, *(kind.exit_code for kind in (*UNSUITED, OutOfMemory, TimeUp))}
 SAID = 3  # trials that failed, of which an error says why
-LEAST = 20.0  # seconds that the first trial has, whatever the budget
+LEAST = 10.0  # seconds that the checkup and the first trial have each, whatever the budget
 Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help="The file or finished run to read.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", metavar="DIR", show_default=False,
                                             help="Directory to write [default: runs/DATA-explore].")]
@@ -89,7 +90,7 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
         cache = Folder(draft.path)
         shared = replace(manner, cache=cache)
         form = Form(json or manner.progress == "json", debug)
-        examined = examine(layer, components, seconds, cache, Shown(manner.progress, quiet, form))
+        examined = examine(layer, components, (begun, seconds), cache, Shown(manner.progress, quiet, form))
         found, code = explored(layer, examined, folder, shared, Batch(jobs, skip_existing=not force),
                                (begun, seconds), form, again)
     write(found, folder, layer)
@@ -97,7 +98,8 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
         print_json(found.document())
     else:
         tell(found, folder, quiet=quiet)
-    raise typer.Exit(code)
+    recommended = found.recommendation.chosen is not None or found.recommendation.verdict.name == "none"
+    raise typer.Exit(code if recommended else max(code, RefusedByPlan.exit_code))
 
 
 def checked(data: str, outside: Layer) -> Layer:
@@ -132,10 +134,16 @@ def refuse_existing(folder: Path, *, replaces: bool) -> None:
                             "choose another with -o")
 
 
-def examine(layer: Layer, components: int | None, budget: float, cache: Folder, shown: Shown) -> "Examined":
-    """What is known before the first trial, found by a process of its own: readers start threads, and forks follow."""
+def examine(layer: Layer, components: int | None, time_of: tuple[float, float], cache: Folder,
+            shown: Shown) -> "Examined":
+    """What is known before the first trial, found by a process of its own: readers start threads, and forks follow.
+
+    Raises RefusedByPlan where the budget allows no trial after it.
+    """
     from mlcli.explore.examine import Examined
     from mlcli.explore.examine import examine as examined
+
+    begun, budget = time_of
 
     def work(number: int) -> tuple[Examined | None, int]:
         results: list[Examined] = []
@@ -143,9 +151,14 @@ def examine(layer: Layer, components: int | None, budget: float, cache: Folder, 
             code = attempt(lambda: results.append(examined(layer, cache, components, budget)), shown.form)
         return (results[0] if results else None), code
 
-    running = in_processes(work, [0], 1, settle=partial(blas.allow, blas.environment_threads()))
+    until = begun + max(EXAMINING * budget, LEAST)
+    running = in_processes(work, [0], 1, settle=partial(blas.allow, blas.environment_threads()), until=until)
     with closing(running), overview(shown, "checkup and plan"):  # forked before the overview starts a thread
-        [ended] = running
+        ended = next(running, None)
+    if ended is None:
+        raise RefusedByPlan("EXPLORE", f"reading and checking the data took more than {until - begun:.0f} s, which "
+                            "leaves no time for trials", where="--budget",
+                            hint="give more time, or some of the rows (--rows)")
     if ended.said:
         say(ended.said.removesuffix("\n"))
     if isinstance(ended.result, Lost):
@@ -239,7 +252,8 @@ def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
         rows.append((mark, escaped(one.entry.name), f"{one.place.mean_rank:.1f}",
                      *(f"{known[name]:.3f}" for name in MEASURES)))
     columns.tell([f"{found.axes} axes: {found.why}", *columns.aligned(rows), "", *found.recommendation.sentences, ""])
-    typer.echo(found.command)
+    if found.command:
+        typer.echo(found.command)
     if not quiet:
         counted = f"; {len(found.left)} left out" if found.left else ""
         tried = f"{len(found.entries)} setting{'s' * (len(found.entries) > 1)}"

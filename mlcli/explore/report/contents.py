@@ -72,7 +72,7 @@ class Exploration:
     candidates: Sequence[Candidate]  # by mean rank
     entries: Sequence[Entry]  # all settings, in the order of their trials
     recommendation: Recommendation
-    command: str
+    command: str  # empty where nothing is recommended
     comparison: Comparison  # of the candidates, in their order
     left: Sequence[tuple[str, str, float | None]]  # name, reason, predicted seconds
     anchors: int
@@ -84,12 +84,14 @@ class Exploration:
 
     def document(self) -> dict[str, Any]:
         """The content of explore.json."""
-        chosen = self.candidates[self.recommendation.chosen]
+        place = self.recommendation.chosen
+        entry = None if place is None else self.candidates[place].entry
         return {"input": self.input, "rows": self.rows, "axes": self.axes, "axes_reason": self.why,
-                "recommendation": {"method": chosen.entry.method, "options": chosen.entry.words,
-                                   "run": chosen.entry.run, "components": self.recommendation.axes,
+                "verdict": self.recommendation.verdict.document(),
+                "recommendation": {"method": entry and entry.method, "options": entry and entry.words,
+                                   "run": entry and entry.run, "components": self.recommendation.axes or None,
                                    "linear_is_enough": self.recommendation.enough,
-                                   "sentences": list(self.recommendation.sentences), "command": self.command},
+                                   "sentences": list(self.recommendation.sentences), "command": self.command or None},
                 "ranking": [one.document() for one in self.candidates],
                 "agreement": [pair.document() for pair in self.comparison.pairs],
                 "settings": [one.document() for one in self.entries],

@@ -26,8 +26,9 @@ def page(exploration: Exploration, *, label: str | None = None, seed: int = 0) -
 
 def _recommended(exploration: Exploration) -> Part:
     sentences = exploration.recommendation.sentences
+    command = [verbatim(exploration.command)] if exploration.command else []
     return section("Recommended", sentence(sentences[0][:1].upper() + sentences[0][1:], "lead"),
-                   *(sentence(one) for one in sentences[1:]), verbatim(exploration.command))
+                   *(sentence(one) for one in sentences[1:]), *command)
 
 
 def _checked(exploration: Exploration) -> Part:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from mlcli.base.frozen import frozen
 from mlcli.explore.report.ranking import ENOUGH, Place, gain
 from mlcli.explore.report.scores import Judged
+from mlcli.explore.report.verdict import Verdict
 
 CALLED = {"pca": "PCA", "mds": "MDS"}
 # Procrustes m² between fits to parts of the rows, up to which a picture is stable, and beyond which it depends on them
@@ -36,10 +37,11 @@ class Option:
 class Recommendation:
     """Which of the candidates, and why."""
 
-    chosen: int
+    chosen: int | None  # None: nothing is recommended
     enough: bool  # whether it is a linear method that others do not beat
     sentences: Sequence[str]
     axes: int = 0  # to keep of it
+    verdict: Verdict = Verdict("embedding")
 
 
 def called(method: str) -> str:
@@ -47,8 +49,15 @@ def called(method: str) -> str:
     return CALLED.get(method, method)
 
 
-def chosen(options: Sequence[Option]) -> Recommendation:
-    """The choice among candidates in the order of their ranks."""
+def nothing(options: Sequence[Option]) -> Recommendation:
+    """No choice, where a single method came to its end."""
+    return Recommendation(None, False, [
+        f"Nothing is recommended: of all methods {options[0].name} alone came to its end, so there is nothing to "
+        "compare it with. More time (--budget) gives the others theirs; with --skip-existing what is there is kept."])
+
+
+def chosen(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
+    """The choice among candidates in the order of their ranks: its place, whether it is linear, sentences."""
     linear = next((place for place, one in enumerate(options) if one.linear), None)
     others = [place for place, one in enumerate(options) if not one.linear]
     if linear is None or not others:
@@ -62,17 +71,16 @@ def chosen(options: Sequence[Option]) -> Recommendation:
     won = gains[top]
     sentences = [f"{options[top].name}: it keeps R_NX {options[top].r_nx:.3f} where {base.name} keeps "
                  f"{base.r_nx:.3f}, a difference of {won.value:.3f} ± {won.error:.3f}.", *tied(top, options)]
-    return Recommendation(top, False, sentences)
+    return top, False, sentences
 
 
-def first(options: Sequence[Option]) -> Recommendation:
+def first(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
     """The first in rank, where there is nothing that it would have to beat."""
-    alone = "no other method was tried to its end" if len(options) == 1 else "it is first by mean rank"
-    return Recommendation(0, False, [f"{options[0].name}: {alone}, with R_NX {options[0].r_nx:.3f}.",
-                                     *tied(0, options)])
+    return 0, False, [f"{options[0].name}: it is first by mean rank, with R_NX {options[0].r_nx:.3f}.",
+                      *tied(0, options)]
 
 
-def enough(linear: int, best: int, options: Sequence[Option]) -> Recommendation:
+def enough(linear: int, best: int, options: Sequence[Option]) -> tuple[int, bool, list[str]]:
     """The linear method: what others gain is less than the points leave open, or than matters."""
     base, other = options[linear], options[best]
     won = gain(other.judged, base.judged)
@@ -81,7 +89,7 @@ def enough(linear: int, best: int, options: Sequence[Option]) -> Recommendation:
             if won.value > 0 else
             f"no other method keeps more neighbors; the next best, {other.name}, keeps R_NX {other.r_nx:.3f}")
     said = f"{called(base.method)} is enough: it keeps R_NX {base.r_nx:.3f}, and {most}."
-    return Recommendation(linear, True, [said])
+    return linear, True, [said]
 
 
 def tied(place: int, options: Sequence[Option]) -> list[str]:
@@ -111,10 +119,19 @@ def of_fewer(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Jud
             f"against {kept - won:.3f}; -p {count} --skip-existing compares all with so many.")
 
 
-def fewest(curve: Sequence[tuple[int, Judged]], axes: int) -> int:
-    """The fewest axes that keep as much as so many, but for what does not count."""
-    kept = means(curve)
-    return next((count for count in sorted(kept) if axes in kept and kept[axes] - kept[count] < ENOUGH), axes)
+def with_fewer(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Judged]]], place: int,
+               axes: int) -> tuple[int, int]:
+    """The place and the number of axes of the method that keeps as much with the fewest, but for what does not count:
+    the same method where it does, else the first by rank that does.
+    """
+    kept = [means(curve) for curve in curves]
+    if axes not in kept[place]:
+        return place, axes
+    for count in range(1, axes):
+        enough = [other for other, one in enumerate(kept) if kept[place][axes] - one.get(count, -1.0) < ENOUGH]
+        if enough:
+            return (place if place in enough else min(enough, key=lambda other: options[other].place.mean_rank)), count
+    return place, axes
 
 
 def means(curve: Sequence[tuple[int, Judged]]) -> dict[int, float]:
@@ -129,7 +146,7 @@ def of_axes(curve: Sequence[tuple[int, Judged]], axes: int, kept: int) -> str:
         return ""
     parts = [f"{count} {'axis' if count == 1 else 'axes'} {values[count]:.3f}"
              for count in sorted({*(n for n in (kept - 1, kept, kept + 1, axes) if n in values), max(values)})]
-    same = "" if kept == axes else f"; {kept} keep{'s' * (kept == 1)} as much as the {axes} compared, to {ENOUGH:g}"
+    same = "" if kept >= axes else f"; {kept} keep{'s' * (kept == 1)} as much as the {axes} compared, to {ENOUGH:g}"
     return f"R_NX by the number of axes: {', '.join(parts)}{same}."
 
 

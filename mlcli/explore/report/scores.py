@@ -141,6 +141,7 @@ def _one(seen: Seen, rows: Indices, near: Indices, along: Indices | None, square
               "continuity": beyond(near, ranks, seen.neighbors), "distances": rank_correlation(near, ranks)}
     if along is not None:
         scores["geodesics"] = rank_correlation(along, ranks)
+        scores["geodesic_r_nx"] = area(agreement_curves(along, ranks))
     if seen.codes is not None:
         scores["label_error"] = _label_errors(seen.codes, rows, ranks)
     return Judged(scores, curves.sum(axis=0))

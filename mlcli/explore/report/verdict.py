@@ -1,0 +1,124 @@
+"""Verdicts on the data as a whole, each from statistics that it names: no structure, groups, factors, a surface."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+from mlcli.base.frozen import frozen
+
+FAR = 4.0  # standard deviations beyond the mean of copies without structure that are no chance
+
+
+@frozen
+class Groups:
+    """Groups that lie apart."""
+
+    count: int
+    silhouette: float
+    reference: float  # the largest silhouette of as many parts of one normal cloud of the same covariance
+    axes: int  # the fewest principal axes that keep them apart
+    inside: int  # axes that parallel analysis finds within the groups
+
+
+@frozen
+class Factors:
+    """Factors with noise of each column's own; BIC, where smaller is better."""
+
+    count: int
+    bic: float
+    equal: float  # with one noise for all columns (probabilistic PCA), of the best number of axes
+    free: float  # of any covariance
+
+
+@frozen
+class Structure:
+    """Statistics of the columns before any method is tried."""
+
+    rows: int  # that were looked at
+    axes: int  # that parallel analysis finds
+    nearer: float  # how much nearer neighbors are than with permuted columns, in standard deviations of these
+    groups: Groups | None
+    factors: Factors | None
+
+    @property
+    def unrelated(self) -> bool:
+        """Whether columns look as if they had nothing to do with each other, and points lie in no groups."""
+        return not self.axes and self.nearer <= FAR and self.groups is None and self.factors is None
+
+    def document(self) -> dict[str, Any]:
+        """As plain values."""
+        parts = {"groups": self.groups, "factors": self.factors}
+        return {"rows": self.rows, "parallel_analysis": self.axes, "nearer": self.nearer,
+                **{name: None if part is None else vars(part) for name, part in parts.items()}}
+
+
+@frozen
+class Chance:
+    """Neighborhoods that the best embedding keeps, and those that it keeps of permuted columns, as R_NX."""
+
+    kept: float
+    permuted: float  # the most of some copies
+
+
+@frozen
+class Surface:
+    """A surface that no method lays flat, and axes of a linear method that hold it."""
+
+    linear: int  # place among the candidates
+    axes: int  # of the linear method
+    kept: float  # R_NX with these
+    along: float  # R_NX of neighborhoods along the neighbor graph
+    best: int  # place of the candidate that keeps most with as many axes as are compared,
+    best_kept: float
+    best_along: float  # and the most that any keeps along the graph
+
+
+@frozen
+class Verdict:
+    """What the data are, as far as statistics say."""
+
+    name: str  # none, groups, factors, surface; embedding where none of these holds
+    sentence: str = ""
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"name": self.name, "sentence": self.sentence, "statistics": dict(self.statistics)}
+
+
+def verdict_of(structure: Structure | None, chance: Chance | None, surface: Surface | None, axes: int,
+               columns: int, names: Sequence[str]) -> Verdict:
+    """The first verdict that holds, with every statistic at hand; `names` are those of the candidates."""
+    name, sentence = _named(structure, chance, surface, axes, columns, names)
+    statistics = {} if structure is None else structure.document()
+    for key, found in (("chance", chance), ("surface", surface)):
+        statistics |= {} if found is None else {key: vars(found)}
+    return Verdict(name, sentence, statistics)
+
+
+def _named(structure: Structure | None, chance: Chance | None, surface: Surface | None, axes: int, columns: int,
+           names: Sequence[str]) -> tuple[str, str]:
+    if structure is not None and structure.unrelated and chance is not None:
+        return "none", (
+            f"No structure found: no eigenvalue lies above those of permuted columns (parallel analysis), neighbors "
+            f"are no nearer than there, and the best embedding keeps R_NX {chance.kept:.3f}, where it keeps "
+            f"{chance.permuted:.3f} of permuted columns. A picture would show chance.")
+    if structure is not None and (groups := structure.groups) is not None:
+        return "groups", (
+            f"The data are {groups.count} groups that lie apart: silhouette {groups.silhouette:.2f}, where as many "
+            f"parts of one normal cloud have {groups.reference:.2f} at most, and hardly a point lies between two. "
+            f"{groups.axes} {'axis keeps' if groups.axes == 1 else 'axes keep'} them apart; within them "
+            + (f"parallel analysis finds {groups.inside} more." if groups.inside else "no axis lies above chance."))
+    if structure is not None and (factors := structure.factors) is not None:
+        return "factors", (
+            f"{factors.count} factor{'s' * (factors.count > 1)} and noise of each column's own explain the covariance "
+            f"best: BIC {factors.bic:.0f}, {factors.equal:.0f} with one noise for all columns (probabilistic PCA), "
+            f"{factors.free:.0f} of a covariance without a model.")
+    if surface is not None:
+        exact = ", which reproduce all columns," if surface.axes >= columns else ""
+        return "surface", (
+            f"The data are a surface of about {axes} dimensions in {columns} columns that no method here lays flat: "
+            f"{surface.axes} axes of {names[surface.linear]}{exact} keep R_NX {surface.kept:.3f}, and {surface.along:.3f} of "
+            f"the neighborhoods along the surface; with {axes} axes the best, {names[surface.best]}, keeps "
+            f"{surface.best_kept:.3f}, and none more than {surface.best_along:.3f} along it.")
+    return "embedding", ""
