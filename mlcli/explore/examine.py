@@ -3,15 +3,15 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import threads_limited
+from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import unheard
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial
-from mlcli.checkup.examine import check
+from mlcli.checkup.examine import LARGEST, check
 from mlcli.checkup.report import Report
 from mlcli.config.build import build
 from mlcli.config.layers import Layer
@@ -39,13 +39,15 @@ from mlcli.pipeline.start import Start, begin
 from mlcli.planning.plan import after
 from mlcli.planning.plan import fitting as steps_of
 from mlcli.rundir.cached import caching
+from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.neighborhoods import Nearest, searching_for
 from mlcli.stages.similarities.spaces import input_space
 
 SAMPLE = 500  # points whose distances say how wide kernels are tried
 CHECKED, FEWEST_CHECKED = 0.05, 1_000  # share of the budget that the checkup's search may take, and rows that it sees
-SEARCH = 0.5  # share of the budget that the search for neighbors may take
+SEARCH = 0.25  # share of the budget that the search for neighbors may take
 EXAMINING = 0.4  # share of the budget from which on no more settings are planned
+PROBES = 100, 1_000  # points whose neighbors are searched for, to know how long it takes for all
 LEAST_ROWS = 3  # below which no neighborhood is smaller than all other points
 LEAST = 5.0  # seconds that this may take whatever the budget
 NEIGHBORS = ("neighbors", "fewer neighbors")
@@ -95,7 +97,8 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
             most = max(axes, AXES)
             settings, left = settings_of(data, seen, structure)
             settings = [setting.with_axes(axes) for setting in settings]
-            planned = [predicted(setting, layer, start, most, 0.0 if place else reading, budget)
+            search = search_seconds(config, data)
+            planned = [predicted(setting, layer, start, most, 0.0 if place else reading, (search, budget))
                        if place == 0 or time.perf_counter() - begun < max(EXAMINING * budget, LEAST) else
                        LeftOut(setting.name, "too much of the budget was used up before it could be planned")
                        for place, setting in enumerate(settings)]
@@ -174,16 +177,17 @@ def most_axes(data: Input) -> int:
 
 
 def predicted(setting: Setting, layer: Layer, start: Start, axes: int, reading: float,
-              budget: float) -> Setting | LeftOut:
+              time_of: tuple[float, float]) -> Setting | LeftOut:
     """A setting with the seconds that it would take, or why it cannot be tried."""
-    data = start.prepared.table.data()
+    data, (search, budget) = start.prepared.table.data(), time_of
     try:
         config = with_axes(build(layer_of(setting, layer)), axes)
         config.require_fitting()
         with unheard():  # its notes are those of a run
             method = config.method.resolve(data)
-        if slow := searching(method, data, config, budget):
-            return LeftOut(setting.name, "the search for neighbors alone would take more than half of the budget", slow)
+        if search > SEARCH * budget and isinstance(data, Spatial) and hasattr(method, "neighbors"):
+            return LeftOut(setting.name, "the search for neighbors alone would take more than a quarter of the budget",
+                           search)
         steps = steps_of(method, data, config.compute, None)
     except MlcliError as error:
         return LeftOut(setting.name, error.what)
@@ -195,11 +199,25 @@ def predicted(setting: Setting, layer: Layer, start: Start, axes: int, reading: 
     return Setting(setting.method, setting.options, seconds)
 
 
-def searching(method: Any, data: Any, config: RunConfig, budget: float) -> float:
-    """The seconds of the search for neighbors where they are too many; else 0."""
-    count = getattr(getattr(method, "neighbors", None), "count", None)
-    if count is None or not isinstance(data, Spatial):
-        return 0.0
-    seconds = Nearest(count).step(method.compared(data), config.compute).seconds
-    return seconds if seconds > SEARCH * budget else 0.0
+def search_seconds(config: RunConfig, data: Input) -> float:
+    """The seconds of a search for the neighbors of all points: as predicted, of very many rows as some of them take.
 
+    Trees look at few points or at nearly all, which only the data decides.
+    """
+    if not isinstance(data, Spatial):
+        return 0.0
+    compared = config.method.compared(data)
+    assert isinstance(compared, Spatial)
+    nearest, size = Nearest(min(max(COUNTS), len(data.values) - 1)), len(data.values)
+    if size <= LARGEST or not isinstance(compared, Features) or rows_of(compared.values) is not None:
+        return nearest.step(compared, config.compute).seconds
+    few, more = (seconds_of(nearest, compared, count, config) for count in PROBES)
+    return size * max(more - few, 0.0) / (PROBES[1] - PROBES[0])
+
+
+def seconds_of(nearest: Nearest, data: Features, count: int, config: RunConfig) -> float:
+    """The seconds in which the neighbors of so many points are found among all."""
+    rows = np.sort(config.compute.generator().choice(len(data.values), count, replace=False))
+    begun = time.perf_counter()
+    nearest.of_new(data.values[rows], data.values, metric_of(data))
+    return time.perf_counter() - begun

@@ -140,13 +140,17 @@ def apart_with(points: Array, codes: Indices, whole: float) -> bool:
 
 
 def apart(points: Array, codes: Indices) -> bool:
-    """Whether hardly a point lies between any two groups that have neighbors in each other.
+    """Whether hardly a point lies between any group and the nearest one, nor between two that share neighbors.
 
     So the parts into which k-means cuts one curve or one sheet are no groups.
     """
     near = cKDTree(points).query(points, min(NEAR + 1, len(points)))[1][:, 1:]
     pairs = {(min(pair), max(pair)) for pair in zip(np.repeat(codes, near.shape[1]).tolist(),
                                                     codes[near].ravel().tolist(), strict=True)}
+    for code in range(int(codes.max()) + 1):
+        own, others = points[codes == code], np.flatnonzero(codes != code)
+        other = int(codes[others[cKDTree(own).query(points[others])[0].argmin()]])
+        pairs.add((min(code, other), max(code, other)))
     return all(valley(points, codes, *pair) <= VALLEY for pair in pairs if pair[0] != pair[1])
 
 
@@ -199,4 +203,6 @@ def factors_of(values: Array) -> Factors | None:
     equal = min(bic(equal_noise(Whole(covariance), count).f, 1 + loadings(count)) for count in range(1, columns))
     free = bic(standard.log_determinant + shift + columns, columns * (columns + 1) // 2)
     others = min(equal, free, own[0])
-    return Factors(best, own[best], equal, free) if best and own[best] < others - SURE else None
+    if not best or own[best] >= others - SURE:
+        return None
+    return Factors(count=best, bic=own[best], equal=equal, free=free)

@@ -193,7 +193,8 @@ def surface_of(made: Sequence[Made], scores: Sequence[Judged], curves: Sequence[
     most = max(r_nx(one, "geodesic_r_nx") for one in others)
     if r_nx(whole, "geodesic_r_nx") <= most + ENOUGH:
         return None
-    return Surface(linear, count, r_nx(whole), r_nx(whole, "geodesic_r_nx"), best, r_nx(scores[best]), most)
+    return Surface(linear=linear, axes=count, kept=r_nx(whole), along=r_nx(whole, "geodesic_r_nx"), best=best,
+                   best_kept=r_nx(scores[best]), best_along=most)
 
 
 def chance_of(made: Sequence[Made], scores: Sequence[Judged], data: Given, examined: Examined) -> Chance | None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import html
 import json
 import shlex
 import shutil
@@ -218,14 +219,55 @@ def test_a_metric_is_that_of_every_method_that_has_one(mlcli: Caller) -> None:
     assert "--metric braycurtis" in found["recommendation"]["command"]
 
 
-def test_what_does_not_fit_into_the_budget_is_left_out_with_its_time(mlcli: Caller) -> None:
-    found = explored(mlcli, written("plane.csv", plane(40)), "--id-column", "site", budget="0.01s")
+def test_nothing_is_recommended_from_one_method_that_ended(mlcli: Caller) -> None:
+    """What does not fit into the budget is left out with its time."""
+    called = mlcli("explore", written("plane.csv", plane(40)), "--id-column", "site", "--json", *QUICK,
+                   "--budget", "0.01s")
+    assert called.code == 82, called.err
+    found = json.loads(called.out)
     assert [one["method"] for one in found["settings"]] == ["pca"]
     left = {one["name"]: one for one in found["left_out"]}
     assert left["isomap k=12"]["reason"] == "it does not fit into the budget"
     assert left["isomap k=12"]["predicted_seconds"] > 0
     assert found["ranking"][0]["stability"]["fits"] == 0
     assert found["ranking"][0]["stability"]["reason"] == "the budget was used up"
+    assert found["recommendation"]["method"] is found["recommendation"]["command"] is None
+    assert "Nothing is recommended" in found["recommendation"]["sentences"][0]
+    assert "Nothing is recommended" in Path("runs/plane-explore/explore.html").read_text()
+
+
+def cloud(name: str) -> Array:
+    """Points with a known verdict."""
+    draw = np.random.default_rng(0)
+    if name == "none":
+        return draw.standard_normal((150, 10))
+    if name == "surface":
+        points = draw.standard_normal((250, 3))
+        return np.asarray(points / np.linalg.norm(points, axis=1)[:, None])
+    if name == "groups":
+        return np.vstack([7 * np.eye(6)[number] + draw.standard_normal((40, 6)) for number in range(4)])
+    return draw.standard_normal((200, 3)) @ draw.standard_normal((3, 12)) + draw.standard_normal((200, 12)
+                                                                                             ) * np.geomspace(.3, 3, 12)
+
+
+@pytest.mark.parametrize(("verdict", "method", "axes", "said"), [
+    ("none", None, None, "No structure found"), ("surface", "pca", 3, "no method here lays flat"),
+    ("groups", "pca", (2, 3), "4 groups that lie apart"), ("factors", "fa", 3, "noise of each column's own")])
+def test_what_the_data_are_is_said_alike_by_terminal_page_and_json(
+        mlcli: Caller, verdict: str, method: str | None, axes: object, said: str) -> None:
+    np.save("data.npy", cloud(verdict))
+    called = mlcli("explore", "data.npy", *QUICK, *LONG, "-o", "out")
+    assert called.code == 0, called.err
+    found = json.loads(Path("out/explore.json").read_text())
+    assert found["verdict"]["name"] == verdict
+    assert found["recommendation"]["method"] == method
+    assert found["recommendation"]["components"] in (axes if isinstance(axes, tuple) else (axes,))
+    for text in (found["verdict"]["sentence"], called.out, html.unescape(Path("out/explore.html").read_text())):
+        assert said in " ".join(text.split())
+    command = found["recommendation"]["command"]
+    assert ("mlcli embed" in called.out) == (command is not None)
+    if command:
+        assert mlcli(*shlex.split(command)[1:], "-q").code == 0
 
 
 @pytest.mark.parametrize("there", [False, True])

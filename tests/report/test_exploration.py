@@ -7,7 +7,7 @@ from scipy.stats import ortho_group, spearmanr
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features
 from mlcli.explore.report.ranking import Place, gain, mean_ranks, ranked
-from mlcli.explore.report.recommend import Option, chosen, fewest
+from mlcli.explore.report.recommend import Option, chosen, with_fewer
 from mlcli.explore.report.scores import Judged, Seen, agreement_curves, area, judged, ranks_of
 from mlcli.findings.quality import quality
 from mlcli.stages.similarities.spaces import Euclidean
@@ -122,13 +122,13 @@ def options(*values: tuple[str, bool, float]) -> list[Option]:
 
 def test_the_linear_method_is_enough_unless_another_gains_what_counts() -> None:
     close = chosen(options(("isomap", False, 0.61), ("pca", True, 0.6)))
-    assert (close.chosen, close.enough) == (1, True)
-    assert close.sentences[0].startswith("PCA is enough")
+    assert close[:2] == (1, True)
+    assert close[2][0].startswith("PCA is enough")
     far = chosen(options(("laplacian", False, 0.605), ("isomap", False, 0.7), ("pca", True, 0.6)))
-    assert (far.chosen, far.enough) == (1, False)
-    assert far.sentences[0].startswith("isomap")
+    assert far[:2] == (1, False)
+    assert far[2][0].startswith("isomap")
     alone = chosen(options(("isomap", False, 0.7), ("lle", False, 0.5)))
-    assert (alone.chosen, alone.enough) == (0, False)
+    assert alone[:2] == (0, False)
 
 
 def test_a_gain_is_that_of_the_same_points() -> None:
@@ -142,6 +142,14 @@ def test_a_gain_is_that_of_the_same_points() -> None:
 
 def test_fewer_axes_are_enough_where_they_keep_as_much() -> None:
     curve = [(axes, scored(value, spread=0.0)) for axes, value in ((1, 0.4), (2, 0.69), (3, 0.7), (4, 0.9))]
-    assert fewest(curve, 3) == 2
-    assert fewest(curve, 4) == 4
-    assert fewest([], 5) == 5
+    alone = options(("pca", True, 0.7))
+    assert with_fewer(alone, [curve], 0, 3) == (0, 2)
+    assert with_fewer(alone, [curve], 0, 4) == (0, 4)
+    assert with_fewer(alone, [[]], 0, 5) == (0, 5)
+
+
+def test_another_method_that_keeps_as_much_with_fewer_axes_is_taken() -> None:
+    both = options(("pca", True, 0.7), ("isomap", False, 0.7))
+    curves = [[(axes, scored(value, spread=0.0)) for axes, value in enumerate(values, 1)]
+              for values in ((0.3, 0.5, 0.7), (0.4, 0.7, 0.71))]
+    assert with_fewer(both, curves, 0, 3) == (1, 2)

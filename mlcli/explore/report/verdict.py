@@ -118,7 +118,8 @@ def _named(structure: Structure | None, chance: Chance | None, surface: Surface 
         exact = ", which reproduce all columns," if surface.axes >= columns else ""
         return "surface", (
             f"The data are a surface of about {axes} dimensions in {columns} columns that no method here lays flat: "
-            f"{surface.axes} axes of {names[surface.linear]}{exact} keep R_NX {surface.kept:.3f}, and {surface.along:.3f} of "
-            f"the neighborhoods along the surface; with {axes} axes the best, {names[surface.best]}, keeps "
-            f"{surface.best_kept:.3f}, and none more than {surface.best_along:.3f} along it.")
+            f"{surface.axes} axes of {names[surface.linear]}{exact} keep R_NX {surface.kept:.3f}, and "
+            f"{surface.along:.3f} of the neighborhoods along the surface; with {axes} axes the best, "
+            f"{names[surface.best]}, keeps {surface.best_kept:.3f}, and none keeps more than {surface.best_along:.3f} "
+            "along it.")
     return "embedding", ""
