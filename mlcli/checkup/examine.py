@@ -44,14 +44,15 @@ LARGEST = 20_000  # points whose pairs are all examined; of more, a seeded sampl
 COPIES = 4  # n x n arrays at once
 
 
-def check(config: RunConfig, most: int | None = None) -> Report:
-    """The checkup of a data set, or of a seeded sample of so many rows of features; raises as reading does where the
-    file cannot be read at all.
+def check(config: RunConfig, most: int | None = None, given: Table | None = None) -> Report:
+    """The checkup of a data set, or of a seeded sample of so many rows of features; of a table where one is given.
+
+    Raises as reading does where the file cannot be read at all.
     """
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
     with threads_limited(config.compute.thread_count()):
         config.prepare.require_reducible(config.input)
-        config, table = as_what_it_is(config, source_of(config, _as_found)[0])
+        config, table = as_what_it_is(config, source_of(config, _as_found)[0] if given is None else given)
         report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))
         if (rows := rows_of(table.values)) is not None:
             note("N-CHECK-ROWS", f"{len(rows.at_hand):,} of {len(rows):,} rows are examined, as the table is read in "

@@ -90,7 +90,8 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
         require_points(data, config.input.kind, config.input.path)
         require_comparable(data, config.input.path)
         with searching_for(max(COUNTS)), caching(folder, config.compute.thread_count()):
-            report = check(config, rows_to_check(config, data, budget))
+            report = check(config, rows_to_check(config, data, budget),
+                           start.source if start.source.kind == "features" else None)  # else as the file holds it
             seen = seen_of(config, data, report)
             structure = structure_of(data, config.compute.generator()) if seen.euclidean else None
             axes, why = axes_of(asked, report, most_axes(data), structure)
