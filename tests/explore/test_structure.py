@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
-from mlcli.exploring.structure import structure_of
-from mlcli.report.exploration.verdict import Structure
+from mlcli.explore.report.verdict import Structure
+from mlcli.explore.structure import structure_of
 from tests.support import features
 
 DRAW = np.random.default_rng(3)
