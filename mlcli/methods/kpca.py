@@ -55,7 +55,7 @@ class KernelPCA(Method):
 
     def streams(self, kind: str) -> bool:
         """Features, where landmarks carry the fit: all others are placed by one pass."""
-        return kind == "features" and self.landmarks is not None and self.metric.plain
+        return kind == "features" and self.landmarks is not None
 
     def chain(self, kind: str = "features") -> Stages:
         """A function of two points, or the kernel that is given, centered."""

@@ -50,7 +50,7 @@ class MDS(Method):
 
     def streams(self, kind: str) -> bool:
         """Dissimilarities, whose kernel is then only applied; features, where landmarks carry the fit."""
-        carried = self.landmarks is not None and self.metric.plain if kind == "features" else self.landmarks is None
+        carried = self.landmarks is not None if kind == "features" else self.landmarks is None
         return kind in ("dissimilarities", "features") and self.correction == "none" and carried
 
     def chain(self, kind: str = "features") -> Stages:

@@ -1,7 +1,7 @@
 """Metrics by the angle between two rows: cosine and correlation."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from mlcli.base.types import Array
 from mlcli.errors import GeometryError
 from mlcli.stages.algebra import rows
 from mlcli.stages.algebra.metrics.base import Metric
-from mlcli.stages.algebra.metrics.domain import CONSTANT, FIRST, Domain
+from mlcli.stages.algebra.metrics.domain import CONSTANT, Domain
 
 
 @stored("cosine-metric")
@@ -24,15 +24,15 @@ class Cosine(Metric):
     name: Literal["cosine"] = "cosine"
     triangle: ClassVar[bool] = False
     embeds: ClassVar[bool] = True
+    contrasts: ClassVar[bool] = True
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
         """Refuses rows of zeros, which have no direction."""
         Domain(self.name, points, ids, columns).require_nonzero()
 
-    def fitted(self, points: Array, categories: Sequence[int] = ()) -> Self:
-        """Itself; raises GeometryError where rows differ by rounding only."""
-        require_directions(self, points)
-        return self
+    def require_contrast(self, gap: float, count: int) -> None:
+        """Refuses rows that differ by rounding only."""
+        require_directions(self.name, gap, count)
 
     def represented(self, points: Array) -> Array:
         """Rows of unit length."""
@@ -53,15 +53,15 @@ class Correlation(Metric):
     name: Literal["correlation"] = "correlation"
     triangle: ClassVar[bool] = False
     embeds: ClassVar[bool] = True
+    contrasts: ClassVar[bool] = True
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
         """Refuses rows whose numbers are all equal."""
         Domain(self.name, points, ids, columns).require_varying()
 
-    def fitted(self, points: Array, categories: Sequence[int] = ()) -> Self:
-        """Itself; raises GeometryError where rows differ by rounding only."""
-        require_directions(self, points)
-        return self
+    def require_contrast(self, gap: float, count: int) -> None:
+        """Refuses rows that differ by rounding only."""
+        require_directions(self.name, gap, count)
 
     def represented(self, points: Array) -> Array:
         """Rows less their means, of unit length."""
@@ -72,14 +72,9 @@ class Correlation(Metric):
         return np.multiply(squared, 0.5, out=squared)
 
 
-def require_directions(metric: Metric, points: Array) -> None:
+def require_directions(name: str, gap: float, count: int) -> None:
     """Raises GeometryError where all rows have one direction but for rounding; equal ones are no error here."""
-    for some in (points[:FIRST], points):
-        directions = metric.represented(some)
-        gap = float(np.abs(directions - directions[:1]).max(initial=0.0))
-        if gap > CONSTANT:
-            return
-    if gap:
-        raise GeometryError("ALL-EQUAL", f"all {len(points)} points are equal under {metric.name}, but for rounding",
+    if 0 < gap <= CONSTANT:
+        raise GeometryError("ALL-EQUAL", f"all {count} points are equal under {name}, but for rounding",
                             hint="columns with far larger numbers than the others decide it alone: bring all columns "
                             "to one size (--scale standard), or choose euclidean")

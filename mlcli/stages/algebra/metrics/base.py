@@ -60,6 +60,7 @@ class Metric(Options):
     triangle: ClassVar[bool] = True  # whether no way over a third point is shorter
     categories: ClassVar[bool] = False  # whether columns of text are taken, as numbers that stand for categories
     embeds: ClassVar[bool] = False  # whether Euclidean distances of represented rows rank pairs as the metric does
+    contrasts: ClassVar[bool] = False  # whether a table is refused whose represented rows are all alike
     aliases: ClassVar[tuple[str, ...]] = ()  # other names that people type
     if TYPE_CHECKING:  # every metric declares it itself
         name: str
@@ -67,8 +68,8 @@ class Metric(Options):
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
         """Refuses finite points for which the metric is not defined; raises DataError with row, column and remedy."""
 
-    def require_contrast(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuses a table whose rows are all alike under a metric that does not see all of them; raises DataError."""
+    def require_contrast(self, gap: float, count: int) -> None:
+        """Refuses a table of so many rows whose represented ones differ by a gap at most; raises MlcliError."""
 
     def fitted(self, points: Array, categories: Sequence[int] = ()) -> Any:
         """The comparison of rows with what it needs to know from the training points; most need nothing.

@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.errors import DataError
 from mlcli.stages.algebra.metrics.base import Metric
 from mlcli.stages.algebra.metrics.domain import Domain
 from mlcli.stages.algebra.metrics.sums import differences
@@ -62,10 +63,11 @@ class Jaccard(Metric):
 
     name: Literal["jaccard"] = "jaccard"
     scalable: ClassVar[bool] = False
+    contrasts: ClassVar[bool] = True
 
-    def require_contrast(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+    def require_contrast(self, gap: float, count: int) -> None:
         """Refuses a table whose rows are all alike in presence."""
-        Domain(self.name, points, ids, columns).require_different_presence()
+        require_presence(self.name, gap, count)
 
     def represented(self, points: Array) -> Array:
         """One where a number is not zero."""
@@ -89,15 +91,16 @@ class Dice(Metric):
 
     name: Literal["dice"] = "dice"
     scalable: ClassVar[bool] = False
+    contrasts: ClassVar[bool] = True
     triangle: ClassVar[bool] = False
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
         """Refuses rows of zeros."""
         Domain(self.name, points, ids, columns).require_nonzero()
 
-    def require_contrast(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+    def require_contrast(self, gap: float, count: int) -> None:
         """Refuses a table whose rows are all alike in presence."""
-        Domain(self.name, points, ids, columns).require_different_presence()
+        require_presence(self.name, gap, count)
 
     def represented(self, points: Array) -> Array:
         """One where a number is not zero."""
@@ -108,6 +111,13 @@ class Dice(Metric):
         shared, sums = _counts(left, right)
         found: Array = (sums - 2 * shared) / sums
         return found
+
+
+def require_presence(name: str, gap: float, count: int) -> None:
+    """Refuses a table all of whose rows have the same columns that are not zero."""
+    if count > 1 and gap == 0:
+        raise DataError("METRIC", f"all rows have the same columns that are not zero, and {name} compares nothing "
+                        "else", where="method.metric", hint="choose braycurtis or ruzicka, which compare amounts")
 
 
 def _present(points: Array) -> Array:

@@ -39,14 +39,6 @@ class Domain:
         self.require_rows(np.asarray(self.points.any(axis=1)), "a row of zeros",
                           "leave the row out, or choose euclidean or cityblock")
 
-    def require_different_presence(self) -> None:
-        """Refuses a table all of whose rows have the same columns that are not zero."""
-        present = self.points != 0
-        if len(present) > 1 and np.all(present == present[0]):
-            raise DataError("METRIC", f"all rows have the same columns that are not zero, and {self.metric} compares "
-                            "nothing else", where="method.metric",
-                            hint="choose braycurtis or ruzicka, which compare amounts")
-
     def require_varying(self) -> None:
         """Refuses rows whose numbers are all equal."""
         size = np.abs(self.points).max(axis=1, initial=0.0)

@@ -12,6 +12,7 @@ from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric, Fitted, Metric
 from mlcli.stages.algebra.metrics.blocks import squared
 from mlcli.stages.algebra.metrics.costs import distances_cost
+from mlcli.stages.algebra.metrics.contrast import require_domain
 
 __all__ = ["EUCLIDEAN", "AnyMetric", "Compared", "alike", "metric_of", "seconds_of_squares", "squares", "straight",
            "training", "under"]
@@ -46,8 +47,7 @@ def under(metric: Metric, data: Input) -> Input:
     """The data as the metric compares it: features within its domain, raising DataError outside; all else as it is."""
     if metric.plain or not isinstance(data, Features):
         return data
-    metric.check(data.values, data.ids, data.columns)
-    metric.require_contrast(data.values, data.ids, data.columns)
+    require_domain(metric, data)
     return Compared(data.values, data.ids, columns=data.columns, categories=data.categories,
                     metric=metric.fitted(data.values, data.categories))
 

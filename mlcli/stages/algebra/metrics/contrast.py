@@ -1,0 +1,86 @@
+"""Tables within the domain of a metric: each row by itself, and rows that it tells apart; in memory or in a file."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import numpy as np
+
+from mlcli.base.blocks import row_blocks
+from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Features
+from mlcli.base.recall import recalled
+from mlcli.base.rows import Rows, rows_of
+from mlcli.base.types import Array
+from mlcli.engine.executor import results
+from mlcli.errors import rows_from
+from mlcli.stages.algebra.metrics.base import Metric
+from mlcli.stages.algebra.metrics.domain import CONSTANT, FIRST
+
+BLOCK = 1 << 20  # numbers that are represented together
+
+
+def require_domain(metric: Metric, data: Features) -> None:
+    """Refuses points outside of a metric's domain, and a table whose rows it does not tell apart; raises MlcliError."""
+    rows = rows_of(data.values)
+    if rows is None:
+        metric.check(data.values, data.ids, data.columns)
+        gap = gap_of(metric, data.values)
+    else:  # asked for again by what fits, the fit and its plan
+        gap = recalled("gap", (rows, metric), lambda: passed(metric, rows, tuple(data.columns)))
+    if metric.contrasts:
+        metric.require_contrast(gap, len(data.values))
+
+
+def gap_of(metric: Metric, points: Array) -> float:
+    """The largest difference of a represented number from the first row's, or one that is more than rounding."""
+    gap, first = 0.0, metric.represented(points[:1]) if metric.contrasts else points[:0]
+    for some in (slice(FIRST), *row_blocks(len(points), BLOCK, points.shape[1])) if len(first) else ():
+        gap = max(gap, difference(metric, first, points[some]))
+        if gap > CONSTANT:
+            break
+    return gap
+
+
+def difference(metric: Metric, first: Array, points: Array) -> float:
+    """The largest difference of a represented number from the first row's."""
+    return float(np.abs(metric.represented(points) - first).max(initial=0.0))
+
+
+def passed(metric: Metric, rows: Rows, columns: tuple[str, ...]) -> float:
+    """The same of rows in a file, each of which is in the domain: by one pass, unless the sample says all of it."""
+    sample = rows[rows.some(FIRST)]
+    gap = gap_of(metric, sample) if type(metric).check is Metric.check else 0.0
+    if type(metric).check is Metric.check and (gap > CONSTANT or not metric.contrasts):
+        return gap
+    with closing(results(Domains(rows, metric, columns, sample[:1]))) as every:
+        return max(every, default=0.0)
+
+
+@frozen
+class Domains:
+    """A pass over rows that are checked and compared with one of them: a source of blocks."""
+
+    rows: Rows
+    metric: Metric
+    columns: tuple[str, ...]
+    first: Array  # 1 x d
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work there are."""
+        return self.rows.blocks
+
+    def work(self, number: int) -> float:
+        """The largest difference in a block; raises DataError for a row outside of the domain."""
+        return max(self._parts(number), default=0.0)
+
+    def stop(self) -> None:
+        """Blocks are short."""
+
+    def _parts(self, number: int) -> Iterator[float]:
+        metric = self.metric
+        for place, rows in self.rows.parts(number):
+            with rows_from(place):  # whose ids follow from their places
+                metric.check(rows, range(len(rows)), self.columns)  # type: ignore[arg-type]
+            first = metric.represented(self.first) if metric.contrasts else None
+            yield 0.0 if first is None else difference(metric, first, rows)
