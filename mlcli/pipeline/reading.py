@@ -61,7 +61,7 @@ def in_blocks(config: RunConfig) -> RunConfig:
 def is_read_again(input: Input) -> bool:
     """Whether a file may be read in another way than its size says: nobody has said how, and it lies there to be read.
     """
-    return (input.stream == "auto" and not input.chooses_rows and input.view.path is None and input.path != "-"
+    return (input.stream == "auto" and input.view.path is None and input.path != "-"
             and not is_run(input.path))
 
 

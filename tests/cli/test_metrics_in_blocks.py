@@ -54,7 +54,7 @@ def test_landmarks_under_a_metric_place_rows_of_a_file_as_in_memory(mlcli: Calle
 
 
 @pytest.mark.parametrize(("metric", "cell"), [("braycurtis", -1.0), ("jaccard", None), ("correlation", None)])
-def test_rows_outside_of_a_metrics_domain_are_named_as_in_memory(mlcli: Caller, metric: str, cell: float | None) -> None:
+def test_rows_outside_of_a_metrics_domain_are_named(mlcli: Caller, metric: str, cell: float | None) -> None:
     points = amounts()
     if cell is None:  # rows that the metric does not tell apart, but for rounding
         points = np.outer(1 + np.arange(ROWS) % 7, np.arange(1, COLUMNS + 1)) / 3

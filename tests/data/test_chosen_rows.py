@@ -84,7 +84,7 @@ def test_conditions_that_cannot_be_met(path: str, where: str, error: type[Config
     assert said in str(refused(path, error, code, where=(where,)))
 
 
-@pytest.mark.parametrize("options", [{"kind": "covariance"}, {"stream": "always"}])
+@pytest.mark.parametrize("options", [{"kind": "covariance"}, {"kind": "correlation"}])
 def test_where_rows_are_not_chosen(path: str, options: dict[str, str]) -> None:
     for choice in ({"rows": 3}, {"where": ("x > 1",)}):
         refused(path, ConfigError, "INPUT-OPTION", **options, **choice)

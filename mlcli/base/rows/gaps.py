@@ -22,8 +22,10 @@ class Gaps:
     def __add__(self, other: "Gaps") -> "Gaps":
         first = [*self.first, *other.first]
         kept = [cell for infinite in (False, True) for cell in [c for c in first if c[2] == infinite][:LISTED]]
-        return Gaps(np.concatenate([self.rows, other.rows]), self.missing + other.missing,
-                    self.infinite + other.infinite, tuple(kept), self.present + other.present, self.sums + other.sums)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Gaps(np.concatenate([self.rows, other.rows]), self.missing + other.missing,
+                        self.infinite + other.infinite, tuple(kept), self.present + other.present,
+                        self.sums + other.sums)
 
     @classmethod
     def of(cls, first: int, rows: Array, shift: Array) -> "Gaps":
@@ -34,8 +36,10 @@ class Gaps:
         cells: list[tuple[int, int, bool]] = []
         for infinite, mask in ((False, np.isnan(some)), (True, np.isinf(some))):
             cells += [(first + int(where[row]), int(column), infinite) for row, column in np.argwhere(mask)[:LISTED]]
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            sums = np.where(there, some - shift, 0.0).sum(axis=0)
         return cls(first + where, int(np.isnan(some).sum()), int(np.isinf(some).sum()), tuple(cells),
-                   there.sum(axis=0), np.where(there, some - shift, 0.0).sum(axis=0))
+                   there.sum(axis=0), sums)
 
 
 NO_GAPS = Gaps(np.zeros(0, dtype=np.int64))

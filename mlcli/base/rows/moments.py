@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.types import AnyArray, Array, Indices
 
+FARTHEST = 2.0**400  # size of numbers whose squares are summed as they are
 TRIFLE = 0.04  # error of a shift, as a share of a column's squares, that loses no digits
 
 
@@ -24,12 +25,35 @@ class Moments:
     products: Array  # d x d; or their diagonal alone (d)
     least: Array  # d: the smallest number of each column
     most: Array  # d: the largest
+    exponent: Indices | None = None  # all of it is of x 2**-exponent, for columns whose squares have no doubles (d)
 
     def __add__(self, other: "Moments") -> "Moments":
         """Those of both, about the same shift."""
-        return Moments(self.rows + other.rows, self.shift, sums=self.sums + other.sums,
-                       products=self.products + other.products, least=np.minimum(self.least, other.least),
-                       most=np.maximum(self.most, other.most))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # of far ones other sums are made
+            return Moments(self.rows + other.rows, self.shift, sums=self.sums + other.sums,
+                           products=self.products + other.products, least=np.minimum(self.least, other.least),
+                           most=np.maximum(self.most, other.most), exponent=self.exponent)
+
+    @property
+    def sizes(self) -> Array:
+        """The largest size of a number in each column (d)."""
+        return np.maximum(self.most, -self.least)
+
+    @property
+    def exponents(self) -> Indices:
+        """The powers of two next to these sizes (d), in the units of the data."""
+        return np.frexp(self.sizes)[1].astype(np.int64) + (0 if self.exponent is None else self.exponent)
+
+    @property
+    def far(self) -> bool:
+        """Whether squares leave the range of doubles, or lose digits at its end."""
+        sizes = self.sizes
+        return bool(self.rows and np.any((sizes > FARTHEST) | ((sizes > 0) & (sizes < 1 / FARTHEST))))
+
+    @property
+    def plain(self) -> "Moments":
+        """The same in the units of the data, where squares may vanish or be infinite."""
+        return self if self.exponent is None else self.times_power(np.zeros(len(self.sums), dtype=np.int64))
 
     @property
     def whole(self) -> bool:
@@ -74,15 +98,25 @@ class Moments:
         finite = np.isfinite(self.products).all()
         return bool(finite and np.all(self.constant | (self.rows * self.rest**2 <= TRIFLE * self.squares)))
 
+    def times_power(self, power: Indices) -> "Moments":
+        """Those of x 2**power (d), exact but at the ends of the range."""
+        power = power if self.exponent is None else power + self.exponent
+        with np.errstate(over="ignore", under="ignore"):
+            return Moments(self.rows, np.ldexp(self.shift, power), sums=np.ldexp(self.sums, power),
+                           products=np.ldexp(self.products, power[:, None] + power if self.whole else 2 * power),
+                           least=np.ldexp(self.least, power), most=np.ldexp(self.most, power))
+
     def scaled(self, factor: Array, center: Array) -> "Moments":
-        """Those of (x - center) factor, for a factor of zero or more for each column."""
+        """Those of (x - center) factor, for a factor of zero or more for each column; in the units of the data."""
+        known = self.plain
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            products = self.products * (np.outer(factor, factor) if self.whole else factor**2)
-            return Moments(self.rows, (self.shift - center) * factor, sums=self.sums * factor, products=products,
-                           least=(self.least - center) * factor, most=(self.most - center) * factor)
+            products = known.products * (np.outer(factor, factor) if self.whole else factor**2)
+            return Moments(self.rows, (known.shift - center) * factor, sums=known.sums * factor, products=products,
+                           least=(known.least - center) * factor, most=(known.most - center) * factor)
 
     def of_columns(self, chosen: AnyArray) -> "Moments":
         """Those of some of the columns."""
         products = self.products[np.ix_(chosen, chosen)] if self.whole else self.products[chosen]
         return Moments(self.rows, self.shift[chosen], sums=self.sums[chosen], products=products,
-                       least=self.least[chosen], most=self.most[chosen])
+                       least=self.least[chosen], most=self.most[chosen],
+                       exponent=None if self.exponent is None else self.exponent[chosen])

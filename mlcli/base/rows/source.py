@@ -130,7 +130,7 @@ class Rows:
     def means(self) -> Array:
         """The mean of each column."""
         assert self.moments is not None
-        return self.moments.means
+        return self.moments.plain.means
 
     @property
     def reach(self) -> Array:
@@ -141,17 +141,17 @@ class Rows:
     def largest(self) -> float:
         """The largest size of a number in a row without gaps."""
         assert self.moments is not None
-        return self.moments.largest
+        return self.moments.plain.largest
 
     def max(self, axis: int) -> Array:
         """The largest number of each column."""
         assert axis == 0 and self.moments is not None
-        return self.moments.most
+        return self.moments.plain.most
 
     def min(self, axis: int) -> Array:
         """The smallest number of each column."""
         assert axis == 0 and self.moments is not None
-        return self.moments.least
+        return self.moments.plain.least
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Rows, (self.source, self.maps, self.left_out, self.width)  # other processes read blocks, and no more
@@ -275,16 +275,16 @@ def as_array(rows: Rows) -> Array:
 
 @frozen
 class Measured:
-    """Rows in another unit, a power of two."""
+    """Rows in another unit, a power of two, or one for each column."""
 
-    exponent: int
+    exponent: int | Indices
 
     def __call__(self, first: int, rows: Array) -> Array:
         with np.errstate(over="ignore", under="ignore"):
             return np.ldexp(rows, self.exponent)
 
     def key(self) -> Any:
-        """The exponent."""
+        """The exponents."""
         return ("measured", self.exponent)
 
 
@@ -292,6 +292,6 @@ def in_unit(rows: Rows, exponent: int) -> Rows:
     """2**exponent times the rows."""
     if exponent == 0:
         return rows
-    size = 0 if rows.moments is None else len(rows.moments.sums)
-    moments = rows.moments and rows.moments.scaled(np.full(size, 2.0**exponent), np.zeros(size))
+    known = rows.moments
+    moments = None if known is None else known.times_power(np.full(len(known.sums), exponent))
     return rows.mapped(Measured(exponent), moments)

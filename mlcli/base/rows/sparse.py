@@ -102,8 +102,10 @@ def entries_of(rows: Rows, number: int) -> Moved | None:
     found = Moved(source.matrix[source.bounds[number] : source.bounds[number + 1]], np.zeros(source.columns))
     for change in rows.maps:
         if isinstance(change, Measured):
-            factor = np.ldexp(1.0, change.exponent)
-            found = Moved(found.entries * factor, found.center * factor)
+            entries = found.entries.copy()
+            with np.errstate(over="ignore", under="ignore"):
+                entries.data = np.ldexp(entries.data, change.exponent)
+                found = Moved(entries, np.ldexp(found.center, change.exponent))
         elif isinstance(change, KeepsZeros) and change.keeps_zeros and not found.center.any():
             found = change.of_entries(found)
         else:

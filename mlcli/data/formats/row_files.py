@@ -18,6 +18,8 @@ from mlcli.data.files.file_id import FileId, plain_stream, require_read
 from mlcli.data.files.shared_handle import Positioned
 from mlcli.data.formats.columns import as_doubles, as_texts
 from mlcli.data.formats.npy import Header
+from mlcli.data.formats.npy import texts as as_texts_of_numbers
+from mlcli.data.table.sheet import numbered
 
 PART = 1 << 19  # numbers read together: 4 MiB
 FEWEST = 256  # rows read together of a columnar file, where each column costs a call
@@ -249,8 +251,11 @@ class NpyRows:
             yield first, self.span(first, min(first + self.part, self.bounds[number + 1]))
 
     def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
-        """An array has no texts."""
-        raise NotImplementedError
+        """Columns of numbers of a block as texts."""
+        every = numbered("x", self.header.shape[1])
+        columns = replace(self, chosen=np.array([every.index(name) for name in names]))
+        values = np.concatenate([rows for _, rows in columns.parts(number)])
+        return [list(as_texts_of_numbers(column)) for column in values.T]
 
     def take(self, chosen: Indices) -> Array:
         """Single rows (m x d)."""

@@ -202,14 +202,12 @@ def _check_view(input: Input) -> None:
 
 
 def _check_rows(input: Input) -> None:
-    """Refuses a choice of rows beside a second view, of columns, and of rows that are read in blocks at any rate."""
+    """Refuses a choice of rows beside a second view, and of columns."""
     name = "rows" if input.rows is not None else "where"
     if input.chooses_rows and input.gives == "covariance":
         _refuse(f"{name} has no use with kind {input.kind}, which holds no points", f"input.{name}")
     if input.chooses_rows and input.view.path is not None:
         _refuse(f"{name} has no use with a second view, whose rows would be others", f"input.{name}")
-    if input.chooses_rows and input.stream == "always":
-        _refuse(f"{name} has no use with stream: always, as the chosen rows are held in memory", f"input.{name}")
 
 
 def _check_labels(input: Input) -> None:

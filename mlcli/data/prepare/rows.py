@@ -96,15 +96,18 @@ class PreparedRows:
 
     preparation: Treatment
     source: Source | None  # of the table
+    places: Indices | None = None  # of the rows among all that were read; None: these are all
 
     def __reduce__(self) -> tuple[Any, ...]:  # other processes name the file, and do not know its hash
-        return PreparedRows, (self.preparation, self.source and replace(self.source, digest=str, files={}))
+        source = self.source and replace(self.source, digest=str, files={})
+        return PreparedRows, (self.preparation, source, self.places)
 
     def __call__(self, first: int, rows: Array) -> Array:
-        ids, places = RowNumbers(range(first + 1, first + 1 + len(rows))), np.arange(first, first + len(rows))
+        here = slice(first, first + len(rows))
+        places = np.arange(here.start, here.stop) if self.places is None else self.places[here]
         with unheard():  # what there is to say of all rows was said once
             return self.preparation.apply(
-                Table(rows, self.preparation.columns, ids, source=self.source, places=places)).values
+                Table(rows, self.preparation.columns, RowNumbers(places + 1), source=self.source, places=places)).values
 
     @property
     def keeps_zeros(self) -> bool:
@@ -159,7 +162,8 @@ def _means(rows: Rows) -> Array:
     if not np.all(count > 0):
         raise DataError("ALL-MISSING", f"{counted(int(np.sum(count == 0)), 'column')} without any finite number",
                         hint="leave them out with --columns")
-    return np.asarray(moments.shift + (moments.sums + gaps.sums) / count)
+    means = moments.shift + (moments.sums + gaps.sums) / count  # of gaps in the same units
+    return np.asarray(means if moments.exponent is None else np.ldexp(means, moments.exponent))
 
 
 def prepared_rows(options: Asked, table: Table, rows: Rows, make: Callable[[Array, Scale | None, Indices | None], T],
@@ -177,7 +181,7 @@ def prepared_rows(options: Asked, table: Table, rows: Rows, make: Callable[[Arra
     plain = make(fill, None, None)
     between = whole
     if options.transform or (fill.size and not rows.finite):
-        between = whole.mapped(PreparedRows(plain, table.source))
+        between = whole.mapped(PreparedRows(plain, table.source, kept.places))
         between = replace(between, moments=gathered(between).moments, gaps=NO_GAPS)
     moments = between.moments
     assert moments is not None
@@ -190,7 +194,7 @@ def prepared_rows(options: Asked, table: Table, rows: Rows, make: Callable[[Arra
         return replace(kept, values=as_array(replace(whole, gaps=NO_GAPS))), preparation, dropped
     if scale is not None:
         moments = scaled_by(moments, scale)
-    ready = whole.mapped(PreparedRows(preparation, table.source), moments, len(names))
+    ready = whole.mapped(PreparedRows(preparation, table.source, kept.places), moments, len(names))
     return replace(kept, values=as_array(replace(ready, gaps=NO_GAPS)), columns=names), preparation, dropped
 
 
@@ -206,14 +210,15 @@ def _chosen(options: Asked, moments: Moments) -> Indices | None:
     count = options.top_variance
     if count is None or count >= len(moments.sums):
         return None
-    return np.sort(np.argsort(-moments.squares, kind="stable")[:count])
+    known = moments.exponent
+    spreads = moments.squares if known is None else np.ldexp(np.sqrt(moments.squares), known)
+    return np.sort(np.argsort(-spreads, kind="stable")[:count])
 
 
 def scaled_by(moments: Moments, scale: Scale) -> Moments:
     """The moments of scaled columns."""
-    powers = np.ldexp(1.0, -scale.exponent)
-    factor = np.divide(1.0, scale.spread, out=np.zeros(len(powers)), where=scale.spread != 0)
-    return moments.scaled(powers, np.zeros(len(powers))).scaled(factor, scale.center)
+    factor = np.divide(1.0, scale.spread, out=np.zeros(len(scale.spread)), where=scale.spread != 0)
+    return moments.times_power(-scale.exponent).scaled(factor, scale.center)
 
 
 def fitted_to(moments: Moments, columns: tuple[str, ...], scale: str, divisor: str) -> Scale:
@@ -221,8 +226,8 @@ def fitted_to(moments: Moments, columns: tuple[str, ...], scale: str, divisor: s
     if scale == "robust":
         raise ConfigError("STREAM", "robust needs all numbers of a column at once, and the table is read in blocks",
                           where="prepare.scale", hint="choose standard or range, or give more memory (--memory-limit)")
-    exponent = np.clip(np.frexp(np.maximum(-moments.least, moments.most))[1], -FARTHEST, FARTHEST).astype(np.int64)
-    known = moments.scaled(np.ldexp(1.0, -exponent), np.zeros(len(exponent)))
+    exponent = np.clip(moments.exponents, -FARTHEST, FARTHEST)
+    known = moments.times_power(-exponent)
     if scale == "center":
         return Scale(exponent, known.means, np.ldexp(1.0, -exponent))
     deviation = np.sqrt(known.squares / known.rows)

@@ -22,10 +22,11 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.formats.row_files import NpyRows
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import EXACT
-from mlcli.data.options.wording import counted, place
+from mlcli.data.options.wording import counted
 from mlcli.data.read.block_file import Found, RowFile
 from mlcli.data.read.id_columns import require_no_ids_in
-from mlcli.data.read.square_blocks import streamed_square
+from mlcli.data.read.some_rows import SomeRows
+from mlcli.data.read.square_blocks import points_in, streamed_square
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.sheet import Sheet, require_unique_ids
@@ -33,14 +34,12 @@ from mlcli.data.table.table import Source, Table
 from mlcli.data.text.label_columns import with_row_names
 from mlcli.data.text.rows import TextRows, Underflows
 from mlcli.engine.executor import results
-from mlcli.errors import ConfigError, DataError
 from mlcli.stages.algebra.gathering import gathered, pass_bytes, sample_of, sketched
 
 SAMPLED, NUMBERS = 4096, 1 << 21  # rows of the sample, at most, and numbers of it
 IN_MEMORY = 1 << 24  # the same of a sparse table, whose rows cost no reading
 FEWEST = 64  # rows of it at least
 SAFE = 0.9  # share of the memory that blocks which are read at once may take
-FARTHEST = 2.0**400  # size of numbers whose squares are summed
 
 
 @frozen
@@ -63,39 +62,49 @@ class Texts:
         """Blocks are short."""
 
 
-def unread_table(found: Found, columns: Sequence[str], input: Input, source: Source) -> Table:
-    """The table of a file no number of which was read yet: for rows that are used one by one."""
+@frozen
+class Unread(Table):
+    """A table of which no number was read yet, with the types of its columns where the file says them."""
+
+    types: Sequence[Any] = ()
+
+
+def unread_table(found: Found, columns: Sequence[str], input: Input, source: Source) -> Unread:
+    """The table of a file no number of which was read yet: for rows that are used one by one, or chosen."""
+    if input.square:
+        points = points_in(found.file, input)
+        return Unread(as_array(Rows(found.file)), tuple(points), points, kind=input.kind, source=source)
     named, rows = texts_of(found, input), Rows(found.file)
     ids: Sequence[str] = RowNumbers.up_to(len(rows)) if named.ids is None else named.ids
     require_unique_ids(ids, input.path)
-    return Table(as_array(rows), tuple(columns), ids, named.id_name or "id", named.labels, "features", source,
-                 image=found.image, point=named.point)
+    return Unread(as_array(rows), tuple(columns), ids, named.id_name or "id", named.labels, "features", source,
+                  image=found.image, point=named.point, types=found.types)
 
 
 def streamed_table(found: Found, input: Input, compute: Compute, source: Source) -> Table:
     """The table of a file, by one pass over it."""
-    if input.square:
-        return streamed_square(found.file, input, compute, source)
-    return passed_over(unread_table(found, found.choice.columns, input, source), input, compute, found.types)
+    return passed_over(unread_table(found, found.choice.columns, input, source), input, compute)
 
 
-def passed_over(table: Table, input: Input, compute: Compute, types: Sequence[Any] = ()) -> Table:
+def passed_over(table: Table, input: Input, compute: Compute) -> Table:
     """A table that is read in blocks, after one pass over its rows."""
     rows = rows_of(table.values)
     assert rows is not None
+    if input.square:
+        return streamed_square(table, rows, input, compute)
     rows = replace(rows, lanes=_lanes(rows, compute))
     chosen = _sampled(rows, compute)
     if is_sketching() and (sketch := sketched(rows, chosen)) is not None:
         _tell(rows, chosen)
         return replace(table, values=as_array(sketch))
     sums = gathered(rows, chosen)
-    _require_range(sums.moments, input.path)
-    _warn_inexact(table.columns, types, sums.moments)
-    if isinstance(rows.source, TextRows) and any(text.survey.tiny for text in rows.source.files):
-        with closing(results(Underflows(rows.source))) as every:
+    _warn_inexact(table.columns, table.types if isinstance(table, Unread) else (), sums.moments)
+    file = rows.source.source if isinstance(rows.source, SomeRows) else rows.source
+    if isinstance(file, TextRows) and any(text.survey.tiny for text in file.files):
+        with closing(results(Underflows(file))) as every:
             warn_of_underflow(sum(every))
     sample = sample_of(sums, chosen, rows.shape[1])
-    require_no_ids_in(table, sample.values, sample.places, input)
+    require_no_ids_in(table, sample.values, table.numbers[sample.places] - 1, input)
     _tell(rows, chosen)
     return replace(table, values=as_array(replace(rows, moments=sums.moments, sample=sample, gaps=sums.gaps)))
 
@@ -142,9 +151,6 @@ def texts_of(found: Found, input: Input) -> Sheet:
     bare = Sheet(np.empty((0, len(choice.columns))), choice.columns, named=found.named,
                  point=found.file.point if isinstance(found.file, TextRows) else ".")
     wanted = [column for column in (choice.id, *choice.labels) if column is not None]
-    if isinstance(found.file, NpyRows) and wanted:
-        raise ConfigError("STREAM", "ids and labels of an NPY file are not read in blocks", where="input.stream",
-                          hint="write the table as Parquet, or choose its other columns")
     if not wanted:
         return bare
     names = tuple(choice.names[column] for column in wanted)
@@ -161,17 +167,9 @@ def texts_of(found: Found, input: Input) -> Sheet:
                           ids=not input.without_ids)
 
 
-def _require_range(moments: Moments, path: str) -> None:
-    """Refuses numbers whose squares leave the range of doubles, or lose digits at its end."""
-    sizes = np.maximum(np.abs(moments.least), np.abs(moments.most))
-    if moments.rows and np.any((sizes > FARTHEST) | ((sizes > 0) & (sizes < 1 / FARTHEST))):
-        raise DataError("OVERFLOW", "some numbers are too large or too small for sums of their squares",
-                        where=place(path), hint="rescale the columns, or give more memory (--memory-limit)")
-
-
 def _warn_inexact(columns: Sequence[str], types: Sequence[Any], moments: Moments) -> None:
     """Notes integers that lost digits."""
-    sizes = np.maximum(-moments.least, moments.most)
+    sizes = moments.plain.sizes
     names = [name for name, kind, size in zip(columns, types, sizes, strict=False)
              if "int64" in str(kind) and size >= EXACT]
     if names:

@@ -10,11 +10,15 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Indices
 from mlcli.base.values.compute import Compute
+from mlcli.data.formats.condensed_rows import CondensedRows
+from mlcli.data.formats.row_files import GroupedRows, NpyRows
 from mlcli.data.options.conditions import WHERE, condition
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, nearest, place
-from mlcli.data.read.block_file import SMALL
+from mlcli.data.read.block_file import SMALL, fits
 from mlcli.data.read.blocks import passed_over
+from mlcli.data.read.id_columns import require_no_ids_in
+from mlcli.data.read.some_rows import SomePairs, SomePoints, SomeRows
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.sheet import FEWER
 from mlcli.data.table.table import Table
@@ -23,8 +27,10 @@ from mlcli.errors import ConfigError, DataError
 Columns = Callable[[Sequence[str]], Table]  # the table with other columns as labels
 
 
-def chosen_rows(table: Table, input: Input, compute: Compute, again: Columns) -> Table:
-    """The rows that the input asks for, in memory where they are not sparse; `again` reads columns that lack.
+def chosen_rows(table: Table, input: Input, compute: Compute, again: Columns, streams: bool = False) -> Table:
+    """The rows that the input asks for; `again` reads columns that lack.
+
+    Of a file that is read in blocks they are held in memory, or, where what follows `streams`, also read in blocks.
 
     Raises ConfigError for a column that is not there, and DataError where no row is left.
     """
@@ -36,34 +42,48 @@ def chosen_rows(table: Table, input: Input, compute: Compute, again: Columns) ->
     if input.rows is not None and input.rows < len(kept):
         kept = np.sort(compute.generator().choice(kept, input.rows, replace=False))
     note("N-CHOSEN-ROWS", f"{len(kept):,} of {counted(count, 'row')} were chosen", rows=len(kept))
-    found = replace(taken(table, kept, compute), chosen_of=count)
-    if found.source is None:
+    found = replace(taken(table, kept, input, compute, streams), chosen_of=count)
+    if found.source is None or rows_of(found.values) is not None:
         return found
     return replace(found, source=replace(found.source, reading=found.source.reading + table.values.nbytes))
 
 
-def taken(table: Table, kept: Indices, compute: Compute) -> Table:
-    """Some rows: of a table that is read in blocks they are held in memory, of a sparse one by their entries."""
+def taken(table: Table, kept: Indices, input: Input, compute: Compute, streams: bool) -> Table:
+    """Some rows of a table; of a file those that memory does not hold are read in blocks, as where they are all."""
     rows = rows_of(table.values)
     if rows is None:
         return table.take(kept)
-    if isinstance(rows.source, SparseRows):
-        bare = replace(table, values=np.empty((len(rows), 0))).take(kept)
-        return replace(bare, values=as_array(Rows(SparseRows(rows.source.matrix[kept]))))
-    compute.require(16.0 * len(kept) * rows.shape[1], f"a table of {len(kept):,} x {rows.shape[1]:,} numbers",
-                    f"choose fewer rows (--rows), or {FEWER}")
-    return table.take(kept)
-
-
-def of_sparse(table: Table, input: Input, compute: Compute, streams: bool) -> Table:
-    """Chosen rows of a sparse table: by their entries where these are taken and many, else with their zeros."""
-    rows = rows_of(table.values)
-    assert rows is not None
-    size = 8.0 * rows.size
-    if streams and size > SMALL:
+    bare = replace(table, values=np.empty((len(rows), 0)), kind="features").take(kept)
+    some = some_of(rows, kept, square=input.square)
+    columns = tuple(bare.ids) if input.square else table.columns
+    table = replace(bare, values=as_array(some), kind=table.kind, columns=columns)
+    if input.stream == "always" or (streams and not _held(some, input, compute)):
         return passed_over(table, input, compute)
-    compute.require(2 * size, f"{len(rows):,} rows of a sparse table with all their zeros", FEWER)
-    return replace(table, values=rows[np.arange(len(rows))])
+    compute.require(16.0 * some.size, f"a table of {len(some):,} x {some.shape[1]:,} numbers",
+                    f"choose fewer rows (--rows), or {FEWER}")
+    values = np.empty(some.shape)
+    for number in range(some.blocks):
+        for first, part in some.parts(number):
+            values[first : first + len(part)] = part
+    table = replace(table, values=values)
+    if not input.square:  # its numbers were not looked at yet
+        require_no_ids_in(table, values, table.numbers - 1, input)
+    return table
+
+
+def some_of(rows: Rows, kept: Indices, *, square: bool) -> Rows:
+    """Some rows of a file, or points of a matrix in a file; those of a sparse table by their entries."""
+    if isinstance(rows.source, SparseRows):
+        return Rows(SparseRows(rows.source.matrix[kept]))
+    return Rows((SomeRows if not square else SomePairs if rows.once else SomePoints)(rows.source, kept))
+
+
+def _held(rows: Rows, input: Input, compute: Compute) -> bool:
+    """Whether rows are held in memory where they might be read in blocks: of a sparse table also with its zeros."""
+    if isinstance(rows.source, SparseRows):
+        return 8.0 * rows.size <= SMALL
+    file = rows.source.source if isinstance(rows.source, SomeRows) else rows.source
+    return fits(8.0 * rows.size, input, compute, arrow=not isinstance(file, NpyRows | CondensedRows))
 
 
 def fulfilled(table: Table, input: Input, again: Columns) -> AnyArray:
@@ -99,6 +119,8 @@ def column_of(table: Table, name: str) -> AnyArray | Sequence[str]:
         return table.values[:, column]
     if isinstance(rows.source, SparseRows):
         return np.asarray(rows.source.matrix[:, [column]].toarray()[:, 0])
+    if isinstance(rows.source, GroupedRows):  # which read a column alone
+        rows, column = Rows(rows.source.in_order((name,))), 0
     parts = (part for number in range(rows.blocks) for _, part in rows.parts(number))
     return np.concatenate([part[:, column].copy() for part in parts])  # a view would keep the whole part
 

@@ -23,7 +23,7 @@ from mlcli.data.pairs.triangles import warn_if_squared
 from mlcli.data.read.block_file import RowFile
 from mlcli.data.table.cells import refuse_gaps
 from mlcli.data.table.row_numbers import RowNumbers
-from mlcli.data.table.table import Source, Table
+from mlcli.data.table.table import Table
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError, DataError
 
@@ -93,19 +93,23 @@ class Looking:
                          rows.T @ self.probe[own], (rows @ self.probe,))
 
 
-def streamed_square(file: RowFile, input: Input, compute: Compute, source: Source) -> Table:
-    """Dissimilarities in a file, whose conditions are checked; raises DataError where one is broken."""
+def points_in(file: RowFile, input: Input) -> RowNumbers:
+    """The points of a matrix in a file; raises DataError where it is not square."""
     size = file.columns
     if size != file.bounds[-1]:
         raise DataError("NOT-SQUARE",
                         f"a matrix with {counted(file.bounds[-1], 'row')} and {counted(size, 'column')} is not "
                         "square", where=place(input.path), hint="there must be a row and a column for each point")
+    return RowNumbers.up_to(size)
+
+
+def streamed_square(table: Table, rows: Rows, input: Input, compute: Compute) -> Table:
+    """Dissimilarities in a file, whose conditions are checked; raises DataError where one is broken."""
     _require_plain(input)
-    rows, generator = Rows(file), compute.generator()
+    size, ids, generator = len(rows), table.ids, compute.generator()
     compute.require(resident(compute.thread_count()) + compute.thread_count() * rows.nbytes, "a block of the matrix")
     with closing(results(Looking(rows, generator.standard_normal(size)))) as every:
         looked = reduce(Looked.__add__, every)
-    ids = RowNumbers.up_to(size)
     _require_conditions(looked, ids, place(input.path))
     drawn = np.unique(np.concatenate([generator.choice(size, min(size, SAMPLED), replace=False), [0, size - 1]]))
     # what is looked at of single points is read again: their rows are too long to be kept
@@ -114,7 +118,7 @@ def streamed_square(file: RowFile, input: Input, compute: Compute, source: Sourc
     note("N-STREAMED", f"the matrix of {size:,} x {size:,} numbers is read in {counted(rows.blocks, 'block')} of rows, "
          f"once for each pass; what looks at single points takes {len(drawn):,} of them", blocks=rows.blocks,
          sample=len(drawn))
-    return Table(as_array(rows), tuple(ids), ids, "id", {}, input.kind, source)
+    return replace(table, values=as_array(rows))
 
 
 def _of_both_sides(cells: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int, bool]]:
@@ -137,7 +141,7 @@ def _extent(size: int, largest: float) -> Moments:
     return Moments(size, nothing, sums=nothing, products=nothing, least=nothing, most=np.full(1, largest))
 
 
-def _require_conditions(looked: Looked, ids: RowNumbers, where: str) -> None:
+def _require_conditions(looked: Looked, ids: Sequence[str], where: str) -> None:
     """Refuses gaps, negative numbers, a diagonal that is not zero, and a matrix that is not symmetric.
 
     D r = Dᵀ r for a random vector r: of a matrix that is not symmetric this fails (Freivalds, 1977).
@@ -149,7 +153,7 @@ def _require_conditions(looked: Looked, ids: RowNumbers, where: str) -> None:
                     "every two points need a number; leave points out that have none")
     if looked.negative:
         row, column = looked.negative[0]
-        raise DataError("NEGATIVE", f"cells below zero: the first in row {row + 1}, column {column + 1}", where=where,
+        raise DataError("NEGATIVE", f"cells below zero: the first in row {ids[row]}, column {ids[column]}", where=where,
                         kind="kernel", hint="dissimilarities are zero or more; similarities are --kind kernel")
     if looked.diagonal > ROUNDING * looked.largest:
         raise DataError("DIAGONAL", f"a point has a dissimilarity of {looked.diagonal:.17g} to itself", where=where,
@@ -158,5 +162,5 @@ def _require_conditions(looked: Looked, ids: RowNumbers, where: str) -> None:
         return
     apart = np.abs(np.concatenate(looked.along) - looked.across)
     if float(apart.max()) > ASYMMETRY * looked.largest:
-        raise DataError("ASYMMETRIC", f"the matrix is not symmetric: most in row {int(apart.argmax()) + 1}",
+        raise DataError("ASYMMETRIC", f"the matrix is not symmetric: most in row {ids[int(apart.argmax())]}",
                         where=where, hint="make it symmetric: a matrix that is read in blocks is taken as it is")

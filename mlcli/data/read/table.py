@@ -24,9 +24,9 @@ from mlcli.data.pairs.square import checked, square_matrix
 from mlcli.data.prepare.categories import Categories, as_texts, categories_of, coded
 from mlcli.data.read.block_file import Found, in_blocks
 from mlcli.data.read.blocks import streamed_table, unread_table
-from mlcli.data.read.chosen_rows import chosen_rows, of_sparse
+from mlcli.data.read.chosen_rows import chosen_rows
 from mlcli.data.read.finders import found_in
-from mlcli.data.read.id_columns import require_no_ids, require_no_ids_in
+from mlcli.data.read.id_columns import require_no_ids
 from mlcli.data.read.labels import labeled
 from mlcli.data.read.match import matched_columns, matched_points
 from mlcli.data.read.memory import reading_bytes
@@ -76,14 +76,7 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
             return whole_table(input.replace(label_columns=(*input.label_columns, *names), labels=LabelFile()), compute,
                                categories)
 
-    whole = whole_table(input, compute, categories, streams)
-    table = chosen_rows(whole, input, compute, again)
-    if rows_of(whole.values) is None:
-        return table
-    table = table if rows_of(table.values) is None else of_sparse(table, input, compute, streams)
-    if rows_of(table.values) is None:  # its numbers were not looked at yet
-        require_no_ids_in(table, table.values, np.arange(len(table.ids)), input)
-    return table
+    return chosen_rows(whole_table(input, compute, categories, streams), input, compute, again, streams)
 
 
 def whole_table(input: Input, compute: Compute, categories: bool = False, streams: bool = False) -> Table:
@@ -121,7 +114,7 @@ def _source(input: Input, file: Opened, format: str) -> Source:
 def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -> Table:
     """The table of a directory of files, in memory where that holds it."""
     found, source = found_parts(files, input, compute)
-    blocks = (streams or input.stream == "always") and in_blocks(found, input, compute)
+    blocks = (streams or input.stream == "always" or input.chooses_rows) and in_blocks(found, input, compute)
     table = (_in_blocks(found, input, compute, source) if blocks else
              features_table(sheet_of_parts(found, input, compute), input, source))
     return labeled(table, input, compute)

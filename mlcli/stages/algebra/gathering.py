@@ -12,7 +12,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.rows.gaps import NO_GAPS, Gaps
 from mlcli.base.rows.moments import Moments
-from mlcli.base.rows.source import Rows, Sample
+from mlcli.base.rows.source import Measured, Rows, Sample
 from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stages.stage import stage
 from mlcli.base.stored import result
@@ -117,14 +117,26 @@ class Gathering:
 
 
 def gathered(rows: Rows, chosen: Indices | None = None, products: bool | None = None) -> Gathered:
-    """The sums over all rows, by one pass, or by two where the first rows are far from the means.
+    """The sums over all rows, by one pass, or by two where the first rows are far from the means; of numbers whose
+    squares have no doubles, in a unit for each column.
 
     Results are added in the order of the blocks, so that they do not depend on the number of threads.
     """
     sample = np.zeros(0, dtype=np.int64) if chosen is None else chosen
     whole = rows.shape[1] <= WIDE if products is None else products
+    found = _summed(rows, whole, sample)
+    if found.moments.far:  # squares need units of their own
+        exponent = found.moments.exponents
+        inside = Rows(rows.source, (*rows.maps, Measured(-exponent)), rows.left_out, rows.width)
+        again = _summed(inside, whole, np.zeros(0, dtype=np.int64))
+        found = Gathered(replace(again.moments, exponent=exponent), again.gaps, found.sampled)
+    return found
+
+
+def _summed(rows: Rows, whole: bool, sample: Indices) -> Gathered:
+    """The sums over all rows, as far as their squares are in range."""
     found = _total(rows, _near(rows), whole, sample)
-    if found.moments.rows and not found.moments.exact:
+    if found.moments.rows and not found.moments.far and not found.moments.exact:
         again = _total(rows, found.moments.means, whole, np.zeros(0, dtype=np.int64))
         found = Gathered(again.moments, again.gaps, found.sampled)
     return found

@@ -111,7 +111,7 @@ class RowFactor:
                               hint="give more memory (--memory-limit), or choose fewer columns")
         assert rows.moments is not None
         with running("covariance"):
-            return cls(rows, rows.moments, route)
+            return cls(rows, rows.moments.plain, route)
 
     def state(self) -> dict[str, Any]:
         """What distinguishes it: checkpoints of its passes are kept under that."""
@@ -149,7 +149,7 @@ class RowFactor:
     @cached_property
     def side(self) -> Array:
         """FᵀF, by another pass where the columns are many."""
-        whole = self.moments if self.moments.whole else gathered(self.rows, products=True).moments
+        whole = self.moments if self.moments.whole else gathered(self.rows, products=True).moments.plain
         return whole.covariance
 
     @property

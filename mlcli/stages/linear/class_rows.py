@@ -138,8 +138,8 @@ def class_row_step(rows: Rows, count: int, threads: int) -> Step:
 
 def seen_rows(rows: Rows, classes: Indices, counts: Indices) -> Seen:
     """What discriminants follow from, by two passes over rows whose moments are known."""
-    moments = rows.moments
-    assert moments is not None
+    assert rows.moments is not None
+    moments = rows.moments.plain
     mean, extent = moments.means, Extent(len(rows), rows.reach)
     deviations = np.maximum(moments.most - mean, mean - moments.least)
     varying = np.sqrt(moments.squares) > SLACK * EPS * np.sqrt(len(rows)) * extent.largest

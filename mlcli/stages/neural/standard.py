@@ -25,7 +25,8 @@ class Standard:
         """The means and the scale of points (n x d)."""
         if (rows := rows_of(points)) is not None:
             assert rows.moments is not None
-            return cls._of_variances(rows.moments.means, rows.moments.squares / len(rows))
+            moments = rows.moments.plain
+            return cls._of_variances(moments.means, moments.squares / len(rows))
         blocks = row_blocks(len(points), BLOCK, points.shape[1])
         means = np.sum(list(in_order(lambda rows: points[rows].sum(axis=0), blocks)), axis=0) / len(points)
         rest = np.sum(list(in_order(lambda rows: (points[rows] - means).sum(axis=0), blocks)), axis=0) / len(points)

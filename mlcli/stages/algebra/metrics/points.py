@@ -11,8 +11,8 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial
 from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric, Fitted, Metric
 from mlcli.stages.algebra.metrics.blocks import squared
-from mlcli.stages.algebra.metrics.costs import distances_cost
 from mlcli.stages.algebra.metrics.contrast import require_domain
+from mlcli.stages.algebra.metrics.costs import distances_cost
 
 __all__ = ["EUCLIDEAN", "AnyMetric", "Compared", "alike", "metric_of", "seconds_of_squares", "squares", "straight",
            "training", "under"]
