@@ -32,7 +32,8 @@ class RunConfig(Options):
         if self.input.stream == "always" and not self.streams:
             raise ConfigError("STREAM", f"{self.method.name} needs the whole table, and it is to be read in blocks",
                               where="input.stream", hint=f"put PCA ahead of the method (--reduce), or choose one of "
-                              f"{', '.join(streaming())}")
+                              f"{', '.join(streaming())}" if self.input.kind == "features" else
+                              "of dissimilarities mds is read in blocks, without correction and landmarks")
         self.method.require_products(self.report.keep, self.input.gives, "report.keep")
         drawn: tuple[Name, ...] = ("graph",) if self.report.draw_graph else ()
         self.method.require_products(drawn, self.input.gives, "report.draw_graph")

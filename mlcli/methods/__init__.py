@@ -80,5 +80,6 @@ def decoding() -> str:
 
 
 def streaming() -> tuple[str, ...]:
-    """The methods that take a table of features which is read in blocks."""
-    return tuple(name for name, kind in METHODS.items() if kind(name=name).streams("features"))
+    """The methods that take a table of features which is read in blocks, each with its condition."""
+    return tuple(f"{name} ({kind.in_blocks})" if kind.in_blocks else name
+                 for name, kind in METHODS.items() if kind.in_blocks is not None)

@@ -35,6 +35,7 @@ class FA(Method):
     method", 1971; R's factanal and psych.
     """
 
+    in_blocks: ClassVar = ""
     accepts: ClassVar = (Features, Covariance)
     missing: ClassVar = True
     proof: ClassVar = "latent"
@@ -60,10 +61,6 @@ class FA(Method):
     def limit(self, data: Input) -> int:
         """As many factors as the columns can determine, and fewer than there are points."""
         return min(most_factors(data.values.shape[1], self.noise == "equal"), len(data.values) - 1)
-
-    def streams(self, kind: str) -> bool:
-        """Features."""
-        return kind == "features"
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but with one noise for all columns there is a closed form."""

@@ -30,6 +30,7 @@ class KernelPCA(Method):
     to speed up kernel machines", 2001.
     """
 
+    in_blocks: ClassVar = "with method.landmarks"
     accepts: ClassVar = (Features, Similarities)
     proof: ClassVar = "kernel"
     decodes: ClassVar = "linear kernel"

@@ -35,6 +35,7 @@ class LDA(Method):
     Fisher, 1936; Rao, 1948; Venables and Ripley, "Modern applied statistics with S", 2002.
     """
 
+    in_blocks: ClassVar = ""
     accepts: ClassVar = (Labeled,)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "ratios of variance between classes to that within"
@@ -49,10 +50,6 @@ class LDA(Method):
     def limit(self, data: Input) -> int:
         """The smaller of d and one less than there are classes."""
         return min(data.values.shape[1], len(set(data.labels)) - 1) if isinstance(data, Labeled) else 1
-
-    def streams(self, kind: str) -> bool:
-        """Features, by passes over them."""
-        return kind == "features"
 
     def steps(self, data: Labeled, compute: Compute, share: float | None) -> list[Step]:
         """The singular values of the deviations from the classes' means."""

@@ -24,6 +24,7 @@ class MDS(Method):
     Lingoes, 1971; Cailliez, 1983.
     """
 
+    in_blocks: ClassVar = "with method.landmarks and no correction"
     accepts: ClassVar = (Dissimilarities, Features)
     baseline: ClassVar = True
     proof: ClassVar = "kernel"

@@ -32,6 +32,7 @@ class PCA(Method):
     Pearson, 1901; Hotelling, 1933; Jolliffe, "Principal component analysis", 2002.
     """
 
+    in_blocks: ClassVar = ""
     accepts: ClassVar = (Features, Covariance)
     baseline: ClassVar = True
     proof: ClassVar = "kernel"
@@ -62,10 +63,6 @@ class PCA(Method):
     def eigenvalues(self, data: Input) -> int:
         """The smaller of n and d."""
         return min(data.values.shape)
-
-    def streams(self, kind: str) -> bool:
-        """Features, by passes over them."""
-        return kind == "features"
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but a covariance that is given has its route and divisor behind it, and a route its solver."""

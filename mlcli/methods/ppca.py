@@ -33,6 +33,7 @@ class PPCA(Method):
     each row's posterior covariance. Source: Tipping and Bishop, "Probabilistic principal component analysis", 1999.
     """
 
+    in_blocks: ClassVar = "but for solver em"
     accepts: ClassVar = (Features,)
     missing: ClassVar[bool] = True
     proof: ClassVar = "latent"

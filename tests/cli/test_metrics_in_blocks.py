@@ -8,6 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from mlcli.base.types import Array
+from mlcli.methods import METHODS
 from mlcli.stages.algebra.metrics import KINDS
 from tests.cli.support import Caller
 from tests.cli.test_beyond_memory import BLOCKS, embedded, spectrum, table
@@ -65,3 +66,20 @@ def test_rows_outside_of_a_metrics_domain_are_named(mlcli: Caller, metric: str, 
                   metric, "--set", "method.landmarks=60", "-o", "none", *more) for more in ((), BLOCKS)]
     assert told[0].code == told[1].code in (65, 81)
     assert told[0].err == told[1].err and ("row 701" in told[1].err) == (cell is not None)
+
+
+def test_categories_of_text_are_refused_in_blocks_by_name(mlcli: Caller) -> None:
+    parquet.write_table(table(amounts()), "t.parquet", row_group_size=200)
+    options = ("t.parquet", "--id-column", "name", "--columns", "kind,x1,x2", "-m", "mds", "--metric", "gower", "--set",
+               "method.landmarks=60", "-o", "run", "-q")
+    refused = mlcli("embed", *options, *BLOCKS)
+    assert refused.code == 78 and "categories" in refused.err and "'kind'" in refused.err
+    assert mlcli("embed", *options).code == 0
+
+
+def test_methods_that_are_read_in_blocks_say_under_which_conditions(mlcli: Caller) -> None:
+    for name, kind in METHODS.items():
+        assert not kind(name=name).streams("features") or kind.in_blocks is not None
+        assert kind.in_blocks != "" or kind(name=name).streams("features")
+    refused = mlcli("embed", "t.npy", "-m", "mds", *BLOCKS)
+    assert refused.code == 78 and "mds (with method.landmarks and no correction)" in refused.err

@@ -54,9 +54,10 @@ def in_blocks(found: Found | None, input: Input, compute: Compute) -> bool:
     if input.stream == "always":
         if found is None:
             raise ConfigError("STREAM", "only features in Parquet, Arrow IPC, NPY and CSV files, sparse matrices, and "
-                              "dissimilarities in NPY files are read in blocks", where="input.stream",
+                              "dissimilarities in NPY files are read in blocks, without a second view and turned only "
+                              "where sparse", where="input.stream",
                               hint="convert the file (CSV must be UTF-8, not compressed, and no quote may stand within "
-                              "a cell that does not begin with one), or leave input.stream out")
+                              "a cell that does not begin with one; NPY in C order), or leave input.stream out")
         return True
     if found is not None and isinstance(found.file, SparseRows):
         return found.bytes > SMALL

@@ -19,6 +19,7 @@ from mlcli.data.formats.parts import id_of, parts_of, source_of_files
 from mlcli.data.formats.sheets import LayoutOf, read_sheet
 from mlcli.data.options.input import Input, check
 from mlcli.data.options.label_file import LabelFile
+from mlcli.data.options.wording import listed
 from mlcli.data.pairs.graphs import graph_table
 from mlcli.data.pairs.square import checked, square_matrix
 from mlcli.data.prepare.categories import Categories, as_texts, categories_of, coded
@@ -85,14 +86,14 @@ def whole_table(input: Input, compute: Compute, categories: bool = False, stream
         sheet, source = read_images(images, input, compute)
         return labeled(features_table(sheet, input, source), input, compute)
     if files := parts_of(input.path):
-        return _of_parts(files, input, compute, streams and not categories)
+        return _of_parts(files, input, compute, streams)
     with opened(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
         source = _source(input, file, format)
         if input.kind == "graph":
             return labeled(graph_table(file, input, source, compute), input, compute)
-        blocks = found_in(file, input, format, compute) if input.stream == "always" or (
-            (streams or input.chooses_rows) and not categories) else None
+        blocks = _found(file, input, format, compute, categories) if (
+            streams or input.chooses_rows or input.stream == "always") else None
         if in_blocks(blocks, input, compute):
             assert blocks is not None
             return labeled(_in_blocks(blocks, input, compute, source), input, compute)
@@ -102,6 +103,20 @@ def whole_table(input: Input, compute: Compute, categories: bool = False, stream
         source = replace(source, reading=beside, kept=KEPT * beside)
         table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
         return labeled(table, input, compute)
+
+
+def _found(file: Opened, input: Input, format: str, compute: Compute, categories: bool) -> Found | None:
+    """The file as it can be read in blocks; None where columns of text stand for categories, which need all rows."""
+    try:
+        return found_in(file, input, format, compute)
+    except DataError as error:
+        if not (categories and error.columns):
+            raise
+        if input.stream == "always":
+            raise ConfigError("STREAM", f"columns of text that stand for categories are not read in blocks: "
+                              f"{listed(error.columns)}", where="input.stream",
+                              hint="leave input.stream out, or give the categories numbers") from error
+        return None
 
 
 def _source(input: Input, file: Opened, format: str) -> Source:

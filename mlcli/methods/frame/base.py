@@ -39,6 +39,7 @@ class Method(Options):
     ranked_by: ClassVar[str | None] = "eigenvalues"  # what spectrum.csv holds; None: there is no spectrum
     axis: ClassVar[str] = "Axis"  # what the field calls an axis, before its number
     decodes: ClassVar[str | None] = ""  # when coordinates lead back to features, in words: always; None: never
+    in_blocks: ClassVar[str | None] = None  # when it takes features in blocks of rows, in words: always; None: never
     unsure: ClassVar[bool] = False  # whether its decoder says how sure it is
     aliases: ClassVar[tuple[str, ...]] = ()  # other names that people type
     rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow", "two_nn")  # that may say how many axes, best first
@@ -197,8 +198,8 @@ class Method(Options):
                               where=where, hint=f"leave it out{condition}")
 
     def streams(self, kind: str) -> bool:
-        """Whether it takes such an input where that is read in blocks of rows."""
-        return False
+        """Whether it takes such an input where that is read in blocks of rows; a method with conditions says it."""
+        return kind == "features" and self.in_blocks == ""
 
     def requires(self) -> tuple[str, ...]:
         """The extras that these options need."""

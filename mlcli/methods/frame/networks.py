@@ -29,6 +29,7 @@ class OfNetworks(Method):
     """A network from the columns to a few coordinates and one back; linear ones may be known in closed form."""
 
     accepts: ClassVar = (Features,)
+    in_blocks: ClassVar = ""
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = None
     rules: ClassVar = ()
@@ -50,10 +51,6 @@ class OfNetworks(Method):
     def closed(self) -> bool:
         """Whether the optimum is known."""
         raise NotImplementedError
-
-    def streams(self, kind: str) -> bool:
-        """Features: batches are drawn from blocks, or the closed form follows from sums."""
-        return kind == "features"
 
     def requires(self) -> tuple[str, ...]:
         """JAX for training."""
