@@ -61,10 +61,9 @@ class PPCA(Method):
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """The solver that the data asks for; raises ConfigError for another."""
-        whole = all_finite(data.values)
-        if self.solver == "closed" and not whole:
+        solver = self.solver if self.solver != "auto" else "closed" if all_finite(data.values) else "em"
+        if solver == "closed" and not all_finite(data.values):
             raise ConfigError("CLOSED-FORM", "a closed form needs complete data", where="method.solver", hint="use em")
-        solver = ("closed" if whole else "em") if self.solver == "auto" else self.solver
         return {"solver": solver, **(self.refuse_unused("a closed form has no iterations", "iterate")
                                      if solver == "closed" else {})}
 

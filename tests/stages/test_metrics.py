@@ -12,10 +12,12 @@ from scipy.spatial.distance import cdist
 
 from mlcli.base.machine.threads import threads_limited
 from mlcli.base.types import Array
+from mlcli.base.values.inputs import Features
 from mlcli.errors import DataError, GeometryError
 from mlcli.stages.algebra.metrics import KINDS, AnyMetric, Metric
 from mlcli.stages.algebra.metrics.base import Comparison
 from mlcli.stages.algebra.metrics.blocks import against, between, pairwise
+from mlcli.stages.algebra.metrics.contrast import require_domain
 from mlcli.stages.algebra.metrics.haversine import RADIUS
 from mlcli.stages.similarities.metric_witness import apart
 
@@ -196,8 +198,9 @@ def test_rows_of_one_direction_but_for_rounding_are_refused() -> None:
     rows = COUNTS[:, :4] * [1e-300, 1.0, 1e300, 1e10] + [0, 0, 1e299, 0]
     for name in ("cosine", "correlation"):
         with pytest.raises(GeometryError, match=f"all 40 points are equal under {name}, but for rounding"):
-            metric(name).fitted(rows)
-        metric(name).fitted(np.repeat(rows[:1], 3, axis=0))  # what is equal is told where it matters
+            require_domain(metric(name), Features(rows, [""] * 40))
+        equal = np.repeat(rows[:1], 3, axis=0)  # what is equal is told where it matters
+        require_domain(metric(name), Features(equal, [""] * 3))
 
 
 def test_log_ratios_of_equal_numbers_are_zero() -> None:

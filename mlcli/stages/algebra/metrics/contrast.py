@@ -5,12 +5,12 @@ from contextlib import closing
 
 import numpy as np
 
-from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Features
-from mlcli.base.recall import recalled
-from mlcli.base.rows import Rows, rows_of
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.memo import recalled
+from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.types import Array
+from mlcli.base.values.inputs import Features
 from mlcli.engine.executor import results
 from mlcli.errors import rows_from
 from mlcli.stages.algebra.metrics.base import Metric
