@@ -20,6 +20,7 @@ from mlcli.certify.weights import weight_checks
 
 FORMAT = 1
 WORST: tuple[Verdict, ...] = ("fail", "warn", "pass")
+FORMAL = ("model", "rows", "prepared", "finite", "size")  # checks that look at no number of the result
 
 
 @frozen
@@ -31,9 +32,11 @@ class Certificate:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of all."""
+        """The worst verdict of all; `unchecked` where none failed and no number of the result was checked."""
         verdicts = {check.verdict for check in self.checks}
-        return next((verdict for verdict in WORST if verdict in verdicts), "pass")
+        worst: Verdict = next((verdict for verdict in WORST if verdict in verdicts), "pass")
+        numbers = {check.verdict for check in self.checks if check.name not in FORMAL} - {"skipped"}
+        return worst if numbers or worst != "pass" else "unchecked"
 
     @property
     def failed(self) -> list[Check]:
@@ -73,7 +76,7 @@ def claim_of(subject: Subject) -> Claim:
 def numbers(subject: Subject) -> Iterator[Check]:
     """Every check of a result against its input; without the input, whether the result agrees with itself."""
     with np.errstate(all="ignore"):  # what overflows is not finite, and fails
-        claim, there, asked = claim_of(subject), subject.model.projector is not None, subject  # of a covariance no rows
+        claim, there, asked = claim_of(subject), subject.places, subject
         subject = subject.sized("variance" if claim.unit else "roots") if claim.eigenvectors else subject
         if there:
             if subject.data is not None and len(subject.data.values) != subject.size:
@@ -84,6 +87,8 @@ def numbers(subject: Subject) -> Iterator[Check]:
             yield from checks
             if checks[0].verdict == "fail":  # not finite
                 return
+        elif subject.size:
+            yield count("finite", int(np.count_nonzero(~np.isfinite(subject.embedding))), "coordinates not finite")
         if subject.data is None:
             yield skipped("input", "the input is not at hand")
             return
@@ -109,7 +114,7 @@ def _held(subject: Subject) -> Iterator[Check]:
 
 def facts_of(subject: Subject) -> dict[str, Any]:
     """What the checks do not judge: sizes, and the graph."""
-    similarity = subject.model.projector and subject.base
+    similarity = subject.base if subject.places else None
     graph = getattr(similarity, "graph", None)
     return {"rows": subject.size, "components": int(subject.embedding.shape[1]),
             "carriers": subject.carried if similarity else 0,

@@ -103,7 +103,7 @@ def _loose(subject: Subject) -> float:
 def _fitted(subject: Subject, seen: Seen, loadings: Array) -> Fitted | None:
     """The model in units of equal noise; None where no column varies."""
     fit, columns = subject.model.fit, len(loadings)
-    latent = getattr(subject.model.projector and subject.similarity, "latent", None)
+    latent = getattr(subject.similarity if subject.places else None, "latent", None)
     if latent is not None:
         return Fitted(loadings, np.eye(loadings.shape[1]), np.ones(columns), latent.noise,
                       np.arange(columns), variances=True)
@@ -162,7 +162,7 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: Unit) -> Itera
         yield from _likelihood(subject, fitted, variances, images, unit, lost)
     far = loose if fitted.variances else 0.0  # sums of squares follow from the loadings, wherever an iteration is
     yield _spectrum(subject, fitted, seen, rounding + far + (rough / np.sqrt(top) if top > rough**2 else 1.0))
-    if subject.model.projector is not None:
+    if subject.places:
         yield _scores(subject, fitted, lost)
 
 

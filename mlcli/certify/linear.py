@@ -22,9 +22,9 @@ LOST = 1e-6  # relative error of an eigenvalue that is reported
 
 def is_linear(subject: Subject) -> bool:
     """Whether the kernel is that of inner products of the features, centered by their means."""
-    if subject.model.projector is None:
+    if isinstance(subject.given, Covariance):
         return True
-    return isinstance(subject.data, Features) and subject.similarity.in_features
+    return subject.places and isinstance(subject.data, Features) and subject.similarity.in_features
 
 
 @frozen

@@ -16,8 +16,8 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.certify.plan import Plan
 from mlcli.methods import Method, Model, Projector
-from mlcli.methods.frame.model import existing
 from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.similarities import require_projector
 
 TIED = 200  # roundings apart that eigenvalues may be and count as equal: twice the fit's, for it may compare roots
 
@@ -36,8 +36,6 @@ class Subject:
         """A model in plain numbers, taken back to the units of the computation by exact powers of two."""
         projector = model.projector
         model = replace(model, spectrum=model.spectrum and replace(model.spectrum, unit=Unit()))
-        if projector is None:
-            return cls(method, given, model, plan)
         model = replace(model, embedding=projector.output_unit.measured(model.embedding),
                         projector=projector.in_units(Unit(), Unit()),
                         forecast=model.forecast and model.forecast.plain(projector.input_unit**-1))
@@ -65,7 +63,7 @@ class Subject:
     def sized(self, scale: str) -> "Subject":
         """The same with axes of another scale: as long as the roots of eigenvalues, or of variance one."""
         asked = "roots" if self.chain is None else self.chain.coordinates.scale
-        if asked == scale or self.model.projector is None:
+        if asked == scale or not self.places:
             return self
         sizes = {"roots": np.sqrt(self.values), "unit": np.ones(len(self.values)),
                  "variance": np.full(len(self.values), np.sqrt(len(self.model.ranks.vectors)))}
@@ -77,9 +75,14 @@ class Subject:
         return replace(self, model=replace(self.model, embedding=embedding, projector=projector))
 
     @property
+    def places(self) -> bool:
+        """Whether the model places points."""
+        return isinstance(self.model.projector, Projector)
+
+    @property
     def projector(self) -> Projector:
         """The way from points to coordinates, free of units."""
-        return existing(self.model.projector)
+        return require_projector(self.model.projector)
 
     @property
     def spectrum(self) -> Spectrum:

@@ -15,7 +15,7 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.errors import GeometryError
 from mlcli.methods.frame.gaussian_processes import OfProcesses, require_distinct
-from mlcli.methods.frame.model import Model, existing
+from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.gaussian_process import of_process, relevant
 from mlcli.methods.identities.latent_sequence import figures_of, of_forecast, of_sequence
@@ -31,6 +31,7 @@ from mlcli.stages.gaussian.fitting import best
 from mlcli.stages.gaussian.forecasting import forecast
 from mlcli.stages.gaussian.inference import FLOOR, SQUARES, USUAL, exact_seconds
 from mlcli.stages.gaussian.posterior import Posterior
+from mlcli.stages.similarities import require_projector
 from mlcli.stages.similarities.gaussian import LatentSequence, placing
 
 
@@ -129,7 +130,7 @@ class GPDM(OfProcesses):
 
     def identities(self, data: Features, model: Model) -> list[Check]:
         """Likelihood, decoder, relevances and the density of the sequence again, and iterations that never fall."""
-        similarity: Any = existing(model.projector).similarity
+        similarity: Any = require_projector(model.projector).similarity
         posterior, stated = similarity.posterior, model.fit.get("log_likelihood")
         plain = None if stated is None else stated + data.unit.logarithm(Observations.of(data.values).cells)
         return [*of_process(posterior, data.values, model.embedding, plain),

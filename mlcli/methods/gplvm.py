@@ -15,7 +15,7 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.errors import ConfigError
 from mlcli.methods.frame.gaussian_processes import OfProcesses, require_distinct
-from mlcli.methods.frame.model import Model, existing
+from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.trials import Seen, Trials, once
 from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.gaussian_process import of_process, relevant
@@ -30,6 +30,7 @@ from mlcli.stages.gaussian.fitting import best
 from mlcli.stages.gaussian.inference import Induced, Inference, MostProbable
 from mlcli.stages.gaussian.latents import BackConstraint, Unconstrained
 from mlcli.stages.gaussian.posterior import Posterior
+from mlcli.stages.similarities import require_projector
 from mlcli.stages.similarities.gaussian import projector_of
 
 USED = 0.01  # of the largest relevance: an axis below it counts as switched off
@@ -140,7 +141,7 @@ class GPLVM(OfProcesses):
 
     def identities(self, data: Features, model: Model) -> list[Check]:
         """Likelihood, decoder and relevances again, and iterations that never fall."""
-        decoder: Any = existing(model.projector).decoder
+        decoder: Any = require_projector(model.projector).decoder
         posterior, stated = decoder.posterior, model.fit.get("log_likelihood")
         plain = None if stated is None else stated + data.unit.logarithm(Observations.of(data.values).cells)
         return [*of_process(posterior, data.values, model.embedding, plain, exact=self.inference.exact),

@@ -6,7 +6,7 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph
 from mlcli.base.values.options import option_of
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.model import Model, Powers, existing
+from mlcli.methods.frame.model import Model, Powers
 from mlcli.methods.frame.trials import Seen, Trials, by_neighbors
 from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.laplacian_equations import of_laplacian
@@ -17,6 +17,7 @@ from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.affinities import Affinity, weights_for
 from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.similarities import require_projector
 
 BOTH_WAYS = 1.4  # entries of a graph for each neighbor, as about half of these are neighbors of each other
 
@@ -77,7 +78,8 @@ class Laplacian(Method):
 
     def identities(self, data: Any, model: Model) -> list[Check]:
         """L y = λ D y with weights computed again."""
-        return of_laplacian(existing(model.projector).similarity, model.embedding, model.ranks, self.normalized)
+        similarity = require_projector(model.projector).similarity
+        return of_laplacian(similarity, model.embedding, model.ranks, self.normalized)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors; and of a graph with affinities these are the weights, unless others are chosen."""

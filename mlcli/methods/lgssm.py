@@ -12,7 +12,7 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.model import Loadings, Model, Powers, existing
+from mlcli.methods.frame.model import Loadings, Model, Powers
 from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.smoothing_equations import never_less_likely, of_states
 from mlcli.stages.algebra.centering import uncentered
@@ -20,7 +20,7 @@ from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.latent.state_space import USUAL, fitted_model, seconds_of
-from mlcli.stages.similarities import Affine, Projector, Smoother
+from mlcli.stages.similarities import Affine, Projector, Smoother, require_projector
 
 
 class LGSSM(Method):
@@ -79,5 +79,6 @@ class LGSSM(Method):
 
     def identities(self, data: Features, model: Model) -> list[Check]:
         """The most probable states in the canonical basis, found without a fall of the likelihood."""
-        return [*of_states(existing(model.projector).similarity, data.values, model.embedding, model.ranks.solved),
+        similarity = require_projector(model.projector).similarity
+        return [*of_states(similarity, data.values, model.embedding, model.ranks.solved),
                 never_less_likely(model.trace, data.values)]

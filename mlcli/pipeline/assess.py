@@ -80,7 +80,7 @@ def drawing_of(config: RunConfig, start: Start) -> Later:
 def measured(result: Run) -> Measured | None:
     """The quality of the rows without missing cells; None where it was not asked for, or there are no rows."""
     asked, projector, table = result.config.report.measures, result.model.projector, result.prepared
-    if asked is None or projector is None or not table.data().apart:
+    if asked is None or not table.rows or not table.data().apart:
         return None
     embedding = result.model.embedding
     if (sample := result.sample(EXACT)) is not None:

@@ -208,6 +208,9 @@ def certified(result: Run, folder: Path | None) -> Certificate:
     if doubtful := [check.name for check in certificate.checks if check.verdict == "warn"]:
         note("W-CERTIFICATE", f"more rounding than expected, see certificate.json: {', '.join(doubtful)}",
              checks=doubtful)
+    if certificate.verdict == "unchecked":
+        note("N-UNCHECKED", "the certificate checked rows and files, and no number of the result: nothing but the fit "
+             "itself computes these")
     return certificate
 
 

@@ -26,7 +26,6 @@ from mlcli.data.table.table import Source, Table, coordinates
 from mlcli.data.write.table import text_names
 from mlcli.errors import ConfigError, GeometryError, MlcliError, UnsafeFile
 from mlcli.methods import Model, Projector, accepting, comparing
-from mlcli.methods.frame.model import existing
 from mlcli.methods.pca import PCA
 from mlcli.pipeline.shared_input import Reader, remembered
 from mlcli.rundir import names
@@ -37,6 +36,7 @@ from mlcli.rundir.reading import is_there
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.eigen.axes import Count, Share
 from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.similarities import NoProjection
 
 AT_ONCE = 64 << 20  # bytes of a file that is read a second time to see what would be refused next
 LEADS: Mapping[str, dict[str, Any]] = MappingProxyType({  # parts of hints, and options of the input that follows them
@@ -76,7 +76,7 @@ class Start:
         """All steps ahead of the method."""
         first = self.reduced
         return self.known if first is None else (
-            *self.known, Reduction(first.given.preparation, existing(first.model.projector)))
+            *self.known, Reduction(first.given.preparation, first.model.projector))
 
     @property
     def way_back(self) -> tuple[Reduction, ...]:
@@ -128,7 +128,7 @@ class Start:
         reduced = replace(self.reduced, model=replace(self.reduced.model, embedding=scores))
         return replace(self, reduced=reduced, prepared=replace(self.prepared, table=reduced.scores))
 
-    def finished(self, input: Input, embedding: Table, projector: Projector | None) -> Finished:
+    def finished(self, input: Input, embedding: Table, projector: Projector | NoProjection) -> Finished:
         """What a run from here holds for later use: new rows are read as those of the first input were."""
         here = Finished(kind=input.gives, id_name=text_names(embedding)[0],
                         trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
@@ -183,7 +183,7 @@ def table_of(input: Input) -> tuple[Table, Finished]:
     folder = Path(input.path)
     manifest = read_manifest(folder)
     run = finished(folder)
-    if run.projector is None:
+    if not manifest["embedding"]["rows"]:
         raise ConfigError("NO-ROWS", "the run was made of a covariance matrix and has no rows that could be the input",
                           where=place(input.path), hint="give the run of a table")
     file, table = intact_embedding(folder, manifest)

@@ -13,6 +13,7 @@ from mlcli.rundir.former import FORMER, renewed
 from mlcli.rundir.names import ARRAYS, MODEL
 from mlcli.rundir.parts import require_finite, require_fit
 from mlcli.rundir.reading import is_intact, raw_json
+from mlcli.stages.similarities import OF_COVARIANCE
 from mlcli.storage.archive import Archive
 from mlcli.storage.fields import Unfit
 
@@ -55,6 +56,8 @@ def load(folder: Path, *, finite: bool = True, whole: bool = False, held: Mappin
             model = ARCHIVE.restored(tree, stream, header["arrays"]["bytes"], known)
         if whole or "preparation" in model:
             model = {**LATER, **model}
+            if model["projector"] is None:  # as older versions had it
+                model["projector"] = OF_COVARIANCE
             require_fit(model)
         if finite:
             require_finite(model)

@@ -12,7 +12,7 @@ from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import axis_names
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.similarities import Projector
+from mlcli.stages.similarities import NoProjection, Projector
 from mlcli.stages.unfolding.unfolded import Unfolded
 from mlcli.storage.fields import Unfit, inside, is_of
 
@@ -30,7 +30,7 @@ def require_finite(model: Mapping[str, Any]) -> None:
 def require_fit(model: Mapping[str, Any]) -> None:
     """Raises Unfit where the parts of a whole model do not fit together."""
     preparation, projector, unfolded = model["preparation"], model["projector"], model["unfolded"]
-    if not (isinstance(preparation, Preparation) and isinstance(projector, Projector | None)
+    if not (isinstance(preparation, Preparation) and isinstance(projector, Projector | NoProjection)
             and is_of(model["reductions"], tuple[Reduction, ...])
             and isinstance(unfolded, Unfolded | None) and is_of(model["trained"], tuple[str, ...])
             and isinstance(model["transpose"], bool) and are_categories(model["categories"])
@@ -41,20 +41,20 @@ def require_fit(model: Mapping[str, Any]) -> None:
         place = f"reductions.{number}."
         require_step(step.preparation, step.projector, inside(step, place[:-1]), place, width)
         following = [*(later.preparation for later in model["reductions"]), preparation][number + 1]
-        if following.columns != axis_names(step.projector.axes.shape[1]):
+        if isinstance(step.projector, Projector) and following.columns != axis_names(step.projector.axes.shape[1]):
             raise Unfit(f"{place}projector has other axes than the next step has columns")
         width = None
     parts = [*inside(preparation, "preparation"), *inside(projector, "projector"), *inside(unfolded, "unfolded")]
     require_step(preparation, projector, parts, "", width)
 
 
-def require_step(preparation: Preparation, projector: Projector | None, within: Iterable[tuple[str, Any]], place: str,
-                 width: int | None) -> None:
+def require_step(preparation: Preparation, projector: Projector | NoProjection, within: Iterable[tuple[str, Any]],
+                 place: str, width: int | None) -> None:
     """Raises Unfit where the parts of one step do not fit together; `width` is that of a new row of a square input."""
     known = {"i": len(preparation.columns)}
     if preparation.chosen is None:
         known["k"] = known["i"]
-    if projector is not None:
+    if isinstance(projector, Projector):
         known["d"] = len(preparation.exponent) if width is None else width
     parts = list(within)
     for name, part in parts:
@@ -67,7 +67,7 @@ def require_step(preparation: Preparation, projector: Projector | None, within: 
         require_within(part, name, known)
     if preparation.fill.shape not in ((0,), (known["i"],)):
         raise Unfit(f"{place}preparation.fill is of another length")
-    if projector is not None and projector.similarity.width(known["d"]) != known["c"]:
+    if isinstance(projector, Projector) and projector.similarity.width(known["d"]) != known["c"]:
         raise Unfit(f"{place}projector.centering.means is of another length")
 
 

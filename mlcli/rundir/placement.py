@@ -7,11 +7,10 @@ from pathlib import Path
 from mlcli.base.frozen import frozen
 from mlcli.data.prepare.categories import Categories
 from mlcli.data.prepare.prepare import Preparation
-from mlcli.methods import Projector
-from mlcli.methods.frame.model import existing
 from mlcli.rundir import archive, names
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.reduction import Reduction
+from mlcli.stages.similarities import NoProjection, Projector
 
 
 @frozen
@@ -25,12 +24,12 @@ class Finished:
     categories: Categories  # texts that numbers of a column stand for
     reductions: tuple[Reduction, ...]  # ahead of the method, the first one first
     preparation: Preparation
-    projector: Projector | None  # None where the run has no points
+    projector: Projector | NoProjection
 
     @property
     def steps(self) -> tuple[Reduction, ...]:
-        """The whole way from the first input to coordinates; raises ConfigError where the run has no points."""
-        return (*self.reductions, Reduction(self.preparation, existing(self.projector)))
+        """The whole way from the first input to coordinates."""
+        return (*self.reductions, Reduction(self.preparation, self.projector))
 
 
 def finished(folder: Path) -> Finished:

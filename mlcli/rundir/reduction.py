@@ -9,7 +9,7 @@ from mlcli.base.types import Array
 from mlcli.data.options.wording import counted, listed
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table, coordinates
-from mlcli.stages.similarities import Projector
+from mlcli.stages.similarities import NoProjection, Projector, require_projector
 
 
 @stored("reduction")
@@ -18,28 +18,29 @@ class Reduction:
     """A dimension reduction of new rows, and the way back to features."""
 
     preparation: Preparation
-    projector: Projector
+    projector: Projector | NoProjection
 
     def place(self, table: Table) -> Table:
-        """The coordinates of new rows, treated as those of the fit were."""
+        """The coordinates of new rows, treated as those of the fit were; raises ConfigError where there are none."""
+        projector = require_projector(self.projector)
         prepared = self.preparation.apply(table) if table.kind == "features" else table
         with prepared.rows_named():
-            self.projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
-            placed = coordinates(prepared, self.projector.project(prepared.values))
-        unlike = np.flatnonzero(self.projector.unlike(prepared.values, placed.values))
+            projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
+            placed = coordinates(prepared, projector.project(prepared.values))
+        unlike = np.flatnonzero(projector.unlike(prepared.values, placed.values))
         if len(unlike):
             rows = [placed.ids[row] for row in unlike.tolist()]
             note("W-UNLIKE", f"{len(rows):,} of {counted(len(placed.values), 'row')} are unlike all rows that the "
                  f"model was fitted to, so that their places say little: {listed(rows)}", rows=len(rows))
-        if blank := [placed.columns[axis] for axis in np.flatnonzero(~self.projector.axes.any(axis=0))]:
+        if blank := [placed.columns[axis] for axis in np.flatnonzero(~projector.axes.any(axis=0))]:
             note("W-NO-COORDINATE", f"new points have no coordinate on {', '.join(blank)}, and 0 is written: such an "
                  "axis has no extent, or cost 1, and neighbors say nothing of it", axes=blank)
         return placed
 
     def features(self, embedding: Array) -> Array:
         """Features (m x i) of coordinates (m x p); only where there is a decoder."""
-        return self.preparation.features(self.projector.reconstruct(embedding))
+        return self.preparation.features(require_projector(self.projector).reconstruct(embedding))
 
     def undone(self, embedding: Array) -> Array:
         """The same for pictures, which may leave the range of doubles and are no results."""
-        return self.preparation.undone(self.projector.reconstruct(embedding))
+        return self.preparation.undone(require_projector(self.projector).reconstruct(embedding))

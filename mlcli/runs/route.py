@@ -9,7 +9,6 @@ from mlcli.data.options.wording import listed, shown
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError
-from mlcli.methods.frame.model import existing
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.figures.path import way_over
 from mlcli.rundir.embedding import intact_embedding
@@ -18,6 +17,7 @@ from mlcli.rundir.placement import finished
 from mlcli.rundir.reading import damaged
 from mlcli.runs.reuse import axes_of
 from mlcli.stages.paths.route import Route, shortest_route
+from mlcli.stages.similarities import require_projector
 
 NEAR = 10_000  # ids among which the nearest one is looked for
 
@@ -46,7 +46,7 @@ class Routed:
 def route(folder: Path, start: str, end: str) -> Routed:
     """The shortest path between two points of a run, named by id; raises ConfigError where the run has no graph."""
     run = finished(folder)
-    projector = existing(run.projector)
+    projector = require_projector(run.projector)
     graph = projector.similarity.walkable
     if graph is None:
         raise ConfigError("NO-GRAPH", "this run holds no graph with lengths, on which there are paths",

@@ -22,6 +22,13 @@ COMMANDS = [
     ["report", "near"], ["verify", "near"], ["verify", "near", "--full"], ["verify", "far"],
     ["compare", "near", "far", "-q"], ["plan", "near.csv", "-m", "toy"], ["run", "near/config.yaml", "--force", "-q"],
     ["embed", "near.csv", "-m", "toy", "-o", "told"], ["methods", "toy"],
+    ["embed", "near.csv", "-m", "fixed", "-q", "-o", "fixed"], ["verify", "fixed"], ["verify", "fixed", "--full"],
+    ["report", "fixed", "-q"], ["compare", "near", "fixed", "-q"], ["plan", "near.csv", "-m", "fixed"],
+    ["run", "fixed/config.yaml", "--force", "-q"], ["export", "fixed", "-o", "fixed.h5ad", "-q"],
+    ["embed", "near.csv", "-m", "fixed", "--set", "report.stability={resamples: 5}", "-q", "-o", "refused.csv"],
+    ["embed", "fixed", "-m", "pca", "-q", "-o", "second"], ["collect", "near", "fixed", "-o", "both", "-q"],
+    ["project", "fixed", "near.csv", "-q", "-o", "refused.csv"], ["project", "second", "near.csv", "-o", "refused.csv"],
+    ["reconstruct", "fixed", "fixed/embedding.csv", "-o", "refused.csv"],
     ["embed", "near.csv", "-m", "toy", "--set", "method.minimize.limit=2", "--strict", "-q", "-o", "stopped"]]
 
 
@@ -50,7 +57,18 @@ def document(path: Path) -> dict[str, Any]:
 def test_every_command_ends_well(folder: Path) -> None:
     codes = json.loads((folder / "codes.json").read_text(encoding="utf-8"))
     assert dict(zip(map(" ".join, COMMANDS), codes, strict=True)) == {
-        " ".join(command): 80 if command[-1] == "stopped" else 0 for command in COMMANDS}
+        " ".join(command): 80 if command[-1] == "stopped" else 78 if command[-1] == "refused.csv" else 0
+        for command in COMMANDS}
+
+
+def test_a_run_that_cannot_place_points_has_all_but_that(folder: Path) -> None:
+    written = {path.name for path in (folder / "fixed").iterdir()}
+    assert {"quality.json", "scatter.svg", "report.html", "model.json", "dimension.json"} < written
+    quality, run = document(folder / "fixed" / "quality.json"), document(folder / "fixed" / "run.json")
+    assert quality["measures"]["trustworthiness"]["value"] > 0.9 if "measures" in quality else quality
+    assert run["certificate"] == "unchecked" and "N-UNCHECKED" in {note["code"] for note in run["notes"]}
+    assert "no number checked" in (folder / "fixed" / "report.html").read_text(encoding="utf-8")
+    assert not (folder / "refused.csv").exists()
 
 
 def test_a_run_without_a_spectrum_says_nothing_of_one(folder: Path) -> None:

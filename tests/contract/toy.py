@@ -1,4 +1,5 @@
-"""A method without a spectrum and with a decoder of its own, in the table beside the others; runs commands with it.
+"""Two methods in the table beside the others, and commands run with them: one without a spectrum and with a decoder of
+its own, one that cannot place new points.
 
 As a program, with a JSON list of command lines as its argument, it prints the exit code of each.
 """
@@ -24,7 +25,7 @@ from mlcli.methods.frame.model import Model
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.minimize import Minimize
 from mlcli.stages.eigen.axes import Axes
-from mlcli.stages.similarities import Columns, Decoder, Projector
+from mlcli.stages.similarities import Columns, Decoder, NoProjection, Projector
 
 
 @stored("parabola", mean="d", slope="d", bend="d")
@@ -80,9 +81,35 @@ class Toy(methods.Method):
                      fit={"left": Quantity(found.state.objective, 2), **found.facts})
 
 
+class Fixed(methods.Method):
+    """The first two columns as coordinates, with no way to place other points.
+
+    Source: this test.
+    """
+
+    accepts: ClassVar = (Features,)
+    ranked_by: ClassVar = None
+    rules: ClassVar = ()
+    name: Literal["fixed"] = "fixed"
+    axes: Axes = Axes()
+
+    def limit(self, data: Input) -> int:
+        """Two axes."""
+        return 2
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """A copy."""
+        return [Step("iterate", "a copy", 1e-9 * data.values.size, 8.0 * data.values.size)]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """The columns, centered."""
+        return Model(embedding=data.values[:, :2] - data.values[:, :2].mean(axis=0), projector=NoProjection(
+            "fixed coordinates belong to the rows of their fit alone", "fit all rows together"))
+
+
 def main(commands: Sequence[Sequence[str]]) -> list[Any]:
     """The exit codes of commands, where the toy is one of the methods; what they print goes to standard error."""
-    methods.METHODS["toy"] = Toy
+    methods.METHODS |= {"toy": Toy, "fixed": Fixed}
     methods.AnyMethod = Annotated[Union[tuple(methods.METHODS.values())], Field(discriminator="name")]  # noqa: UP007
     from mlcli.cli.program import run
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from mlcli.base.frozen import frozen
 
-Verdict = Literal["pass", "warn", "fail", "skipped"]
+Verdict = Literal["pass", "warn", "fail", "skipped", "unchecked"]
 
 PASS, FAIL = 10.0, 60.0  # ratios of an error to its rounding: LAPACK's own lines
 EPS = 2.0**-52

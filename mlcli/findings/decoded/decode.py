@@ -27,7 +27,7 @@ def decoded(model: Model, table: Table, features: Map, width: int, config: RunCo
     The table holds the prepared rows that were embedded; `features` leads back from such rows to as many features as
     `width` says.
     """
-    if not (table.rows and model.projector and model.projector.decode and config.draws_decoder(width)):
+    if not (table.rows and model.projector.decode and config.draws_decoder(width)):
         return None
     with running("reconstruct"), np.errstate(over="ignore", invalid="ignore"):
         found = _decoded(model.projector, model.projector.decode, model.embedding, table.values, features, config)

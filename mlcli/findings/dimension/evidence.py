@@ -13,12 +13,13 @@ from mlcli.base.values.inputs import Covariance, Features, Given, Input
 from mlcli.base.values.scaling import all_finite
 from mlcli.findings.dimension.verdict import Evidence
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.model import Model, existing
+from mlcli.methods.frame.model import Model
 from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.graph.metric_neighbors import nearest
 from mlcli.stages.graph.nearest import nearest_in_matrix
+from mlcli.stages.similarities import NoProjection, Projector
 from mlcli.stages.similarities.spaces import input_space
 
 WIDEST = 300  # columns up to which the eigenvalues of their correlations cost little
@@ -33,7 +34,7 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
     if isinstance(data, Covariance):
         return of_matrix(method, model, data, seed)
     if not all_finite(data.values):  # distances do not distinguish rows
-        moments = existing(model.projector).similarity.column_moments
+        moments = model.projector.similarity.column_moments if isinstance(model.projector, Projector) else None
         if moments is not None and isinstance(data, Features):
             return of_matrix(method, model, Covariance(moments, data.columns, observations=len(data.values)), seed)
         return Evidence(method, spectrum, model.embedding, None, 1, None, None, seed,
@@ -48,7 +49,7 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
         return replace(evidence, points=some_rows(evidence, model, data), of_columns=True)
     if reason:  # such a method does not aim to keep distances either
         return replace(evidence, distances=None)
-    modeled = existing(model.projector).similarity.variances is not None
+    modeled = isinstance(model.projector, Projector) and model.projector.similarity.variances is not None
     return replace(evidence, no_eigenvalues=THE_MODELS) if modeled else evidence
 
 
@@ -65,7 +66,7 @@ def some_rows(evidence: Evidence, model: Model, data: Given) -> Array:
     """All rows, or of very many a sample (m x d), in the units of the computation."""
     most = max(ROOM // max(evidence.width, 1), FEWEST)
     some = data.values if evidence.size <= most and evidence.rows is None else data.values[evidence.sample(most)]
-    return existing(model.projector).input_unit.measured(some)
+    return model.projector.input_unit.measured(some)
 
 
 def of_matrix(method: Method, model: Model, data: Covariance, seed: int) -> Evidence:
@@ -103,9 +104,9 @@ def of_correlations(correlations: Array) -> Spectrum:
 
 def axes_of(model: Model) -> Array:
     """Coordinates on the kept axes and on further ones that were computed (n x q), in the units of `solved`."""
-    projector, spectrum, further = existing(model.projector), model.ranks, model.ranks.further
+    projector, spectrum, further = model.projector, model.ranks, model.ranks.further
     kept = projector.output_unit.measured(model.embedding)
-    variances = projector.similarity.variances
+    variances = projector.similarity.variances if isinstance(projector, Projector) else None
     if variances is not None:
         whole = len(spectrum.vectors) == len(kept)
         kept = spectrum.coordinates() if whole else kept * np.sqrt(variances)
@@ -117,9 +118,11 @@ def axes_of(model: Model) -> Array:
 
 def kept_distances(model: Model, data: Given, compute: Compute) -> Pairs | None:
     """The distances that the method aims to keep; None for one that does not keep any."""
-    projector, space = existing(model.projector), model.space(compute)
+    projector, space = model.projector, model.space(compute)
     if space is not None:
         return space.between
+    if isinstance(projector, NoProjection):
+        return input_space(data).between
     similarity = projector.similarity
     if not similarity.keeps_distances:
         return None

@@ -16,11 +16,11 @@ from mlcli.base.values.inputs import Covariance, Features, Given
 from mlcli.base.values.products import Products
 from mlcli.base.values.quantity import Quantity, plain_figures
 from mlcli.base.values.scaling import Unit, largest_of
-from mlcli.errors import ConfigError, NumericalError
+from mlcli.errors import NumericalError
 from mlcli.stages.chain.setting import Fitted
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.gaussian.forecasting import Forecast
-from mlcli.stages.similarities import Projector
+from mlcli.stages.similarities import OF_COVARIANCE, NoProjection, Projector, require_projector
 from mlcli.stages.similarities.spaces import Euclidean, Space
 from mlcli.stages.unfolding.unfolded import Unfolded
 
@@ -61,7 +61,7 @@ class Model:
     _: KW_ONLY
     embedding: Array  # n x p, or the kept rows only; 0 x p where the input has no rows
     spectrum: Spectrum | None = None  # None where axes are ranked by nothing
-    projector: Projector | None = None  # None where nothing can be placed: the input has no rows
+    projector: Projector | NoProjection = OF_COVARIANCE
     kept: Indices | None = None  # the rows embedded, where a policy left some out
     fit: Mapping[str, Any] = field(default_factory=dict)  # figures of the fit: quantities, and plain values
     objective: Quantity | None = None  # after each iteration, of an iterative method
@@ -95,22 +95,24 @@ class Model:
 
     def project(self, new: Array) -> Array:
         """Coordinates (m x p) of new points; raises ConfigError where the method cannot place them."""
-        return existing(self.projector).project(new)
+        return require_projector(self.projector).project(new)
 
     def reconstruct(self, embedding: Array) -> Array:
         """Features (m x d) of coordinates (m x p); only where there is a decoder."""
-        return existing(self.projector).reconstruct(embedding)
+        return require_projector(self.projector).reconstruct(embedding)
 
     def rounding(self, data: Features) -> float:
         """The errors of coordinates where there is a projector."""
         rows = rows_of(data.values)
-        return existing(self.projector).rounding(data.values if rows is None else rows.reach[None, :])
+        return require_projector(self.projector).rounding(data.values if rows is None else rows.reach[None, :])
 
     def space(self, compute: Compute) -> Space | None:
         """Where distances are the ones that the axes are to keep, where that is not the input's space."""
-        projector = existing(self.projector)
+        projector = self.projector
         if self.unfolded is not None:
             return Euclidean(self.unfolded.factor, projector.output_unit, "kernel")
+        if isinstance(projector, NoProjection):
+            return None
         lengths = projector.similarity.lengths_in(projector.input_unit)
         return projector.similarity.space(self.rows, (lengths, projector.output_unit), compute)
 
@@ -127,12 +129,12 @@ class Model:
     @property
     def axes(self) -> Array:
         """What rows are multiplied by to make coordinates (columns of the rows x p)."""
-        return existing(self.projector).axes
+        return require_projector(self.projector).axes
 
     @property
     def directions(self) -> Array | None:
         """The features of one unit on each axis (d x p), where reconstruction is affine."""
-        affine = existing(self.projector).affine
+        affine = require_projector(self.projector).affine
         return None if affine is None else affine.directions
 
     def in_units(self, data: Given, powers: Powers) -> "Model":
@@ -149,7 +151,7 @@ class Model:
         units = {"none": Unit(), "input": data.number_unit, "spectrum": data.unit**powers.spectrum}
         products = {name: product.plain(units[product.carried]) for name, product in self.products.items()}
         return replace(self, embedding=embedding, spectrum=spectrum, fit=plain_figures(self.fit, data.units),
-                       projector=self.projector and self.projector.in_units(data.value_unit, unit),
+                       projector=self.projector.in_units(data.value_unit, unit),
                        objective=self.objective and Quantity(self.objective.plain(data.units)),
                        curves={name: Quantity(curve.plain(data.units)) for name, curve in self.curves.items()},
                        loadings=self.loadings and self.loadings.plain(data), products=products,
@@ -169,11 +171,3 @@ def in_range(values: Array, same: Array) -> bool:
     """Whether the largest of values is a normal number, as that of the same in another unit is."""
     largest = largest_of(values)
     return bool(np.isfinite(largest)) and bool(largest >= np.finfo(np.float64).tiny or largest_of(same) == 0)
-
-
-def existing(projector: Projector | None) -> Projector:
-    """The projector of a run; raises ConfigError where there is none."""
-    if projector is None:
-        raise ConfigError("NO-ROWS", "this run was made of a covariance matrix, which has no points and no means to "
-                          "place others by", hint="fit the points themselves")
-    return projector

@@ -10,8 +10,9 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, later, ratio, skipped
 from mlcli.base.values.inputs import Features
-from mlcli.methods.frame.model import Model, existing
+from mlcli.methods.frame.model import Model
 from mlcli.stages.neural.network import Layer, Network
+from mlcli.stages.similarities import require_projector
 
 T = TypeVar("T")
 
@@ -42,7 +43,7 @@ def forward(layers: Sequence[Layer], values: Array) -> Array:
 
 def parts(model: Model) -> tuple[Any, Any]:
     """The encoder and the decoder that a model holds."""
-    projector = existing(model.projector)
+    projector = require_projector(model.projector)
     return projector.similarity, projector.decoder
 
 
@@ -51,7 +52,7 @@ def passes(data: Features, model: Model, full: bool = False) -> list[Check]:
 
     The share takes every row, the coordinates as many as there is time for, unless everything is checked.
     """
-    (encoder, decoder), projector = parts(model), existing(model.projector)
+    (encoder, decoder), projector = parts(model), require_projector(model.projector)
     stated, held = model.fit.get("unexplained"), rows_of(data.values)
     rows, whole = chosen(data.values, full, encoder.network, decoder.network)
     mean = data.values.mean(axis=0) if held is None else held.means
@@ -150,7 +151,7 @@ def variational(data: Features, model: Model, density: Callable[..., Array], ful
 def marginal(data: Features, model: Model, full: bool = False) -> list[Check]:
     """Of a linear model the bound is the likelihood of N(μ, W Wᵀ + σ²), found here from the covariance of the columns.
     """
-    affine, stated, noise = existing(model.projector).affine, model.fit["elbo"], model.fit["noise_variance"]
+    affine, stated, noise = require_projector(model.projector).affine, model.fit["elbo"], model.fit["noise_variance"]
     rows, columns = data.values.shape
     if affine is None or stated is None or not noise or rows * columns**2 > MOST:
         return [skipped("likelihood", "there is no noise in double precision, or there are too many rows and columns")]

@@ -37,6 +37,7 @@ def kind_of(run: Contents) -> str:
 def verdict(certificate: Mapping[str, Any]) -> tuple[str, str]:
     """The certificate's verdict in words, and how it is shown."""
     return {"pass": ("certificate passed", "good"), "warn": ("certificate passed with warnings", "plain"),
+            "unchecked": ("no number checked", "plain"),
             }.get(str(certificate.get("verdict")), ("certificate failed", "bad"))
 
 

@@ -7,9 +7,32 @@ from mlcli.stages.similarities.explained import Explained, placed_under
 from mlcli.stages.similarities.given_graph import EdgeAffinities, GivenGraph
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances, KernelValues
 from mlcli.stages.similarities.networks import Encoder, NetworkDecoder
-from mlcli.stages.similarities.projector import Projector
+from mlcli.stages.similarities.projector import OF_COVARIANCE, NoProjection, Projector, require_projector
 from mlcli.stages.similarities.weights import Affinities, Barycenters
 
-__all__ = ["Affine", "Affinities", "Barycenters", "Columns", "Completed", "Decoder", "Distances", "EdgeAffinities",
-           "Encoder", "Explained", "Geodesics", "GivenDistances", "GivenGraph", "KernelValues", "Monomials",
-           "NetworkDecoder", "Projector", "Similarity", "Smoother", "linear_decoder", "placed_under"]
+__all__ = [
+           "OF_COVARIANCE",
+           "Affine",
+           "Affinities",
+           "Barycenters",
+           "Columns",
+           "Completed",
+           "Decoder",
+           "Distances",
+           "EdgeAffinities",
+           "Encoder",
+           "Explained",
+           "Geodesics",
+           "GivenDistances",
+           "GivenGraph",
+           "KernelValues",
+           "Monomials",
+           "NetworkDecoder",
+           "NoProjection",
+           "Projector",
+           "Similarity",
+           "Smoother",
+           "linear_decoder",
+           "placed_under",
+           "require_projector",
+]

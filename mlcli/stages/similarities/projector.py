@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.check import EPS
 from mlcli.base.values.scaling import Unit
-from mlcli.errors import NumericalError, rows_from
+from mlcli.errors import ConfigError, NumericalError, rows_from
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.decoders import Affine, Decoder
@@ -20,9 +21,54 @@ from mlcli.stages.similarities.decoders import Affine, Decoder
 FARTHEST = 2.0**500  # size of new points whose squares are safe, in units in which training points are about 1
 
 
+class Placing:
+    """The units of new points and of coordinates, of what places points and of what cannot."""
+
+    exponent_in: int
+    exponent_out: int
+
+    @property
+    def input_unit(self) -> Unit:
+        """The unit in which the similarity expects new points."""
+        return Unit(self.exponent_in)
+
+    @property
+    def output_unit(self) -> Unit:
+        """The unit of rows times axes, and of coordinates."""
+        return Unit(self.exponent_out)
+
+    def in_units(self, inputs: Unit, outputs: Unit) -> Self:
+        """The same for new points and coordinates in these units."""
+        return replace(self, exponent_in=inputs.exponent, exponent_out=outputs.exponent)  # type: ignore[type-var]
+
+
+@stored("no-projection")
+@frozen
+class NoProjection(Placing):
+    """The reason why a model cannot place new points."""
+
+    reason: str  # a sentence about the run
+    hint: str
+    code: str = "NO-PROJECTION"
+    exponent_in: int = 0
+    exponent_out: int = 0
+
+    decoder: ClassVar[None] = None
+    decode: ClassVar[None] = None
+    affine: ClassVar[None] = None
+
+    def require_places(self) -> NoReturn:
+        """Raises ConfigError, with the reason."""
+        raise ConfigError(self.code, self.reason, hint=self.hint)
+
+
+OF_COVARIANCE = NoProjection("this run was made of a covariance matrix, which has no points and no means to place "
+                             "others by", "fit the points themselves", "NO-ROWS")
+
+
 @stored("projector", axes="cp")
 @frozen
-class Projector:
+class Projector(Placing):
     """The way from new points to coordinates: rows of similarity, centered, times axes."""
 
     similarity: Similarity
@@ -93,19 +139,12 @@ class Projector:
         """The decoder where it is affine."""
         return None if self.decoder is None else self.decoder.affine
 
-    @property
-    def input_unit(self) -> Unit:
-        """What the similarity expects new points to be measured in."""
-        return Unit(self.exponent_in)
 
-    @property
-    def output_unit(self) -> Unit:
-        """What rows times axes are measured in."""
-        return Unit(self.exponent_out)
-
-    def in_units(self, inputs: Unit, outputs: Unit) -> "Projector":
-        """The same for new points and coordinates in these units."""
-        return replace(self, exponent_in=inputs.exponent, exponent_out=outputs.exponent)
+def require_projector(found: Projector | NoProjection) -> Projector:
+    """The projector; raises ConfigError with the reason where there is none."""
+    if isinstance(found, NoProjection):
+        found.require_places()
+    return found
 
 
 def require_near(far: AnyArray, first: int = 0) -> None:
