@@ -100,10 +100,11 @@ class Run:
         Raises DataError for coordinates that do not fit, and ConfigError where no way leads back to features.
         """
         from mlcli.runs.reuse import features_of, require_decoders
+        from mlcli.stages.similarities import require_projector
 
         model = self._model
         require_decoders(HERE if isinstance(self.source, Finished) else str(self.source), model.steps)
-        count = model.steps[-1].projector.axes.shape[1]
+        count = require_projector(model.projector).axes.shape[1]
         with TURN, threads_limited(Compute().thread_count()):
             return features_of(model, new_rows(coordinates, axis_names(count), (), "features").values)
 

@@ -25,6 +25,7 @@ from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.placement import Finished, finished
 from mlcli.rundir.reduction import Reduction
+from mlcli.stages.similarities import require_projector
 
 
 def project(folder: Path, new: Input, compute: Compute) -> Table | Placed:
@@ -41,7 +42,7 @@ def project(folder: Path, new: Input, compute: Compute) -> Table | Placed:
 
 def _new_rows(run: Finished, new: Input, compute: Compute) -> Table:
     """The rows to place; raises DataError also for a matrix that has the names of the run's columns on both sides."""
-    alone = all(step.projector.similarity.alone for step in run.steps)
+    alone = all(require_projector(step.projector).similarity.alone for step in run.steps)
     asked = new.replace(kind=run.kind, transpose=run.transpose)
     try:
         table = read_new(asked, run.steps[0].preparation.columns, run.trained, compute, run.categories,
@@ -87,7 +88,7 @@ def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
     """
     run = finished(folder)
     require_decoders(str(folder), run.steps)
-    table = _read_coordinates(run, run.steps[-1].projector.axes.shape[1], embedding, compute)
+    table = _read_coordinates(run, require_projector(run.projector).axes.shape[1], embedding, compute)
     return replace(table, values=features_of(run, table.values), columns=run.steps[0].preparation.names)
 
 
@@ -115,7 +116,7 @@ def variance(folder: Path, embedding: Input, compute: Compute) -> Table:
     Raises ConfigError where the run knows none.
     """
     run = finished(folder)
-    projector = run.steps[-1].projector
+    projector = require_projector(run.projector)
     table = _read_coordinates(run, projector.axes.shape[1], embedding, compute)
     found = projector.variance(table.values)
     if found is None:

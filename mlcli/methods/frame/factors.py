@@ -16,7 +16,7 @@ from mlcli.stages.kernels.row_factor import AnyFactor, factor_of
 from mlcli.stages.latent.factor_model import Factors, Observed, of_covariance, of_points
 from mlcli.stages.latent.factor_scores import scored
 from mlcli.stages.latent.gaps import Gapped, Gaps, with_gaps
-from mlcli.stages.similarities import Affine, Projector, placed_under
+from mlcli.stages.similarities import OF_COVARIANCE, Affine, NoProjection, Projector, placed_under
 
 Points = AnyFactor | Gapped | None
 
@@ -36,7 +36,8 @@ def moments_of(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *, equ
 
 def model_of(found: Factors, observed: Observed, points: Points, columns: Sequence[str]) -> Model:
     """The model of these factors, turned so that the largest score of each, or loading, is positive."""
-    spectrum, projector = Spectrum.given(found.squares, observed.total), None
+    spectrum = Spectrum.given(found.squares, observed.total)
+    projector: Projector | NoProjection = OF_COVARIANCE
     embedding, figures = np.zeros((0, len(found.squares))), {}
     if points is None:
         found = found.turned(leading_signs(found.loadings))
