@@ -8,6 +8,7 @@ import pytest
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance
 from mlcli.methods import METHODS, Model
+from mlcli.stages.similarities import NoProjection
 from tests import support
 from tests.agreement.tables import TABLES, column, facts, read
 
@@ -48,7 +49,7 @@ def test_the_minimum_the_test_and_the_uniquenesses_of_a_matrix(name: str) -> Non
     assert model.fit["degrees_of_freedom"] == expected["dof"]
     assert model.fit["p_value"] == pytest.approx(expected["p_value"], rel=1e-9)
     assert model.fit["uniquenesses"] == pytest.approx(expected["uniquenesses"], abs=FACTANAL)
-    assert model.embedding.shape == (0, int(name[-1])) and model.projector is None
+    assert model.embedding.shape == (0, int(name[-1])) and isinstance(model.projector, NoProjection)
 
 
 @pytest.mark.parametrize("rotation", ["none", "varimax", "promax"])
