@@ -81,6 +81,9 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
     Neighbors that are found here stay in the folder for the runs.
     """
     config = base_config(layer)
+    if config.input.stream == "always":
+        raise ConfigError("STREAM", "an exploration compares embeddings of a table in memory", where="input.stream",
+                          hint="leave input.stream out; --rows N takes some of the rows")
     with reading_once(), threads_limited(config.compute.thread_count()):
         begun = time.perf_counter()
         with _points_wanted(config.input.path):

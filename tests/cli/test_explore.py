@@ -315,3 +315,8 @@ def test_known_data_sets(mlcli: Caller, path: str, flags: list[str], expected: s
         pytest.skip("no folder `shared` beside the repository")
     found = explored(mlcli, data, *flags, "-o", "out")
     assert found["recommendation"]["method"] == expected
+
+
+def test_a_table_in_blocks_is_refused_by_name(mlcli: Caller) -> None:
+    called = mlcli("explore", "data.csv", "--set", "input.stream=always")
+    assert called.code == 78 and "E-STREAM" in called.err and "--rows N" in called.err
