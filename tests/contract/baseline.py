@@ -78,7 +78,8 @@ def cache_taken(python: str, folder: Path) -> bool:
     np.save(folder / "points.npy", np.random.default_rng(0).standard_normal((3000, 3)))
     for command, name in ((python, "filled"), (sys.executable, "taken")):
         arguments = ("embed", "points.npy", "-m", "isomap", "-k", "12", "-q", "-o", name)
-        subprocess.run([command, "-P", "-m", "mlcli", *arguments], cwd=folder, env=neutral(MLCLI_CACHE=str(folder / "cache")), check=True)
+        subprocess.run([command, "-P", "-m", "mlcli", *arguments], cwd=folder, check=True,
+                       env=neutral(MLCLI_CACHE=str(folder / "cache")))
     record = json.loads((folder / "taken" / "run.json").read_text(encoding="utf-8"))
     return any(answer["taken"] for answer in record["cache"])
 
