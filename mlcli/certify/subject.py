@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.passes import all_parts
 from mlcli.base.rows.scratch import by_rows, parts
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.types import Array, Indices
@@ -210,11 +211,10 @@ def _places_in_file(points: Array, rows: Rows) -> Indices:
     """The same where the other rows are read in blocks, of which those are looked at that begin like one of the points.
     """
     firsts, places, found = np.unique(points[:, :1]), [], []
-    for number in range(rows.blocks):
-        for first, part in rows.parts(number):
-            alike = np.flatnonzero(np.isin(part[:, 0], firsts))
-            places.append(first + alike)
-            found.append(part[alike])
+    for first, part in all_parts(rows):
+        alike = np.flatnonzero(np.isin(part[:, 0], firsts))
+        places.append(first + alike)
+        found.append(part[alike])
     inside = _places(points, np.concatenate(found))
     return np.where(inside < 0, -1, np.concatenate(places)[inside])
 

@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from mlcli.base.file_names import FileName
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Name
 from mlcli.config.describe import Row, rows

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from mlcli.base.file_names import Text
+from mlcli.base.values.file_names import Text
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 Whole = Annotated[int, Field(gt=-(2**31), lt=2**31)]

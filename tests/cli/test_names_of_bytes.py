@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.base.file_names import FileName, Text
+from mlcli.base.values.file_names import FileName, Text
 from mlcli.base.values.options import Options
 from tests.cli.support import Caller, write_points
 

@@ -11,10 +11,10 @@ import numpy as np
 from pydantic import Field
 
 from mlcli.base import units
-from mlcli.base.file_names import FileName
 from mlcli.base.machine import limits, resources
 from mlcli.base.machine.blas import environment_threads
 from mlcli.base.machine.scheduler import MOST, Memory, Threads
+from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
 from mlcli.errors import ConfigError, RefusedByPlan
 

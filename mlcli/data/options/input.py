@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Strict, field_validator
 
-from mlcli.base.file_names import FileName
+from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
 from mlcli.data.options.conditions import condition
 from mlcli.data.options.label_file import LabelFile

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from mlcli.base.file_names import FileName
+from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
 
 

@@ -59,7 +59,11 @@ def in_blocks(found: Found | None, input: Input, compute: Compute) -> bool:
                               hint="convert the file (CSV must be UTF-8, not compressed, and no quote may stand within "
                               "a cell that does not begin with one; NPY in C order), or leave input.stream out")
         return True
-    if found is not None and isinstance(found.file, SparseRows):
-        return found.bytes > SMALL
-    return found is not None and not fits(found.bytes, input, compute,
-                                          arrow=not isinstance(found.file, NpyRows | CondensedRows))
+    return found is not None and not is_held(found.file, found.bytes, input, compute)
+
+
+def is_held(file: Any, numbers: float, input: Input, compute: Compute) -> bool:
+    """Whether so many bytes of numbers of a file are held in memory: of a sparse table also with its zeros."""
+    if isinstance(file, SparseRows):
+        return numbers <= SMALL
+    return fits(numbers, input, compute, arrow=not isinstance(file, NpyRows | CondensedRows))

@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from mlcli.base.rows.passes import all_parts, in_memory
 from mlcli.base.rows.source import Rows, as_array, rows_of
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.data.formats.condensed_rows import CondensedRows
-from mlcli.data.formats.row_files import GroupedRows, NpyRows
+from mlcli.data.formats.row_files import GroupedRows
 from mlcli.data.options.conditions import WHERE, condition
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, nearest, place
-from mlcli.data.read.block_file import SMALL, fits
+from mlcli.data.read.block_file import is_held
 from mlcli.data.read.blocks import passed_over
 from mlcli.data.read.id_columns import require_no_ids_in
 from mlcli.data.read.some_rows import SomePairs, SomePoints, SomeRows
@@ -61,14 +61,17 @@ def taken(table: Table, kept: Indices, input: Input, compute: Compute, streams: 
         return passed_over(table, input, compute)
     compute.require(16.0 * some.size, f"a table of {len(some):,} x {some.shape[1]:,} numbers",
                     f"choose fewer rows (--rows), or {FEWER}")
-    values = np.empty(some.shape)
-    for number in range(some.blocks):
-        for first, part in some.parts(number):
-            values[first : first + len(part)] = part
+    values = in_memory(some)
     table = replace(table, values=values)
     if not input.square:  # its numbers were not looked at yet
         require_no_ids_in(table, values, table.numbers - 1, input)
     return table
+
+
+def _held(rows: Rows, input: Input, compute: Compute) -> bool:
+    """Whether rows are held in memory where they might be read in blocks."""
+    file = rows.source.source if isinstance(rows.source, SomeRows) else rows.source
+    return is_held(file, 8.0 * rows.size, input, compute)
 
 
 def some_of(rows: Rows, kept: Indices, *, square: bool) -> Rows:
@@ -76,14 +79,6 @@ def some_of(rows: Rows, kept: Indices, *, square: bool) -> Rows:
     if isinstance(rows.source, SparseRows):
         return Rows(SparseRows(rows.source.matrix[kept]))
     return Rows((SomeRows if not square else SomePairs if rows.once else SomePoints)(rows.source, kept))
-
-
-def _held(rows: Rows, input: Input, compute: Compute) -> bool:
-    """Whether rows are held in memory where they might be read in blocks: of a sparse table also with its zeros."""
-    if isinstance(rows.source, SparseRows):
-        return 8.0 * rows.size <= SMALL
-    file = rows.source.source if isinstance(rows.source, SomeRows) else rows.source
-    return fits(8.0 * rows.size, input, compute, arrow=not isinstance(file, NpyRows | CondensedRows))
 
 
 def fulfilled(table: Table, input: Input, again: Columns) -> AnyArray:
@@ -121,8 +116,7 @@ def column_of(table: Table, name: str) -> AnyArray | Sequence[str]:
         return np.asarray(rows.source.matrix[:, [column]].toarray()[:, 0])
     if isinstance(rows.source, GroupedRows):  # which read a column alone
         rows, column = Rows(rows.source.in_order((name,))), 0
-    parts = (part for number in range(rows.blocks) for _, part in rows.parts(number))
-    return np.concatenate([part[:, column].copy() for part in parts])  # a view would keep the whole part
+    return np.concatenate([part[:, column].copy() for _, part in all_parts(rows)])  # a view would keep the whole part
 
 
 def _others(table: Table, input: Input, names: tuple[str, ...], again: Columns) -> dict[str, tuple[str, ...]]:

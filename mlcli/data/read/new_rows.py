@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.source import Part, Rows, rows_of
+from mlcli.base.rows.passes import all_parts
+from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import note, unheard
 from mlcli.base.types import Array, Indices
@@ -61,7 +62,7 @@ class Placed:
     def parts(self) -> Iterator[Table]:
         """The parts in their order; what there is to say of every part is said once."""
         gone, told, empty = list[str](), False, None
-        for first, values in _parts(self.rows):
+        for first, values in all_parts(self.rows):
             places, there = np.arange(first, first + len(values)), np.zeros(0, dtype=np.int64)
             try:
                 with unheard() if told else nullcontext():
@@ -100,8 +101,3 @@ def blockwise(table: Table, place: Callable[[Table], Table]) -> Table | Placed:
     """What becomes of a table, each row by itself: of one that is read in blocks, part by part."""
     rows = rows_of(table.values)
     return place(table) if rows is None else Placed(table, rows, place)
-
-
-def _parts(rows: Rows) -> Iterator[Part]:
-    for number in range(rows.blocks):
-        yield from rows.parts(number)

@@ -3,9 +3,8 @@
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-import numpy as np
-
 from mlcli.base.machine.footprint import resident
+from mlcli.base.rows.passes import in_memory
 from mlcli.base.rows.source import Rows
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import arrow_faults, arrow_reading
@@ -87,10 +86,6 @@ def sheet_of_parts(found: Found, input: Input, compute: Compute) -> Sheet:
     """All rows of the files, in memory."""
     compute.require(resident(compute.thread_count()) + found.bytes, f"a table of {found.file.bounds[-1]:,} x "
                     f"{found.file.columns:,} numbers", FEWER)
-    values = np.empty((found.file.bounds[-1], found.file.columns))
-    for number in range(len(found.file.bounds) - 1):
-        for first, rows in Rows(found.file).parts(number):
-            values[first : first + len(rows)] = rows
-    return replace(texts_of(found, input), values=values)
+    return replace(texts_of(found, input), values=in_memory(Rows(found.file)))
 
 

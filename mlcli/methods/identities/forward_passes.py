@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.rows.passes import all_parts
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, later, ratio, skipped
@@ -98,8 +99,7 @@ def in_blocks(work: Callable[[Indices, Array], T], points: Array, rows: Indices,
     """What becomes of some rows, a few at a time with their places: on all threads, but for all rows of a file."""
     held = rows_of(points)
     if held is not None and len(rows) == len(held):
-        return [work(np.arange(first, first + len(part)), part)
-                for number in range(held.blocks) for first, part in held.parts(number)]
+        return [work(np.arange(first, first + len(part)), part) for first, part in all_parts(held)]
     return list(in_order(lambda part: work(rows[part], points[rows[part]]),
                          row_blocks(len(rows), BLOCK, max(network.width for network in networks))))
 

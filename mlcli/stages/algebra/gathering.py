@@ -12,6 +12,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.rows.gaps import NO_GAPS, Gaps
 from mlcli.base.rows.moments import Moments
+from mlcli.base.rows.passes import all_parts
 from mlcli.base.rows.source import Measured, Rows, Sample
 from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stages.stage import stage
@@ -149,7 +150,7 @@ def pass_bytes(columns: int, lanes: int) -> float:
 
 def sketched(rows: Rows, chosen: Indices) -> Rows | None:
     """The rows with moments and a sample as if all were like the first ones; None where each of these has a gap."""
-    first = next((part for number in range(rows.blocks) for _, part in rows.parts(number)), None)
+    first = next((part for _, part in all_parts(rows)), None)
     seen = np.zeros((0, rows.shape[1])) if first is None else first[np.isfinite(first).all(axis=1)]
     if not len(seen):
         return None
@@ -187,7 +188,7 @@ def _total(rows: Rows, shift: Array, products: bool, sample: Indices) -> Gathere
 
 def _near(rows: Rows) -> Array:
     """A point near the means: that of the first rows; the origin where this is as near as their spread."""
-    found: Any = next((part for number in range(rows.blocks) for _, part in rows.parts(number)), None)
+    found: Any = next((part for _, part in all_parts(rows)), None)
     if found is None:
         return np.zeros(rows.shape[1])
     known = np.where(np.isfinite(found), found, np.nan)

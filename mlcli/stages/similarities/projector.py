@@ -21,7 +21,7 @@ from mlcli.stages.similarities.decoders import Affine, Decoder
 FARTHEST = 2.0**500  # size of new points whose squares are safe, in units in which training points are about 1
 
 
-class Placing:
+class ProjectionUnits:
     """The units of new points and of coordinates, of what places points and of what cannot."""
 
     exponent_in: int
@@ -44,7 +44,7 @@ class Placing:
 
 @stored("no-projection")
 @frozen
-class NoProjection(Placing):
+class NoProjection(ProjectionUnits):
     """The reason why a model cannot place new points."""
 
     reason: str  # a sentence about the run
@@ -68,7 +68,7 @@ OF_COVARIANCE = NoProjection("this run was made of a covariance matrix, which ha
 
 @stored("projector", axes="cp")
 @frozen
-class Projector(Placing):
+class Projector(ProjectionUnits):
     """The way from new points to coordinates: rows of similarity, centered, times axes."""
 
     similarity: Similarity
