@@ -23,7 +23,6 @@ from mlcli.config.describe import Row, alternatives, rows, tag_of
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
 from mlcli.methods import METHODS, Method
-from mlcli.stages.chain.refusals import OF_GRAPH
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
@@ -78,7 +77,7 @@ def chain_of(name: str, kind: type[Method]) -> list[str]:
     graph = ["neighbors", f"graph ({chain.graph.rule})"] if chain.graph is not None else []
     paths = ["shortest paths"] if chain.paths is not None else []
     distances = ["distances"] if chain.kernel.kind == "distances" and chain.graph is None else []
-    centering = [] if chain.kernel.kind in OF_GRAPH else [CENTERINGS[chain.centering]]  # those are centered already
+    centering = [] if chain.kernel.centered else [CENTERINGS[chain.centering]]  # those are centered already
     kernel = f"kernel `{chain.kernel.name}`"
     stages = [*distances, *graph, *paths, *([*centering, kernel] if chain.centering == "columns" else
                                             [kernel, *centering])]

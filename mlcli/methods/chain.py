@@ -3,16 +3,13 @@
 from typing import Any, ClassVar, Literal, Self
 
 from mlcli.base.stages.steps import Step
-from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph, Similarities
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Model, Powers
 from mlcli.methods.frame.variants import way
-from mlcli.methods.identities.laplacian_equations import of_laplacian
 from mlcli.stages.chain.refusals import placed_in_chains, placed_steps, require_sense
 from mlcli.stages.chain.stages import Stages
-from mlcli.stages.similarities import require_projector
 
 NINE: dict[str, Any] = {"neighbors": {"count": 9}}
 
@@ -87,9 +84,3 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
     def powers_of(self, data: Input) -> Powers:
         """The kernel's; an axis of a given length carries none."""
         return Powers(self.power if self.coordinates.scale == "roots" else 0, 2 * self.power)
-
-    def identities(self, data: Any, model: Model) -> list[Check]:
-        """L y = λ D y with weights computed again, of a graph's Laplacian."""
-        return [] if self.kernel.kind != "laplacian" else of_laplacian(
-            require_projector(model.projector).similarity, self.coordinates.of_variance(model.embedding, model.ranks),
-            model.ranks, dict(self.kernel)["normalized"])

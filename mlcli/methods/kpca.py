@@ -10,7 +10,8 @@ from mlcli.methods.frame.model import Powers
 from mlcli.methods.frame.trials import Seen, Trials, by_width, once
 from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
-from mlcli.stages.chain.kernels import Given, KernelFunction, Products
+from mlcli.stages.chain.kernels import KernelFunction
+from mlcli.stages.chain.kernels.pairs import Given, Products
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.functions import Gaussian

@@ -2,22 +2,19 @@
 
 from typing import Any, ClassVar, Literal
 
-from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph
 from mlcli.base.values.options import option_of
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.model import Model, Powers
+from mlcli.methods.frame.model import Powers
 from mlcli.methods.frame.trials import Seen, Trials, by_neighbors
 from mlcli.methods.frame.variants import way
-from mlcli.methods.identities.laplacian_equations import of_laplacian
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
-from mlcli.stages.chain.kernels import GraphLaplacian
+from mlcli.stages.chain.kernels.graph_laplacian import GraphLaplacian
 from mlcli.stages.chain.options import Coordinates, NeighborGraph
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.affinities import Affinity, weights_for
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.similarities import require_projector
 
 BOTH_WAYS = 1.4  # entries of a graph for each neighbor, as about half of these are neighbors of each other
 
@@ -75,11 +72,6 @@ class Laplacian(Method):
         """Training rows, and the graph that joins them: a place and a length for each neighbor, both ways."""
         neighbors = self.neighbors.neighborhood(data)
         return super().stored(data) + 16.0 * BOTH_WAYS * len(data.values) * neighbors.usual
-
-    def identities(self, data: Any, model: Model) -> list[Check]:
-        """L y = λ D y with weights computed again."""
-        similarity = require_projector(model.projector).similarity
-        return of_laplacian(similarity, model.embedding, model.ranks, self.normalized)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors; and of a graph with affinities these are the weights, unless others are chosen."""

@@ -9,7 +9,7 @@ from mlcli.methods.frame.model import Powers
 from mlcli.methods.frame.trials import Seen, Trials, by_neighbors
 from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
-from mlcli.stages.chain.kernels import Reconstruction
+from mlcli.stages.chain.kernels.reconstruction import Reconstruction
 from mlcli.stages.chain.options import Coordinates, NeighborGraph
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve

@@ -11,7 +11,7 @@ from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.trials import Seen, Trials, once
 from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.centering import uncentered
-from mlcli.stages.chain.kernels import Products
+from mlcli.stages.chain.kernels.pairs import Products
 from mlcli.stages.chain.options import Coordinates
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve

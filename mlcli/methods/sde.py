@@ -7,7 +7,7 @@ from mlcli.base.values.options import option_of
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
-from mlcli.stages.chain.kernels import Constraints, UnfoldingKernel
+from mlcli.stages.chain.kernels.unfolding import Constraints, UnfoldingKernel
 from mlcli.stages.chain.options import NeighborGraph
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve

@@ -402,7 +402,8 @@ FAULTS: dict[str, Fault] = {
     "the divisor is wrong": Fault(PCA, solving("pca", lambda m: replace(m, spectrum=replace(m.spectrum, divisor=59))),
                                   {"divisor"}),
     "weights do not sum to one": Fault(
-        LLE, replacing("mlcli.stages.chain.graphs.reconstruction_weights", lambda whole, *a: 1.01 * whole(*a)),
+        LLE, replacing("mlcli.stages.chain.kernels.reconstruction.reconstruction_weights",
+                       lambda whole, *a: 1.01 * whole(*a)),
         {"residual", "costs"}),
     "the constant vector is an axis": Fault(LLE, solving("lle", constant_axis), {"centering"}),
     "the smallest cost is skipped": Fault(

@@ -59,12 +59,12 @@ def doubts(out: Path, chain: Drawn) -> list[str]:
         kept = coordinates(out / "spectrum.csv")[:, 0]
         own, back = (coordinates(file)[:, : len(kept)] for file in (out / "embedding.csv", again))
         back, rounded = back[: len(own)], back[len(own):]
-        cancelled = method.kernel.kind in ("points", "given")  # digits, by centering
+        cancelled = method.kernel.of_coordinates or method.kernel.of_input  # digits, by centering
         noise = np.abs(rounded - back).max(axis=0) + np.sqrt(EPS) if cancelled else np.zeros(own.shape[1])
         close = SINGLE if "float32" in (out / "config.yaml").read_text() else CLOSE
         gap, allowed = np.abs(own - back)[alone(method, chain)], close * np.abs(own).max() + 100 * noise
         judged = kept[: own.shape[1]] > FAINT * kept[0]
-        if method.kernel.kind == "laplacian":  # an axis of cost one has no coordinates of new points
+        if method.kernel.of_weights:  # an axis of cost one has no coordinates of new points
             judged &= np.abs(kept[: own.shape[1]] - 1) > SINGLE_COST
         wide = (gap > allowed) & judged
         found += [f"training rows are projected {gap.max():.1e} beside themselves"] if wide.any() else []

@@ -22,6 +22,7 @@ from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import SAME_BOTH_WAYS, Neighbors
+from mlcli.stages.similarities import NoProjection
 
 
 class Method(Options):
@@ -214,8 +215,12 @@ class Method(Options):
         return True
 
     def identities(self, data: Any, model: Model) -> list[Check]:
-        """Statements of this method's own for the certificate; data and model in the units of the computation."""
-        return []
+        """Equations of this method's own for the certificate, its kernel's by default; in the computation's units."""
+        chain = self.chain(getattr(data, "kind", "features"))
+        if chain is None or isinstance(model.projector, NoProjection):
+            return []
+        embedding = chain.coordinates.of_variance(model.embedding, model.ranks)
+        return chain.kernel.identities(model.projector.similarity, embedding, model.ranks)
 
     def identities_in_full(self, data: Any, model: Model) -> list[Check]:
         """The same, however long they take."""

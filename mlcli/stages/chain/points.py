@@ -76,7 +76,7 @@ class OfFunction:
         threads, square = chain.compute.thread_count(), 8.0 * count**2
         centering = [centering_step(count**2, square)] if chain.centering == "double" else []
         whole = [*centering, chain.eigensolve.step(count, threads, square, square=True)]
-        if chain.kernel.kind == "given":
+        if chain.kernel.of_input:
             return whole
         metric, shape = metric_of(chain.data), chain.data.values.shape
         seconds = distances_cost(metric, count, shape[1], threads)
@@ -93,7 +93,7 @@ class OfFunction:
     def fitted(self) -> Fitted:
         """The eigenvectors of H K H, or of K."""
         chain, double = self.chain, self.chain.centering == "double"
-        if chain.kernel.kind == "given":
+        if chain.kernel.of_input:
             matrix = chain.data.values.copy()
             kernel = Dense.of(matrix) if double else Dense(matrix, uncentered(len(matrix)))
             return self._fitted(solved(chain, kernel, chain.size - double), Columns())
@@ -107,6 +107,6 @@ class OfFunction:
     def _fitted(self, spectrum: Spectrum, similarity: Columns | KernelValues, decoder: Affine | None = None) -> Fitted:
         data, values = self.chain.data, self.chain.data.values
         products = kernel_product(len(values), lambda chosen: similarity.rows(values[chosen]), spectrum.centering)
-        if self.chain.kernel.kind == "distances":
+        if self.chain.kernel.of_distances:
             products = {**products, **distances_product(data)}
         return fitted_by(self.chain, spectrum, similarity, decoder=decoder, products=products)

@@ -9,7 +9,6 @@ from typing import Any
 from mlcli.base.stages.steps import Step
 from mlcli.errors import ConfigError, MlcliError
 
-OF_GRAPH = ("weights", "unfolding", "laplacian")  # kernels of the neighbor graph alone
 Refusal = tuple[str, str, str]  # the option, why, and what to do
 
 
@@ -22,42 +21,42 @@ def require_sense(chain: Any, kind: str) -> None:
 
 def _of_input(chain: Any, kind: str) -> Iterator[Refusal]:
     name = chain.kernel.name
-    if (chain.kernel.kind == "given") != (kind == "kernel"):
+    if chain.kernel.of_input != (kind == "kernel"):
         yield ("kernel.name", f"the input is {kind} and the chain's kernel is {name}",
                "set kernel to {name: given}" if kind == "kernel" else "give the matrix with input.kind: kernel, or "
                "choose a kernel that is computed, such as gower")
-    if kind == "dissimilarities" and chain.kernel.kind == "points":
+    if kind == "dissimilarities" and chain.kernel.of_coordinates:
         yield "kernel.name", f"{name} needs points and dissimilarities are given", "use gower, gaussian or laplacian"
-    if kind == "graph" and chain.kernel.kind in ("points", "weights"):
+    if kind == "graph" and not (chain.kernel.of_distances or chain.kernel.takes_graph):
         yield ("kernel.name", f"{name} needs distances of all points or coordinates, and a graph is given",
                "use graph_laplacian or unfolding, or gower, gaussian or laplacian with paths")
-    if not chain.metric.plain and chain.kernel.kind == "points":
+    if not chain.metric.plain and chain.kernel.of_coordinates:
         yield "metric", f"{name} is made of coordinates, not of distances", "leave metric out, or use gower or gaussian"
 
 
 def _of_graph(chain: Any, given: bool) -> Iterator[Refusal]:
     kernel, joined = chain.kernel, given or chain.graph is not None
-    if chain.paths is not None and kernel.kind != "distances":
+    if chain.paths is not None and not kernel.of_distances:
         yield "paths", f"{kernel.name} has no use for paths", "leave paths out, or use gower, gaussian or laplacian"
     if chain.paths is not None and not joined:
         yield "paths", "paths need a graph", "give graph: {neighbors: {count: 10}}, or leave paths out"
-    if kernel.kind in OF_GRAPH and not joined:
+    if kernel.of_graph and not joined:
         yield "graph", f"{kernel.name} needs a graph", "give graph: {neighbors: {count: 10}}"
-    if given and chain.paths is None and kernel.kind == "distances":
+    if given and chain.paths is None and kernel.of_distances:
         yield "paths", "a graph has distances of all points only along its edges", "give paths: {} as well"
-    if chain.graph is not None and chain.paths is None and kernel.kind not in OF_GRAPH:
+    if chain.graph is not None and chain.paths is None and not kernel.of_graph:
         yield ("graph", f"{kernel.name} has no use for a graph without paths",
-               "give paths: {} as well, or leave graph out" if kernel.kind == "distances" else "leave graph out")
-    if chain.graph is not None and chain.graph.rule == "mutual" and kernel.kind == "weights":
+               "give paths: {} as well, or leave graph out" if kernel.of_distances else "leave graph out")
+    if chain.graph is not None and chain.graph.rule == "mutual" and kernel.one_sided:
         yield "graph.rule", "weights lead from each point to its own neighbors, mutual or not", "leave rule out"
 
 
 def _of_distances(chain: Any) -> Iterator[Refusal]:
-    plain = chain.kernel.kind == "distances" and not chain.kernel.bent
+    plain = chain.kernel.of_distances and not chain.kernel.bent
     if chain.correction != "none" and not (plain and chain.paths is None):
         yield ("correction", "a correction makes distances Euclidean, those of all pairs and not along a graph",
                "use kernel gower without paths, or leave correction out")
-    if chain.landmarks is not None and chain.kernel.kind != "distances":
+    if chain.landmarks is not None and not chain.kernel.of_distances:
         yield ("landmarks", f"{chain.kernel.name} is not made of distances to some of the points",
                "use kernel gower, gaussian or laplacian, or leave landmarks out")
     if chain.paths is not None and chain.paths.store == "streamed" and not plain:
@@ -68,16 +67,16 @@ def _of_centering(chain: Any) -> Iterator[Refusal]:
     kernel, centering = chain.kernel, chain.centering
     if centering == "columns" and not kernel.by_columns:
         yield "centering", f"{kernel.name} has no columns to center", "use double, or kernel linear"
-    if centering == "none" and kernel.kind == "distances" and not kernel.bent:
+    if centering == "none" and kernel.of_distances and not kernel.bent:
         yield "centering", "only centering turns -δ²/2 into inner products", "use double, or kernel gaussian"
-    if centering == "none" and kernel.kind in OF_GRAPH:
+    if centering == "none" and kernel.centered:
         yield "centering", f"{kernel.name} is centered as it is", "leave centering out"
     if centering == "double" and kernel.asked_route != "auto":
         yield "kernel.route", "a kernel centered by rows and columns is solved as a matrix", "use centering columns"
 
 
 def _of_coordinates(chain: Any) -> Iterator[Refusal]:
-    if chain.coordinates.divisor != "none" and chain.kernel.kind in ("weights", "laplacian"):
+    if chain.coordinates.divisor != "none" and not chain.kernel.variances:
         yield "coordinates.divisor", f"the eigenvalues of {chain.kernel.name} are no variances", "leave divisor out"
     if chain.coordinates.scale != "roots" and chain.landmarks is not None:
         yield ("coordinates.scale", "landmarks place points at the size of their distances",

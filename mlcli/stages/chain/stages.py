@@ -11,17 +11,15 @@ from mlcli.base.values.products import Name
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.compose import composition_of
-from mlcli.stages.chain.kernels import ChainKernel, GowerKernel
+from mlcli.stages.chain.kernels import ChainKernel
+from mlcli.stages.chain.kernels.pairs import GowerKernel
 from mlcli.stages.chain.options import Centered, Coordinates, NeighborGraph
 from mlcli.stages.chain.points import limit_of_columns
 from mlcli.stages.chain.setting import Composition, Setting
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.affinities import weights_for
 from mlcli.stages.graph.pieces import graph_steps
 from mlcli.stages.kernels.corrections import Rule
 from mlcli.stages.paths.paths import OF_LANDMARKS, Paths
-
-PROOFS = {"weights": "weights", "laplacian": "own", "unfolding": "spectrum"}  # of kernels that are found otherwise
 
 
 class Stages(Options):
@@ -45,7 +43,7 @@ class Stages(Options):
 
     def searching(self, data: Any, compute: Compute) -> list[Step] | None:
         """The search for neighbors, where the graph decides on the rest; None where the data does."""
-        if self.graph is None or self.kernel.kind in ("weights", "laplacian"):
+        if self.graph is None or self.kernel.sparse:
             return None
         return graph_steps(data, self.graph.neighbors.neighborhood(data), compute)
 
@@ -65,15 +63,13 @@ class Stages(Options):
 
         Raises ConfigError for options that a given graph has no use for, and for weights that the data does not have.
         """
-        kernel: Any = self.kernel
-        if kernel.kind == "laplacian":
-            kernel = kernel.replace(weights=weights_for(data, kernel.weights, kernel.chosen("weights")))
+        kernel = self.kernel.for_data(data)
         if not isinstance(data, WeightedGraph):
             return {"graph": self.graph and self.graph.resolved(len(data.values)), "kernel": kernel}
         joining = self.graph or NeighborGraph()
         joining.refuse_unused("the graph is given", "neighbors.radius", "neighbors.count", "rule", where="method.graph")
         kernel.refuse_unused("the graph is given", *kernel.of_points, where="method.kernel")
-        if kernel.kind != "laplacian" and not data.apart:
+        if not kernel.of_weights and not data.apart:
             raise ConfigError("NEEDS", f"{kernel.name} needs lengths of the edges", where="input",
                               hint="give --set input.edges=lengths, or use kernel graph_laplacian")
         return {"graph": joining, "kernel": kernel}
@@ -81,18 +77,13 @@ class Stages(Options):
     def makes(self, kind: str = "features") -> tuple[Name, ...]:
         """What is made on the way to coordinates, of what a run may keep; of landmarks not of all pairs."""
         graph: tuple[Name, ...] = ("graph",) if self.graph is not None or kind == "graph" else ()
-        if self.kernel.kind in ("weights", "laplacian"):
-            return (*graph, "weights")
-        if self.by_columns or self.landmarks is not None:
-            return graph
-        return (*graph, "distances", "kernel") if self.kernel.kind == "distances" else (*graph, "kernel")
+        return graph if self.by_columns or self.landmarks is not None else (*graph, *self.kernel.makes)
 
     @property
     def linear(self) -> bool:
         """Whether the kernel is one of inner products of features, to which coordinates then lead back."""
         straight = self.metric.plain and self.paths is None and self.correction == "none"
-        return self.kernel.by_columns or (
-            straight and self.kernel.kind == "distances" and not self.kernel.bent)
+        return self.kernel.by_columns or (straight and self.kernel.of_distances and not self.kernel.bent)
 
     def most(self, data: Given) -> int | None:
         """The most axes that the columns can have; None where the kernel is one of points."""
@@ -111,12 +102,12 @@ class Stages(Options):
     @property
     def proof(self) -> str:
         """What the certificate may check."""
-        return PROOFS.get(self.kernel.kind, "kernel")
+        return self.kernel.proof
 
     @property
     def scaleless(self) -> bool:
         """Whether coordinates have no scale."""
-        return self.coordinates.scale != "roots" or self.kernel.kind in ("weights", "laplacian")
+        return self.coordinates.scale != "roots" or not self.kernel.variances
 
     def reproduces(self) -> bool:
         """Not where paths lead along a mutual graph, which joins a training row to fewer points than a new one."""
@@ -136,8 +127,7 @@ class Stages(Options):
             return ("two_nn", "maximum_likelihood")
         if self.paths is not None:
             return ("residual_variance", "two_nn", "broken_stick", "elbow")
-        return ("broken_stick", "residual_variance", "elbow") if self.kernel.kind == "distances" else (
-            "broken_stick", "elbow")
+        return self.kernel.rules
 
     @property
     def power(self) -> int:

@@ -8,12 +8,13 @@ from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.options import option
+from mlcli.base.values.products import Name
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import GeometryError
 from mlcli.stages.algebra.distances import GAUSSIAN_RATE, inner_products, squared_distances
 from mlcli.stages.algebra.linalg import require_finite
 from mlcli.stages.kernels.median_distance import median_squared_distance
-from mlcli.stages.kernels.pairwise import OfProducts
+from mlcli.stages.kernels.pairwise import OF_DISTANCES, OfProducts
 
 NARROW = 64.0  # rate times the largest squared norm up to which passes may start in single precision
 
@@ -60,7 +61,6 @@ class Polynomial(OfProducts):
     """(gamma ⟨x, y⟩ + coef0)**degree."""
 
     name: Literal["polynomial"] = "polynomial"
-    kind: ClassVar[str] = "points"  # what it is computed from
     movable: ClassVar[bool] = False  # whether a shift of all points leaves the centered kernel as it is
     degree: int = option(3, "Degree of the polynomial.", ge=1)
     gamma: float = option(1.0, "Factor of the inner product.", power=-2, gt=0)
@@ -109,9 +109,12 @@ class Polynomial(OfProducts):
 class Gaussian(OfProducts):
     """exp(-rate d²) with d = ‖x - y‖, or the distance of another metric."""
 
+    of_coordinates: ClassVar[bool] = False
+    of_distances: ClassVar[bool] = True
     bent: ClassVar[bool] = True
+    makes: ClassVar[tuple[Name, ...]] = ("distances", "kernel")
+    rules: ClassVar[tuple[str, ...]] = OF_DISTANCES
     name: Literal["gaussian"] = "gaussian"
-    kind: ClassVar[str] = "distances"  # what it is computed from
     movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
     rate: float | None = option(
         None, "Rate r of exp(-r d²) (default: one over the median of d² over all pairs of different points).",
@@ -181,7 +184,6 @@ class Sigmoid(OfProducts):
     """tanh(gamma ⟨x, y⟩ + coef0): not positive semidefinite, so some eigenvalues may be negative."""
 
     name: Literal["sigmoid"] = "sigmoid"
-    kind: ClassVar[str] = "points"
     movable: ClassVar[bool] = False
     gamma: float = option(1.0, "Factor of the inner product.", power=-2, gt=0)
     coef0: float = option(1.0, "Constant added to the inner product.")
@@ -223,7 +225,6 @@ class CosineKernel(OfProducts):
     """⟨x, y⟩ / (‖x‖ ‖y‖): the cosine of the angle between two rows, neither of them zero."""
 
     name: Literal["cosine"] = "cosine"
-    kind: ClassVar[str] = "points"
     movable: ClassVar[bool] = False
 
     @property

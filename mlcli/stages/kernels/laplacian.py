@@ -8,9 +8,10 @@ from mlcli.base.stages.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.base.values.options import option
+from mlcli.base.values.products import Name
 from mlcli.base.values.scaling import Unit
 from mlcli.stages.kernels.functions import median_length
-from mlcli.stages.kernels.pairwise import KernelOptions
+from mlcli.stages.kernels.pairwise import OF_DISTANCES, KernelOptions
 
 
 @stored("laplacian")
@@ -18,8 +19,10 @@ class LaplacianKernel(KernelOptions):
     """exp(-rate d), with d the distance of two points: rougher than the gaussian kernel, and with a longer tail."""
 
     name: Literal["laplacian"] = "laplacian"
-    kind: ClassVar[str] = "distances"  # what it is computed from
+    of_distances: ClassVar[bool] = True
     bent: ClassVar[bool] = True
+    makes: ClassVar[tuple[Name, ...]] = ("distances", "kernel")
+    rules: ClassVar[tuple[str, ...]] = OF_DISTANCES
     exponent: ClassVar[int] = 1
     unit_power: ClassVar[int] = 0  # the power of the data's unit that coordinates carry
     rate: float | None = option(

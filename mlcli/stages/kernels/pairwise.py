@@ -6,18 +6,36 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 
 from mlcli.base.types import AnyArray, Array
+from mlcli.base.values.check import Check
+from mlcli.base.values.inputs import Given
 from mlcli.base.values.options import Options
+from mlcli.base.values.products import Name
 from mlcli.stages.algebra.distances import inner_products
 
 Route = Literal["auto", "covariance", "dual", "svd", "power"]
+OF_DISTANCES = ("broken_stick", "residual_variance", "elbow")  # rules of kernels of distances
+Proof = Literal["kernel", "weights", "spectrum", "latent", "own"]
 
 
 class KernelOptions(Options):
-    """The base of all kernels: what each is computed from, where it is not what most are."""
+    """The base of all kernels: what each is computed from, and what follows for a chain with it."""
 
-    bent: ClassVar[bool] = False  # whether values are a function of distances, and so of those of any metric
+    of_coordinates: ClassVar[bool] = False  # whether it is computed from coordinates, which no metric compares
+    of_distances: ClassVar[bool] = False  # whether each value follows from one distance, of pairs or along paths
+    of_graph: ClassVar[bool] = False  # whether it is computed from the neighbor graph alone
+    of_weights: ClassVar[bool] = False  # whether weights of edges are enough, without their lengths
+    of_input: ClassVar[bool] = False  # whether it is the matrix that is given
+    takes_graph: ClassVar[bool] = False  # whether a graph that is given is enough, without paths along it
+    one_sided: ClassVar[bool] = False  # whether each point counts its own neighbors, who need not count it
+    sparse: ClassVar[bool] = False  # whether a sparse cost is factored, of a size that the points alone decide
+    bent: ClassVar[bool] = False  # whether values are a function of distances other than -δ²/2
     direct: ClassVar[bool] = False  # whether values of two points follow from these alone
     by_columns: ClassVar[bool] = False  # whether it can be solved by the columns of the points
+    centered: ClassVar[bool] = False  # whether it is centered as it is
+    variances: ClassVar[bool] = True  # whether its eigenvalues are variances, and coordinates have a scale
+    proof: ClassVar[Proof] = "kernel"  # what the certificate may check
+    makes: ClassVar[tuple[Name, ...]] = ("kernel",)  # what a run may keep of it
+    rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow")  # that may say how many axes, best first
     exponent: ClassVar[int] = 2  # the power of lengths that its factor, a rate or gamma, multiplies
     of_points: ClassVar[tuple[str, ...]] = ()  # options that a given graph has no use for
 
@@ -31,12 +49,24 @@ class KernelOptions(Options):
         """Which matrix is to be solved, where there is a choice."""
         return "auto"
 
+    def for_data(self, data: Given) -> Self:
+        """The kernel with the options that the kind of data decides; raises ConfigError for those that it forbids."""
+        return self
+
+    def compose(self, chain: Any) -> Any:
+        """The kernel's own way from the data of a chain to coordinates; None where it follows from values of pairs."""
+        return None
+
+    def identities(self, similarity: Any, embedding: Array, spectrum: Any) -> list[Check]:
+        """Equations that coordinates of variance one (n x p) solve, for the certificate, from the stored similarity."""
+        return []
+
 
 class OfProducts(KernelOptions):
     """The base of all kernel functions."""
 
     direct: ClassVar[bool] = True
-    kind: ClassVar[str] = "points"  # what it is computed from: of distances, it follows from those of any metric
+    of_coordinates: ClassVar[bool] = True
     if TYPE_CHECKING:
         def finish(self, products: AnyArray) -> AnyArray:
             """Values from inner products of factors, in place."""

@@ -1,0 +1,47 @@
+"""Kernels of pairs of points: of distances, inner products of the columns, or a matrix that is given."""
+
+from typing import ClassVar, Literal
+
+from mlcli.base.values.options import option
+from mlcli.base.values.products import Name
+from mlcli.stages.kernels.functions import Linear
+from mlcli.stages.kernels.pairwise import OF_DISTANCES, KernelOptions, Route
+
+
+class GowerKernel(KernelOptions):
+    """-δ²/2 of distances δ, which centering turns into inner products."""
+
+    name: Literal["gower"] = "gower"
+    of_distances: ClassVar[bool] = True
+    makes: ClassVar[tuple[Name, ...]] = ("distances", "kernel")
+    rules: ClassVar[tuple[str, ...]] = OF_DISTANCES
+    unit_power: ClassVar[int] = 1
+
+
+class Products(KernelOptions):
+    """⟨x, y⟩: with centered columns PCA, without centering the singular value decomposition."""
+
+    name: Literal["linear"] = "linear"
+    of_coordinates: ClassVar[bool] = True
+    unit_power: ClassVar[int] = 1
+    by_columns: ClassVar[bool] = True
+    route: Route = option("auto", "Which matrix is solved: columns (covariance), rows (dual), the data (svd), by power "
+                          "iteration (power), or the smaller side, and the data where that loses digits (auto).")
+
+    @property
+    def asked_route(self) -> Route:
+        """The one that was chosen."""
+        return self.route
+
+    @property
+    def function(self) -> Linear:
+        """The function of two points."""
+        return Linear()
+
+
+class Given(KernelOptions):
+    """The matrix that is given (`input.kind: kernel`), as it is."""
+
+    name: Literal["given"] = "given"
+    of_input: ClassVar[bool] = True
+    unit_power: ClassVar[int] = 1
