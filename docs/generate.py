@@ -76,12 +76,14 @@ def chain_of(name: str, kind: type[Method]) -> list[str]:
         return []
     graph = ["neighbors", f"graph ({chain.graph.rule})"] if chain.graph is not None else []
     paths = ["shortest paths"] if chain.paths is not None else []
-    distances = ["distances"] if chain.kernel.kind == "distances" and chain.graph is None else []
-    centering = [] if chain.kernel.centered else [CENTERINGS[chain.centering]]  # those are centered already
-    kernel = f"kernel `{chain.kernel.name}`"
-    stages = [*distances, *graph, *paths, *([*centering, kernel] if chain.centering == "columns" else
-                                            [kernel, *centering])]
-    said = f"Its chain: {' → '.join([*stages, 'eigenvectors', SCALES[chain.coordinates.scale]])}."
+    kernel = chain.kernel
+    distances = ["distances"] if (kernel.of_distances or kernel.sized) and chain.graph is None else []
+    centering = [] if kernel.centered else [CENTERINGS[chain.centering]]  # those are centered already
+    made = f"kernel `{kernel.name}`"
+    stages = [*distances, *graph, *paths, *([*centering, made] if chain.centering == "columns" else
+                                            [made, *centering])]
+    scale = "coordinates λᵗ ψ" if kernel.sized else SCALES[chain.coordinates.scale]
+    said = f"Its chain: {' → '.join([*stages, 'eigenvectors', scale])}."
     return [f"{said} `mlcli methods {name} --yaml` writes it out with all options; [Chains](../chains.md) says what "
             "can be exchanged."]
 

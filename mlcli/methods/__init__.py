@@ -19,6 +19,7 @@ NAMES = (
     "isomap",
     "lle",
     "laplacian",
+    "diffusion",
     "sde",
     "chain",
     "lda",

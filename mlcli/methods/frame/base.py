@@ -216,15 +216,19 @@ class Method(Options):
 
     def identities(self, data: Any, model: Model) -> list[Check]:
         """Equations of this method's own for the certificate, its kernel's by default; in the computation's units."""
-        chain = self.chain(getattr(data, "kind", "features"))
-        if chain is None or isinstance(model.projector, NoProjection):
-            return []
-        embedding = chain.coordinates.of_variance(model.embedding, model.ranks)
-        return chain.kernel.identities(model.projector.similarity, embedding, model.ranks)
+        return self._of_kernel(data, model, full=False)
 
     def identities_in_full(self, data: Any, model: Model) -> list[Check]:
         """The same, however long they take."""
-        return self.identities(data, model)
+        return self.identities(data, model) if self.chain(data.kind) is None else self._of_kernel(
+            data, model, full=True)
+
+    def _of_kernel(self, data: Any, model: Model, *, full: bool) -> list[Check]:
+        chain = self.chain(data.kind)
+        if chain is None or isinstance(model.projector, NoProjection):
+            return []
+        return chain.kernel.identities(model.projector.similarity, data, model.embedding, model.ranks,
+                                       chain.coordinates, full=full)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Stages other than the eigensolve whose defaults depend on the data: neighbors, at most n - 1 of them."""

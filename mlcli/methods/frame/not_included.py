@@ -26,11 +26,8 @@ LACKING = (
               "both keep neighbors and no large distances; here by an eigenproblem with one solution"),
     Elsewhere(("largevis", "trimap", "pacmap", "localmap", "vis-ne"), "laplacian",
               "both place points by their neighbor graph; here by an eigenproblem with one solution"),
-    Elsewhere(("phate",), "laplacian", "phate's diffusion has the eigenvectors of this Laplacian, "
-              "with --set method.weights.name=heat"),
-    Elsewhere(("diffusion", "diffusion-map", "diffusion-maps", "diffmap", "dm"), "laplacian",
-              "the eigenvectors of a random walk on the graph, with --set method.weights.name=heat, not yet "
-              "multiplied by powers of its eigenvalues 1 - cost"),
+    Elsewhere(("phate",), "diffusion",
+              "phate embeds distances of this walk, with --set method.bandwidth.name=adaptive"),
     Elsewhere(("nmds", "non-metric-mds", "nonmetric-mds", "metamds", "monomds", "isomds", "mdscale"), "mds",
               "classical scaling takes the same dissimilarities, but keeps their sizes and not their ranks"),
     Elsewhere(("smacof", "metric-mds", "stress-mds", "sammon", "sammon-mapping"), "mds",

@@ -78,6 +78,8 @@ def _of_centering(chain: Any) -> Iterator[Refusal]:
 def _of_coordinates(chain: Any) -> Iterator[Refusal]:
     if chain.coordinates.divisor != "none" and not chain.kernel.variances:
         yield "coordinates.divisor", f"the eigenvalues of {chain.kernel.name} are no variances", "leave divisor out"
+    if chain.coordinates.scale != "roots" and chain.kernel.sized:
+        yield "coordinates.scale", f"{chain.kernel.name} gives coordinates a size of their own", "leave scale out"
     if chain.coordinates.scale != "roots" and chain.landmarks is not None:
         yield ("coordinates.scale", "landmarks place points at the size of their distances",
                "use roots, or leave landmarks out")

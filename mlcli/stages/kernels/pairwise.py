@@ -33,6 +33,7 @@ class KernelOptions(Options):
     by_columns: ClassVar[bool] = False  # whether it can be solved by the columns of the points
     centered: ClassVar[bool] = False  # whether it is centered as it is
     variances: ClassVar[bool] = True  # whether its eigenvalues are variances, and coordinates have a scale
+    sized: ClassVar[bool] = False  # whether it has a size of coordinates of its own
     proof: ClassVar[Proof] = "kernel"  # what the certificate may check
     makes: ClassVar[tuple[Name, ...]] = ("kernel",)  # what a run may keep of it
     rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow")  # that may say how many axes, best first
@@ -57,8 +58,12 @@ class KernelOptions(Options):
         """The kernel's own way from the data of a chain to coordinates; None where it follows from values of pairs."""
         return None
 
-    def identities(self, similarity: Any, embedding: Array, spectrum: Any) -> list[Check]:
-        """Equations that coordinates of variance one (n x p) solve, for the certificate, from the stored similarity."""
+    def identities(self, similarity: Any, data: Any, embedding: Array, spectrum: Any, coordinates: Any, *, full: bool,
+                   ) -> list[Check]:
+        """Equations that coordinates (n x p) solve, for the certificate, from the data and the stored similarity.
+
+        `coordinates` are the chain's options of that name; with `full` every row is looked at, however long it takes.
+        """
         return []
 
 

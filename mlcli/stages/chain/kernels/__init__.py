@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from mlcli.stages.chain.kernels.diffusion import DiffusionKernel
 from mlcli.stages.chain.kernels.graph_laplacian import GraphLaplacian
 from mlcli.stages.chain.kernels.pairs import Given, GowerKernel, Products
 from mlcli.stages.chain.kernels.reconstruction import Reconstruction
@@ -14,4 +15,4 @@ from mlcli.stages.kernels.laplacian import LaplacianKernel
 KernelFunction = Annotated[Function | LaplacianKernel, Field(discriminator="name")]  # of two points
 ChainKernel = Annotated[
     GowerKernel | Products | Polynomial | Gaussian | Sigmoid | LaplacianKernel | CosineKernel | Given | Reconstruction
-    | UnfoldingKernel | GraphLaplacian, Field(discriminator="name")]
+    | UnfoldingKernel | GraphLaplacian | DiffusionKernel, Field(discriminator="name")]

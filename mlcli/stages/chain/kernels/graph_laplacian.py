@@ -88,6 +88,7 @@ class GraphLaplacian(KernelOptions):
         """The way from a graph to coordinates."""
         return OfLaplacian(chain)
 
-    def identities(self, similarity: Any, embedding: Array, spectrum: Spectrum) -> list[Check]:
+    def identities(self, similarity: Any, data: Any, embedding: Array, spectrum: Spectrum, coordinates: Any, *,
+                   full: bool) -> list[Check]:
         """L y = λ D y with weights computed again."""
-        return of_laplacian(similarity, embedding, spectrum, self.normalized)
+        return of_laplacian(similarity, coordinates.of_variance(embedding, spectrum), spectrum, self.normalized)

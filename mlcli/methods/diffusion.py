@@ -1,0 +1,62 @@
+"""Diffusion maps."""
+
+from typing import ClassVar, Literal
+
+from mlcli.base.values.inputs import Dissimilarities, Features
+from mlcli.base.values.options import option_of
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.model import Powers
+from mlcli.methods.frame.trials import MANY, Seen, Trials, once
+from mlcli.methods.frame.variants import way
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
+from mlcli.stages.chain.kernels.diffusion import Bandwidth, DiffusionKernel
+from mlcli.stages.chain.stages import Stages
+from mlcli.stages.eigen.eigensolve import Eigensolve
+
+
+class Diffusion(Method):
+    """Coordinates in which points are near that a random walk joins by many short ways.
+
+    Affinities of all pairs, a point's with itself among them, are w = exp(-d²/ε), with one ε, or with widths of the
+    points, d² / (σ(x) σ(y)). They are divided by q(x)^α q(y)^α, with q their sums: where α is 1, how densely points lie
+    does not matter. Over their sums they are the probabilities P of a walk. Coordinates are λ^t ψ, with P ψ = λ ψ and
+    the constant first function left out: ψ has variance one under the walk's stationary distribution, and Euclidean
+    distances of all coordinates are the diffusion distances after t steps. With α = 0 and t = 0 they are the vectors of
+    the random-walk Laplacian of the same affinities.
+
+    Eigenvalues below zero, which other metrics and widths of the points may have, stay in the spectrum and never
+    become axes; so time may be a fraction. All pairs are held in memory.
+
+    A new point is placed at the mean of the training points' coordinates by its own probabilities, over λ (Nyström). It
+    fails where ε is so small that points leave the walk, or so large that all steps are equally likely. Source: Coifman
+    and Lafon, "Diffusion maps", 2006; widths: Zelnik-Manor and Perona, "Self-tuning spectral clustering", 2004.
+    """
+
+    accepts: ClassVar = (Features, Dissimilarities)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    decodes: ClassVar = None
+    aliases: ClassVar = ("diffusion-maps", "diffusion-map", "diffmap", "dm")
+    rules: ClassVar = ("two_nn", "maximum_likelihood")
+    scaleless: ClassVar = True
+    ways: ClassVar = (way(), way("adaptive", "permutation", bandwidth={"name": "adaptive"}),
+                      way("plain", alpha=0.0, time=0.0), way("long", time=3.0),
+                      way("cosine", "shift", metric="cosine"), way("cityblock", "rotation", metric="cityblock"))
+    axis: ClassVar = "Diffusion"
+    name: Literal["diffusion"] = "diffusion"
+    metric: AnyMetric = EUCLIDEAN
+    bandwidth: Bandwidth = option_of(DiffusionKernel, "bandwidth")
+    alpha: float = option_of(DiffusionKernel, "alpha")
+    time: float = option_of(DiffusionKernel, "time")
+    eigensolve: Eigensolve = Eigensolve()
+
+    @classmethod
+    def trials(cls, seen: Seen) -> Trials:
+        """One width of all points, and widths of their own; none of very many rows."""
+        if seen.rows > MANY:
+            return Trials(reason="all pairs of so many rows are held in memory")
+        return Trials(({}, {"bandwidth": {"name": "adaptive"}})) if seen.rows > 8 else once()
+
+    def chain(self, kind: str = "features") -> Stages:
+        """A random walk between all points."""
+        return Stages(metric=self.metric, kernel=DiffusionKernel(
+            bandwidth=self.bandwidth, alpha=self.alpha, time=self.time), eigensolve=self.eigensolve)

@@ -1,0 +1,186 @@
+"""The kernel of diffusion maps: D^(-1/2) W D^(-1/2), similar to a random walk between points (Coifman, Lafon, 2006)."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import rates
+from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.stages.stage import note, running
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import Array
+from mlcli.base.values.check import EPS, Check, count, ratio
+from mlcli.base.values.inputs import Features, Spatial
+from mlcli.base.values.options import Options, option
+from mlcli.base.values.scaling import Unit
+from mlcli.base.values.signs import leading_signs
+from mlcli.stages.algebra.centering import uncentered
+from mlcli.stages.algebra.costs import BENT, FIRST, pass_cost
+from mlcli.stages.algebra.distances import gower
+from mlcli.stages.algebra.metrics.points import metric_of, seconds_of_squares, squares
+from mlcli.stages.chain.kernels.diffusion_equations import of_epsilon, of_walk
+from mlcli.stages.chain.scaling import solved
+from mlcli.stages.chain.setting import Fitted, Setting
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.kernels.corrections import correction_for
+from mlcli.stages.kernels.forms import CACHED, Dense
+from mlcli.stages.kernels.functions import median_length
+from mlcli.stages.kernels.pairwise import KernelOptions, Proof
+from mlcli.stages.similarities import Distances, GivenDistances, Projector
+from mlcli.stages.similarities.diffusion import Transitions, local_widths
+
+STILL = 1e-6  # how near to one an eigenvalue is that tells groups of points apart
+REMEDY = "give fewer points, or use laplacian, whose graph is sparse"
+
+
+class Fixed(Options):
+    """One width for all pairs: exp(-d²/ε)."""
+
+    name: Literal["fixed"] = "fixed"
+    epsilon: float | None = option(
+        None, "ε of exp(-d²/ε) (default: the median of d² over all pairs of different points).", power=2, gt=0,
+        synonyms={"sigma": "2 * sigma ** 2", "rate": "1 / rate", "gamma": "1 / gamma"})
+
+    nearest: ClassVar[int] = 0
+
+    def of_choice(self, similarity: Transitions, data: Spatial) -> Check:
+        """The certificate of ε: the one that was given, or the median."""
+        found = float(similarity.widths[0]) ** 2
+        return of_epsilon(found, data) if self.epsilon is None else ratio(
+            "epsilon", abs((data.unit**2).number(self.epsilon) / found - 1), EPS, "the ε that was given")
+
+    def widths(self, halved: Array, unit: Unit) -> Array:
+        """√ε for each point (n), from -d²/2 of all pairs, in `unit`; a default is reported."""
+        if self.epsilon is not None:
+            return np.full(len(halved), np.sqrt(self.epsilon))
+        middle = median_length(halved, 2) or 1.0
+        note("N-RATE", f"epsilon {(unit**2).shown(middle)}: the median squared distance",
+             epsilon=(unit**2).number(middle))
+        return np.full(len(halved), np.sqrt(middle))
+
+
+class Adaptive(Options):
+    """A width of each point: exp(-d² / (σ(x) σ(y))) (Zelnik-Manor and Perona, 2004)."""
+
+    name: Literal["adaptive"] = "adaptive"
+    nearest: int = option(8, "σ is the distance to so many-th of the nearest training points, the point itself among "
+                          "them.", ge=2)
+
+    def of_choice(self, similarity: Transitions, data: Spatial) -> Check:
+        """The certificate of the rank of the neighbor that decides on a width."""
+        return count("nearest", int(similarity.nearest != self.nearest), "the neighbor that was asked for")
+
+    def widths(self, halved: Array, unit: Unit) -> Array:
+        """σ of each point (n), from -d²/2 of all pairs."""
+        widths = np.empty(len(halved))
+
+        def fill(rows: slice) -> None:
+            widths[rows] = local_widths(halved[rows], self.nearest)
+
+        each(fill, row_blocks(len(halved), CACHED))
+        return widths
+
+
+Bandwidth = Annotated[Fixed | Adaptive, Field(discriminator="name")]
+
+
+class DiffusionKernel(KernelOptions):
+    """A random walk between points, likelier between near ones, in symmetric form."""
+
+    centered: ClassVar[bool] = True
+    variances: ClassVar[bool] = False
+    sized: ClassVar[bool] = True
+    unit_power: ClassVar[int] = 0
+    proof: ClassVar[Proof] = "own"
+    makes: ClassVar[tuple[()]] = ()
+    name: Literal["diffusion"] = "diffusion"
+    bandwidth: Bandwidth = option(Fixed(), "How far apart points may be for a step between them to be likely.",
+                                  adapts=True)
+    alpha: float = option(1.0, "Power of the density of points that is taken out: 0 nothing (the graph's Laplacian), 1 "
+                          "all of it (the Laplace-Beltrami operator), 0.5 the Fokker-Planck operator.", ge=0, le=1)
+    time: float = option(1.0, "Steps of the walk: coordinates are eigenvectors times eigenvalues to this power.", ge=0)
+
+    def compose(self, chain: Setting) -> "OfWalk":
+        """The way from distances of all pairs to coordinates."""
+        return OfWalk(chain)
+
+    def identities(self, similarity: Any, data: Spatial, embedding: Array, spectrum: Spectrum, coordinates: Any, *,
+                   full: bool) -> list[Check]:
+        """P ψ = λ ψ with probabilities computed again, and the widths that were asked for."""
+        return [*of_walk(similarity, data, embedding, spectrum, self.alpha, self.time, full=full),
+                self.bandwidth.of_choice(similarity, data)]
+
+
+@frozen
+class OfWalk:
+    """ψ = D^(-1/2) v of A v = λ v with A = D^(-1/2) W D^(-1/2), over the constant first one, times λ^t."""
+
+    chain: Setting
+
+    def steps(self, share: float | None) -> list[Step]:
+        """Distances of all pairs, held whole, their kernel and its spectrum."""
+        chain, count, threads = self.chain, self.chain.size, self.chain.compute.thread_count()
+        entries, held = count**2, 16.0 * count**2
+        return [Step("distances", f"{count} x {count}, in memory",
+                     seconds_of_squares(chain.data, count, threads) + FIRST * pass_cost(entries), held,
+                     remedy=REMEDY, square=True),
+                Step("kernel", "probabilities of a walk", (FIRST + 6) * pass_cost(entries)
+                     + BENT * rates().bent * entries, held, remedy=REMEDY, square=True),
+                chain.eigensolve.step(count, threads, held, REMEDY, square=True)]
+
+    def fitted(self) -> Fitted:
+        """Coordinates λ^t ψ, and λ^(t-1) ψ as the axes of new points (Nyström's formula)."""
+        chain, data, kernel = self.chain, self.chain.data, self.chain.kernel
+        none = correction_for(np.zeros((0, 0)), "none", data.unit)
+        base = Distances(data.values, none, metric_of(data)) if isinstance(data, Features) else GivenDistances(none)
+        with running("distances"):
+            squared = squares(data)
+        with running("kernel"):
+            halved = gower(squared)
+            widths = kernel.bandwidth.widths(halved, data.unit)
+            densities, first = walk_of(halved, widths, kernel.alpha)
+        spectrum = solved(chain, Dense(halved, uncentered(len(halved))), len(halved) - 1)
+        still = int(np.count_nonzero(spectrum.solved >= 1 - STILL))
+        if still:
+            note("W-WALK", f"{still} eigenvalues are nearly one: the walk hardly leaves {still + 1} groups of points, "
+                 "which the first axes tell apart; a larger epsilon joins them")
+        steps = np.where(spectrum.kept > 0, spectrum.kept, 1.0)
+        functions = spectrum.vectors / first[:, None]  # ψ
+        embedding = functions * steps**kernel.time
+        signs = leading_signs(embedding)
+        similarity = Transitions(base, widths, densities, kernel.bandwidth.nearest)
+        return Fitted(embedding=embedding * signs, spectrum=spectrum, projector=Projector(
+            similarity, uncentered(len(halved)), functions * steps**(kernel.time - 1) * signs))
+
+
+def walk_of(halved: Array, widths: Array, alpha: float) -> tuple[Array, Array]:
+    """Turns -d²/2 of all pairs (n x n), in its place, into D^(-1/2) W D^(-1/2) without its first eigenvector.
+
+    Returns q^alpha (n), with q the sums of exp(-d² / (σᵢ σⱼ)), and the first eigenvector (n), of eigenvalue one.
+    """
+    densities, sums, blocks = np.empty(len(halved)), np.empty(len(halved)), row_blocks(len(halved), CACHED)
+
+    def weigh(rows: slice) -> None:
+        part = halved[rows]
+        part *= 2 / (widths[rows, None] * widths)
+        np.exp(part, out=part)
+        densities[rows] = part.sum(axis=1)
+
+    def even(rows: slice) -> None:
+        part = halved[rows]
+        part /= densities[rows, None] * densities
+        sums[rows] = part.sum(axis=1)
+
+    def symmetrize(rows: slice) -> None:
+        part = halved[rows]
+        part /= np.sqrt(sums[rows, None] * sums)
+        part -= first[rows, None] * first
+
+    each(weigh, blocks)
+    densities **= alpha
+    each(even, blocks)
+    first = np.sqrt(sums / sums.sum())
+    each(symmetrize, blocks)
+    return densities, first

@@ -1,0 +1,101 @@
+"""The certificate of diffusion maps: P ψ = λ ψ, with distances, densities and probabilities computed again."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.check import EPS, Check, count, ratio
+from mlcli.base.values.inputs import Dissimilarities, Spatial
+from mlcli.stages.algebra.metrics.points import metric_of
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.similarities.metric_witness import apart
+from mlcli.stages.similarities.squares import squared
+
+WHOLE = 600  # points of which every row is checked
+SAMPLED = 400  # points whose distances show whether ε is their median
+NEAR = 1e-9
+SAMPLE = 64  # rows checked of more
+TOGETHER = 2**20  # numbers of rows that are held at once
+
+
+def of_walk(similarity: Any, data: Spatial, embedding: Array, spectrum: Spectrum, alpha: float, time: float, *,
+            full: bool) -> list[Check]:
+    """Densities, widths and residuals of some rows, or of all; of all, orthogonality under the stationary shares."""
+    size, axes = embedding.shape
+    whole = full or size <= WHOLE
+    chosen = np.arange(size) if whole else np.linspace(0, size - 1, SAMPLE).astype(np.int64)
+    values = spectrum.solved[:axes]
+    powers = np.where(values > 0, values, 0.0) ** time
+    there = (values > 0) & (powers > np.finfo(np.float64).tiny)  # long walks forget the rest
+    powers = np.where(there, powers, 1.0)
+    density, width, residual, noise, sums = 0.0, 0.0, np.zeros(axes), 0.0, np.zeros(len(chosen))
+    for part in row_blocks(len(chosen), TOGETHER, size):
+        rows = chosen[part]
+        squares, errors = _squares(data, rows)
+        widths = _widths(similarity, squares, rows)
+        width = max(width, float(np.abs(widths / similarity.widths[rows] - 1).max(initial=0.0)))
+        scales = widths[:, None] * similarity.widths
+        weights = np.exp(-squares / scales)
+        noise = max(noise, float((errors / scales).max(initial=0.0)))
+        density = max(density, float(np.abs(weights.sum(axis=1) ** alpha / similarity.densities[rows] - 1).max()))
+        steps = weights / similarity.densities
+        sums[part] = steps.sum(axis=1) / similarity.densities[rows]
+        images = steps @ embedding / steps.sum(axis=1, keepdims=True)
+        residual = np.maximum(residual, np.abs(images - values * embedding).max(axis=0) / powers)
+    rounding = 16 * (size * EPS + noise)
+    allowed = np.sqrt(size) * (rounding + spectrum.tolerance * spectrum.solved[0]) * _sizes(sums, whole)
+    checks = [ratio("widths", width, rounding, "widths of the kernel, from distances", exact=whole),
+              ratio("densities", density, rounding, "sums of exp(-d² / (σ σ)) over all points", exact=whole),
+              ratio("residual", float((residual[there] / allowed).max(initial=0.0)), 1.0,
+                    "P ψ = λ ψ with probabilities computed again", exact=whole)]
+    if whole:
+        shares, functions = sums / sums.sum(), embedding / powers
+        products = functions.T @ (shares[:, None] * functions) - np.diag(there.astype(float))
+        checks += [ratio("orthogonality", float(np.abs(products).max(initial=0.0)), rounding + spectrum.tolerance,
+                         "Σ π ψ ψ' = I with the stationary shares π"),
+                   ratio("constant", float(np.abs(shares @ functions).max(initial=0.0)), rounding + spectrum.tolerance,
+                         "Σ π ψ = 0: the constant function is no axis")]
+    return checks
+
+
+def of_epsilon(epsilon: float, data: Spatial) -> Check:
+    """The default ε is the median of d² between different points; of a sample, about."""
+    size = len(data.values)
+    rows = np.linspace(0, size - 1, min(size, SAMPLED)).astype(np.int64)
+    squares = _squares(data, rows)[0][:, rows][np.triu_indices(len(rows), 1)]
+    squares = squares[squares > 0]
+    if not len(squares):
+        return count("epsilon", int(epsilon != 1.0), "ε of points that are all equal is one")
+    below, upto = float(np.mean(squares < epsilon * (1 - NEAR))), float(np.mean(squares <= epsilon * (1 + NEAR)))
+    slack = 1.0 / len(squares) if len(rows) == size else 0.1
+    return count("epsilon", int(not (below <= 0.5 + slack and upto >= 0.5 - slack)),
+                 f"{below:.3f} of the squared distances are below ε", exact=len(rows) == size)
+
+
+def _sizes(sums: Array, whole: bool) -> float:
+    """How much larger than one a function of unit variance may be at a point that the walk seldom visits."""
+    return float(np.sqrt(sums.mean() / sums.min())) if whole else 1e3
+
+
+def _squares(data: Spatial, rows: Indices) -> tuple[Array, Array | float]:
+    """Squared distances of some points to all (m x n), and their errors."""
+    if isinstance(data, Dissimilarities):
+        return np.asarray(data.values[rows] ** 2), 0.0
+    metric = metric_of(data)
+    if metric.plain:
+        squares = squared(data.values[rows], data.values)
+        return squares, EPS * data.values.shape[1] * squares
+    found = apart(metric, data.values[rows], data.values)
+    return found.distances**2, 2 * found.distances * found.errors
+
+
+def _widths(similarity: Any, squares: Array, rows: Indices) -> Array:
+    """σ of some points by its definition; one width of all is taken as it is stored."""
+    if similarity.nearest == 0:
+        return np.asarray(similarity.widths[rows])
+    order = np.sort(squares, axis=1)
+    widths = order[:, min(similarity.nearest, order.shape[1]) - 1]
+    least = np.where(order > 0, order, np.inf).min(axis=1)
+    return np.sqrt(np.where(widths > 0, widths, np.where(np.isfinite(least), least, 1.0)))

@@ -1,0 +1,131 @@
+"""Facts about diffusion maps: the walk by its definition, diffusion distances, densities, and new points."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from mlcli.base.types import Array
+from mlcli.errors import ConfigError
+from tests.support import Notes, dissimilarities, distances, fit
+
+POINTS = np.random.default_rng(23).standard_normal((90, 3))
+WIDTHS = [{"name": "fixed"}, {"name": "fixed", "epsilon": 2.0}, {"name": "adaptive"},
+          {"name": "adaptive", "nearest": 4}]
+
+
+def affinities(points: Array, bandwidth: dict) -> Array:
+    """exp(-d² / (σ σ)) of all pairs, by its definition."""
+    apart = distances(points)
+    if bandwidth["name"] == "adaptive":
+        widths = np.sort(apart, axis=1)[:, bandwidth.get("nearest", 8) - 1]
+        return np.exp(-apart**2 / np.outer(widths, widths))
+    squares = apart[np.triu_indices(len(points), 1)] ** 2
+    return np.exp(-apart**2 / bandwidth.get("epsilon", np.median(squares)))
+
+
+def walk(points: Array, bandwidth: dict, alpha: float) -> tuple[Array, Array]:
+    """The affinities without their density (n x n), and their sums (n)."""
+    weights = affinities(points, bandwidth)
+    density = weights.sum(axis=1) ** alpha
+    weights = weights / np.outer(density, density)
+    return weights, weights.sum(axis=1)
+
+
+@pytest.mark.parametrize("bandwidth", WIDTHS, ids=str)
+@pytest.mark.parametrize(("alpha", "time"), [(0.0, 0.0), (1.0, 1.0), (0.5, 2.5)])
+def test_coordinates_are_those_of_the_random_walk_laplacian_times_powers(bandwidth: dict, alpha: float,
+                                                                         time: float) -> None:
+    weights, sums = walk(POINTS, bandwidth, alpha)
+    costs, vectors = scipy.linalg.eigh(np.diag(sums) - weights, np.diag(sums))  # L y = μ D y with μ = 1 - λ
+    functions = vectors[:, 1:5] / np.sqrt((sums / sums.sum()) @ vectors[:, 1:5] ** 2)
+    expected = functions * (1 - costs[1:5]) ** time
+    model = fit("diffusion", POINTS, bandwidth=bandwidth, alpha=alpha, time=time, components=4)
+    expected *= np.sign((expected * model.embedding).sum(axis=0))
+    assert np.abs(model.embedding - expected).max() <= 1e-9 * np.abs(expected).max()
+    assert np.abs(np.sort(model.spectrum.values)[::-1][:4] - (1 - costs[1:5])).max() <= 1e-12
+
+
+@pytest.mark.parametrize("time", [1.0, 3.0])
+def test_distances_of_all_coordinates_are_diffusion_distances(time: float) -> None:
+    weights, sums = walk(POINTS[:40], {"name": "fixed"}, 1.0)
+    steps = np.linalg.matrix_power(weights / sums[:, None], int(time))
+    scaled = steps / np.sqrt(sums / sums.sum())
+    model = fit("diffusion", POINTS[:40], time=time, components=39)
+    assert np.abs(distances(model.embedding) - distances(scaled)).max() <= 1e-7
+
+
+def test_with_alpha_one_the_density_of_points_on_a_circle_does_not_matter() -> None:
+    generator = np.random.default_rng(4)
+    angles = generator.vonmises(0.0, 1.0, 600)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+
+    def roundness(alpha: float) -> float:
+        model = fit("diffusion", circle, alpha=alpha, time=0.0, components=2, bandwidth={"name": "fixed",
+                                                                                         "epsilon": 0.1})
+        around = np.column_stack([circle, np.ones(600)])
+        rest = model.embedding - around @ np.linalg.lstsq(around, model.embedding)[0]
+        return float(np.linalg.norm(rest) / np.linalg.norm(model.embedding - model.embedding.mean(axis=0)))
+
+    assert roundness(1.0) <= 0.06 and roundness(0.0) >= 0.3
+
+
+@pytest.mark.parametrize("bandwidth", WIDTHS, ids=str)
+def test_new_points_are_means_by_their_probabilities_over_the_eigenvalue(bandwidth: dict) -> None:
+    new = np.random.default_rng(5).standard_normal((6, 3))
+    model = fit("diffusion", POINTS, bandwidth=bandwidth, alpha=1.0, time=2.0, components=3)
+    apart = np.sqrt(((new[:, None] - POINTS[None]) ** 2).sum(axis=2))
+    old = affinities(POINTS, bandwidth)
+    if bandwidth["name"] == "adaptive":
+        nearest = bandwidth.get("nearest", 8) - 1
+        weights = np.exp(-apart**2 / np.outer(np.sort(apart, axis=1)[:, nearest],
+                                              np.sort(distances(POINTS), axis=1)[:, nearest]))
+    else:
+        squares = distances(POINTS)[np.triu_indices(90, 1)] ** 2
+        weights = np.exp(-apart**2 / bandwidth.get("epsilon", np.median(squares)))
+    steps = weights / old.sum(axis=1)
+    expected = steps / steps.sum(axis=1, keepdims=True) @ model.embedding / model.spectrum.values[:3]
+    assert np.abs(model.projector.project(new) - expected).max() <= 1e-10 * np.abs(expected).max()
+    assert np.abs(model.projector.project(POINTS) - model.embedding).max() <= 1e-10
+
+
+def test_a_point_very_far_away_has_the_coordinates_of_its_nearest() -> None:
+    model = fit("diffusion", POINTS, components=2, time=1.0)
+    far = model.projector.project(np.array([[1e6, 0.0, 0.0]]))
+    nearest = int(np.argmax(POINTS[:, 0]))
+    assert np.allclose(far, model.embedding[nearest] / model.spectrum.values[:2], rtol=1e-6)
+
+
+def test_dissimilarities_give_what_features_give() -> None:
+    of_features = fit("diffusion", POINTS, components=3)
+    given = fit("diffusion", dissimilarities(distances(POINTS)), components=3)
+    assert np.abs(of_features.embedding - given.embedding).max() <= 1e-10
+
+
+def test_points_that_are_all_equal_have_no_extent() -> None:
+    for bandwidth in ({"name": "fixed"}, {"name": "adaptive"}):
+        assert not fit("diffusion", np.ones((12, 3)), bandwidth=bandwidth).embedding.any()
+
+
+def test_the_default_width_is_the_median_and_is_reported() -> None:
+    with Notes() as notes:
+        fit("diffusion", POINTS, components=2)
+    middle = float(np.median(distances(POINTS)[np.triu_indices(90, 1)] ** 2))
+    note = next(note for note in notes.notes if note.code == "N-RATE")
+    assert note.facts["epsilon"] == pytest.approx(middle, rel=1e-12)
+
+
+def test_groups_that_the_walk_does_not_leave_are_told() -> None:
+    groups = np.concatenate([POINTS, POINTS + 40, POINTS - 40])
+    with Notes() as notes:
+        model = fit("diffusion", groups, bandwidth={"name": "fixed", "epsilon": 2.0}, components=2)
+    assert "2 eigenvalues are nearly one: the walk hardly leaves 3 groups" in next(
+        note.message for note in notes.notes if note.code == "W-WALK")
+    for group in range(3):
+        assert np.ptp(model.embedding[90 * group : 90 * group + 90], axis=0).max() <= 1e-6
+
+
+@pytest.mark.parametrize("options", [{"coordinates": {"scale": "unit"}}, {"centering": "none"}, {"landmarks": 20},
+                                     {"graph": {"neighbors": {"count": 5}}}, {"coordinates": {"divisor": "n"}}])
+def test_stages_that_a_walk_has_no_use_for_are_refused(options: dict) -> None:
+    with pytest.raises(ConfigError, match="makes no sense"):
+        fit("chain", POINTS, kernel={"name": "diffusion"}, **options)
