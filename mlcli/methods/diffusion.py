@@ -57,6 +57,6 @@ class Diffusion(Method):
         return Trials(({}, {"bandwidth": {"name": "adaptive"}})) if seen.rows > 8 else once()
 
     def chain(self, kind: str = "features") -> Stages:
-        """A random walk between all points."""
+        """A = D^(-1/2) W D^(-1/2) with W = exp(-d²/ε) / (q qᵀ)^α and D its sums; coordinates λ^t v/v₀ of A v = λ v."""
         return Stages(metric=self.metric, kernel=DiffusionKernel(
             bandwidth=self.bandwidth, alpha=self.alpha, time=self.time), eigensolve=self.eigensolve)

@@ -8,7 +8,8 @@ from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.trials import LANDMARKS, MANY, Seen, Trials, by_neighbors
 from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
-from mlcli.stages.chain.options import NeighborGraph
+from mlcli.stages.chain.kernels.pairs import GowerKernel
+from mlcli.stages.chain.options import Coordinates, NeighborGraph
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
@@ -51,9 +52,10 @@ class Isomap(Method):
         return by_neighbors(seen, **({"landmarks": LANDMARKS} if seen.rows > MANY and not seen.graph else {}))
 
     def chain(self, kind: str = "features") -> Stages:
-        """A graph, its shortest paths, -δ²/2 of them, centered."""
-        return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
-                      paths=self.paths, landmarks=self.landmarks, eigensolve=self.eigensolve)
+        """K = -H D² H / 2 with D the shortest paths along the neighbor graph; coordinates V √λ of K = V Λ Vᵀ."""
+        graph = NeighborGraph(neighbors=self.neighbors, rule=self.graph)
+        return Stages(metric=self.metric, graph=graph, paths=self.paths, kernel=GowerKernel(), centering="double",
+                      eigensolve=self.eigensolve, coordinates=Coordinates(scale="roots"), landmarks=self.landmarks)
 
     def reproduces(self) -> bool:
         """Not where the graph is mutual, which joins a training row to fewer points than a new one."""

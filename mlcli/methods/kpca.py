@@ -12,6 +12,7 @@ from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels import KernelFunction
 from mlcli.stages.chain.kernels.pairs import Given, Products
+from mlcli.stages.chain.options import Coordinates
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.functions import Gaussian
@@ -60,9 +61,10 @@ class KernelPCA(Method):
         return kind == "features" and self.landmarks is not None
 
     def chain(self, kind: str = "features") -> Stages:
-        """A function of two points, or the kernel that is given, centered."""
+        """H K H with Kᵢⱼ = k(xᵢ, xⱼ), or K as it is given; coordinates V √λ of H K H = V Λ Vᵀ."""
         kernel: Any = Given() if kind == "kernel" else {"linear": Products()}.get(self.kernel.name, self.kernel)
-        return Stages(metric=self.metric, kernel=kernel, landmarks=self.landmarks, eigensolve=self.eigensolve)
+        return Stages(metric=self.metric, kernel=kernel, centering="double", eigensolve=self.eigensolve,
+                      coordinates=Coordinates(scale="roots"), landmarks=self.landmarks)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Nothing depends on the data; but some choices have no use beside others."""

@@ -62,7 +62,7 @@ class Laplacian(Method):
         return by_neighbors(seen)
 
     def chain(self, kind: str = "features") -> Stages:
-        """The Laplacian of the neighbor graph; coordinates of unit variance."""
+        """K = (D^(-1/2) (D - W) D^(-1/2))⁺, or (D - W)⁺, with W the weights of edges; coordinates √n D^(-1/2) V."""
         kernel = GraphLaplacian(normalized=self.normalized)  # its weights depend on the data where none are chosen
         return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
                       kernel=kernel.replace(weights=self.weights) if self.chosen("weights") else kernel,

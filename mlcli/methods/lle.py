@@ -56,7 +56,7 @@ class LLE(Method):
         return by_neighbors(seen)
 
     def chain(self, kind: str = "features") -> Stages:
-        """Weights that reproduce each point from its neighbors; coordinates of unit variance."""
+        """K = M⁺ with M = (I - W)ᵀ(I - W) and W the weights over the neighbors; coordinates √n V of K = V Λ Vᵀ."""
         return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors),
                       kernel=Reconstruction(ridge=self.ridge), eigensolve=self.eigensolve,
                       coordinates=Coordinates(scale="variance"))

@@ -8,6 +8,8 @@ from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.trials import Seen, Trials, once
 from mlcli.methods.frame.variants import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
+from mlcli.stages.chain.kernels.pairs import GowerKernel
+from mlcli.stages.chain.options import Coordinates
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 
@@ -55,6 +57,6 @@ class MDS(Method):
         return kind in ("dissimilarities", "features") and self.correction == "none" and carried
 
     def chain(self, kind: str = "features") -> Stages:
-        """Distances, -δ²/2, centered."""
-        return Stages(metric=self.metric, correction=self.correction, landmarks=self.landmarks,
-                      eigensolve=self.eigensolve)
+        """K = -H D² H / 2 with D the distances of all pairs; coordinates V √λ of K = V Λ Vᵀ."""
+        return Stages(metric=self.metric, correction=self.correction, kernel=GowerKernel(), centering="double",
+                      eigensolve=self.eigensolve, coordinates=Coordinates(scale="roots"), landmarks=self.landmarks)

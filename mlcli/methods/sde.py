@@ -55,7 +55,7 @@ class SDE(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     def chain(self, kind: str = "features") -> Stages:
-        """The kernel that keeps the distances of the neighbor graph."""
+        """K of the largest trace that keeps the distances of neighbors and K1 = 0; coordinates V √λ of K = V Λ Vᵀ."""
         program = {name: getattr(self, name) for name in UnfoldingKernel.model_fields if name != "name"}
         return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
                       kernel=UnfoldingKernel(**program), eigensolve=self.eigensolve)
