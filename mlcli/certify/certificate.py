@@ -105,7 +105,7 @@ def numbers(subject: Subject) -> Iterator[Check]:
 
 def _held(subject: Subject) -> Iterator[Check]:
     """What a model holds besides its axes: a neighbor graph, or a kernel that was learned."""
-    graph = getattr(subject.base, "graph", None)
+    graph = subject.similarity.parts.graph
     if graph is not None:
         yield from graph_checks(subject, graph)
     if subject.model.unfolded is not None:
@@ -114,8 +114,7 @@ def _held(subject: Subject) -> Iterator[Check]:
 
 def facts_of(subject: Subject) -> dict[str, Any]:
     """What the checks do not judge: sizes, and the graph."""
-    similarity = subject.base if subject.places else None
-    graph = getattr(similarity, "graph", None)
+    graph = subject.similarity.parts.graph if subject.places else None
     return {"rows": subject.size, "components": int(subject.embedding.shape[1]),
-            "carriers": subject.carried if similarity else 0,
+            "carriers": subject.carried if subject.places else 0,
             "eigenvalues": len(subject.spectrum.solved), "edges": None if graph is None else graph.edges}

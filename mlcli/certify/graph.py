@@ -109,7 +109,7 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
     A near point is no farther than the k-th nearest, or than the radius: of the row itself (`lists`), of one of the
     two (`union`), or of both (`mutual`).
     """
-    (size, columns), asked = subject.given.values.shape, subject.base.neighbors
+    (size, columns), asked = subject.given.values.shape, subject.similarity.parts.neighbors
     wide = 1 if isinstance(subject.given, Dissimilarities) else min(columns, NARROW)
     rows = subject.plan.sample(0.3, (2 * NUMBER * wide + 2e-8) * size, subject.size, least=4)
     blocks = [rows[start : start + max(1, ROOM // size)] for start in range(0, len(rows), max(1, ROOM // size))]
@@ -135,7 +135,7 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
 
 def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices], of_sample: Squares) -> Array:
     """How far the neighbors of each row given may be, squared; NaN for one that was not checked."""
-    size, asked = len(subject.given.values), subject.base.neighbors
+    size, asked = len(subject.given.values), subject.similarity.parts.neighbors
     k = min(asked.least, size - 1)
     bounds = np.full(size, np.nan if k else asked.farthest**2)
     for block in blocks if k else ():

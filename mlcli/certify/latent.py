@@ -96,14 +96,14 @@ def _of_points(subject: Subject) -> Iterator[Check]:
 
 def _loose(subject: Subject) -> float:
     """How far the result of an iteration may be from the maximum, relatively; 0 for a closed form."""
-    iterate = getattr(subject.method, "iterate", None)
+    iterate = dict(subject.method).get("iterate")
     return LOOSE * float(iterate.tolerance) if iterate is not None and "converged" in subject.model.fit else 0.0
 
 
 def _fitted(subject: Subject, seen: Seen, loadings: Array) -> Fitted | None:
     """The model in units of equal noise; None where no column varies."""
     fit, columns = subject.model.fit, len(loadings)
-    latent = getattr(subject.similarity if subject.places else None, "latent", None)
+    latent = subject.similarity.parts.latent if subject.places else None
     if latent is not None:
         return Fitted(loadings, np.eye(loadings.shape[1]), np.ones(columns), latent.noise,
                       np.arange(columns), variances=True)
@@ -208,7 +208,7 @@ def _spectrum(subject: Subject, fitted: Fitted, seen: Seen, allowed: float) -> C
 def _scores(subject: Subject, fitted: Fitted, rounding: float) -> Check:
     """Scores are posterior means, C B = Λ Φ; or Bartlett's, Ψ B = Λ (BᵀΨ B)."""
     u, axes = fitted.loadings, subject.projector.axes[fitted.varying] * fitted.weights[:, None]
-    bartlett = getattr(subject.method, "scores", "regression") == "bartlett"
+    bartlett = dict(subject.method).get("scores") == "bartlett"
     if bartlett:
         gap = axes - u @ (axes.T @ axes)
     else:

@@ -61,12 +61,12 @@ def _rows(subject: Subject) -> Indices:
     similarity, values = subject.similarity, subject.data.values
     if not similarity.alone:
         return np.arange(subject.size)
-    graph = getattr(subject.base, "graph", None)
+    graph = similarity.parts.graph
     cost = ROW + NUMBER * len(subject.projector.axes) * min(values.shape[1], NARROW)
     cost += 0.0 if graph is None else PATH * (graph.size + len(graph.indices))
     held = subject.plan.held(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=1)
     rows = np.union1d(held, [0, subject.size - 1])
-    correction = getattr(subject.base, "correction", None)
+    correction = similarity.parts.correction
     if correction is None or correction.constant == 0:
         return rows
     # a correction sets two equal points a constant apart, but not a new point
@@ -148,7 +148,7 @@ def by_scores(subject: Subject, rows: Indices) -> Array | float:
 def by_kernel(subject: Subject, rows: Indices) -> Array | float:
     """To the rounding of kernel rows, for each axis over the root of its eigenvalue."""
     similarity, values, precision = subject.similarity, subject.data.values, subject.spectrum.tolerance
-    degree = float(getattr(getattr(similarity, "function", None), "degree", 1))
+    degree = float(similarity.roundings)
     precision += 16 * EPS * degree * (1.0 if values.shape[1] <= NARROW else 4.0)
     largest = max(subject.largest, most(similarity.rows(values[rows[:FEW]])))
     rounding = subject.rounding * subject.top + precision * subject.carried * largest
@@ -157,20 +157,20 @@ def by_kernel(subject: Subject, rows: Indices) -> Array | float:
 
 def parameters(subject: Subject) -> Iterator[Check]:
     """The model's kernel function, correction and neighbors are those that were asked for."""
-    similarity, chain, unit = subject.base, subject.chain, subject.data.unit
-    kernel: Any = getattr(chain, "kernel", None)
-    asked, held = getattr(kernel, "ridge", None), getattr(similarity, "ridge", None)
-    wrong = ["ridge"] if similarity.places and held != asked else []
-    if hasattr(similarity, "neighbors"):
-        asked, held = chain.graph.neighbors, similarity.neighbors
+    parts, chain, unit = subject.similarity.parts, subject.chain, subject.data.unit
+    kernel: Any = None if chain is None else chain.kernel
+    options = {} if kernel is None else dict(kernel)
+    wrong = ["ridge"] if subject.base.places and parts.ridge != options.get("ridge") else []
+    if parts.neighbors is not None:
+        asked, held = chain.graph.neighbors, parts.neighbors
         farthest = np.inf if asked.radius is None else min((unit**-1).number(asked.radius), FARTHEST)
         wrong += ["neighbors"] if (held.least, held.farthest) != (asked.count or 0, farthest) else []
-    function, correction = getattr(subject.similarity, "function", None), getattr(similarity, "correction", None)
+    function, correction = parts.function, parts.correction
     if function is not None:
         wrong += [name for name, value in _in_units(kernel, unit).items()
                   if value is not None and getattr(function, name, None) != value]
-        wrong += ["origin"] if not getattr(function, "movable", True) and similarity.origin.any() else []
-        if getattr(kernel, "rate", 0.0) is None:
+        wrong += ["origin"] if parts.origin is not None and not function.movable and parts.origin.any() else []
+        if options.get("rate", 0.0) is None:
             yield _median(subject, function.rate or 0.0, kernel.exponent)
     if correction is not None:
         wrong += [] if correction.rule == chain.correction else ["correction"]
@@ -180,17 +180,17 @@ def parameters(subject: Subject) -> Iterator[Check]:
         rows = subject.carried
         asked_divisor = {"none": 1, "n": rows, "n-1": max(rows - 1, 1)}[chain.coordinates.divisor]
         wrong += ["divisor"] if subject.spectrum.divisor != asked_divisor else []
-    heat = getattr(getattr(similarity, "affinity", None), "rate", None)
+    heat = None if parts.affinity is None else dict(parts.affinity).get("rate")
     if heat is not None:
         asked = None if kernel.weights.rate is None else (unit**2).number(kernel.weights.rate)
         wrong += ["rate of the weights"] if asked not in (None, heat) else []
         if asked is None:
-            yield _heat(heat, similarity.graph.lengths)
+            yield _heat(heat, parts.graph.lengths)
     if isinstance(asked_metric := metric_of(subject.given), RangedGower):
         yield _ranges(subject.given, asked_metric)
     asked_metric = metric_of(subject.data)
-    wrong += [] if same_metric(getattr(similarity, "metric", asked_metric), asked_metric) else ["metric"]
-    landmarks = getattr(chain, "landmarks", None)
+    wrong += [] if same_metric(parts.metric or asked_metric, asked_metric) else ["metric"]
+    landmarks = None if chain is None else chain.landmarks
     wrong += ["landmarks"] if landmarks is not None and subject.carried != min(landmarks, subject.size) else []
     yield count("parameters", len(wrong), f"options that are not as asked in the model: {', '.join(wrong) or 'none'}")
 
@@ -203,9 +203,8 @@ def same_metric(metric: Fitted, other: Fitted) -> bool:
 
 def _in_units(kernel: Any, unit: Unit) -> dict[str, Any]:
     """A kernel function's options as the computation has them: what multiplies lengths carries the data's unit."""
-    options = {name: getattr(kernel, name) for name in type(kernel).model_fields if name != "route"}
     return {name: (unit**kernel.exponent).number(value) if name in ("rate", "gamma") and value is not None
-            else value for name, value in options.items()}
+            else value for name, value in kernel if name != "route"}
 
 
 def _median(subject: Subject, rate: float, power: int) -> Check:
@@ -278,12 +277,11 @@ def _correction(subject: Subject, rule: str, constant: float) -> Check:
 
 def stored_points(subject: Subject) -> Check:
     """The points that new ones are compared with are the input's."""
-    points = getattr(subject.base, "points", None)
+    points, origin = subject.similarity.parts.points, subject.similarity.parts.origin
     if points is None:
         return skipped("points", "the model holds no points")
     own = subject.data.values[subject.fit] if len(points) == subject.carried != subject.size else subject.data.values
-    origin = getattr(subject.base, "origin", 0.0)
-    own = own - origin if np.any(origin) else own
+    own = own if origin is None or not origin.any() else own - origin
     wrong = _unlike(points, own) if points.shape == own.shape else len(points)
     return count("points", wrong + int(np.sum(subject.fit < 0)), "points in the model that are not the input's")
 

@@ -54,7 +54,7 @@ class Subject:
     @cached_property
     def chain(self) -> Any:
         """The stages that were asked for, where the method is a chain of them; else None."""
-        return self.method.chain(getattr(self.given, "kind", "features"))
+        return self.method.chain("features" if self.given is None else self.given.kind)
 
     @property
     def centered(self) -> bool:
@@ -98,7 +98,7 @@ class Subject:
     @property
     def base(self) -> Any:
         """What finds the distances of a similarity that is a function of them; else the similarity."""
-        return getattr(self.similarity, "base", self.similarity)
+        return self.similarity.source
 
     @property
     def embedding(self) -> Array:
@@ -165,8 +165,8 @@ class Subject:
     @cached_property
     def carried(self) -> int:
         """How many of the embedded rows carried the fit."""
-        chosen = getattr(self.base, "landmarks", None)
-        points = getattr(self.base, "points", None) if chosen is None else chosen
+        parts = self.similarity.parts
+        points = parts.points if parts.landmarks is None else parts.landmarks
         return self.size if points is None else len(points)
 
     @property
@@ -177,11 +177,9 @@ class Subject:
     @cached_property
     def fit(self) -> Indices:
         """Which of the embedded rows carried the fit: landmarks, or all; -1 where it is not known."""
-        similarity = self.base
-        chosen = getattr(similarity, "landmarks", None)
-        if chosen is not None:
-            return np.asarray(chosen)
-        points = getattr(similarity, "points", None)
+        points, landmarks = self.similarity.parts.points, self.similarity.parts.landmarks
+        if landmarks is not None:
+            return np.asarray(landmarks)
         if points is None or len(points) == self.size:
             return np.arange(self.size)
         if not isinstance(self.data, Features):

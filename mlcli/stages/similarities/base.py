@@ -1,7 +1,7 @@
 """What every similarity declares: its rows, its distances, and how new points are projected."""
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import one_by_one, row_blocks
@@ -14,9 +14,29 @@ from mlcli.errors import ConfigError
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
+from mlcli.stages.graph.affinities import Affinity
 from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.neighborhoods import Neighborhood
+from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.similarities.spaces import Space
 from mlcli.stages.similarities.witness import Witness
+
+
+@frozen
+class Parts:
+    """The parts of a similarity that a certificate compares with the input and with what was asked for."""
+
+    points: Array | None = None  # the training points that new ones are compared with
+    origin: Array | None = None  # what was taken from them
+    landmarks: Indices | None = None  # the training points that count, where not all do
+    graph: Graph | None = None
+    neighbors: Neighborhood | None = None
+    affinity: Affinity | None = None
+    ridge: float | None = None
+    correction: Correction | None = None
+    function: Any = None  # of two points or of a distance
+    metric: Fitted | None = None
+    latent: Any = None  # a model of the columns
 
 
 @frozen
@@ -36,6 +56,21 @@ class Similarity:
     def places(self) -> bool:
         """Whether new points can be compared with the training points: a similarity that has no rows says so."""
         return type(self).rows is not Similarity.rows
+
+    @property
+    def roundings(self) -> int:
+        """How many roundings of one product a number of a row carries."""
+        return 1
+
+    @property
+    def parts(self) -> Parts:
+        """Its parts that follow from the input and from options."""
+        return Parts()
+
+    @property
+    def source(self) -> "Similarity":
+        """The similarity whose distances it is a function of; itself where it is of none."""
+        return self
 
     def rows(self, new: Array) -> Array:
         """The rows of new points (m x c); raises ConfigError where points are known by the edges of a graph alone."""

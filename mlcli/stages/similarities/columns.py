@@ -14,7 +14,7 @@ from mlcli.base.values.scaling import all_finite
 from mlcli.stages.latent.kalman import Sequence, StateSpace, smoothed
 from mlcli.stages.latent.model import Grouped, Latent, posterior
 from mlcli.stages.linear.slowness import monomials, monomials_rounding
-from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.base import Parts, Similarity
 from mlcli.stages.similarities.witness import Witness, of_matrix
 
 
@@ -43,6 +43,11 @@ class Completed(Similarity):
     """
 
     latent: Latent
+
+    @property
+    def parts(self) -> Parts:
+        """The model of the columns."""
+        return Parts(latent=self.latent)
 
     def rows(self, new: Array) -> Array:
         """The new points (m x d), each NaN replaced by μ + W x with x the posterior mean."""

@@ -9,7 +9,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.stages.algebra.metrics import Fitted
-from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.base import Parts, Similarity
 from mlcli.stages.similarities.kernels import Distances, GivenDistances
 
 
@@ -35,6 +35,16 @@ class Transitions(Similarity):
         exponents = 2 * halved / (widths[:, None] * self.widths)
         weights = np.exp(exponents - exponents.max(axis=1, keepdims=True)) / self.densities  # none vanishes far away
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    @property
+    def parts(self) -> Parts:
+        """Those of the distances."""
+        return self.base.parts
+
+    @property
+    def source(self) -> Similarity:
+        """What finds the distances."""
+        return self.base
 
     def width(self, given: int) -> int:
         """One for each training point."""

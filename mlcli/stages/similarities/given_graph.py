@@ -13,7 +13,7 @@ from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.graph.affinities import Affinity
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.paths.products import path_products
-from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.base import Parts, Similarity
 from mlcli.stages.similarities.spaces import GeodesicSpace, Space
 from mlcli.stages.similarities.witness import Witness, of_paths
 
@@ -25,6 +25,11 @@ class GivenGraph(Similarity):
 
     graph: Graph
     landmarks: Indices | None = None  # the points that count; None: all
+
+    @property
+    def parts(self) -> Parts:
+        """The graph, and the landmarks."""
+        return Parts(graph=self.graph, landmarks=self.landmarks)
 
     def width(self, given: int) -> int:
         """One for each point that counts."""
@@ -56,6 +61,11 @@ class EdgeAffinities(Similarity):
     keeps_distances: ClassVar[bool] = False
     graph: Graph
     affinity: Affinity
+
+    @property
+    def parts(self) -> Parts:
+        """The graph and the weights of its edges."""
+        return Parts(graph=self.graph, affinity=self.affinity)
 
     def width(self, given: int) -> int:
         """One for each point."""

@@ -22,7 +22,7 @@ from mlcli.stages.kernels.functions import Function
 from mlcli.stages.kernels.radial import Radial, fixed
 from mlcli.stages.paths.paths import paths_of_new
 from mlcli.stages.paths.products import path_products
-from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.base import Parts, Similarity
 from mlcli.stages.similarities.spaces import FeatureSpace, GeodesicSpace, Space, in_range
 from mlcli.stages.similarities.witness import (
     Witness,
@@ -55,6 +55,16 @@ class KernelValues(Similarity):
     def rows(self, new: Array) -> Array:
         """k(x, xⱼ) (m x n)."""
         return self.function(new - self.origin, self.points)
+
+    @property
+    def roundings(self) -> int:
+        """Those of a power."""
+        return int(getattr(self.function, "degree", 1))
+
+    @property
+    def parts(self) -> Parts:
+        """The points, the function and its metric."""
+        return Parts(points=self.points, origin=self.origin, function=self.function, metric=self.metric)
 
     def width(self, given: int) -> int:
         """One for each training point."""
@@ -93,6 +103,11 @@ class Distances(Similarity):
         """-δ²/2 (m x n), with the correction that the training distances had."""
         return gower(self.correction.squared(squared(self.metric, new, self.points)))
 
+    @property
+    def parts(self) -> Parts:
+        """The points, their metric and the correction."""
+        return Parts(points=self.points, correction=self.correction, metric=self.metric)
+
     def width(self, given: int) -> int:
         """One for each training point."""
         return len(self.points)
@@ -121,6 +136,11 @@ class GivenDistances(Similarity):
     def rows(self, new: Array) -> Array:
         """-δ²/2 (m x landmarks), with the correction that the training dissimilarities had."""
         return gower(self.correction.squared((new if self.landmarks is None else new[:, self.landmarks]) ** 2))
+
+    @property
+    def parts(self) -> Parts:
+        """The correction, and the landmarks."""
+        return Parts(correction=self.correction, landmarks=self.landmarks)
 
     def width(self, given: int) -> int:
         """One for each training point that counts."""
@@ -163,6 +183,12 @@ class Geodesics(Similarity):
         lists = self.neighbors.of_new(new, self.points, self.metric)
         paths = paths_of_new(self.graph, lists)
         return gower(np.square(paths if self.landmarks is None else paths[:, self.landmarks]))
+
+    @property
+    def parts(self) -> Parts:
+        """The graph and how its neighbors were found, the points and their metric, and the landmarks."""
+        return Parts(points=self.points, landmarks=self.landmarks, graph=self.graph, neighbors=self.neighbors,
+                     metric=self.metric)
 
     def width(self, given: int) -> int:
         """One for each training point that counts."""

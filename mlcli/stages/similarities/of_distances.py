@@ -20,7 +20,7 @@ from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.functions import Gaussian
 from mlcli.stages.kernels.laplacian import LaplacianKernel
 from mlcli.stages.kernels.products import distance_products
-from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.base import Parts, Similarity
 from mlcli.stages.similarities.given_graph import GivenGraph
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances
 from mlcli.stages.similarities.spaces import Rows, Space
@@ -43,6 +43,16 @@ class OfDistances(Similarity):
     def rows(self, new: Array) -> Array:
         """k(δ) (m x n)."""
         return self.function.of_halved(self.base.rows(new))
+
+    @property
+    def parts(self) -> Parts:
+        """Those of the distances, and the function."""
+        return replace(self.base.parts, function=self.function)
+
+    @property
+    def source(self) -> Similarity:
+        """What finds the distances."""
+        return self.base
 
     def width(self, given: int) -> int:
         """As many as there are distances."""

@@ -14,7 +14,7 @@ from mlcli.stages.graph.affinities import Affinity
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.graph.weights import barycentric_weights, placed_on_equals, weight_matrix, weights_by_distances
-from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.base import Parts, Similarity
 
 
 @stored("barycenters", points="cd")
@@ -37,6 +37,11 @@ class Barycenters(Similarity):
         weights = (barycentric_weights(new, self.points, lists, self.ridge) if self.metric.plain and not self.square
                    else weights_by_distances(lists, local, self.ridge))
         return placed_on_equals(weight_matrix(weights, lists, len(self.points)).toarray(), lists)
+
+    @property
+    def parts(self) -> Parts:
+        """The points, their metric, how neighbors were found, and the regularization."""
+        return Parts(points=self.points, neighbors=self.neighbors, ridge=self.ridge, metric=self.metric)
 
     def width(self, given: int) -> int:
         """One for each training point."""
@@ -76,6 +81,12 @@ class Affinities(Similarity):
         row = np.zeros(self.graph.size)
         row[self.graph.indices[edges]] = self.affinity(self.graph.lengths[edges])
         return row
+
+    @property
+    def parts(self) -> Parts:
+        """The graph and how its neighbors were found, the weights of its edges, the points and their metric."""
+        return Parts(points=self.points, graph=self.graph, neighbors=self.neighbors, affinity=self.affinity,
+                     metric=self.metric)
 
     def width(self, given: int) -> int:
         """One for each training point."""
