@@ -299,7 +299,7 @@ def test_importing_h5py_starts_no_program() -> None:
 import platform, sys
 events = []
 sys.addaudithook(lambda event, _: events.append(event) if event == "subprocess.Popen" else None)
-from mlcli.data.formats.hdf5 import h5py
+from mlcli.data.formats.hdf5_file import h5py
 assert "h5py" not in sys.modules
 h5py(), h5py()
 assert "h5py" in sys.modules and not events, events

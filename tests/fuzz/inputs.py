@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -115,6 +116,8 @@ KINDS: dict[str, Kind] = {
     "x.npy": Kind(lambda: saved(lambda stream: np.save(stream, POINTS)), of_npy),
     "f.npy": Kind(lambda: saved(lambda stream: np.save(stream, np.asfortranarray(POINTS.astype(">f4")))), of_npy),
     "x.npz": Kind(lambda: saved(lambda stream: np.savez_compressed(stream, x=POINTS)), of_npz),
+    "x.idx": Kind(lambda: b"\0\0\x0e\2" + struct.pack(">2I", *POINTS.shape) + POINTS.astype(">f8").tobytes(), of_bytes,
+                  ("--set", "input.format=idx")),
     "x.parquet": parquet(),
     "plain.parquet": parquet(compression="none", use_dictionary=False, data_page_version="2.0", row_group_size=7),
     "typed.parquet": parquet(typed, compression="gzip", write_page_checksum=True),

@@ -8,8 +8,8 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.values.compute import Compute
+from mlcli.data.formats.arrays import unnamed
 from mlcli.data.formats.entries import Entries
-from mlcli.data.formats.npy import unnamed
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import NO_PAIRS, place
 from mlcli.data.table.selection import choose
