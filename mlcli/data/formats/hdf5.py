@@ -181,7 +181,7 @@ class _Names:
 
     def sheet(self, values: AnyArray) -> Sheet:
         """Numbers under these names."""
-        return Sheet(values, self.columns, True, self.ids, self.id_name, self.labels, words=self.words)
+        return Sheet(values, self.columns, True, self.ids, self.id_name, self.labels, words=self.words, apart=True)
 
 
 def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:

@@ -61,7 +61,7 @@ def named_sparse(entries: Entries, rows: tuple[str, ...], columns: tuple[str, ..
                               hint="leave it out; labels come from a file (--labels)")
     require_content(*entries.shape, input.path)
     choice = choose(columns, input)
-    names = Sheet(np.empty((len(rows), 0)), choice.columns, True, rows)
+    names = Sheet(np.empty((len(rows), 0)), choice.columns, True, rows, apart=True)
     return Sparse(of_columns(entries.by_rows(), choice.values, input.path), names)
 
 

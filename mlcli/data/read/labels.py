@@ -18,13 +18,12 @@ from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.numbers import are_numbers
-from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
+from mlcli.data.options.wording import KEY, counted, duplicates, listed, nearest, place, shown
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError
 
 ENDINGS = FORMATS["images"].endings
-KEY, KEY_OF_LABELS = "with --key, for example --key ", "with --set input.labels.key="
 
 
 @frozen
@@ -78,7 +77,7 @@ def of_labels() -> Iterator[None]:
         yield
     except (ConfigError, DataError) as error:
         where = error.where.replace("input.key", "input.labels.key")
-        raise error.changed(where=where, hint=error.hint.replace(KEY, KEY_OF_LABELS)) from error
+        raise error.changed(where=where, hint=error.hint.replace(KEY, "with --set input.labels.key=")) from error
 
 
 def _separates(separator: str, there: Opened, own: Input) -> bool:

@@ -226,7 +226,7 @@ def _with_ids_if_there(file: Opened, input: Input, format: Format, id_name: str,
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
     """The table of points with coordinates."""
     require_no_ids(sheet.values, np.arange(len(sheet.values)), sheet.columns, sheet.words, input,
-                   named=sheet.ids is not None, apart=source.format == "hdf5")
+                   named=sheet.ids is not None, apart=sheet.apart)
     sheet = _points_as_rows(sheet, input)
     return _table(sheet, sheet.values, sheet.columns, input, source)
 
