@@ -11,7 +11,7 @@ import pyarrow as pa
 from PIL import Image
 from pyarrow import feather, parquet
 from scipy import sparse
-from scipy.io import mmwrite
+from scipy.io import mmwrite, savemat
 from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
@@ -59,6 +59,7 @@ WRITERS: dict[str, Callable[[Path, Array], object]] = {
     "arrow": lambda path, values: feather.write_feather(columns(values), path),
     "npy": lambda path, values: write_into(lambda file: np.save(file, values), path),
     "npz": lambda path, values: write_into(lambda file: np.savez(file, x=values), path),
+    "mat": lambda path, values: savemat(path, {"x": values}, appendmat=False),
     "idx": write_idx, "phylip": write_phylip, "hdf5": write_hdf5, "images": write_images,
     "mtx": lambda path, values: write_into(lambda file: mmwrite(file, sparse.coo_array(values)), path),
 }

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 from scipy import sparse
-from scipy.io import mmwrite
+from scipy.io import mmwrite, savemat
 
 from tests.data.test_as_r_writes import PRINTED
 from tests.fuzz.arrays import of_bytes, of_npy, of_npz
@@ -131,6 +131,9 @@ KINDS: dict[str, Kind] = {
     "g.mtx": Kind(lambda: saved(lambda stream: mmwrite(stream, RING, symmetry="symmetric")), of_bytes, GRAPH),
     "s.npz": Kind(lambda: saved(lambda stream: sparse.save_npz(stream, FEW)), of_npz, ENTRIES),
     "s.mtx": Kind(lambda: saved(lambda stream: mmwrite(stream, FEW)), of_bytes, ("--transpose",)),
+    "x.mat": Kind(lambda: saved(lambda stream: savemat(stream, {"x": POINTS}, do_compression=True)), of_bytes),
+    "old.mat": Kind(lambda: saved(lambda stream: savemat(stream, {"x": POINTS}, format="4")), of_bytes),
+    "s.mat": Kind(lambda: saved(lambda stream: savemat(stream, {"x": FEW})), of_bytes),
     "x.h5ad": Kind(lambda: gzip.decompress((TABLES / "anndata" / "cells.h5ad.gz").read_bytes()), of_bytes,
                    ("--label-column", "kind", "--label-column", "count")),
     "r.txt": Kind(lambda: PRINTED.encode(), of_bytes, SQUARE),

@@ -62,8 +62,6 @@ SIGNATURES = (
     Signature(b"SQLite format 3\0", "SQLite",
               remedy="write a table of it: sqlite3 -header -csv FILE 'select * from TABLE' > data.csv"),
     Signature(b"SIMPLE  =", "FITS", remedy="write it as CSV or NPY, with astropy: Table.read(FILE).write('data.csv')"),
-    Signature(b"MATLAB 5.0 MAT-file", "MAT of MATLAB",
-              remedy="in MATLAB: writematrix(x, 'data.csv'), or save with '-v7.3', which is HDF5"),
     Signature(b"CDF\x01", "NetCDF", remedy="convert it to HDF5: nccopy -k nc4 FILE data.h5"),
     Signature(b"CDF\x02", "NetCDF", remedy="convert it to HDF5: nccopy -k nc4 FILE data.h5"),
     Signature(b"<stata_dta>", "Stata", remedy=f"{PANDAS}read_stata(FILE)"),

@@ -39,6 +39,7 @@ FORMATS = {format.name: format for format in (
     Format("idx", "IDX", (), (b"\0\0",), IDX, content="IDX, the format of MNIST", packed=True, named=False),
     Format("phylip", "PHYLIP", (".phy", ".phylip"), text=True, pairs=True, labels=False),
     Format("mtx", "Matrix Market", (".mtx",), text=True, labels=False),
+    Format("mat", "MAT", (".mat",), (b"MATLAB 5.0 MAT", b"MATLAB 7.3 MAT"), named=False, key="a variable of MAT"),
     Format("hdf5", "HDF5", (".h5ad", ".h5", ".hdf5", ".hdf"), (b"\x89HDF\r\n\x1a\n", b"MATLAB 7.3 MAT-file"),
            key="a data set of HDF5, as layers/counts or obsm/X_pca"),
     Format("images", "images", (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm", ".ppm",
