@@ -19,6 +19,7 @@ from mlcli.base.values.inputs import Input
 from mlcli.base.values.sample_size import GROUP, automatic
 from mlcli.config.report_options import Stability
 from mlcli.config.run_config import RunConfig
+from mlcli.data.options.formats import TEXTS
 from mlcli.data.table.table import Table
 from mlcli.engine.cluster.address import own_workers
 from mlcli.engine.cluster.scaling import on_workers
@@ -35,7 +36,6 @@ from mlcli.rundir.kept import free_bytes, kept_step
 from mlcli.stages.algebra.costs import dijkstra_cost, neighbors_cost, pass_cost, product_rate
 from mlcli.stages.algebra.gathering import WIDE
 
-BINARY = ("npy", "npz", "parquet", "arrow")  # formats whose numbers need not be parsed
 COPIED = 10  # passes over memory that a table's preparation, with the memory it takes for the first time, is worth
 SAMPLED = 2000  # rows that rules search for neighbors in
 # shares of a start that take as long whatever the size: code that is loaded, small arrays, small files
@@ -144,8 +144,8 @@ def before(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]
     table = (start.prepared if first is None else first.given).table
     size, threads = float(table.bytes), config.compute.thread_count()
     files = [part.source for part in (source, source.view) if part is not None and part.source is not None]
-    seconds = sum(max(file.bytes, size) * rates_at_hand().loaded if file.format in BINARY
-                  else file.bytes * rates_at_hand().parsed / threads for file in files)
+    seconds = sum(file.bytes * rates_at_hand().parsed / threads if file.format in TEXTS
+                  else max(file.bytes, size) * rates_at_hand().loaded for file in files)
     how = ", ".join(f"{file.format}, {bytes_in_words(file.bytes)}" for file in files)
     said = [f"scale: {config.prepare.scale}, missing cells: {config.prepare.missing}"] * (source.kind == "features")
     return [Step("read", how, seconds, size, passes=first_pass(table, seconds)),

@@ -53,7 +53,7 @@ def read_embedding(path: Path, manifest: Mapping[str, Any]) -> Table:
         header = columns_of(path)
         if header and (len(header) <= count or header[-count:] != axes):
             raise damaged(path, f"its last columns should be {axes[0]} to {axes[-1]}", 1)
-        given = Input(path=str(path), format=path.suffix[1:])  # type: ignore[arg-type]
+        given = Input(path=str(path), format=path.suffix[1:])
         given = given.replace(id_column=header[0], label_columns=tuple(header[1:-count]),
                               columns=tuple(axes)) if header else given
         large = _read_filled(given) if filed(1, rows * count) else None

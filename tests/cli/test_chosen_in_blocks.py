@@ -103,7 +103,7 @@ def test_points_of_a_matrix_are_chosen_in_blocks(mlcli: Caller, condensed: bool)
 def test_chosen_rows_that_memory_does_not_hold_are_read_in_blocks(mlcli: Caller,
                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("mlcli.data.read.block_file.fits", lambda *_, **__: False)
+        patch.setattr("mlcli.data.formats.block_file.fits", lambda *_, **__: False)
         told = made(mlcli, "t.parquet", "blocks", *CHOSEN)
     assert "N-STREAMED" in {note["code"] for note in told["notes"]}  # type: ignore[attr-defined]
     made(mlcli, "t.parquet", "whole", *CHOSEN)

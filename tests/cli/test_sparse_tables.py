@@ -106,7 +106,7 @@ def test_a_cell_that_is_no_number_is_named(mlcli: Caller) -> None:
 def test_entries_are_taken_where_zeros_would_take_much_memory(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """PCA takes entries; another method is refused where the zeros do not fit, with what to do."""
     sparse.save_npz("t.npz", counts(90, 1400))
-    monkeypatch.setattr("mlcli.data.read.block_file.SMALL", 1000)
+    monkeypatch.setattr("mlcli.data.formats.block_file.SMALL", 1000)
     assert mlcli("embed", "t.npz", "-o", "one", "-p", "2").code == 0
     assert "N-SPARSE-ROWS" in Path("one", "run.json").read_text()
     sparse.save_npz("t.npz", sparse.eye_array(20_000, format="csr"))

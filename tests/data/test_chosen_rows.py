@@ -140,7 +140,7 @@ def sparse_table(folder: Path, streams: bool, **options: Any) -> Table:
 
 @pytest.mark.parametrize("streams", [True, False])
 def test_chosen_rows_of_a_sparse_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streams: bool) -> None:
-    monkeypatch.setattr("mlcli.data.read.block_file.SMALL", 1000)
+    monkeypatch.setattr("mlcli.data.formats.block_file.SMALL", 1000)
     found = sparse_table(tmp_path, streams, rows=60, where=("x3 > 0.1",))
     rows = rows_of(found.values)
     assert (rows is not None and isinstance(rows.source, SparseRows)) == (streams and len(found.ids) * 240 > 1000)

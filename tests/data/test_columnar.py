@@ -19,7 +19,8 @@ from pyarrow import ipc
 
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.source import Opened, opened
-from mlcli.data.formats.columns import Columnar, read_columns, sizes_of_file
+from mlcli.data.formats.arrow import sizes_of_file
+from mlcli.data.formats.columns import Columnar, read_columns
 from mlcli.data.options.input import Input
 from mlcli.errors import ConfigError, DataError, MlcliError, RefusedByPlan
 from tests.data.helpers import noted, refused, table_of, written

@@ -14,6 +14,9 @@ import pytest
 from scipy import sparse
 
 from mlcli.data.options.input import Input
+from mlcli.data.options.label_file import LabelFile
+from mlcli.data.options.second_view import View
+from mlcli.data.read.labels import read_labels
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, DependencyMissing, MlcliError, UnsafeFile
 from tests.data.helpers import noted
@@ -299,7 +302,7 @@ def test_importing_h5py_starts_no_program() -> None:
 import platform, sys
 events = []
 sys.addaudithook(lambda event, _: events.append(event) if event == "subprocess.Popen" else None)
-from mlcli.data.formats.hdf5 import h5py
+from mlcli.data.formats.hdf5_file import h5py
 assert "h5py" not in sys.modules
 h5py(), h5py()
 assert "h5py" in sys.modules and not events, events
@@ -307,3 +310,28 @@ platform.uname().processor  # what the process asks for itself is answered as ev
 """
     done = subprocess.run([sys.executable, "-P", "-c", script], env=neutral(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_labels_are_a_data_set_with_one_for_each_row(tmp_path: Path) -> None:
+    path = written(tmp_path / "l.h5", lambda file: file.update({"x": X, "deep/kind": ["a", "b", "a"], "n": [[1], [2]]}))
+    for key, texts in (("deep/kind", ("a", "b", "a")), ("n", ("1", "2"))):
+        assert read_labels(LabelFile(path=str(path), key=key)).columns == {"label": texts}
+    for key, code, where in ((None, "HDF5-KEY", str(path)), ("x", "ARRAY", str(path)),
+                             ("m", "UNKNOWN-KEY", "input.labels.key")):
+        with pytest.raises(MlcliError) as caught:
+            read_labels(LabelFile(path=str(path), key=key))
+        assert (caught.value.code, caught.value.where) == (f"E-{code}", where)
+    alone = written(tmp_path / "alone.h5", lambda file: file.update({"x": X, "kind": ["a", "b"]}))
+    assert read_labels(LabelFile(path=str(alone))).columns == {"label": ("a", "b")}
+
+
+def test_hints_name_the_key_of_the_file_that_needs_it(tmp_path: Path) -> None:
+    path = str(written(tmp_path / "two.h5", lambda file: file.update({"x": X, "y": X, "v": [1], "w": [2]})))
+    np.save(tmp_path / "first.npy", X)
+    first = str(tmp_path / "first.npy")
+    for options, hint in (({"path": path}, "--key x"),
+                          ({"path": first, "view": View(path=path)}, "--set input.view.key=/x"),
+                          ({"path": first, "labels": LabelFile(path=path)}, "--set input.labels.key=/v")):
+        with pytest.raises(DataError) as caught:
+            read(Input(**options))
+        assert caught.value.code == "E-HDF5-KEY" and hint.replace("/", "") in caught.value.hint.replace("/", "")

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from mlcli.base.types import AnyArray
-from mlcli.data.formats.npy import image_of
+from mlcli.data.formats.arrays import image_of
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read, read_new
 from mlcli.errors import ConfigError, DataError, DependencyMissing

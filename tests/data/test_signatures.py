@@ -61,7 +61,6 @@ KINDS: dict[str, tuple[bytes, str, str]] = {  # by the name that such files have
     "a.webp": (image("WEBP"), "WebP", "folder"), "a.tar": (tarred(), "tar", "unpack"),
     "a.tar.gz": (gzip.compress(tarred(), mtime=0), "tar", "unpack"), "a.db": (database(), "SQLite", "sqlite3 -header"),
     "a.fits": (b"SIMPLE  =                    T", "FITS", "astropy"),
-    "a.mat": (b"MATLAB 5.0 MAT-file, Platform: GLNXA64", "MATLAB", "writematrix"),
     "a.nc": (b"CDF\x01" + bytes(20), "NetCDF", "nccopy"), "a.dta": (b"<stata_dta><header>", "Stata", "read_stata"),
     "a.sav": (b"$FL2@(#) SPSS DATA FILE", "SPSS", "read_spss"), "a.orc": (b"ORC\x1f\0", "ORC", "read_orc"),
     "a.avro": (b"Obj\x01\x04", "Avro", "Parquet"), "a.pdf": (b"%PDF-1.7", "PDF", "CSV"),
@@ -84,7 +83,7 @@ def test_a_file_of_another_kind_is_named(tmp_path: Path, name: str, suffix: str)
 
 @pytest.mark.parametrize(("name", "content", "said"), [
     ("a.npy", b"PAR1" + bytes(20), "Parquet, not NPY"), ("a.h5", b"\x93NUMPY\1\0", "NPY, not HDF5"),
-    ("a.parquet", b"\x89HDF\r\n\x1a\n", "HDF5, not Parquet"),
+    ("a.parquet", b"\x89HDF\r\n\x1a\n", "HDF5, not Parquet"), ("b.h5", b"MATLAB 5.0 MAT-file", "MAT, not HDF5"),
     ("a.h5ad", gzip.compress(b"HDF", mtime=0), "gzip, not HDF5")])
 def test_a_file_that_is_read_under_another_name(tmp_path: Path, name: str, content: bytes, said: str) -> None:
     error = refused(written(tmp_path, content, name), DataError, "OTHER-FORMAT")

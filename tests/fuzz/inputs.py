@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 from scipy import sparse
-from scipy.io import mmwrite
+from scipy.io import mmwrite, savemat
 
 from tests.data.test_as_r_writes import PRINTED
 from tests.fuzz.arrays import of_bytes, of_npy, of_npz
@@ -115,6 +116,8 @@ KINDS: dict[str, Kind] = {
     "x.npy": Kind(lambda: saved(lambda stream: np.save(stream, POINTS)), of_npy),
     "f.npy": Kind(lambda: saved(lambda stream: np.save(stream, np.asfortranarray(POINTS.astype(">f4")))), of_npy),
     "x.npz": Kind(lambda: saved(lambda stream: np.savez_compressed(stream, x=POINTS)), of_npz),
+    "x.idx": Kind(lambda: b"\0\0\x0e\2" + struct.pack(">2I", *POINTS.shape) + POINTS.astype(">f8").tobytes(), of_bytes,
+                  ("--set", "input.format=idx")),
     "x.parquet": parquet(),
     "plain.parquet": parquet(compression="none", use_dictionary=False, data_page_version="2.0", row_group_size=7),
     "typed.parquet": parquet(typed, compression="gzip", write_page_checksum=True),
@@ -128,6 +131,9 @@ KINDS: dict[str, Kind] = {
     "g.mtx": Kind(lambda: saved(lambda stream: mmwrite(stream, RING, symmetry="symmetric")), of_bytes, GRAPH),
     "s.npz": Kind(lambda: saved(lambda stream: sparse.save_npz(stream, FEW)), of_npz, ENTRIES),
     "s.mtx": Kind(lambda: saved(lambda stream: mmwrite(stream, FEW)), of_bytes, ("--transpose",)),
+    "x.mat": Kind(lambda: saved(lambda stream: savemat(stream, {"x": POINTS}, do_compression=True)), of_bytes),
+    "old.mat": Kind(lambda: saved(lambda stream: savemat(stream, {"x": POINTS}, format="4")), of_bytes),
+    "s.mat": Kind(lambda: saved(lambda stream: savemat(stream, {"x": FEW})), of_bytes),
     "x.h5ad": Kind(lambda: gzip.decompress((TABLES / "anndata" / "cells.h5ad.gz").read_bytes()), of_bytes,
                    ("--label-column", "kind", "--label-column", "count")),
     "r.txt": Kind(lambda: PRINTED.encode(), of_bytes, SQUARE),

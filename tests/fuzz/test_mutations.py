@@ -24,7 +24,7 @@ from tests.fuzz.mutations import mutated
 from tests.fuzz.trials import commands, tried
 
 CALLS = (("embed", "-o", "-", "-q"), ("embed", "-o", "-", "-q"), ("check",), ("plan",))
-CRASHING = (".parquet", ".arrow", ".feather")  # of formats whose reader may crash on damage: it can be killed
+CRASHING = (".parquet", ".arrow", ".feather", ".mat")  # of formats whose reader may crash on damage: it can be killed
 CONFIGS = {"pca-iris": "iris.csv", "sweep-isomap": "swiss_roll.csv", "chain-geodesic-gaussian": "helix.npy"}
 SEVERAL = re.compile(r": exit \d+ and ([2-9]|\d\d+) errors: ")  # one for each run of a sweep
 CACHED = ("embed", str(SAMPLES / "us_arrests.csv"), "-m", "isomap", "-k", "8", "-q")

@@ -24,7 +24,7 @@ LEARNING = Learning(batch=32, precision="float64")
 @pytest.fixture(params=["parquet", "npy", "memory"])
 def rows(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fed:
     monkeypatch.setattr(feeding, "POOL", 500)
-    monkeypatch.setattr("mlcli.data.formats.row_files.BLOCK", 300)
+    monkeypatch.setattr("mlcli.data.formats.npy.BLOCK", 300)
     monkeypatch.setattr("mlcli.data.formats.row_files.PART", 60)
     monkeypatch.setattr("mlcli.data.formats.row_files.FEWEST", 20)
     path = tmp_path / f"t.{request.param}"

@@ -5,6 +5,7 @@ import zlib
 from contextlib import suppress
 
 from mlcli.base.frozen import frozen
+from mlcli.data.options.formats import FORMATS
 
 START = 1 << 10  # bytes that are looked at
 BINARY = b"\0"  # a byte that texts do not have
@@ -23,6 +24,11 @@ class Signature:
     at: int = 0  # where it begins
     form: re.Pattern[bytes] | None = None  # of the first bytes, where their beginning alone could be a text's
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether such files are read where they are compressed."""
+        return self.format in FORMATS and FORMATS[self.format].packed
+
     def fits(self, start: bytes) -> bool:
         """Whether some first bytes bear it."""
         known = start.startswith(self.start, self.at) and self.inside in start
@@ -36,16 +42,12 @@ R = "in R: write.csv(as.matrix(x), \"data.csv\")"
 PANDAS = "write it as Parquet or CSV, with pandas: "
 UNPACK = "unpack it, and give the file inside"
 PICKLE = "loading it can run code: where you trust it, load it in Python and save the numbers with numpy.save"
-IDX = re.compile(rb"\0\0[\x08\x09\x0b-\x0e][\x01-\x04]")  # a type of numbers, and how many sizes follow
 NETPBM = re.compile(rb"P[1-6]\s(?:#[^\n]*\n)*\d+ +\d+\s")  # comments, width and height
 SIGNATURES = (
-    Signature(b"PAR1", "Parquet", format="parquet"), Signature(b"ARROW1", "Arrow", format="arrow"),
-    Signature(b"\x93NUMPY", "NPY", format="npy"), Signature(b"\x89HDF\r\n\x1a\n", "HDF5", format="hdf5"),
     Signature(b"PK\x03\x04", "an Excel workbook", remedy=SHEET, inside=b"[Content_Types].xml"),
     Signature(b"PK\x03\x04", "an Excel workbook", remedy=SHEET, inside=b"xl/"),
     Signature(b"PK\x03\x04", "an OpenDocument file", remedy=SHEET, inside=b"application/vnd.oasis.opendocument"),
     Signature(b"PK\x03\x04", "a PyTorch or other zip archive with pickles", remedy=PICKLE, inside=b"data.pkl"),
-    Signature(b"PK\x03\x04", "a zip archive", format="npz"),
     Signature(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook of the old form (xls)", remedy=SHEET),
     Signature(b"\x1f\x8b", "gzip", tool="zcat"), Signature(b"\x28\xb5\x2f\xfd", "zstd", tool="zstdcat"),
     Signature(b"BZh", "bz2", tool="bzcat"), Signature(b"\xfd7zXZ\0", "xz", tool="xzcat"),
@@ -55,14 +57,11 @@ SIGNATURES = (
     Signature(b"MM\0*", "TIFF", remedy=FOLDER), Signature(b"RIFF", "WebP", remedy=FOLDER, inside=b"WEBP"),
     *(Signature(start, name, remedy=FOLDER, form=NETPBM) for start, name in (
         (b"P1", "PBM"), (b"P2", "PGM"), (b"P3", "PPM"), (b"P4", "PBM"), (b"P5", "PGM"), (b"P6", "PPM"))),
-    Signature(b"\0\0", "IDX, the format of MNIST", format="idx", form=IDX),
     Signature(b"X\n\0\0\0", "RDS of R", remedy=R), Signature(b"RDX2\n", "RData of R", remedy=R),
     Signature(b"RDX3\n", "RData of R", remedy=R),
     Signature(b"SQLite format 3\0", "SQLite",
               remedy="write a table of it: sqlite3 -header -csv FILE 'select * from TABLE' > data.csv"),
     Signature(b"SIMPLE  =", "FITS", remedy="write it as CSV or NPY, with astropy: Table.read(FILE).write('data.csv')"),
-    Signature(b"MATLAB 5.0 MAT-file", "MAT of MATLAB",
-              remedy="in MATLAB: writematrix(x, 'data.csv'), or save with '-v7.3', which is HDF5"),
     Signature(b"CDF\x01", "NetCDF", remedy="convert it to HDF5: nccopy -k nc4 FILE data.h5"),
     Signature(b"CDF\x02", "NetCDF", remedy="convert it to HDF5: nccopy -k nc4 FILE data.h5"),
     Signature(b"<stata_dta>", "Stata", remedy=f"{PANDAS}read_stata(FILE)"),
@@ -81,14 +80,18 @@ SIGNATURES = (
     Signature(b"{", "BIOM of the first version", inside=b'Biological Observation Matrix',
               remedy="write it as HDF5: biom convert -i FILE -o data.biom --to-hdf5"),
     *(Signature(start, "JSON", remedy=f"{PANDAS}read_json(FILE)") for start in (b'{"', b"[{", b"[[", b"{\n", b"[\n")),
+    *(Signature(start, format.content or format.title, format=format.name, form=format.form)
+      for format in FORMATS.values() for start in format.starts),
 )
 
 
 def signature_of(start: bytes) -> Signature | None:
-    """The signature that some first bytes bear; of files of R, archives and IDX also where they are compressed."""
+    """The signature of some first bytes; of files of R, of archives, and of formats read from compressed files, that of
+    what is compressed.
+    """
     found = next((signature for signature in SIGNATURES if signature.fits(start)), None)
     if found is not None and found.tool == "zcat":
         with suppress(zlib.error):
             inner = signature_of(zlib.decompressobj(zlib.MAX_WBITS + 16).decompress(start, START))
-            return inner if inner is not None and (inner.remedy in (R, UNPACK) or inner.format == "idx") else found
+            return inner if inner is not None and (inner.remedy in (R, UNPACK) or inner.is_packed) else found
     return found

@@ -1,11 +1,10 @@
-"""Columnar files: the chosen columns of their batches as numbers, ids and labels; Arrow IPC by record batch."""
+"""Columnar files: the chosen columns of their batches as numbers, ids and labels."""
 
-import io
 from collections.abc import Callable, Iterator
 from csv import field_size_limit
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import advance, note
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.arrow import arrow_reading, corrupt, pyarrow
+from mlcli.data.files.arrow import corrupt, pyarrow
 from mlcli.data.files.source import Opened
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import EXACT
@@ -25,7 +24,6 @@ from mlcli.errors import DataError
 PANDAS_INDEX = "__index_level_0__"
 TOGETHER = 24  # columns transposed at once: few enough for the memory, enough to fill lines of it
 ROWS = 4096  # rows transposed from columns at once
-STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 @frozen
@@ -44,63 +42,6 @@ def numbered_batches(row: int, batches: Iterator[Any]) -> Iterator[tuple[int, An
     for batch in batches:
         yield row, batch
         row += batch.num_rows
-
-
-def read_arrow(opened: Opened, input: Input, compute: Compute) -> Sheet:
-    """The numbers and names of an Arrow IPC file or stream."""
-    pyarrow()
-    with arrow_reading(opened.path, "Arrow", compute):
-        schema, _ = next(_record_batches(opened))
-        sizes = sizes_of_file(opened)
-        rows = (sum(batch.num_rows for _, batch in _record_batches(opened) if batch is not None) if sizes is None
-                else sum(sizes))
-        columnar = Columnar(schema.names, schema.types, rows, lambda names: numbered_batches(0, (
-            batch.select(names) for _, batch in _record_batches(opened) if batch is not None)))
-        return read_columns(columnar, opened, input, compute)
-
-
-def sizes_of_file(opened: Opened) -> list[int] | None:
-    """How many rows each record batch of a file has; None of a stream, which has no batches by number.
-
-    One column alone is read for it, one of numbers where there is any: a batch knows its rows without its columns,
-    but Arrow decompresses all of those that it is not told to leave out.
-    """
-    from pyarrow import ipc
-
-    with opened.stream() as stream:
-        if stream.read(6) != b"ARROW1":
-            return None
-        types = list(ipc.open_file(stream).schema.types)
-        one = next((place for place, kind in enumerate(types) if pyarrow().types.is_primitive(kind)), 0)
-        reader = ipc.open_file(stream, options=ipc.IpcReadOptions(included_fields=[one] if types else []))
-        return [reader.get_batch(number).num_rows for number in range(reader.num_record_batches)]
-
-
-def _record_batches(opened: Opened) -> Iterator[tuple[Any, Any]]:
-    """The schema with no batch, then every batch, each fully validated before use."""
-    from pyarrow import ipc
-
-    with opened.stream() as stream:
-        if stream.read(6) == b"ARROW1":
-            reader = ipc.open_file(stream)
-            batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
-        else:
-            _require_ended(stream)
-            reader = ipc.open_stream(stream)
-            batches = iter(reader)
-        yield reader.schema, None
-        for batch in batches:
-            batch.validate(full=True)
-            yield reader.schema, batch
-
-
-def _require_ended(stream: BinaryIO) -> None:
-    """Refuses an Arrow stream cut off between two batches, which Arrow itself would take for whole."""
-    size = stream.seek(0, io.SEEK_END)
-    stream.seek(max(0, size - len(STREAM_END)))
-    if stream.read() != STREAM_END:
-        raise ValueError("the mark at its end is missing")
-    stream.seek(0)
 
 
 def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute) -> Sheet:
@@ -135,6 +76,20 @@ def choose_columns(file: Columnar, input: Input) -> Choice:
         row_names = 0
     words = [] if input.square else [column for column, kind in enumerate(file.types) if is_text(kind)]
     return choose(names, input, row_names, words)
+
+
+def chosen_columns(file: Columnar, input: Input) -> Choice:
+    """The columns of a columnar file, checked as where it is read whole."""
+    choice = choose_columns(file, input)
+    require_numeric(file.types, choice, input.path)
+    require_content(file.rows, choice.width, input.path)
+    file.require([choice.names[column] for column in (choice.id, *choice.texts) if column is not None])
+    return choice
+
+
+def types_of(schema: Any, choice: Choice) -> list[Any]:
+    """The types of the columns of numbers."""
+    return [schema.types[column] for column in choice.values]
 
 
 def _wanted(choice: Choice) -> list[str]:

@@ -12,9 +12,10 @@ from mlcli.base.rows.source import Part
 from mlcli.base.types import Array, Indices
 from mlcli.data.files.file_id import FileId, plain_stream, require_read
 from mlcli.data.files.shared_handle import Positioned
-from mlcli.data.formats.npy import Header
-from mlcli.data.formats.row_files import BLOCK, PART, part_rows
+from mlcli.data.formats.npy_file import Header
+from mlcli.data.formats.row_files import PART, part_rows
 
+BLOCK = 1 << 23  # numbers of a block of an array: 64 MiB
 CALL, BYTE = 2e-6, 5e-10  # seconds to read a number somewhere in the file, and a byte of many that follow each other
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.values.missing import MISSING
-from mlcli.data.formats.hdf5 import TEXTS, Hdf5, attribute, is_group
+from mlcli.data.formats.hdf5_file import TEXTS, Hdf5, attribute, is_group
 from mlcli.data.options.wording import nearest, place, shown
 from mlcli.data.table.sheet import numbered
 from mlcli.errors import ConfigError, DataError

@@ -1,10 +1,6 @@
-"""The only place that uses h5py: files are read as data alone, and what is damaged becomes one DataError."""
+"""Tables in HDF5: one data set of a plain file, or a matrix of AnnData with its names, dense or sparse."""
 
-import math
-import platform
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,142 +8,226 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.extras import loaded
-from mlcli.data.files.arrow import corrupt, memory_limited
 from mlcli.data.files.source import Opened
-from mlcli.data.files.streams import require_modest
-from mlcli.data.formats.npy import KINDS
+from mlcli.data.formats.arrays import KINDS, LABEL, Texts, as_doubles, matrix_sheet
+from mlcli.data.formats.entries import Entries
+from mlcli.data.formats.h5ad import MAIN, column_names, is_anndata, of_length, row_frame
+from mlcli.data.formats.hdf5_file import Hdf5, attribute, is_column, is_group, is_sparse, opened_hdf5
+from mlcli.data.formats.reader import Reader
+from mlcli.data.formats.sparse_arrays import entries_of
+from mlcli.data.formats.sparse_table import Sparse, named_sparse, of_columns, plain_sparse
 from mlcli.data.options.input import Input
-from mlcli.data.options.wording import counted, place, shown
-from mlcli.errors import DataError, UnsafeFile
+from mlcli.data.options.wording import counted, listed, nearest, place, shown
+from mlcli.data.table.selection import choose
+from mlcli.data.table.sheet import Sheet, require_content
+from mlcli.errors import ConfigError, DataError
 
-DEEPEST, MOST = 16, 10_000  # groups inside each other, and members that are looked at
-TEXTS = "SO"  # of fixed and of variable length
-FAULTS = (RuntimeError, ValueError, KeyError, IndexError, TypeError, OverflowError, EOFError)
-
-
-def h5py() -> Any:
-    """Return the package; raises DependencyMissing."""
-    if "h5py" in sys.modules:
-        return loaded("h5", "HDF5")
-    with processor_unnamed():
-        return loaded("h5", "HDF5")
+LISTED = 20  # matrices named in a message
+SAMPLES, OBSERVATIONS = "sample/matrix", "observation/matrix"  # of BIOM, which holds its counts twice
 
 
-@contextmanager
-def processor_unnamed() -> Iterator[None]:
-    """Answer platform.uname() without the processor's name.
+def read_hdf5(opened: Opened, input: Input, compute: Compute) -> Sheet:
+    """The table that `input.key` names, or the one there is, as a sheet; raises ConfigError and DataError."""
+    with opened_hdf5(opened, input, compute) as file:
+        key, member = chosen(file)
+        if is_sparse(member):
+            return _sparse(file, key, member).dense(input, compute)
+        values = as_doubles(file.array(member, KINDS), opened.path)
+        if values.ndim == 1 and input.kind == "dissimilarities":
+            return Sheet(values, ())
+        if values.ndim != 2:
+            raise file.refused(member)
+        require_content(values.shape[0], values.shape[1], opened.path)
+        return _of_anndata(file, key, values) if is_anndata(file) else matrix_sheet(values, input)
 
-    Python starts the program `uname` to learn it. h5py asks for all of platform.uname() when it is imported, and uses
-    only the system's name.
+
+def sparse_hdf5(opened: Opened, input: Input, compute: Compute) -> Sparse | None:
+    """The same where it is sparse; None where it is not."""
+    with opened_hdf5(opened, input, compute) as file:
+        key, member = chosen(file)
+        return _sparse(file, key, member) if is_sparse(member) else None
+
+
+def edges_of_hdf5(opened: Opened, input: Input, compute: Compute) -> Entries:
+    """The entries of a sparse matrix, as a graph; raises DataError where it is none."""
+    with opened_hdf5(opened, input, compute) as file:
+        key, member = chosen(file)
+        if not is_sparse(member):
+            raise file.refused(member)
+        entries = _entries(file, member)
+        return replace(entries, ids=_row_ids(file, key, entries.shape[0])) if is_anndata(file) else entries
+
+
+def labels_in(opened: Opened, input: Input, compute: Compute) -> Texts:
+    """A data set with a number or a text for each row, or the columns of texts that describe the rows of AnnData."""
+    with opened_hdf5(opened, input, compute) as file:
+        if is_anndata(file):
+            return read_hdf5(opened, input, compute).labels
+        key = input.key or only_one(file, file.columns(), "column")
+        found = file.member(key)
+        if found is None:
+            raise unknown(file, key, file.columns())
+        if is_group(found) or not is_column(found):
+            raise file.refused(found)
+        return {LABEL: file.texts(found, None)}
+
+
+def chosen(file: Hdf5) -> tuple[str, Any]:
+    """The path and the content of what is read; raises ConfigError and DataError with what there is."""
+    key = file.input.key
+    if key is None and is_anndata(file) and file.input.kind != "graph":
+        key = MAIN
+    if key is None and is_biom(file) and file.input.kind != "graph":
+        key = SAMPLES
+    if key is None:
+        key = only_one(file, file.matrices(), "matrix")
+    found = file.member(key)
+    if found is None:
+        raise unknown(file, key, file.matrices())
+    return key.strip("/"), found
+
+
+def only_one(file: Hdf5, there: list[str], noun: str) -> str:
+    """The path of the only one of these; raises DataError with those that there are."""
+    if len(there) == 1:
+        return there[0]
+    raise DataError("HDF5-KEY", f"the file holds {counted(len(there), noun).replace('matrixs', 'matrices')}"
+                    + (f": {listed(there, LISTED)}" if there else " of numbers"), where=place(file.path),
+                    hint=f"choose one with --key, for example --key {there[0]}" if there else "give another file")
+
+
+def unknown(file: Hdf5, key: str, there: list[str]) -> ConfigError:
+    """The error for a key that names nothing."""
+    return ConfigError("UNKNOWN-KEY", f"there is nothing at {shown(key)}", where="input.key",
+                       hint=nearest(key, there))
+
+
+def _of_anndata(file: Hdf5, key: str, values: AnyArray) -> Sheet:
+    """A dense matrix of AnnData with its names."""
+    names = _names(file, key, values.shape)
+    used = values if len(names.chosen) == values.shape[1] else np.ascontiguousarray(values[:, names.chosen])
+    return names.sheet(used)
+
+
+def _row_ids(file: Hdf5, key: str, rows: int) -> tuple[str, ...]:
+    """The names of a matrix's rows."""
+    return of_length(row_frame(file, key).ids(), rows, f"{shown(key)} has {rows:,} rows", file.path)
+
+
+def _sparse(file: Hdf5, key: str, member: Any) -> Sparse:
+    """A sparse matrix with its names."""
+    if "barcodes" in member:
+        return _of_cells(file, key, member)
+    if is_biom(file) and key in (SAMPLES, OBSERVATIONS):
+        return _of_biom(file, key, member)
+    entries = _entries(file, member)
+    if not is_anndata(file):
+        return plain_sparse(entries, file.input)
+    require_content(*entries.shape, file.path)
+    names = _names(file, key, entries.shape)
+    matrix = of_columns(entries.by_rows(), names.chosen, file.path)
+    return Sparse(matrix, names.sheet(np.empty((entries.shape[0], 0))))
+
+
+def _of_cells(file: Hdf5, key: str, member: Any) -> Sparse:
+    """Counts as Cell Ranger writes them: a column of genes x cells for each barcode, which is a row here.
+
+    Genes are called by their names, or by their ids where names repeat.
     """
-    cached = vars(platform.uname())
-    if "processor" in cached:
-        yield
-        return
-    cached["processor"] = ""
-    try:
-        yield
-    finally:
-        cached.pop("processor", None)
+    group = _Group(file, member)
+    entries = entries_of(group, "csc", group.array("shape", "iu", 1)).turned()
+    require_content(*entries.shape, file.path)
+
+    def names_at(path: str, size: int) -> tuple[str, ...]:
+        found = file.member(f"{key}/{path}")
+        return of_length(() if found is None else file.texts(found), size, f"{shown(key)} has {size:,} of {path}",
+                         file.path)
+
+    genes = names_at("features/name", entries.shape[1])
+    genes = genes if len(set(genes)) == len(genes) else names_at("features/id", entries.shape[1])
+    return named_sparse(entries, names_at("barcodes", entries.shape[0]), genes, file.input)
+
+
+def _of_biom(file: Hdf5, key: str, member: Any) -> Sparse:
+    """Counts as BIOM stores them, by samples or by what was observed in these: the rows are those of the key."""
+    sides = ("sample", "observation") if key == SAMPLES else ("observation", "sample")
+    rows, columns = (file.texts(file.member(f"{side}/ids")) for side in sides)
+    entries = entries_of(_Group(file, member), "csr", np.array([len(rows), len(columns)]))
+    return named_sparse(entries, rows, columns, file.input)
+
+
+def is_biom(file: Hdf5) -> bool:
+    """Whether a file is laid out as BIOM of version 2: https://biom-format.org/documentation/format_versions."""
+    return all(file.member(path) is not None for path in ("observation/ids", "sample/ids", SAMPLES))
+
+
+def _entries(file: Hdf5, member: Any) -> Entries:
+    """Those of a sparse group: its attributes say form and shape."""
+    form = str(attribute(member, "encoding-type", "h5sparse_format") or "").removesuffix("_matrix")
+    shape = attribute(member, "shape", "h5sparse_shape")
+    return entries_of(_Group(file, member), form, np.asarray(() if shape is None else shape))
 
 
 @frozen
-class Hdf5:
-    """An open file, and the limits under which it is read."""
+class _Names:
+    """The names of a matrix of AnnData."""
 
-    root: Any
-    path: str
-    input: Input
-    compute: Compute
+    columns: tuple[str, ...]
+    chosen: tuple[int, ...]  # of all columns
+    ids: tuple[str, ...]
+    id_name: str
+    labels: dict[str, tuple[str, ...]]
+    words: tuple[str, ...]  # those of the labels that no option names
 
-    def member(self, key: str) -> Any:
-        """The group or data set at a path of names; None where there is none. Raises UnsafeFile for another file's."""
-        found = self.root
-        for name in key.strip("/").split("/"):
-            if not is_group(found) or name not in found:
-                return None
-            if isinstance(found.get(name, getlink=True), h5py().ExternalLink):
-                raise self.elsewhere(key)
-            found = found[name]
-        if not is_group(found) and (found.is_virtual or found.external):
-            raise self.elsewhere(key)
-        return found
-
-    def elsewhere(self, key: str) -> UnsafeFile:
-        """The error for numbers that a file takes from another one."""
-        return UnsafeFile("HDF5-ELSEWHERE", f"{shown(key)} lies in another file, to which this one leads",
-                          where=place(self.path), hint="copy the numbers into one file (h5repack), or give the other")
-
-    def array(self, dataset: Any, kinds: str, sides: int | None = None) -> AnyArray:
-        """The numbers or texts of a data set of these kinds, after its size was checked; raises DataError."""
-        if is_group(dataset) or dataset.dtype.kind not in kinds or len(dataset.shape or ()) != (
-                len(dataset.shape or ()) if sides is None else sides) or dataset.shape is None:
-            raise self.refused(dataset)
-        size = math.prod(dataset.shape) * dataset.dtype.itemsize
-        require_modest(size, dataset.id.get_storage_size(), f"the data set {shown(dataset.name)}", self.input)
-        self.compute.require(3.0 * size, f"a data set of {counted(size, 'byte')}")
-        return np.asarray(dataset[()])
-
-    def texts(self, dataset: Any) -> tuple[str, ...]:
-        """A data set of one column as texts; numbers as they are written shortest."""
-        values = self.array(dataset, KINDS + TEXTS, 1)
-        if values.dtype.kind in TEXTS:
-            return tuple(text.decode("utf-8") if isinstance(text, bytes) else str(text) for text in values.tolist())
-        return tuple(f"{value:.17g}" if isinstance(value, float) else str(value) for value in values.tolist())
-
-    def refused(self, what: Any) -> DataError:
-        """The error for something that is no table of numbers."""
-        said = "it is a group" if is_group(what) else f"its type is {what.dtype} and its shape {what.shape}"
-        return DataError("ARRAY", f"{shown(what.name)} is not a matrix of real numbers: {said}",
-                         where=place(self.path), hint="choose another with --key")
-
-    def matrices(self) -> list[str]:
-        """The paths of all that could be a table: matrices of numbers, dense or sparse."""
-        return [path for path, found in self._members(self.root, "", DEEPEST)][:MOST]
-
-    def _members(self, group: Any, path: str, deepest: int) -> Iterator[tuple[str, Any]]:
-        for name in list(group)[:MOST] if deepest else ():
-            link = group.get(name, getlink=True)
-            if not isinstance(link, h5py().HardLink):
-                continue
-            found, here = group[name], f"{path}/{name}"
-            if is_group(found) and not is_sparse(found):
-                yield from self._members(found, here, deepest - 1)
-            elif is_sparse(found) or (found.dtype.kind in KINDS and len(found.shape or ()) == 2):
-                yield here, found
+    def sheet(self, values: AnyArray) -> Sheet:
+        """Numbers under these names."""
+        return Sheet(values, self.columns, True, self.ids, self.id_name, self.labels, words=self.words, apart=True)
 
 
-@contextmanager
-def opened_hdf5(opened: Opened, input: Input, compute: Compute) -> Iterator[Hdf5]:
-    """A file, open for reading; raises DataError where it is damaged, and DependencyMissing."""
-    library = h5py()
-    try:
-        with (memory_limited("HDF5", compute), opened.stream() as stream,
-              library.File(stream, "r", rdcc_nbytes=1 << 24) as root):
-            yield Hdf5(root, opened.path, input, compute)
-    except OSError as error:
-        if error.errno:
-            raise
-        raise corrupt(opened.path, "HDF5", error) from None
-    except FAULTS as error:
-        raise corrupt(opened.path, "HDF5", error) from None
+def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
+    """The names that options choose; raises ConfigError and DataError."""
+    input, frame = file.input, row_frame(file, key)
+    choice = choose(column_names(file, key, shape[1]), input.replace(id_column=None, label_columns=()))
+
+    def described(column: str, where: str) -> tuple[str, ...]:
+        return of_length(frame.chosen(column, where), shape[0], f"{shown(key)} has {shape[0]:,} rows", file.path)
+
+    words = tuple(name for name in frame.words() if name not in (*input.label_columns, input.ids_from))
+    labels = {name: described(name, "input.label_columns") for name in (*input.label_columns, *words)}
+    ids = (_row_ids(file, key, shape[0]) if input.ids_from is None
+           else described(input.ids_from, "input.id_column"))
+    id_name = "" if input.ids_from is None and frame.index == "_index" else input.ids_from or frame.index
+    return _Names(choice.columns, choice.values, ids, id_name, labels, words)
 
 
-def is_group(member: Any) -> bool:
-    """Whether this holds others."""
-    return isinstance(member, h5py().Group)
+@frozen
+class _Group:
+    """The arrays of a sparse matrix in a group."""
+
+    file: Hdf5
+    group: Any
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.file.path
+
+    @property
+    def compute(self) -> Compute:
+        """What may be used of the machine."""
+        return self.file.compute
+
+    def array(self, name: str, kinds: str, sides: int) -> AnyArray:
+        """One of the group's data sets."""
+        found = self.file.member(f"{self.group.name}/{name}")
+        if found is None or is_group(found) or found.dtype.kind not in kinds:
+            raise self.refused(f"it has no array {name} of such numbers")
+        return self.file.array(found, kinds, sides)
+
+    def refused(self, what: str) -> DataError:
+        """The error for a group that holds no such matrix."""
+        return DataError("SPARSE-MATRIX", f"{shown(self.group.name)} is not a sparse matrix that can be read: {what}",
+                         where=place(self.path), hint="write it again, as csr_matrix or csc_matrix")
 
 
-def is_sparse(member: Any) -> bool:
-    """Whether this is a group that holds the arrays of a sparse matrix."""
-    return is_group(member) and {"data", "indices", "indptr"} <= set(member)
-
-
-def attribute(member: Any, *names: str) -> Any:
-    """The first attribute of these that is there, as text or array; None without any."""
-    for name in names:
-        if name in member.attrs:
-            value = member.attrs[name]
-            return value.decode("utf-8") if isinstance(value, bytes) else value
-    return None
+READER = Reader(sheet=read_hdf5, sparse=sparse_hdf5, entries=edges_of_hdf5, texts=labels_in)

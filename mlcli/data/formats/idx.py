@@ -4,7 +4,10 @@ Source: http://yann.lecun.com/exdb/mnist
 """
 
 import math
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -13,28 +16,20 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.files.shared_handle import CHUNK
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import content_stream
-from mlcli.data.formats.npy import Header, as_doubles, flat, image_of, matrix_sheet, require_kind
+from mlcli.data.formats.arrays import StoredArray
+from mlcli.data.formats.reader import Reader
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place
-from mlcli.data.table.sheet import FEWER, Sheet, require_content
+from mlcli.data.table.sheet import FEWER
 from mlcli.errors import DataError
 
 TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}  # by the third byte
 MAGIC = 4  # bytes: two zeros, the type and the number of sizes, each of which takes four
 
 
-def read_idx(opened: Opened, input: Input, compute: Compute) -> Sheet:
-    """The rows of an array, those of images flat; raises DataError."""
-    values = array_of(opened, input, compute)
-    require_kind(Header(values.dtype, False, values.shape, 0), input, opened.path)
-    rows, columns = flat(values.shape)
-    require_content(rows, columns, opened.path)
-    sheet = matrix_sheet(as_doubles(values.reshape(rows, columns), opened.path), input)
-    return replace(sheet, image=image_of(values.shape) if len(sheet.columns) == columns else None)
-
-
-def array_of(opened: Opened, input: Input, compute: Compute) -> AnyArray:
-    """The array of a file, its size checked before memory is taken; raises DataError."""
+@contextmanager
+def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredArray]:
+    """The array of a file; raises DataError."""
     with content_stream(opened, input) as stream:
         magic = stream.read(MAGIC)
         if len(magic) < MAGIC or magic[:2] != b"\0\0" or magic[2] not in TYPES or not magic[3]:
@@ -42,19 +37,27 @@ def array_of(opened: Opened, input: Input, compute: Compute) -> AnyArray:
         sizes = stream.read(4 * magic[3])
         if len(sizes) < 4 * magic[3]:
             raise _broken("it ends within its sizes", opened.path)
-        shape, kind = tuple(np.frombuffer(sizes, ">u4").tolist()), np.dtype(TYPES[magic[2]])
-        size = math.prod(shape) * kind.itemsize
-        numbers = math.prod(shape)
-        compute.require(2.0 * size + 8.0 * numbers, f"an array of {counted(numbers, 'number')}", FEWER)
-        content = bytearray()
-        while len(content) <= size and (chunk := stream.read(min(CHUNK, size + 1 - len(content)))):
-            content += chunk
+        kind, shape = np.dtype(TYPES[magic[2]]), tuple(np.frombuffer(sizes, ">u4").tolist())
+        yield StoredArray(kind, shape, partial(_numbers, stream, kind, shape, opened.path, compute), hint=FEWER)
+
+
+def _numbers(stream: BinaryIO, kind: np.dtype[Any], shape: tuple[int, ...], path: str, compute: Compute) -> AnyArray:
+    """The numbers behind the sizes, whose own size is checked before memory is taken; raises DataError."""
+    numbers = math.prod(shape)
+    size = numbers * kind.itemsize
+    compute.require(2.0 * size + 8.0 * numbers, f"an array of {counted(numbers, 'number')}", FEWER)
+    content = bytearray()
+    while len(content) <= size and (chunk := stream.read(min(CHUNK, size + 1 - len(content)))):
+        content += chunk
     if len(content) != size:
         raise _broken(f"it announces {counted(size, 'byte')} of shape {shape}, and has "
-                      f"{'more' if len(content) > size else f'{len(content):,}'}", opened.path)
+                      f"{'more' if len(content) > size else f'{len(content):,}'}", path)
     return np.frombuffer(content, kind).reshape(shape)
 
 
 def _broken(what: str, path: str) -> DataError:
     return DataError("CORRUPT", f"this is not a whole IDX file: {what}", where=place(path),
                      hint="write or copy the file again")
+
+
+READER = Reader(array=array_in)

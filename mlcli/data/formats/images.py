@@ -22,17 +22,19 @@ from mlcli.base.values.extras import loaded
 from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.source import open_regular
 from mlcli.data.files.streams import require_modest
+from mlcli.data.formats.arrays import matrix_sheet
 from mlcli.data.formats.cell_names import matrix_in
-from mlcli.data.formats.npy import matrix_sheet
 from mlcli.data.formats.parts import Hashes, parts_of, together
+from mlcli.data.formats.reader import Reader
+from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.table.table import Source
 from mlcli.errors import ConfigError, DataError
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm", ".ppm", ".pnm")
-FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")  # that Pillow may read: the others are rare or unsafe
+ENDINGS = FORMATS["images"].endings
+READ = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")  # that Pillow may read: the others are rare or unsafe
 NUMBERS = ("L", "I", "F", "I;16", "I;16B", "I;16L")  # forms with one number for a pixel, which is taken as it is
 FOLDER = "folder"  # the column of labels
 GRAY = ("1", "LA", "La")
@@ -48,6 +50,12 @@ class Picture:
     bytes: int
     opacity: bool  # whether some pixels are not opaque, which is left out
     frames: int  # of which the first is taken
+
+
+def read_folder(input: Input, compute: Compute) -> tuple[Sheet, Source] | None:
+    """The images of a folder as a table; None where it holds none, or something that goes before them."""
+    images = images_of(input)
+    return read_images(images, input, compute) if images else None
 
 
 def images_of(input: Input) -> list[Path]:
@@ -67,7 +75,7 @@ def images_of(input: Input) -> list[Path]:
 
 
 def _images_in(folder: Path, pattern: str) -> list[Path]:
-    return sorted(file for file in folder.glob(pattern) if file.suffix.lower() in SUFFIXES and file.is_file()
+    return sorted(file for file in folder.glob(pattern) if file.suffix.lower() in ENDINGS and file.is_file()
                   and not any(part.startswith(".") for part in file.relative_to(folder).parts))
 
 
@@ -132,7 +140,7 @@ def _picture(file: Path, input: Input) -> Picture:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of sizes, which are compared below
-            with image.open(io.BytesIO(content), formats=FORMATS) as found:
+            with image.open(io.BytesIO(content), formats=READ) as found:
                 size = prod(found.size) * len(found.getbands())
                 require_modest(size, len(content), "the image", input.replace(path=str(file)))
                 frames = int(getattr(found, "n_frames", 1))
@@ -174,3 +182,5 @@ def _tell(pictures: Sequence[Picture]) -> None:
     if count := sum(picture.frames > 1 for picture in pictures):
         note("N-FRAMES", f"of {counted(count, 'image')} with several frames the first was taken", images=count)
 
+
+READER = Reader(folder=read_folder)

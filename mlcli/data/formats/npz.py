@@ -1,22 +1,32 @@
-"""NPZ archives: one array of a zip file, its size checked from the directory first."""
+"""NPZ: arrays in a zip archive, one of which is read, or which are a sparse matrix of SciPy.
+
+Every size is checked from the directory of the archive before memory is taken.
+"""
 
 import errno
 import lzma
+import math
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
+from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
+from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_modest
-from mlcli.data.formats.npy import array_sheet, points_of_pairs, read_header
-from mlcli.data.options.input import Input
+from mlcli.data.formats.arrays import StoredArray, points_of_pairs
+from mlcli.data.formats.entries import Entries
+from mlcli.data.formats.npy_file import read_header, read_values, require_size, stored_in
+from mlcli.data.formats.reader import Reader
+from mlcli.data.formats.sparse_arrays import entries_of
+from mlcli.data.formats.sparse_table import Sparse, plain_sparse
+from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
-from mlcli.data.table.sheet import Sheet
 from mlcli.errors import ConfigError, DataError, UnsafeFile
 
 FAULTS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, ValueError,
@@ -24,13 +34,14 @@ FAULTS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplement
 SPARSE = {"format", "shape", "data"}  # what every archive of scipy.sparse.save_npz holds
 
 
-def read_npz(opened: Opened, input: Input, compute: Compute) -> Sheet:
-    """The numbers of one array of an NPZ file."""
+@contextmanager
+def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredArray]:
+    """One array of an archive."""
     with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
         entry = chosen(archive, input)
         require_modest(entry.file_size, entry.compress_size, "the array", input)
         with archive.open(entry) as array:
-            return array_sheet(cast(BinaryIO, array), entry.file_size, input.path, input, compute)
+            yield stored_in(cast(BinaryIO, array), entry.file_size, input.path)
 
 
 @contextmanager
@@ -46,7 +57,7 @@ def archive_faults(path: str) -> Iterator[None]:
 
 
 def chosen(archive: zipfile.ZipFile, input: Input) -> zipfile.ZipInfo:
-    """The array that `input.key` names, else the only one, or the only one that may be a table."""
+    """The array that `input.key` names, else the only one, or the only one that may be a table, or labels."""
     entries = archive.infolist()
     names = names_in(entries)
     again = duplicates(names)
@@ -60,19 +71,24 @@ def chosen(archive: zipfile.ZipFile, input: Input) -> zipfile.ZipInfo:
         raise DataError("NOT-READ", f"the content is a zip archive of {counted(len(names), 'file')}: "
                         f"{listed(names, 2)}", where=place(input.path),
                         hint="unpack it (unzip FILE), and give the file inside, or the folder of its images")
-    tables = [entry for entry in entries if input.key is None and len(names) > 1 and _is_table(archive, entry, input)]
-    if len(tables) == 1:
-        [taken] = names_in(tables)
-        note("N-ARRAY", f"read array {shown(taken)}, the only one of {listed(names)} with rows and columns; --key says "
-             "otherwise")
-        return tables[0]
     if input.key is None and len(names) > 1:
-        raise DataError("NPZ-KEY", f"the archive holds {counted(len(names), 'array')}: {listed(names, 10)}",
-                        where=place(input.path), hint=f"choose one with --key, for example --key {names[0]}")
+        return (_only_labels if isinstance(input, AllTexts) else _only_table)(archive, names, input)
     if input.key is not None and input.key not in names:
         raise ConfigError("UNKNOWN-KEY", f"there is no array {shown(input.key)}", where="input.key",
                           hint=nearest(input.key, names))
     return entries[0] if input.key is None else entries[names.index(input.key)]
+
+
+def _only_table(archive: zipfile.ZipFile, names: list[str], input: Input) -> zipfile.ZipInfo:
+    """The only array of several that may be a table; raises DataError where there is none, or more than one."""
+    tables = [entry for entry in archive.infolist() if _is_table(archive, entry, input)]
+    if len(tables) != 1:
+        raise DataError("NPZ-KEY", f"the archive holds {counted(len(names), 'array')}: {listed(names, 10)}",
+                        where=place(input.path), hint=f"choose one with --key, for example --key {names[0]}")
+    [taken] = names_in(tables)
+    note("N-ARRAY", f"read array {shown(taken)}, the only one of {listed(names)} with rows and columns; --key says "
+         "otherwise")
+    return tables[0]
 
 
 def _is_table(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, input: Input) -> bool:
@@ -80,6 +96,19 @@ def _is_table(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, input: Input) ->
     shape = shape_of(archive, entry, input)
     return len(shape) > 1 or (
         input.kind == "dissimilarities" and len(shape) == 1 and points_of_pairs(shape[0]) > 1)
+
+
+def _only_labels(archive: zipfile.ZipFile, names: list[str], input: Input) -> zipfile.ZipInfo:
+    """The only array of several with one for each row; raises DataError where there is none, or more than one."""
+    fitting = [entry for entry in archive.infolist()
+               if (shape := shape_of(archive, entry, input)) and math.prod(shape[1:]) == 1]
+    if len(fitting) != 1:
+        raise DataError("NPZ-KEY", f"{counted(len(fitting), 'array')} of {listed(names, 10)} may be labels",
+                        where=place(input.path), hint="name it: --set input.labels.key=NAME")
+    [taken] = names_in(fitting)
+    note("N-ARRAY", f"labels are array {shown(taken)}, the only one of {listed(names)} with one for each row; "
+         "input.labels.key says otherwise")
+    return fitting[0]
 
 
 def shape_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, input: Input) -> tuple[int, ...]:
@@ -94,3 +123,61 @@ def shape_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, input: Input) -> 
 def names_in(entries: list[zipfile.ZipInfo]) -> list[str]:
     """The names of the arrays."""
     return [entry.filename.removesuffix(".npy") for entry in entries]
+
+
+def entries_in(opened: Opened, input: Input, compute: Compute) -> Entries:
+    """The entries of a sparse matrix as `scipy.sparse.save_npz` writes it; raises ConfigError and DataError."""
+    if input.key is not None:
+        raise ConfigError("FORMAT", "key has no use with an archive that holds one sparse matrix", where="input.key",
+                          hint="leave it out")
+    with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
+        stored = _SparseArchive(archive, input, compute)
+        form = stored.array("format", "SU", 0).item()
+        return entries_of(stored, form.decode("latin-1") if isinstance(form, bytes) else form,
+                          stored.array("shape", "iu", 1))
+
+
+def sparse_in(opened: Opened, input: Input, compute: Compute) -> Sparse | None:
+    """The sparse matrix of an archive; None where it holds other arrays."""
+    with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
+        if not set(names_in(archive.infolist())) >= SPARSE:
+            return None
+    return plain_sparse(entries_in(opened, input, compute), input)
+
+
+@frozen
+class _SparseArchive:
+    """The arrays of a file."""
+
+    archive: zipfile.ZipFile
+    input: Input
+    compute: Compute
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.input.path
+
+    def array(self, name: str, kinds: str, sides: int) -> AnyArray:
+        """One array of a kind that is expected, after its size was checked."""
+        try:
+            entry = self.archive.getinfo(f"{name}.npy")
+        except KeyError:
+            raise self.refused(f"it has no array {name}") from None
+        require_modest(entry.file_size, entry.compress_size, f"the array {name}", self.input)
+        with self.archive.open(entry) as stream:
+            header = read_header(cast(BinaryIO, stream), self.input.path)
+            if header.dtype.kind not in kinds or len(header.shape) != sides:
+                raise self.refused(f"{name} is of type {header.dtype} and shape {header.shape}")
+            require_size(header, entry.file_size, self.input.path)
+            self.compute.require(3.0 * header.size, f"an array of {counted(header.size, 'byte')}")
+            return read_values(cast(BinaryIO, stream), header, self.input.path)
+
+    def refused(self, what: str) -> DataError:
+        """The error for a file that holds no such matrix."""
+        return DataError("SPARSE-MATRIX", f"this is not a sparse matrix that can be read: {what}",
+                         where=place(self.input.path),
+                         hint="write it with scipy.sparse.save_npz, in the form csr, csc or coo")
+
+
+READER = Reader(array=array_in, sparse=sparse_in, entries=entries_in)

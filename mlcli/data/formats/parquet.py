@@ -3,23 +3,46 @@
 What a file says of its column chunks is not read: where that is damaged, Arrow ends the process.
 """
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
 from itertools import chain
-from typing import Any
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.source import Part
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.arrow import arrow_reading, pyarrow
+from mlcli.data.files.arrow import arrow_faults, arrow_reading, corrupt, pyarrow
+from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_modest
-from mlcli.data.formats.columns import TOGETHER, Columnar, is_text, numbered_batches, read_columns
+from mlcli.data.formats.block_file import Found
+from mlcli.data.formats.columns import (
+    TOGETHER,
+    Columnar,
+    as_texts,
+    chosen_columns,
+    is_text,
+    numbered_batches,
+    read_columns,
+    types_of,
+)
+from mlcli.data.formats.parts import unlike
+from mlcli.data.formats.reader import Reader
+from mlcli.data.formats.row_files import GroupedRows, numbers_of
 from mlcli.data.options.input import Input
 from mlcli.data.table.sheet import Sheet
 
 BATCH = 1 << 16  # rows read at once
 ROOM = 1 << 28  # bytes of texts decoded at once where each may repeat the one before it
 NUMBER = 8  # bytes of a number at most
+DECODED = 1 << 20  # numbers decoded at once where rows are read in blocks, for each column of a batch costs a call
+BUFFERED = 1 << 26  # bytes of a row group above which columns are read through small buffers
+BUFFER = 1 << 16  # bytes of such a buffer
+BATCHES = 3  # of a column that a reader holds at once
+PAGE, DICTIONARY = 20_000, 1 << 20  # rows of a page of a column, and bytes of its dictionary, as most writers have them
+ALLOCATED = 1.35  # bytes that an allocator takes for one that is asked for, where sizes vary
 
 
 @frozen
@@ -86,3 +109,141 @@ def require_modest_texts(file: Any, stored: int, input: Input, texts: int, names
     total = sum(_text_bytes(file, group, texts) for group in range(file.metadata.num_row_groups)) if names else 0
     require_modest(total, stored, "the text in the file", input)
     return total
+
+
+def parquet_file(stream: BinaryIO) -> Any:
+    """An open Parquet file."""
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False)
+
+
+def buffered_parquet(stream: BinaryIO) -> Any:
+    """The same, whose columns are read through small buffers."""
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False, buffer_size=BUFFER)
+
+
+def encoded(metadata: Any) -> tuple[int, float]:
+    """Rows of the largest row group of a Parquet file, and bytes of one of its columns before compression."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    stored = max((group.total_byte_size / max(group.num_columns, 1) for group in groups), default=0.0)
+    return max((group.num_rows for group in groups), default=0), stored
+
+
+def column_bytes(batch: int, rows: int, stored: float) -> float:
+    """What decoding a column of a row group takes: batches, a page, and a dictionary as it is stored and as it is used.
+
+    Numbers in a dictionary are stored in more bytes than they have where they all differ, in fewer where they repeat.
+    """
+    plain = 8.0 * rows
+    dictionary = 2.0 * min(plain, DICTIONARY) if stored > plain else 0.0
+    return 8.0 * (BATCHES * min(batch, rows) + min(rows, PAGE)) + dictionary
+
+
+@frozen
+class ParquetRows(GroupedRows):
+    """Chosen columns of one or several Parquet files, row group by row group."""
+
+    groups: tuple[tuple[FileId, int, int], ...]  # each with its file, its number there and its first row of all
+    rows: int
+    names: tuple[str, ...]  # of columns of numbers
+    large: bool  # whether a row group is too large to be held compressed
+    stored: float = 0.0  # bytes of a column of a row group before compression, at most
+
+    @cached_property
+    def held(self) -> int:
+        """Bytes that a thread holds while it decodes: for every column batches, a page, a dictionary, and its buffer.
+        """
+        most = int(np.diff(self.bounds).max(initial=0))
+        return int(ALLOCATED * self.columns * (column_bytes(self.decoded, most, self.stored) + BUFFER * self.large))
+
+    @property
+    def decoded(self) -> int:
+        """Rows that are decoded at once, a multiple of those that are read together."""
+        return max(DECODED // max(self.columns, 1) // self.part, 1) * self.part
+
+    @cached_property
+    def bounds(self) -> tuple[int, ...]:
+        """Where row groups begin, and behind them the number of rows."""
+        return (*(first for *_, first in self.groups), self.rows)
+
+    def parts(self, number: int) -> Iterator[Part]:
+        """The rows of a row group."""
+        first = self.bounds[number]
+        for batch in self.batches(number, self.names, self.decoded):
+            chosen = batch.select(list(self.names))
+            for start in range(0, batch.num_rows, self.part):
+                yield first + start, numbers_of(chosen.slice(start, self.part))
+            first += batch.num_rows
+        self._require(number, first)
+
+    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
+        """Columns of texts of a row group."""
+        path, first = self.groups[number][0].path, self.bounds[number]
+        columns: list[list[str]] = [[] for _ in names]
+        for batch in self.batches(number, names, self.part):
+            for texts, name in zip(columns, names, strict=True):
+                texts.extend(as_texts(batch.column(name), name, path))
+        self._require(number, first + len(columns[0]))
+        return columns
+
+    def batches(self, number: int, names: tuple[str, ...], rows: int) -> Iterator[Any]:
+        """Some columns of a row group, so many rows at a time."""
+        id, group, _ = self.groups[number]
+        with arrow_faults(id.path, "Parquet"):
+            file = id.opened(buffered_parquet if self.large else parquet_file)
+            for batch in file.iter_batches(rows, [group], list(names), use_threads=False):
+                batch.validate(full=True)
+                yield batch
+
+    def _require(self, number: int, end: int) -> None:
+        """Refuses a row group that has not as many rows as it announced."""
+        if end != self.bounds[number + 1]:
+            raise corrupt(self.groups[number][0].path, "Parquet", ValueError("rows are missing that it announces"))
+
+    def key(self) -> str:
+        """The files, and the columns."""
+        return repr(([(id.key, group) for id, group, _ in self.groups], self.names))
+
+
+def blocks_of(opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> Found:
+    """The row groups of a file; raises DataError where its texts grow beyond the limits of `input`."""
+    return _of_files([FileId(opened.path, opened.state)], input, opened.size)
+
+
+def of_parts(ids: Sequence[FileId], input: Input) -> Found:
+    """The row groups of files of one folder; raises DataError where their columns differ."""
+    return _of_files(ids, input)
+
+
+def _of_files(ids: Sequence[FileId], input: Input, size: int = 0) -> Found:
+    """The row groups of files one after the other; what texts grow to is bounded for the size of a file, if given."""
+    groups: list[tuple[FileId, int, int]] = []
+    rows, large, schema, stored, require = 0, False, None, 0.0, Columnar.require
+    for id in ids:
+        with arrow_faults(id.path, "Parquet"):
+            file = id.opened(parquet_file)
+            if schema is not None and not file.schema_arrow.equals(schema):
+                raise unlike(id, ids[0], "the same columns, of the same types")
+            schema, stored = file.schema_arrow, max(stored, encoded(file.metadata)[1])
+            for number in range(file.metadata.num_row_groups):
+                group = file.metadata.row_group(number)
+                groups += [(id, number, rows)] * (group.num_rows > 0)
+                rows, large = rows + group.num_rows, large or group.total_byte_size > BUFFERED
+            if size:
+                require = partial(require_modest_texts, file, size, input, sum(map(is_text, schema.types)))
+    assert schema is not None
+    choice = chosen_columns(Columnar(schema.names, schema.types, rows, lambda names: iter(()), require), input)
+    return Found(ParquetRows(tuple(groups), rows, choice.columns, large, stored), choice, types_of(schema, choice))
+
+
+def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:
+    """The bytes that reading a table takes beside it: what decoding a few of its columns takes."""
+    with opened.stream() as stream:
+        rows, stored = encoded(parquet_file(stream).metadata)
+    return min(shape[-1], TOGETHER) * column_bytes(min(BATCH, rows), rows, stored)
+
+
+READER = Reader(sheet=read_parquet, blocks=blocks_of, parts=of_parts, beside=bytes_beside)

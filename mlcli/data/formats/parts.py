@@ -13,13 +13,16 @@ from mlcli.data.files.file_id import FileId
 from mlcli.data.files.remote import is_remote, parts_under, state_of
 from mlcli.data.files.source import open_regular, remote_hash
 from mlcli.data.formats.cell_names import beside, matrix_in
+from mlcli.data.options.formats import FORMATS
+from mlcli.data.options.wording import place
 from mlcli.data.table.table import Source
+from mlcli.errors import DataError
 
-SUFFIXES = {"parquet": "Parquet", "csv": "CSV", "tsv": "TSV"}
+PARTS = sorted((format for format in FORMATS.values() if format.parts), key=lambda format: format.text)
 
 
 def parts_of(path: str) -> list[str]:
-    """The files of a directory that are parts of a table: Parquet where there are any, else CSV, else TSV.
+    """The files of a directory that are parts of a table, of the first of `PARTS` that is there: no text, if it can be.
 
     Names that begin with a point or an underscore are no parts, nor are the names beside a matrix.
     """
@@ -30,8 +33,8 @@ def parts_of(path: str) -> list[str]:
         there = path != "-" and folder.is_dir()
         names = beside(matrix_in(path)) if there else []
         files = sorted(str(file) for file in folder.glob("*") if file.is_file() and file not in names) if there else []
-    every = [[file for file in files if file.endswith(f".{suffix}") and PurePath(file).name[0] not in "._"]
-             for suffix in SUFFIXES]
+    every = [[file for file in files if file.endswith(f".{format.name}") and PurePath(file).name[0] not in "._"]
+             for format in PARTS]
     return next(filter(None, every), [])
 
 
@@ -51,6 +54,12 @@ def id_of(path: str) -> FileId:
         return FileId(path, state(descriptor))
     finally:
         os.close(descriptor)
+
+
+def unlike(id: FileId, first: FileId, what: str) -> DataError:
+    """The error for a file that is no part of the others' table."""
+    return DataError("PARTS", f"its columns are not those of {Path(first.path).name}", where=place(id.path),
+                     hint=f"all files of a directory must have {what}")
 
 
 class Hashes(Mapping[str, Mapping[str, Any]]):

@@ -9,6 +9,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import MISSING
 from mlcli.data.files.source import Opened
+from mlcli.data.formats.reader import Reader
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import fault, is_number, number
 from mlcli.data.options.wording import counted, place, shown, shown_cell
@@ -123,3 +124,6 @@ def require_end(lines: Lines) -> None:
     except DataError:
         return
     raise lines.fault(f"there is text after the last row: {shown(line, 40)}")
+
+
+READER = Reader(sheet=read_phylip)

@@ -6,8 +6,8 @@ import numpy as np
 
 from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
+from mlcli.data.formats.arrays import KINDS, as_doubles
 from mlcli.data.formats.entries import Entries, smallest_type
-from mlcli.data.formats.npy import KINDS, as_doubles
 from mlcli.data.options.wording import counted, shown
 from mlcli.errors import DataError
 

@@ -8,8 +8,8 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.values.compute import Compute
+from mlcli.data.formats.arrays import unnamed
 from mlcli.data.formats.entries import Entries
-from mlcli.data.formats.npy import unnamed
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import NO_PAIRS, place
 from mlcli.data.table.selection import choose
@@ -61,7 +61,7 @@ def named_sparse(entries: Entries, rows: tuple[str, ...], columns: tuple[str, ..
                               hint="leave it out; labels come from a file (--labels)")
     require_content(*entries.shape, input.path)
     choice = choose(columns, input)
-    names = Sheet(np.empty((len(rows), 0)), choice.columns, True, rows)
+    names = Sheet(np.empty((len(rows), 0)), choice.columns, True, rows, apart=True)
     return Sparse(of_columns(entries.by_rows(), choice.values, input.path), names)
 
 

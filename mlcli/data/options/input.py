@@ -8,6 +8,7 @@ from pydantic import Strict, field_validator
 from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
 from mlcli.data.options.conditions import condition
+from mlcli.data.options.formats import KEYS, OfTable, in_blocks
 from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.numbers import BLANKS
 from mlcli.data.options.second_view import View
@@ -29,9 +30,7 @@ class Input(Options):
     kind: Literal["features", "dissimilarities", "kernel", "covariance", "correlation", "graph"] = option(
         "features", "What the numbers are: coordinates of points, how far apart or how similar every two points are, "
         "how every two columns vary together, or one number for every two points that an edge joins.")
-    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz", "idx", "phylip", "mtx", "hdf5",
-                    "images"] = option(
-        "auto", "The file's format (auto: by its name, then by its first bytes).")
+    format: OfTable = option("auto", "The file's format (auto: by its name, then by its first bytes).")
     id_column: str | None = option(None, "The column that names the rows, or none: no column does, and one that looks "
                                    "like ids is data (default: the first column of words, where it names each once).")
     label_columns: Names = option((), "Columns carried through to the output as text.")
@@ -44,8 +43,8 @@ class Input(Options):
                                                 "character separates cells and numbers have commas, else a point).")
     encoding: str = option("utf-8", "The text's encoding (UTF-16 is known by its mark).")
     key: str | None = option(
-        None, "Which table of a file that may hold several: an array of an npz file; a data set of HDF5, as "
-        "layers/counts or obsm/X_pca (default: X of AnnData, else the only one).", min_length=1)
+        None, f"Which table of a file that may hold several: {KEYS} (default: X of AnnData, else the only one).",
+        min_length=1)
     symmetrize: Literal["error", "mean", "min", "max"] = option(
         "error", "What to do with a matrix that is not symmetric.")
     edges: Literal["lengths", "affinities"] = option(
@@ -64,8 +63,8 @@ class Input(Options):
     view: View = View()
     stream: Literal["auto", "always", "never"] = option(
         "auto", "Whether the table is read in blocks of rows and never held whole: where memory does not hold it "
-        "(auto), always, or never. For features in Parquet, Arrow IPC, NPY and CSV files, sparse matrices, which are "
-        "held by their entries, and dissimilarities in NPY files.")
+        f"(auto), always, or never. For features in {in_blocks('features')} files, sparse matrices, which are held by "
+        f"their entries, and dissimilarities in {in_blocks('dissimilarities')} files.")
     decompress_ratio: int = option(200, "How many times larger than the file its content may be.", ge=1)
     decompress_limit: int | str = option("64G", "How large the decompressed content may be, as 500M or 64G.")
 

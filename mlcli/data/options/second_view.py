@@ -1,17 +1,15 @@
 """The section `input.view`: a second table of the same rows."""
 
-from typing import Literal
-
 from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
+from mlcli.data.options.formats import KEYS, OfView
 
 
 class View(Options):
     """A second table of the same rows, matched to the first by id, and written in the same conventions."""
 
     path: FileName | None = option(None, "The file of the second view (default: there is none).")
-    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz"] = option(
-        "auto", "The file's format (auto: by its name, then by its first bytes).")
+    format: OfView = option("auto", "The file's format (auto: by its name, then by its first bytes).")
     id_column: str | None = option(None, "The column that names the rows (default: as in the first view).")
     columns: tuple[str, ...] = option((), "The columns to use: names, or ranges first:last (empty: all).", strict=False)
-    key: str | None = option(None, "Which array of an npz file.")
+    key: str | None = option(None, f"Which table of a file that may hold several: {KEYS}.")

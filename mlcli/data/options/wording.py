@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Sequence
 
+KEY = "with --key, for example --key "  # in hints; files of labels and second views have options of their own for it
 NAME, CELL, LISTED = 80, 40, 5
 NO_PAIRS = "if its rows are points with features, leave out --kind or --dissimilarities"  # where pairs were expected
 

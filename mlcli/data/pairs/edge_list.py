@@ -3,22 +3,18 @@
 import numpy as np
 
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.formats import format_of, separator_of
+from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened
-from mlcli.data.formats.columns import read_arrow
 from mlcli.data.formats.edges import Edges
-from mlcli.data.formats.parquet import read_parquet
+from mlcli.data.formats.reader import reader_of
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place
 from mlcli.data.table.sheet import Sheet
-from mlcli.data.text.delimited import read_delimited
-from mlcli.data.text.layout import features_layout
 from mlcli.errors import ConfigError, DataError
 
 SOURCE, TARGET = "source", "target"
 NUMBERS = {"lengths": "length", "affinities": "affinity"}
 EITHER = "weight"  # the name that NetworkX writes
-COLUMNAR = {"parquet": read_parquet, "arrow": read_arrow}
 
 
 def read_edge_list(file: Opened, input: Input, compute: Compute) -> Edges:
@@ -53,7 +49,4 @@ def _sheet(file: Opened, input: Input, compute: Compute) -> Sheet:
 
 def _read(file: Opened, input: Input, number: str, compute: Compute) -> Sheet:
     asked = input.replace(label_columns=(SOURCE, TARGET), columns=(number,), header=True)
-    format = format_of(file, input)
-    if format in COLUMNAR:
-        return COLUMNAR[format](file, asked, compute)
-    return read_delimited(file, asked, separator_of(input, format), compute, features_layout)
+    return reader_of(format_of(file, input)).table(file, asked, compute)

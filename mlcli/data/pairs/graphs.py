@@ -11,7 +11,8 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, LengthGraph, WeightedGraph
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.edges import Edges
-from mlcli.data.formats.sparse_files import ENTRIES
+from mlcli.data.formats.reader import reader_of
+from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.data.pairs.edge_list import read_edge_list
@@ -19,23 +20,23 @@ from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError
 from mlcli.stages.graph.graph import undirected
 
-TABLES = ("csv", "tsv", "parquet", "arrow")
 EACH = 200.0  # bytes of a point, with its name and its row
 
 
 def graph_table(file: Opened, input: Input, source: Source, compute: Compute) -> Table:
     """The points of a graph, without columns; raises DataError where its edges contradict each other."""
-    if source.format not in (*ENTRIES, *TABLES):
+    format = FORMATS[source.format]
+    entries = reader_of(format).entries
+    if entries is None and (format.pairs or not format.named):
         raise ConfigError("FORMAT", f"{source.format} holds no graph", where="input.format",
                           hint="give a sparse matrix of SciPy (.npz), Matrix Market (.mtx), or a table of edges")
-    matrix = source.format in ENTRIES
-    edges = (ENTRIES[source.format](file, input, compute).edges(input.path) if matrix
-             else read_edge_list(file, input, compute))
+    edges = (read_edge_list(file, input, compute) if entries is None
+             else entries(file, input, compute).edges(input.path))
     if edges.size < 1:
         raise DataError("EMPTY", "the graph has no points", where=place(input.path), hint="at least one is needed")
     compute.require(EACH * edges.size + 100.0 * len(edges.left), f"a graph of {counted(edges.size, 'point')}")
     ids = edges.ids or tuple(map(str, range(1, edges.size + 1)))
-    graph = Reading(ids, input, matrix).graph(edges)
+    graph = Reading(ids, input, entries is not None).graph(edges)
     return Table(graph.values, (), ids, edges.id_name, {}, input.kind, source, graph=graph)
 
 

@@ -1,6 +1,5 @@
 """Square matrices: the points (of a covariance: columns) that they stand for, and the conditions on the numbers."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +8,7 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import Unit
-from mlcli.data.formats.npy import points_of_pairs
+from mlcli.data.formats.arrays import points_of
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown
 from mlcli.data.pairs.symmetry import from_triangle, symmetric
@@ -78,16 +77,6 @@ def require_covariance(values: Array, where: str) -> None:
                         f"{eigenvalues[-1] / np.abs(eigenvalues).max():.3g} times its largest", where=where,
                         hint="were its numbers rounded, or computed pair by pair around missing cells? Complete rows "
                         "give none below zero")
-
-
-def points_of(count: int, path: str) -> int:
-    """How many points have so many pairs; raises DataError where none have."""
-    if points := points_of_pairs(count):
-        return points
-    size = (1 + math.isqrt(1 + 8 * count)) // 2
-    raise DataError("CONDENSED", f"{counted(count, 'number')} are not n(n-1)/2 for any n: "
-                    f"{size} points have {size * (size - 1) // 2:,}", where=place(path),
-                    hint="a condensed vector holds every pair of points once")
 
 
 def expanded(condensed: Array, path: str) -> Array:

@@ -13,13 +13,13 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
+from mlcli.data.formats.arrays import LABEL
+from mlcli.data.formats.block_file import SMALL
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted
 from mlcli.data.pairs.square import checked
-from mlcli.data.read.block_file import SMALL
 from mlcli.data.read.blocks import passed_over
 from mlcli.data.read.frames import HERE, KINDS, Framed, framed, is_frame, is_sparse_array
-from mlcli.data.read.labels import LABEL
 from mlcli.data.read.match import matched_columns
 from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.read.table import features_table, square_table

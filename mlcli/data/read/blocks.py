@@ -19,19 +19,17 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Indices
 from mlcli.base.values.compute import Compute
-from mlcli.data.formats.row_files import NpyRows
+from mlcli.data.formats.block_file import Found, texts_of
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.wording import counted
-from mlcli.data.read.block_file import Found, RowFile
 from mlcli.data.read.id_columns import require_no_ids_in
 from mlcli.data.read.some_rows import SomeRows
 from mlcli.data.read.square_blocks import points_in, streamed_square
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.row_numbers import RowNumbers
-from mlcli.data.table.sheet import Sheet, require_unique_ids
+from mlcli.data.table.sheet import require_unique_ids
 from mlcli.data.table.table import Source, Table
-from mlcli.data.text.label_columns import with_row_names
 from mlcli.data.text.rows import TextRows, Underflows
 from mlcli.engine.executor import results
 from mlcli.stages.algebra.gathering import gathered, pass_bytes, sample_of, sketched
@@ -40,26 +38,6 @@ SAMPLED, NUMBERS = 4096, 1 << 21  # rows of the sample, at most, and numbers of 
 IN_MEMORY = 1 << 24  # the same of a sparse table, whose rows cost no reading
 FEWEST = 64  # rows of it at least
 SAFE = 0.9  # share of the memory that blocks which are read at once may take
-
-
-@frozen
-class Texts:
-    """The ids and labels of a file: a source of blocks."""
-
-    file: RowFile
-    names: tuple[str, ...]
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks of work there are."""
-        return len(self.file.bounds) - 1
-
-    def work(self, number: int) -> list[list[str]]:
-        """The columns of texts of a block."""
-        return self.file.texts(number, self.names)
-
-    def stop(self) -> None:
-        """Blocks are short."""
 
 
 @frozen
@@ -114,7 +92,7 @@ def _lanes(rows: Rows, compute: Compute) -> int:
 
     Sums come in the order of the blocks, so that the result does not depend on it.
     """
-    threads, arrow = compute.thread_count(), not isinstance(rows.source, NpyRows | SparseRows)
+    threads, arrow = compute.thread_count(), not rows.source.direct
     columns = rows.shape[1]
     alone = (resident(threads, [ARROW] * arrow) + pass_bytes(columns, 0) + 8.0 * len(_sampled(rows, compute)) * columns
              + (COLUMN + ARROW_COLUMN * arrow) * columns)
@@ -141,30 +119,6 @@ def _sampled(rows: Rows, compute: Compute) -> Indices:
     count = min(len(rows), max(FEWEST, min(SAMPLED, numbers // rows.shape[1])))
     drawn = compute.generator().choice(len(rows), count, replace=False)
     return np.unique(np.concatenate([drawn, [0, len(rows) - 1]]))
-
-
-def texts_of(found: Found, input: Input) -> Sheet:
-    """A sheet without numbers: the ids, where the file has any, and the labels."""
-    choice = found.choice
-    if found.names is not None:
-        return with_row_names(found.names, ids=not input.without_ids)
-    bare = Sheet(np.empty((0, len(choice.columns))), choice.columns, named=found.named,
-                 point=found.file.point if isinstance(found.file, TextRows) else ".")
-    wanted = [column for column in (choice.id, *choice.labels) if column is not None]
-    if not wanted:
-        return bare
-    names = tuple(choice.names[column] for column in wanted)
-    columns: list[list[str]] = [[] for _ in names]
-    with closing(results(Texts(found.file, names))) as every:
-        for block in every:
-            for texts, some in zip(columns, block, strict=True):
-                texts.extend(some)
-    by_name = dict(zip(names, map(tuple, columns), strict=True))
-    ids = None if choice.id is None else by_name[choice.id_name]
-    labels = {choice.names[column]: by_name[choice.names[column]] for column in choice.labels}
-    id_name = choice.id_name if found.named else ""
-    return with_row_names(replace(bare, ids=ids, id_name=id_name, labels=labels, words=choice.word_names),
-                          ids=not input.without_ids)
 
 
 def _warn_inexact(columns: Sequence[str], types: Sequence[Any], moments: Moments) -> None:

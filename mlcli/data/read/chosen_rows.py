@@ -11,11 +11,11 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Indices
 from mlcli.base.values.compute import Compute
+from mlcli.data.formats.block_file import is_held
 from mlcli.data.formats.row_files import GroupedRows
 from mlcli.data.options.conditions import WHERE, condition
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, nearest, place
-from mlcli.data.read.block_file import is_held
 from mlcli.data.read.blocks import passed_over
 from mlcli.data.read.id_columns import require_no_ids_in
 from mlcli.data.read.some_rows import SomePairs, SomePoints, SomeRows

@@ -10,10 +10,10 @@ from mlcli.base.rows.source import Part, Rows
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.source import opened
+from mlcli.data.formats.block_file import RowFile, Texts
+from mlcli.data.formats.reader import found_in
+from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
-from mlcli.data.read.block_file import RowFile
-from mlcli.data.read.blocks import Texts
-from mlcli.data.read.finders import found_in
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.sheet import require_unique_ids
 from mlcli.data.table.table import Source, Table
@@ -37,7 +37,7 @@ def read_filled(input: Input, compute: Compute) -> Table | None:
     Raises DataError and StorageError.
     """
     with opened(input.path, compute) as file:
-        found = found_in(file, input.replace(stream="always"), input.format, compute)
+        found = found_in(file, input.replace(stream="always"), FORMATS[input.format], compute)
         if found is None:
             return None
         wanted = [column for column in (found.choice.id, *found.choice.labels) if column is not None]

@@ -1,40 +1,29 @@
 """Labels in a second file: read as texts, and joined to rows by id, or row by row."""
 
-import math
-import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any, BinaryIO, cast
-
-import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
-from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import is_missing
-from mlcli.data.files.formats import TEXTS, format_of
+from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened, opened
-from mlcli.data.files.streams import require_modest, text_stream
-from mlcli.data.formats.idx import array_of
-from mlcli.data.formats.images import SUFFIXES
-from mlcli.data.formats.npy import broken, read_header, read_values, require_size
-from mlcli.data.formats.npz import archive_faults, chosen, names_in, shape_of
-from mlcli.data.formats.sheets import read_sheet
+from mlcli.data.files.streams import text_stream
+from mlcli.data.formats.arrays import Texts
+from mlcli.data.formats.reader import reader_of
+from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.numbers import are_numbers
-from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
+from mlcli.data.options.wording import KEY, counted, duplicates, listed, nearest, place, shown
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Source, Table
-from mlcli.data.text.layout import features_layout
 from mlcli.errors import ConfigError, DataError
 
-LABEL = "label"  # the name of an only column that the file does not name
-KINDS = "fiubU"  # of numbers and texts in arrays
-
-Texts = Mapping[str, tuple[str, ...]]
+ENDINGS = FORMATS["images"].endings
 
 
 @frozen
@@ -70,87 +59,31 @@ def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | 
     own = AllTexts(path=str(file.path), format=file.format, key=file.key, encoding=given.encoding,
                    missing_markers=given.missing_markers,
                    decompress_ratio=given.decompress_ratio, decompress_limit=given.decompress_limit)
-    with opened(own.path, compute) as there:
+    with of_labels(), opened(own.path, compute) as there:
         format = format_of(there, own)
-        if format in TEXTS and given.format == file.format and _separates(given.separator, there, own):
+        if not format.labels:
+            raise ConfigError("FORMAT", f"{format.title} holds no labels", where="input.labels.path",
+                              hint="give a table with a column of labels, or an array with one for each row")
+        if format.text and given.format == file.format and _separates(given.separator, there, own):
             own = own.replace(separator=given.separator, decimal=given.decimal)
-        columns = ARRAYS[format](there, own, compute) if format in ARRAYS else _of_table(there, own, format, compute)
-        return Labels(columns, file, Source(own.path, there.digest, there.size, format))
+        columns = reader_of(format).labels(there, own, compute)
+        return Labels(columns, file, Source(own.path, there.digest, there.size, format.name))
 
 
-def _of_npy(there: Opened, own: Input, compute: Compute) -> Texts:
-    with there.stream() as stream:
-        return _of_array(stream, there.size, there.path)
-
-
-def _of_npz(there: Opened, own: Input, compute: Compute) -> Texts:
-    """The array of an archive that `own.key` names, or the only one with a label for each row."""
-    with archive_faults(there.path), there.stream() as stream, zipfile.ZipFile(stream) as archive:
-        entry = _chosen(archive, own)
-        require_modest(entry.file_size, entry.compress_size, "the array", own)
-        with archive.open(entry) as array:
-            return _of_array(cast(BinaryIO, array), entry.file_size, there.path)
-
-
-def _chosen(archive: zipfile.ZipFile, own: Input) -> zipfile.ZipInfo:
-    """An entry of an archive; raises ConfigError and DataError in the options of labels."""
-    names = names_in(archive.infolist())
-    if own.key is None and len(names) > 1:
-        fitting = [name for name, entry in zip(names, archive.infolist(), strict=True)
-                   if (shape := shape_of(archive, entry, own)) and math.prod(shape[1:]) == 1]
-        if len(fitting) != 1:
-            raise DataError("NPZ-KEY", f"{counted(len(fitting), 'array')} of {listed(names, 10)} may be labels",
-                            where=place(own.path), hint="name it: --set input.labels.key=NAME")
-        note("N-ARRAY", f"labels are array {shown(fitting[0])}, the only one of {listed(names)} with one for each row; "
-             "input.labels.key says otherwise")
-        own = own.replace(key=fitting[0])
+@contextmanager
+def of_labels() -> Iterator[None]:
+    """Errors of reading name the options of the file of labels, not those of the table."""
     try:
-        return chosen(archive, own)
-    except ConfigError as error:
-        raise error.changed(where="input.labels.key") from error
-
-
-def _of_idx(there: Opened, own: Input, compute: Compute) -> Texts:
-    values = array_of(there, own, compute)
-    _require_labels(values.shape, values.dtype, there.path)
-    return _as_texts(values)
-
-
-ARRAYS = {"npy": _of_npy, "npz": _of_npz, "idx": _of_idx}  # formats that name no columns
+        yield
+    except (ConfigError, DataError) as error:
+        where = error.where.replace("input.key", "input.labels.key")
+        raise error.changed(where=where, hint=error.hint.replace(KEY, "with --set input.labels.key=")) from error
 
 
 def _separates(separator: str, there: Opened, own: Input) -> bool:
     """Whether the first line of a file has a separator."""
     with text_stream(there, own) as stream:
         return separator.encode() in stream.readline()
-
-
-def _of_table(there: Opened, own: Input, format: str, compute: Compute) -> Texts:
-    """All columns of a table as texts."""
-    sheet = read_sheet(there, own, format, compute, features_layout)
-    return sheet.labels if sheet.named or len(sheet.labels) > 1 else {LABEL: next(iter(sheet.labels.values()))}
-
-
-def _of_array(stream: BinaryIO, size: int, path: str) -> Texts:
-    """An array of NPY with one label for each row."""
-    header = read_header(stream, path)
-    _require_labels(header.shape, header.dtype, path)
-    require_size(header, size, path)
-    return _as_texts(read_values(stream, header, path))
-
-
-def _require_labels(shape: tuple[int, ...], dtype: np.dtype[Any], path: str) -> None:
-    """Refuses arrays that do not hold a number or a text for each row."""
-    if dtype.kind not in KINDS or dtype.subdtype is not None or math.prod(shape[1:]) != 1:
-        raise DataError("LABEL-ARRAY", f"the array holds no labels: its shape is {shape} and its type is {dtype}",
-                        where=place(path), hint="a number or a text for each row is needed")
-    if not shape or not shape[0]:
-        raise broken("it holds no rows", path)
-
-
-def _as_texts(values: AnyArray) -> Texts:
-    return {LABEL: tuple(f"{value:.17g}" if isinstance(value, float) else str(value)
-                         for value in values.ravel().tolist())}
 
 
 def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
@@ -229,7 +162,7 @@ def _shuffled(texts: Sequence[str]) -> bool:
 
 def _file(name: str) -> str:
     """The name of an image's file without its folder and its ending; any other name as it is."""
-    return PurePath(name).stem if name.lower().endswith(SUFFIXES) else name
+    return PurePath(name).stem if name.lower().endswith(ENDINGS) else name
 
 
 def _none_in_common(ids: Sequence[str], columns: Texts, key: str, path: str,

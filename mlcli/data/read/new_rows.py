@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -13,11 +14,9 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import note, unheard
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.data.formats.condensed_rows import CondensedRows
-from mlcli.data.formats.row_files import NpyRows
+from mlcli.data.formats.block_file import Found, NamedColumns, RowFile, in_blocks
 from mlcli.data.options.input import Input
 from mlcli.data.prepare.missing import note_dropped
-from mlcli.data.read.block_file import Found, RowFile, in_blocks
 from mlcli.data.read.blocks import unread_table
 from mlcli.data.read.match import by_position, require_same
 from mlcli.data.table.table import Source, Table
@@ -40,12 +39,10 @@ def new_in_blocks(found: Found | None, source: Source, input: Input, wanted: tup
 
 def in_order(found: Found, wanted: tuple[str, ...]) -> RowFile:
     """A file whose columns have names, with these in the order that is wanted."""
-    if isinstance(found.file, NpyRows | CondensedRows):
-        raise TypeError("an array has no names of columns")
     if isinstance(found.file, SparseRows):
         places = {name: place for place, name in enumerate(found.choice.columns)}
         return SparseRows(found.file.matrix[:, [places[name] for name in wanted]])
-    return found.file.in_order(wanted)
+    return cast(NamedColumns, found.file).in_order(wanted)
 
 
 EMPTY = "E-EMPTY"  # the code of the error of a table whose rows are all dropped

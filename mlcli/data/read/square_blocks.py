@@ -15,12 +15,12 @@ from mlcli.base.rows.source import Rows, Sample, as_array
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.data.formats.block_file import RowFile
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place
 from mlcli.data.pairs.square import ROUNDING
 from mlcli.data.pairs.symmetry import ROUNDING as ASYMMETRY
 from mlcli.data.pairs.triangles import warn_if_squared
-from mlcli.data.read.block_file import RowFile
 from mlcli.data.table.cells import refuse_gaps
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table

@@ -13,34 +13,30 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened, opened
+from mlcli.data.formats.block_file import Found, in_blocks, sheet_of_blocks
 from mlcli.data.formats.cell_names import beside, matrix_in
-from mlcli.data.formats.images import images_of, read_images
 from mlcli.data.formats.parts import id_of, parts_of, source_of_files
-from mlcli.data.formats.sheets import LayoutOf, read_sheet
+from mlcli.data.formats.reader import LayoutOf, found_in, read_folder, read_sheet, reader_of
+from mlcli.data.options.formats import Format
 from mlcli.data.options.input import Input, check
 from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.wording import listed
 from mlcli.data.pairs.graphs import graph_table
 from mlcli.data.pairs.square import checked, square_matrix
 from mlcli.data.prepare.categories import Categories, as_texts, categories_of, coded
-from mlcli.data.read.block_file import Found, in_blocks
 from mlcli.data.read.blocks import streamed_table, unread_table
 from mlcli.data.read.chosen_rows import chosen_rows
-from mlcli.data.read.finders import found_in
 from mlcli.data.read.id_columns import require_no_ids
 from mlcli.data.read.labels import labeled
 from mlcli.data.read.match import matched_columns, matched_points
-from mlcli.data.read.memory import reading_bytes
 from mlcli.data.read.new_rows import new_in_blocks
-from mlcli.data.read.parts import found_parts, sheet_of_parts
+from mlcli.data.read.parts import found_parts
 from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.table.sheet import Sheet, require_unique_ids, turned
 from mlcli.data.table.table import Source, Table
 from mlcli.data.table.views import of_second_view
 from mlcli.data.text.layout import crossed_layout, features_layout, square_layout
 from mlcli.errors import ConfigError, DataError
-
-ARRAYS = ("npy", "npz")  # formats without names of columns
 
 
 @stage("read")
@@ -82,9 +78,8 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
 
 def whole_table(input: Input, compute: Compute, categories: bool = False, streams: bool = False) -> Table:
     """All rows of a file; where some will be chosen of one that is read in blocks, none of them is read yet."""
-    if images := images_of(input):
-        sheet, source = read_images(images, input, compute)
-        return labeled(features_table(sheet, input, source), input, compute)
+    if folder := read_folder(input, compute):
+        return labeled(features_table(folder[0], input, folder[1]), input, compute)
     if files := parts_of(input.path):
         return _of_parts(files, input, compute, streams)
     with opened(matrix_in(input.path), compute) as file:
@@ -99,13 +94,13 @@ def whole_table(input: Input, compute: Compute, categories: bool = False, stream
             return labeled(_in_blocks(blocks, input, compute, source), input, compute)
         layout = square_layout if input.square else features_layout
         sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
-        beside = reading_bytes(file, input, format, sheet.values.shape)
+        beside = reader_of(format).beside(file, input, sheet.values.shape)
         source = replace(source, reading=beside, kept=KEPT * beside)
         table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
         return labeled(table, input, compute)
 
 
-def _found(file: Opened, input: Input, format: str, compute: Compute, categories: bool) -> Found | None:
+def _found(file: Opened, input: Input, format: Format, compute: Compute, categories: bool) -> Found | None:
     """The file as it can be read in blocks; None where columns of text stand for categories, which need all rows."""
     try:
         return found_in(file, input, format, compute)
@@ -119,11 +114,11 @@ def _found(file: Opened, input: Input, format: str, compute: Compute, categories
         return None
 
 
-def _source(input: Input, file: Opened, format: str) -> Source:
+def _source(input: Input, file: Opened, format: Format) -> Source:
     """Where a table comes from, with the files of names that belong to it."""
     if input.kind != "features" or not (others := beside(file.path)):
-        return Source(input.path, file.digest, file.size, format)
-    return source_of_files(input.path, [id_of(path) for path in (file.path, *map(str, others))], format)
+        return Source(input.path, file.digest, file.size, format.name)
+    return source_of_files(input.path, [id_of(path) for path in (file.path, *map(str, others))], format.name)
 
 
 def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -> Table:
@@ -131,7 +126,7 @@ def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -
     found, source = found_parts(files, input, compute)
     blocks = (streams or input.stream == "always" or input.chooses_rows) and in_blocks(found, input, compute)
     table = (_in_blocks(found, input, compute, source) if blocks else
-             features_table(sheet_of_parts(found, input, compute), input, source))
+             features_table(sheet_of_blocks(found, input, compute), input, source))
     return labeled(table, input, compute)
 
 
@@ -142,7 +137,7 @@ def _in_blocks(found: Found, input: Input, compute: Compute, source: Source) -> 
     return streamed_table(found, input, compute, source)
 
 
-def _with_categories(file: Opened, input: Input, format: str, compute: Compute, layout: LayoutOf) -> Sheet:
+def _with_categories(file: Opened, input: Input, format: Format, compute: Compute, layout: LayoutOf) -> Sheet:
     """What the file holds, with chosen columns of text as categories."""
     try:
         return read_sheet(file, as_texts(input, ()), format, compute, layout)
@@ -166,17 +161,18 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
     check(input.replace(label_columns=(*input.label_columns, *(categories or ()))))
     input = as_texts(input, categories) if categories else input
     points = tuple(ids)
-    if images := images_of(input):
-        sheet, source = read_images(images, input, compute)
+    if folder := read_folder(input, compute):
+        sheet, source = folder
         return labeled(_table(sheet, matched_columns(sheet, tuple(columns), input.path, "column"), tuple(columns),
                               input, source), input, compute)
     if not input.square and (files := parts_of(input.path)):
         return _new_of_parts(files, input, tuple(columns), compute, streams)
     with opened(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
-        if format == "phylip":
-            raise ConfigError("FORMAT", "PHYLIP holds no dissimilarities to the points of a run", where="input.format",
-                              hint="give a matrix: a row for every new point, a column for every point of the run")
+        if format.pairs:
+            raise ConfigError("FORMAT", f"{format.title} holds no dissimilarities to the points of a run",
+                              where="input.format", hint="give a matrix: a row for every new point, a column for every "
+                              "point of the run")
         source = _source(input, file, format)
         if streams:
             blocks = found_in(file, input, format, compute, tuple(columns))
@@ -198,7 +194,7 @@ def _new_of_parts(files: list[str], input: Input, wanted: tuple[str, ...], compu
     found, source = found_parts(files, input, compute)
     table = new_in_blocks(found, source, input, wanted, compute) if streams else None
     if table is None:
-        sheet = sheet_of_parts(found, input, compute)
+        sheet = sheet_of_blocks(found, input, compute)
         table = _table(sheet, matched_columns(sheet, wanted, input.path, "column"), wanted, input, source)
     return labeled(table, input, compute)
 
@@ -210,15 +206,15 @@ def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: C
     check(input)
     with opened(input.path, compute) as file:
         format = format_of(file, input)
-        input = input.replace(columns=() if format in ARRAYS else tuple(axes))
+        input = input.replace(columns=tuple(axes) if format.named else ())
         sheet = _with_ids_if_there(file, input, format, id_name, compute)
-        source = Source(input.path, file.digest, file.size, format)
+        source = Source(input.path, file.digest, file.size, format.name)
         return _table(sheet, sheet.values, sheet.columns, input, source)
 
 
-def _with_ids_if_there(file: Opened, input: Input, format: str, id_name: str, compute: Compute) -> Sheet:
+def _with_ids_if_there(file: Opened, input: Input, format: Format, id_name: str, compute: Compute) -> Sheet:
     """What the file holds, with its ids by the name given in `input`, else by `id_name`, else without."""
-    if input.id_column is None and format not in ARRAYS:
+    if input.id_column is None and format.named:
         try:
             return read_sheet(file, input.replace(id_column=id_name), format, compute, features_layout)
         except ConfigError as error:
@@ -230,7 +226,7 @@ def _with_ids_if_there(file: Opened, input: Input, format: str, id_name: str, co
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
     """The table of points with coordinates."""
     require_no_ids(sheet.values, np.arange(len(sheet.values)), sheet.columns, sheet.words, input,
-                   named=sheet.ids is not None, apart=source.format == "hdf5")
+                   named=sheet.ids is not None, apart=sheet.apart)
     sheet = _points_as_rows(sheet, input)
     return _table(sheet, sheet.values, sheet.columns, input, source)
 

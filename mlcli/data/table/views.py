@@ -10,7 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.data.options.second_view import View
-from mlcli.data.options.wording import counted, listed, place
+from mlcli.data.options.wording import KEY, counted, listed, place
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError
@@ -18,7 +18,8 @@ from mlcli.errors import ConfigError, DataError
 REASON = "without a row in the second view"
 FLAGS = {"--id-column or --label-column": "input.view.id_column",
          "give --id-column ": "give --set input.view.id_column=", "--id-column": "input.view.id_column",
-         "--no-id": "--set input.view.id_column=none", "--columns": "input.view.columns"}  # flags are of the first view
+         "--no-id": "--set input.view.id_column=none", "--columns": "input.view.columns",
+         KEY: "with --set input.view.key="}  # flags are of the first view
 
 
 @contextmanager

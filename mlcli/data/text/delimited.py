@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from csv import field_size_limit
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,6 @@ from mlcli.data.text.diagnose import require_width, rescan
 from mlcli.data.text.dialect import as_written
 from mlcli.data.text.header import Head, read_head
 from mlcli.data.text.layout import Layout, require_numbers
-from mlcli.data.text.lower_triangle import read_ragged
-from mlcli.data.text.r_printed import is_printed, read_printed
 from mlcli.data.text.records import Text, surveyed
 from mlcli.data.text.rounding import tell_of_rounding
 from mlcli.errors import DataError
@@ -41,7 +40,7 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
                    layout_of: Callable[[Text, Head], Layout]) -> Sheet:
     """The numbers and names of a delimited text."""
     text = surveyed(opened, input, separator)
-    if (matrix := _of_pairs(text, compute)) is not None:
+    if not _is_ordinary(text) and (matrix := _of_pairs(text, compute)) is not None:
         return matrix
     text = as_written(text)
     layout = layout_of(text, read_head(text))
@@ -62,11 +61,26 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
     return _sheet(layout, filled, text.input.point)
 
 
+def _is_ordinary(text: Text) -> bool:
+    """Whether the first records are those of a table: as many cells in each, more than one, and none blank at its end.
+
+    No text that begins so is a matrix of pairs in a layout of its own.
+    """
+    first: list[list[str]] = []
+    with suppress(DataError):
+        first = [cells for _, cells in islice(text.records((line for line in text.lines() if line.strip()), 0), 3)]
+    return text.separator != " " and len(first) == 3 and len({len(cells) for cells in first}) == 1 and all(
+        len(cells) > 1 and cells[-1].strip() and not cells[0].startswith("#") for cells in first)
+
+
 def _of_pairs(text: Text, compute: Compute) -> Sheet | None:
     """A matrix of pairs in a layout that only such a one has; None for any other text.
 
     Where no kind was said, what looks like such a layout may be something else.
     """
+    from mlcli.data.text.lower_triangle import read_ragged
+    from mlcli.data.text.r_printed import is_printed, read_printed
+
     input = text.input
     if isinstance(input, AllTexts) or (not input.square and (input.chosen("kind") or input.kind != "features")):
         return None

@@ -13,7 +13,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.base.values.missing import is_missing
 from mlcli.data.formats.h5ad import INDEX
-from mlcli.data.formats.hdf5 import h5py
+from mlcli.data.formats.hdf5_file import h5py
 from mlcli.data.options.wording import shown
 from mlcli.errors import DataError
 

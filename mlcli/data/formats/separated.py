@@ -1,32 +1,60 @@
-"""Delimited texts as they can be read in blocks: cut into pieces by one look at their bytes."""
+"""How CSV and TSV are read: whole, or in blocks, cut into pieces by one look at their bytes."""
 
 import codecs
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from mlcli.base.stages.stage import unheard
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
-from mlcli.data.files.streams import compression
+from mlcli.data.files.streams import compression, in_encoding
+from mlcli.data.formats.block_file import Found, fits
+from mlcli.data.formats.parts import unlike
+from mlcli.data.formats.reader import LayoutOf, Reader
 from mlcli.data.options.input import Input
-from mlcli.data.read.block_file import Found, fits
-from mlcli.data.table.sheet import require_content
+from mlcli.data.table.sheet import Sheet, require_content
+from mlcli.data.text.csv_options import text_bytes
+from mlcli.data.text.delimited import read_delimited
 from mlcli.data.text.dialect import as_written
 from mlcli.data.text.header import read_head
 from mlcli.data.text.layout import Layout, features_layout, require_numbers
 from mlcli.data.text.record_boundaries import Cuts
 from mlcli.data.text.records import Text, surveyed
-from mlcli.data.text.rows import TextFile, TextRows
+from mlcli.data.text.rows import TextFile, TextRows, opened_by
+from mlcli.errors import ConfigError
 
 SHORTEST = 2  # bytes of a cell and what ends it
 
 
-def found_text(opened: Opened, input: Input, separator: str, compute: Compute, known: tuple[str, ...]) -> Found | None:
+def separated_by(usual: str) -> Reader:
+    """How texts are read whose cells a character separates, unless options say another one."""
+    return Reader(text=partial(_read, usual), blocks=partial(blocks_of, usual), parts=partial(_of_parts, usual),
+                  beside=bytes_beside)
+
+
+def separator_of(usual: str, input: Input) -> str:
+    """The character between cells."""
+    return usual if input.separator == "auto" else input.separator
+
+
+def _read(usual: str, opened: Opened, input: Input, compute: Compute, layout: LayoutOf) -> Sheet:
+    return read_delimited(opened, input, separator_of(usual, input), compute, layout)
+
+
+def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:
+    """The bytes that reading a table takes beside it: parts of the text and where their cells are."""
+    survey = opened.surveys.get(in_encoding(opened, input).encoding)
+    return 0.0 if survey is None else text_bytes(survey.longest, survey.size)
+
+
+def blocks_of(usual: str, opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> Found | None:
     """A text by its pieces; None where it cannot be cut, or where memory holds it whatever it says of its columns."""
     auto = input.stream == "auto"
     if not seekable(input) or (auto and fits(8.0 * opened.size / SHORTEST, input, compute, arrow=True)):
         return None
-    text, cuts = _looked_over(opened, input, separator)
+    text, cuts = _looked_over(opened, input, separator_of(usual, input))
     if cuts.stray or not seekable(text.input):
         return None
     with unheard():  # what there is to say of the layout is said by whatever reads the text in the end
@@ -84,3 +112,21 @@ def cut_alike(opened: Opened, input: Input, separator: str, first: Layout | None
         return None
     end, lines = (head.end, head.end_lines) if first.named else (head.top, head.top_lines)
     return cut(text, replace(first, skip=end, lines=lines), cuts)
+
+
+def _of_parts(usual: str, ids: Sequence[FileId], input: Input) -> Found:
+    """The table of the files of a folder, of which the first one says what the columns are."""
+    if not seekable(input):
+        raise ConfigError("PARTS", "a directory of CSV files must be UTF-8", where="input.encoding",
+                          hint="write them as UTF-8, or as one file")
+    texts: list[TextFile] = []
+    for id in ids:
+        asked = texts[0].input if texts else input  # as the first was found to be written
+        text = cut_alike(opened_by(id), asked, separator_of(usual, asked), texts[0].layout if texts else None)
+        if text is None:
+            raise unlike(id, ids[0], "the same columns in the same order, and no quote within a cell that does not "
+                         "begin with one")
+        texts.append(text)
+    found = found_of(tuple(texts))
+    require_content(found.file.bounds[-1], found.choice.width, input.path)
+    return found

@@ -9,7 +9,10 @@ from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.shared_handle import CHUNK
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import text_stream
+from mlcli.data.formats.cell_names import named
 from mlcli.data.formats.entries import Entries
+from mlcli.data.formats.reader import Reader
+from mlcli.data.formats.sparse_table import Sparse, plain_sparse
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.errors import DataError
@@ -32,6 +35,12 @@ def read_matrix_market(opened: Opened, input: Input, compute: Compute) -> Entrie
     except (ValueError, OverflowError, TypeError, MemoryError) as error:
         raise corrupt(opened.path, "Matrix Market", error) from None
     return Entries((rows, columns), matrix.row, matrix.col, matrix.data.astype(np.float64))
+
+
+def sparse_in(opened: Opened, input: Input, compute: Compute) -> Sparse:
+    """The matrix under the names beside it, if there are any that fit."""
+    entries = read_matrix_market(opened, input, compute)
+    return named(entries, opened, input, compute) or plain_sparse(entries, input)
 
 
 def _content(opened: Opened, input: Input, compute: Compute) -> bytes:
@@ -65,3 +74,6 @@ def _announced(content: bytes, path: str) -> tuple[int, int, int]:
 def _refused(what: str, path: str) -> DataError:
     return DataError("MATRIX-MARKET", f"this is not a matrix that can be read: {what}", where=place(path),
                      hint="write it as matrix coordinate of real, integer or pattern, general or symmetric")
+
+
+READER = Reader(sparse=sparse_in, entries=read_matrix_market)

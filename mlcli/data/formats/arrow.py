@@ -1,0 +1,155 @@
+"""Arrow IPC, which is Feather: files by record batch, and streams from their beginning."""
+
+import io
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.source import Part
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.arrow import arrow_faults, arrow_reading, corrupt, pyarrow
+from mlcli.data.files.file_id import FileId
+from mlcli.data.files.source import Opened
+from mlcli.data.formats.block_file import Found
+from mlcli.data.formats.columns import Columnar, as_texts, chosen_columns, numbered_batches, read_columns, types_of
+from mlcli.data.formats.reader import Reader
+from mlcli.data.formats.row_files import GroupedRows, numbers_of
+from mlcli.data.options.input import Input
+from mlcli.data.table.sheet import Sheet
+
+STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
+BATCHES = 2  # record batches that are held beside the table while it is read
+
+
+def read_arrow(opened: Opened, input: Input, compute: Compute) -> Sheet:
+    """The numbers and names of an Arrow IPC file or stream."""
+    pyarrow()
+    with arrow_reading(opened.path, "Arrow", compute):
+        schema, _ = next(_record_batches(opened))
+        sizes = sizes_of_file(opened)
+        rows = (sum(batch.num_rows for _, batch in _record_batches(opened) if batch is not None) if sizes is None
+                else sum(sizes))
+        columnar = Columnar(schema.names, schema.types, rows, lambda names: numbered_batches(0, (
+            batch.select(names) for _, batch in _record_batches(opened) if batch is not None)))
+        return read_columns(columnar, opened, input, compute)
+
+
+def sizes_of_file(opened: Opened) -> list[int] | None:
+    """How many rows each record batch of a file has; None of a stream, which has no batches by number.
+
+    One column alone is read for it, one of numbers where there is any: a batch knows its rows without its columns,
+    but Arrow decompresses all of those that it is not told to leave out.
+    """
+    from pyarrow import ipc
+
+    with opened.stream() as stream:
+        if stream.read(6) != b"ARROW1":
+            return None
+        types = list(ipc.open_file(stream).schema.types)
+        one = next((place for place, kind in enumerate(types) if pyarrow().types.is_primitive(kind)), 0)
+        reader = ipc.open_file(stream, options=ipc.IpcReadOptions(included_fields=[one] if types else []))
+        return [reader.get_batch(number).num_rows for number in range(reader.num_record_batches)]
+
+
+def _record_batches(opened: Opened) -> Iterator[tuple[Any, Any]]:
+    """The schema with no batch, then every batch, each fully validated before use."""
+    from pyarrow import ipc
+
+    with opened.stream() as stream:
+        if stream.read(6) == b"ARROW1":
+            reader = ipc.open_file(stream)
+            batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+        else:
+            _require_ended(stream)
+            reader = ipc.open_stream(stream)
+            batches = iter(reader)
+        yield reader.schema, None
+        for batch in batches:
+            batch.validate(full=True)
+            yield reader.schema, batch
+
+
+def _require_ended(stream: BinaryIO) -> None:
+    """Refuses an Arrow stream cut off between two batches, which Arrow itself would take for whole."""
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(max(0, size - len(STREAM_END)))
+    if stream.read() != STREAM_END:
+        raise ValueError("the mark at its end is missing")
+    stream.seek(0)
+
+
+@frozen
+class ArrowReader:
+    """What opens an Arrow IPC file for some of its columns: all others are neither read nor decompressed."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, stream: BinaryIO) -> Any:
+        from pyarrow import ipc
+
+        known = ipc.open_file(stream).schema
+        return ipc.open_file(stream, options=ipc.IpcReadOptions(
+            included_fields=sorted(known.get_field_index(name) for name in self.names)))
+
+
+@frozen
+class ArrowRows(GroupedRows):
+    """Chosen columns of an Arrow IPC file, record batch by record batch."""
+
+    id: FileId
+    bounds: tuple[int, ...]
+    names: tuple[str, ...]
+
+    @property
+    def held(self) -> int:
+        """Bytes that a thread holds while it decodes: a record batch."""
+        return 8 * self.columns * int(np.diff(self.bounds).max(initial=0))
+
+    def parts(self, number: int) -> Iterator[Part]:
+        """The rows of a record batch."""
+        first, batch = self.bounds[number], self._batch(number, self.names)
+        for start in range(0, batch.num_rows, self.part):
+            yield first + start, numbers_of(batch.slice(start, self.part))
+
+    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
+        """Columns of texts of a record batch."""
+        batch = self._batch(number, names)
+        return [as_texts(batch.column(name), name, self.id.path) for name in names]
+
+    def _batch(self, number: int, names: tuple[str, ...]) -> Any:
+        with arrow_faults(self.id.path, "Arrow"):
+            batch = self.id.opened(ArrowReader(names)).get_batch(number).select(list(names))
+            batch.validate(full=True)
+        if batch.num_rows != self.bounds[number + 1] - self.bounds[number]:
+            raise corrupt(self.id.path, "Arrow", ValueError("rows are missing that it announces"))
+        return batch
+
+    def key(self) -> str:
+        """The file, and the columns."""
+        return repr((self.id.key, self.names))
+
+
+def blocks_of(opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> Found | None:
+    """The record batches of a file; None of a stream."""
+    from pyarrow import ipc
+
+    sizes = sizes_of_file(opened)
+    if sizes is None:
+        return None
+    with opened.stream() as stream:
+        schema = ipc.open_file(stream).schema
+    bounds = np.cumsum([0, *sizes]).tolist()
+    choice = chosen_columns(Columnar(schema.names, schema.types, bounds[-1], lambda names: iter(())), input)
+    id = FileId(opened.path, opened.state)
+    return Found(ArrowRows(id, tuple(bounds), choice.columns), choice, types_of(schema, choice))
+
+
+def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:
+    """The bytes that reading a table takes beside it: record batches of a file, or all of a stream."""
+    sizes, table = sizes_of_file(opened), 8.0 * shape[0] * shape[-1]
+    return table if sizes is None else min(table, BATCHES * 8.0 * max(sizes, default=0) * shape[-1])
+
+
+READER = Reader(sheet=read_arrow, blocks=blocks_of, beside=bytes_beside)

@@ -1,0 +1,165 @@
+"""The only place that uses h5py: files are read as data alone, and what is damaged becomes one DataError."""
+
+import math
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import AnyArray
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.extras import loaded
+from mlcli.data.files.arrow import corrupt, memory_limited
+from mlcli.data.files.source import Opened
+from mlcli.data.files.streams import require_modest
+from mlcli.data.formats.arrays import KINDS
+from mlcli.data.options.input import Input
+from mlcli.data.options.wording import counted, place, shown
+from mlcli.errors import DataError, UnsafeFile
+
+DEEPEST, MOST = 16, 10_000  # groups inside each other, and members that are looked at
+TEXTS = "SO"  # of fixed and of variable length
+FAULTS = (RuntimeError, ValueError, KeyError, IndexError, TypeError, OverflowError, EOFError)
+
+
+def h5py() -> Any:
+    """Return the package; raises DependencyMissing."""
+    if "h5py" in sys.modules:
+        return loaded("h5", "HDF5")
+    with processor_unnamed():
+        return loaded("h5", "HDF5")
+
+
+@contextmanager
+def processor_unnamed() -> Iterator[None]:
+    """Answer platform.uname() without the processor's name.
+
+    Python starts the program `uname` to learn it. h5py asks for all of platform.uname() when it is imported, and uses
+    only the system's name.
+    """
+    cached = vars(platform.uname())
+    if "processor" in cached:
+        yield
+        return
+    cached["processor"] = ""
+    try:
+        yield
+    finally:
+        cached.pop("processor", None)
+
+
+@frozen
+class Hdf5:
+    """An open file, and the limits under which it is read."""
+
+    root: Any
+    path: str
+    input: Input
+    compute: Compute
+
+    def member(self, key: str) -> Any:
+        """The group or data set at a path of names; None where there is none. Raises UnsafeFile for another file's."""
+        found = self.root
+        for name in key.strip("/").split("/"):
+            if not is_group(found) or name not in found:
+                return None
+            if isinstance(found.get(name, getlink=True), h5py().ExternalLink):
+                raise self.elsewhere(key)
+            found = found[name]
+        if not is_group(found) and (found.is_virtual or found.external):
+            raise self.elsewhere(key)
+        return found
+
+    def elsewhere(self, key: str) -> UnsafeFile:
+        """The error for numbers that a file takes from another one."""
+        return UnsafeFile("HDF5-ELSEWHERE", f"{shown(key)} lies in another file, to which this one leads",
+                          where=place(self.path), hint="copy the numbers into one file (h5repack), or give the other")
+
+    def array(self, dataset: Any, kinds: str, sides: int | None = None) -> AnyArray:
+        """The numbers or texts of a data set of these kinds, after its size was checked; raises DataError."""
+        if is_group(dataset) or dataset.dtype.kind not in kinds or len(dataset.shape or ()) != (
+                len(dataset.shape or ()) if sides is None else sides) or dataset.shape is None:
+            raise self.refused(dataset)
+        size = math.prod(dataset.shape) * dataset.dtype.itemsize
+        require_modest(size, dataset.id.get_storage_size(), f"the data set {shown(dataset.name)}", self.input)
+        self.compute.require(3.0 * size, f"a data set of {counted(size, 'byte')}")
+        return np.asarray(dataset[()])
+
+    def texts(self, dataset: Any, sides: int | None = 1) -> tuple[str, ...]:
+        """A data set of one column as texts; numbers as they are written shortest."""
+        values = self.array(dataset, KINDS + TEXTS, sides).ravel()
+        if values.dtype.kind in TEXTS:
+            return tuple(text.decode("utf-8") if isinstance(text, bytes) else str(text) for text in values.tolist())
+        return tuple(f"{value:.17g}" if isinstance(value, float) else str(value) for value in values.tolist())
+
+    def refused(self, what: Any) -> DataError:
+        """The error for something that is no table of numbers."""
+        said = "it is a group" if is_group(what) else f"its type is {what.dtype} and its shape {what.shape}"
+        return DataError("ARRAY", f"{shown(what.name)} is not a matrix of real numbers: {said}",
+                         where=place(self.path), hint="choose another with --key")
+
+    def matrices(self) -> list[str]:
+        """The paths of all that could be a table: matrices of numbers, dense or sparse."""
+        return [path for path, found in self._members(self.root, "", DEEPEST) if is_sparse(found) or (
+            found.dtype.kind in KINDS and len(found.shape or ()) == 2)][:MOST]
+
+    def columns(self) -> list[str]:
+        """The paths of all that could be labels of rows: data sets with a number or a text for each."""
+        return [path for path, found in self._members(self.root, "", DEEPEST)
+                if not is_sparse(found) and is_column(found)][:MOST]
+
+    def _members(self, group: Any, path: str, deepest: int) -> Iterator[tuple[str, Any]]:
+        for name in list(group)[:MOST] if deepest else ():
+            link = group.get(name, getlink=True)
+            if not isinstance(link, h5py().HardLink):
+                continue
+            found, here = group[name], f"{path}/{name}"
+            if is_group(found) and not is_sparse(found):
+                yield from self._members(found, here, deepest - 1)
+            else:
+                yield here, found
+
+
+@contextmanager
+def opened_hdf5(opened: Opened, input: Input, compute: Compute) -> Iterator[Hdf5]:
+    """A file, open for reading; raises DataError where it is damaged, and DependencyMissing."""
+    library = h5py()
+    try:
+        with (memory_limited("HDF5", compute), opened.stream() as stream,
+              library.File(stream, "r", rdcc_nbytes=1 << 24) as root):
+            yield Hdf5(root, opened.path, input, compute)
+    except OSError as error:
+        if error.errno:
+            raise
+        raise corrupt(opened.path, "HDF5", error) from None
+    except FAULTS as error:
+        raise corrupt(opened.path, "HDF5", error) from None
+
+
+def is_group(member: Any) -> bool:
+    """Whether this holds others."""
+    return isinstance(member, h5py().Group)
+
+
+def is_sparse(member: Any) -> bool:
+    """Whether this is a group that holds the arrays of a sparse matrix."""
+    return is_group(member) and {"data", "indices", "indptr"} <= set(member)
+
+
+def is_column(dataset: Any) -> bool:
+    """Whether a data set holds a number or a text for each of some rows."""
+    shape = dataset.shape or ()
+    return bool(shape) and dataset.dtype.kind in KINDS + TEXTS and math.prod(shape[1:]) == 1
+
+
+def attribute(member: Any, *names: str) -> Any:
+    """The first attribute of these that is there, as text or array; None without any."""
+    for name in names:
+        if name in member.attrs:
+            value = member.attrs[name]
+            return value.decode("utf-8") if isinstance(value, bytes) else value
+    return None

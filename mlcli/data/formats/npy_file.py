@@ -1,0 +1,124 @@
+"""NPY arrays: a header parser of our own, and sizes checked before memory is taken."""
+
+import ast
+import math
+from functools import partial
+from typing import BinaryIO
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import AnyArray
+from mlcli.data.files.shared_handle import read_into
+from mlcli.data.formats.arrays import StoredArray, wrong_array
+from mlcli.data.options.wording import counted, place, shown
+from mlcli.errors import DataError, MlcliError, UnsafeFile
+
+MAGIC = b"\x93NUMPY"
+LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # by version of the format
+HEADER_LIMIT = 64 << 10  # bytes
+LAST, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # the last character of Unicode, and numbers that stand for none
+
+
+@frozen
+class Header:
+    """What an NPY header says."""
+
+    dtype: np.dtype[np.generic]
+    fortran: bool
+    shape: tuple[int, ...]
+    offset: int  # bytes before the numbers
+
+    @property
+    def size(self) -> int:
+        """Bytes that the numbers take."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def stored_in(stream: BinaryIO, size: int, path: str, hint: str = "") -> StoredArray:
+    """The array in so many bytes of a stream; raises DataError for a header that is none."""
+    header = read_header(stream, path)
+    return StoredArray(header.dtype, header.shape, partial(read_values, stream, header, path),
+                       partial(require_size, header, size, path), fortran=header.fortran, hint=hint)
+
+
+def read_header(stream: BinaryIO, path: str) -> Header:
+    """Parses the header without running anything in it; raises DataError."""
+    start = stream.read(8)
+    if len(start) < 8 or start[:6] != MAGIC or (start[6], start[7]) not in LENGTH_BYTES:
+        raise broken("it does not begin with an NPY header", path)
+    count = LENGTH_BYTES[start[6], start[7]]
+    length = int.from_bytes(stream.read(count), "little")
+    if length > HEADER_LIMIT:
+        raise broken(f"its header is longer than {HEADER_LIMIT >> 10} KiB", path)
+    text = stream.read(length)
+    if len(text) < length:
+        raise broken("it ends within its header", path)
+    return parse_header(text, 8 + count + length, path)
+
+
+def parse_header(text: bytes, offset: int, path: str) -> Header:
+    """The header's dictionary, taken literally."""
+    try:
+        fields = ast.literal_eval(text.decode("utf-8").strip())
+        if not isinstance(fields, dict) or set(fields) != {"descr", "fortran_order", "shape"}:
+            raise ValueError
+        shape, fortran = fields["shape"], fields["fortran_order"]
+        if not isinstance(shape, tuple) or not all(type(size) is int and 0 <= size < 2**62 for size in shape):
+            raise ValueError
+        if type(fortran) is not bool:
+            raise ValueError
+        return Header(parse_dtype(fields["descr"], path), fortran, shape, offset)
+    except MlcliError:
+        raise
+    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError, UnicodeDecodeError):
+        raise broken(f"its header cannot be understood: {shown(text[:60].decode('latin-1'))}", path) from None
+
+
+def parse_dtype(descr: object, path: str) -> np.dtype[np.generic]:
+    """The type of the numbers; raises UnsafeFile for Python objects."""
+    if "O" in str(descr):
+        raise UnsafeFile("NPY-OBJECTS", "the array holds Python objects, which can run code when they are loaded",
+                         where=place(path), hint="save plain numbers: numpy.save(file, array.astype(float))")
+    if not isinstance(descr, str):
+        raise wrong_array(f"its records are of type {shown(str(descr))}", path)
+    return np.dtype(descr)
+
+
+def require_size(header: Header, size: int, path: str) -> None:
+    """Refuses a file whose size is not the one its header announces."""
+    room = size - header.offset
+    if room != header.size:
+        what = "is cut off" if room < header.size else "has bytes after its end"
+        raise broken(f"it {what}: the header announces {counted(header.size, 'byte')} of shape {header.shape}, "
+                     f"and there are {room:,}", path)
+
+
+def read_values(stream: BinaryIO, header: Header, path: str) -> AnyArray:
+    """The numbers or texts as they are stored."""
+    flat = np.empty(math.prod(header.shape), header.dtype)
+    view = memoryview(flat.view(np.uint8).data)
+    if read_into(stream, view) < len(view):
+        raise broken("it is cut off", path)
+    if stream.read(1):  # also lets a zip file compare its checksum
+        raise broken("it has bytes after its end", path)
+    if header.dtype.kind == "U":
+        _require_unicode(flat, path)
+    return flat.reshape(header.shape, order="F" if header.fortran else "C")
+
+
+def _require_unicode(flat: AnyArray, path: str) -> None:
+    """Refuses texts with numbers that stand for no character: surrogates, and those beyond the last one."""
+    if not flat.dtype.itemsize:
+        return
+    codes = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder)).reshape(len(flat), -1)
+    wrong = ((codes > LAST) | ((codes >= SURROGATES[0]) & (codes <= SURROGATES[1]))).any(axis=1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise broken(f"text {row + 1} of {len(flat)} holds a number that is no character of Unicode", path)
+
+
+def broken(what: str, path: str) -> DataError:
+    """The error for a file that is not a whole NPY file."""
+    return DataError("CORRUPT", f"this is not a whole NPY file: {what}", where=place(path),
+                     hint="write or copy the file again")

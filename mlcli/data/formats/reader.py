@@ -1,0 +1,130 @@
+"""How files of a format are read: the parts that its own file gives as its `READER`, and what follows from them."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from importlib import import_module
+from pathlib import Path
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.sparse import SparseRows
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.arrow import arrow_reading
+from mlcli.data.files.file_id import FileId
+from mlcli.data.files.source import Opened
+from mlcli.data.formats.arrays import LABEL, StoredArray, Texts, array_labels, array_sheet
+from mlcli.data.formats.block_file import Found, sheet_of_blocks
+from mlcli.data.formats.entries import Entries
+from mlcli.data.formats.sparse_table import Sparse
+from mlcli.data.options.formats import FORMATS, Format
+from mlcli.data.options.input import Input
+from mlcli.data.table.selection import Choice
+from mlcli.data.table.sheet import Sheet, require_unique_ids
+from mlcli.data.table.table import Source
+from mlcli.data.text.header import Head
+from mlcli.data.text.label_columns import with_row_names
+from mlcli.data.text.layout import Layout, features_layout
+from mlcli.data.text.records import Text
+
+LayoutOf = Callable[[Text, Head], Layout]
+
+
+@frozen
+class Reader:
+    """The parts of a format, each a function; one of the first five gives the table.
+
+    They raise ConfigError, DataError, UnsafeFile, DependencyMissing and RefusedByPlan.
+    """
+
+    text: Callable[[Opened, Input, Compute, LayoutOf], Sheet] | None = None  # the table of a text
+    sheet: Callable[[Opened, Input, Compute], Sheet] | None = None  # any other table
+    array: Callable[[Opened, Input, Compute], AbstractContextManager[StoredArray]] | None = None  # one without names
+    sparse: Callable[[Opened, Input, Compute], Sparse | None] | None = None  # a sparse table, if the file holds one
+    folder: Callable[[Input, Compute], tuple[Sheet, Source] | None] | None = None  # a folder, if it holds such a table
+    entries: Callable[[Opened, Input, Compute], Entries] | None = None  # a sparse matrix, as the edges of a graph
+    blocks: Callable[[Opened, Input, Compute, tuple[str, ...]], Found | None] | None = None  # rows, read as needed
+    parts: Callable[[Sequence[FileId], Input], Found] | None = None  # the rows of several files that are one table
+    texts: Callable[[Opened, Input, Compute], Texts] | None = None  # labels, where they do not follow from the table
+    beside: Callable[[Opened, Input, tuple[int, ...]], float] = lambda *_: 0.0  # bytes that reading takes, by the shape
+
+    def table(self, opened: Opened, input: Input, compute: Compute, layout: LayoutOf = features_layout) -> Sheet:
+        """All numbers and names of a file; sparse tables with their zeros."""
+        if self.text is not None:
+            return self.text(opened, input, compute, layout)
+        if self.sheet is not None:
+            return self.sheet(opened, input, compute)
+        if self.sparse is not None and (found := self.sparse(opened, input, compute)) is not None:
+            return found.dense(input, compute)
+        if self.array is None:
+            return self._gathered(opened, input, compute)
+        with self.array(opened, input, compute) as stored:
+            return array_sheet(stored, input, compute)
+
+    def _gathered(self, opened: Opened, input: Input, compute: Compute) -> Sheet:
+        """All rows of a format that gives them in blocks alone."""
+        found = None if self.blocks is None else self.blocks(opened, input, compute, ())
+        if found is None:
+            raise TypeError("the reader of this format gives no table")
+        return sheet_of_blocks(found, input, compute)
+
+    def labels(self, opened: Opened, input: Input, compute: Compute) -> Texts:
+        """All columns of a file of labels, as texts."""
+        if self.texts is not None:
+            return self.texts(opened, input, compute)
+        if self.array is not None:
+            with self.array(opened, input, compute) as stored:
+                return array_labels(stored, input.path)
+        sheet = self.table(opened, input, compute)
+        return sheet.labels if sheet.named or len(sheet.labels) > 1 else {LABEL: next(iter(sheet.labels.values()))}
+
+
+def reader_of(format: Format) -> Reader:
+    """The reader of a format, whose file is imported now."""
+    reader = import_module(f"mlcli.data.formats.{format.name}").READER
+    assert isinstance(reader, Reader)
+    return reader
+
+
+def read_sheet(opened: Opened, input: Input, format: Format, compute: Compute, layout: LayoutOf) -> Sheet:
+    """The table of a file, whose first column of words names the rows."""
+    sheet = reader_of(format).table(opened, input, compute, layout)
+    return with_row_names(sheet, turned=input.transpose, ids=not input.without_ids)
+
+
+def found_in(opened: Opened, input: Input, format: Format, compute: Compute,
+             known: tuple[str, ...] = ()) -> Found | None:
+    """The file as it can be read in blocks; None where its format, or the way it is read, does not allow that.
+
+    `known` are columns that it must have. None also of a text that memory holds whatever it says of its columns.
+    """
+    if input.view.path is not None:
+        return None
+    reader = reader_of(format)
+    if reader.sparse is not None and input.kind == "features":
+        return None if input.stream == "never" else _sparse(reader.sparse(opened, input, compute), input)
+    if reader.blocks is None or input.kind not in format.blocks or input.transpose or opened.path == "-":
+        return None
+    with arrow_reading(opened.path, format.name, compute):
+        return reader.blocks(opened, input, compute, known)
+
+
+def _sparse(sparse: Sparse | None, input: Input) -> Found | None:
+    """A sparse table, which is held by its entries."""
+    if sparse is None:
+        return None
+    if input.transpose:
+        require_unique_ids(sparse.names.row_names(), input.path)
+        sparse = sparse.turned()
+    names = sparse.names
+    choice = Choice(names.columns, None, (), tuple(range(len(names.columns))))
+    return Found(SparseRows(sparse.matrix), choice, named=names.named, names=names)
+
+
+def read_folder(input: Input, compute: Compute) -> tuple[Sheet, Source] | None:
+    """The table of a folder that one format reads as a whole, as one of images; None for any other path."""
+    if input.path == "-" or not Path(input.path).is_dir():
+        return None
+    for format in FORMATS.values():
+        folder = reader_of(format).folder if format.folder else None
+        if folder is not None and (table := folder(input, compute)) is not None:
+            return table
+    return None
