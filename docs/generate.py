@@ -16,7 +16,7 @@ from manual import manual
 
 import mlcli
 from mlcli import errors
-from mlcli.base.stages.vocabulary import STAGES
+from mlcli.findings import STAGES
 from mlcli.base.values.options import Options
 from mlcli.config.build import aliases
 from mlcli.config.describe import Row, alternatives, rows, tag_of
