@@ -132,7 +132,8 @@ def test_no_file_imports_itself_in_the_end() -> None:
 
     modules = {dotted(path): path for path in FILES}
     compiled = "mlcli.native._kernels"
-    edges = {name: {other if other in modules else other.rpartition(".")[0] for other in imported(path, at_once=path in DECLARATIONS) - {compiled}}
+    edges = {name: {other if other in modules else other.rpartition(".")[0]
+                    for other in imported(path, at_once=path in DECLARATIONS) - {compiled}}
              for name, path in modules.items()}
     try:
         tuple(graphlib.TopologicalSorter(edges).static_order())

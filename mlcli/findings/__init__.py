@@ -9,10 +9,10 @@ from mlcli.findings.finding import Finding
 
 NAMES = (
     "loadings",
-    "images",
     "quality",
     "dimension",
     "spectrum",
+    "images",
     "decoded",
     "stability",
     "posterior",

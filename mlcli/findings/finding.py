@@ -34,10 +34,11 @@ class Place(IntEnum):
     PICTURE = 0  # under the embedding
     WORDS = 1  # beside the embedding, above the warnings
     ADVICE = 2  # beside the embedding, below the warnings
-    RESULT = 3
-    DECODER = 4
-    COLUMNS = 5  # above the figures of the fit; of a run without rows before all others
-    DETAIL = 6
+    ROWS = 3
+    RESULT = 4
+    DECODER = 5
+    COLUMNS = 6  # above the figures of the fit; of a run without rows before all others
+    DETAIL = 7
 
 
 @frozen
@@ -133,6 +134,10 @@ class Finding(ABC, Generic[Value]):
     def facts(self, value: Value | None) -> Mapping[str, Any]:
         """Return what the summary at the end of a run has of it, by keys of the summary."""
         return {}
+
+    def headline(self) -> Sequence[str]:
+        """Return the keys of its own fact that `--json` shows."""
+        return ()
 
     def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
         """Return what a terminal shows of the facts at the end of a run."""

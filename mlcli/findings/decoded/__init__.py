@@ -23,6 +23,7 @@ class DecodedFinding(Finding["Decoded"]):
 
     name = "decoded"
     files = (ARRAYS,)
+    needs = ("spectrum",)  # whose shares stand beside the axes
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> "Decoded | None":
         """Return what the report draws; of a table read in blocks from the rows that are in memory."""

@@ -1,6 +1,6 @@
 """How many axes to keep: every rule that applies, the others with the reason, and one recommendation."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,10 @@ class DimensionFinding(Finding[Mapping[str, Any]]):
     def facts(self, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Return the recommendation."""
         return {self.name: None if value is None else value["recommendation"]}
+
+    def headline(self) -> Sequence[str]:
+        """Return the count, and the rule that says it."""
+        return ("components", "by")
 
     def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
         """Return the recommendation in a sentence."""

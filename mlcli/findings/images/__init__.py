@@ -20,6 +20,7 @@ class ImagesFinding(Finding["Thumbnails"]):
 
     name = "images"
     files = (ARRAYS,)
+    needs = ("spectrum",)  # whose shares stand beside the axes
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> "Thumbnails | None":
         """Return some rows; of a table read in blocks those that are in memory."""
@@ -47,4 +48,4 @@ class ImagesFinding(Finding["Thumbnails"]):
         """Return pictures over the embedding."""
         from mlcli.findings.images.sections import over_plane
 
-        return [(Place.RESULT, over_plane(run))]
+        return [(Place.ROWS, over_plane(run))]

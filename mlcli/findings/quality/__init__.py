@@ -1,6 +1,6 @@
 """Quality: how well an embedding keeps what it was made from: neighborhoods, distances, labels, the data itself."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -86,6 +86,12 @@ class QualityFinding(Finding["Measured"]):
         """Return the measures that are single numbers."""
         figures = {} if value is None else value.figures
         return {self.name: {key: figure for key, figure in figures.items() if not isinstance(figure, (dict, list))}}
+
+    def headline(self) -> Sequence[str]:
+        """Return the leading measures, each with its standard error."""
+        from mlcli.findings.quality.scale import LEADING
+
+        return [key for name in LEADING for key in (name, f"{name}_se")]
 
     def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
         """Return the leading measures, with standard errors where they come from a sample."""

@@ -36,6 +36,7 @@ class StabilityFinding(Finding["Stable"]):
 
     name = "stability"
     files = (FIGURES, MOVES)
+    needs = ("spectrum",)  # whose shares stand beside the axes
     option = (Stability | None, None)
     stage = "Fits the method again to rows that are drawn again, and compares."
 

@@ -19,8 +19,8 @@ def page(run: Contents, *, label: str | None = None, cutoff: float | None = None
     shown = joined([embedding.embedding(run, label), *sections[Place.PICTURE]])
     words = joined([*sections[Place.WORDS], provenance.warnings(run), *sections[Place.ADVICE]])
     factors, rows = [*sections[Place.COLUMNS], fit(run)], bool(run.embedding.values.size)
-    parts = [*([] if rows else factors), side_by_side(shown, words if words.text else None), *sections[Place.RESULT],
-             *sections[Place.DECODER], *(factors if rows else []), *sections[Place.DETAIL],
+    parts = [*([] if rows else factors), side_by_side(shown, words if words.text else None), *sections[Place.ROWS],
+             *sections[Place.RESULT], *sections[Place.DECODER], *(factors if rows else []), *sections[Place.DETAIL],
              provenance.what_was_run(run), provenance.certificate(run), provenance.timings(run),
              provenance.repeating(run)]
     return document(run.title, provenance.heading(run), joined(parts))
