@@ -20,9 +20,11 @@ from mlcli.base.types import AnyArray
 if TYPE_CHECKING:
     from mlcli.config.report_options import Report
     from mlcli.config.run_config import RunConfig
+    from mlcli.data.table.table import Table
     from mlcli.findings.frame.contents import Contents, Rows
     from mlcli.findings.frame.planned import Planned
     from mlcli.findings.frame.result import Result
+    from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
 
 Value = TypeVar("Value")
@@ -152,6 +154,10 @@ class Finding(ABC, Generic[Value]):
     def step(self, planned: "Planned") -> Step | None:
         """Return what it would cost, None where that is not worth a word."""
         return None
+
+    def cells(self, method: "Method", table: "Table") -> float:
+        """Return how many numbers it writes as text, where these are many."""
+        return 0
 
     def wanted(self, report: "Report") -> bool:
         """Whether a run with these options has it, as far as options say."""

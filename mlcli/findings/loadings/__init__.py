@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from mlcli.findings.finding import Columns, File, Finding, Place
 
 if TYPE_CHECKING:
+    from mlcli.data.table.table import Table
     from mlcli.findings.frame.contents import Contents, Rows
     from mlcli.findings.frame.result import Result
+    from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
 
 TABLE = File("loadings.csv", Columns(("column",), texts=1))
@@ -38,6 +40,12 @@ class LoadingsFinding(Finding["Rows"]):
         head, *axes = value.columns
         rows = zip(value.texts(head), *(value.columns[axis] for axis in axes), strict=True)
         write_text(folder / TABLE.name, lines_of([head, *axes], ([name, *map(digits, row)] for name, *row in rows)))
+
+    def cells(self, method: "Method", table: "Table") -> float:
+        """Return about as many as weights of columns."""
+        from mlcli.methods.frame.memory import weights_memory
+
+        return weights_memory(method, table.data()) / 8
 
     def read(self, folder: Path, run: "Contents") -> "Rows | None":
         """Return the columns of loadings.csv."""

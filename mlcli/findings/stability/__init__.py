@@ -11,10 +11,12 @@ from mlcli.findings.finding import Columns, File, Finding, Json, Place
 
 if TYPE_CHECKING:
     from mlcli.config.run_config import RunConfig
+    from mlcli.data.table.table import Table
     from mlcli.findings.frame.contents import Contents
     from mlcli.findings.frame.planned import Planned
     from mlcli.findings.frame.result import Result
     from mlcli.findings.stability.measure import Stable
+    from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
 
 FIGURES = File("stability.json", Json("mlcli.findings.stability.shape:Stability"))
@@ -55,6 +57,10 @@ class StabilityFinding(Finding["Stable"]):
         table = result.embedding
         write_document(folder / FIGURES.name, value.figures)
         write_text(folder / MOVES.name, stability_table(text_names(table)[0], table.ids, value))
+
+    def cells(self, method: "Method", table: "Table") -> float:
+        """Return a line for each point."""
+        return 5.0 * table.rows
 
     def read(self, folder: Path, run: "Contents") -> "Stable | None":
         """Return the figures, and how far each point moves where the run has that."""
