@@ -15,6 +15,7 @@ NAMES = (
     "images",
     "decoded",
     "stability",
+    "hubness",
     "posterior",
     "forecast",
     "trace",
