@@ -22,12 +22,9 @@ from mlcli.findings import FINDINGS
 from mlcli.findings.frame.contents import Contents, Embedding
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.pipeline.result import Run
-from mlcli.report.interactive.page import interactive_page
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
-from mlcli.report.page.tables import tables_of
 from mlcli.report.tables.names import Form, Name
-from mlcli.report.tables.table import FORMS
 from mlcli.rundir import names
 from mlcli.rundir.embedding import listed as embeddings
 from mlcli.rundir.embedding import read_embedding
@@ -91,6 +88,8 @@ def show(folder: Path, run: Contents) -> None:
         (folder / name).write_bytes(content)
     (folder / names.REPORT).write_bytes(encoded(page(run)))
     if run.config.report.interactive:
+        from mlcli.report.interactive.page import interactive_page
+
         (folder / names.INTERACTIVE).write_bytes(encoded(interactive_page(run)))
 
 
@@ -148,6 +147,9 @@ def with_labels(run: Contents, path: str | None) -> Contents:
 
 def table_of(folder: Path, name: Name, form: Form, cutoff: float | None) -> str:
     """A table of a finished run as text; raises ConfigError where it has none of this name."""
+    from mlcli.report.page.tables import tables_of
+    from mlcli.report.tables.table import FORMS
+
     return "\n".join(map(FORMS[form], tables_of(finished(folder), name, form, cutoff)))
 
 
