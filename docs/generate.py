@@ -16,12 +16,12 @@ from manual import manual
 
 import mlcli
 from mlcli import errors
-from mlcli.base.stages.vocabulary import STAGES
 from mlcli.base.values.options import Options
 from mlcli.config.build import aliases
 from mlcli.config.describe import Row, alternatives, rows, tag_of
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
+from mlcli.findings import STAGES
 from mlcli.methods import METHODS, Method
 
 ROOT = Path(__file__).parents[1]

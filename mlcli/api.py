@@ -23,9 +23,9 @@ from mlcli.data.read.arrays import new_rows, table_of
 from mlcli.data.read.frames import HERE
 from mlcli.data.table.table import Table, axis_names
 from mlcli.errors import UsageError
-from mlcli.findings.contents import Rows
+from mlcli.findings.frame.contents import Rows
+from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.report.drawing.text import visible
-from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.journal import recording
 from mlcli.rundir.manifest import read_manifest, require_intact
@@ -159,10 +159,10 @@ def _run(method: str, table: Table, spectrum: Spectrum | None, warnings: Iterabl
 
 def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:
     """The spectrum that a run wrote."""
-    if names.SPECTRUM not in manifest["files"]:
+    if SPECTRUM.name not in manifest["files"]:
         return None
-    require_intact(folder, dict(manifest), (names.SPECTRUM,))
-    rows = Rows(csv_of(folder / names.SPECTRUM, ("eigenvalue", "proportion")))
+    require_intact(folder, dict(manifest), (SPECTRUM.name,))
+    rows = Rows(csv_of(folder / SPECTRUM.name, ("eigenvalue", "proportion")))
     return Spectrum(*(np.array(rows.numbers(name)) for name in ("eigenvalue", "proportion")))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import mlcli
+from mlcli.findings import NAMES
 from mlcli.methods import METHODS
 
 PACKAGE = Path(mlcli.__file__).parent
@@ -25,11 +26,12 @@ pipeline
 certify, report/interactive, report/comparison
 report/page
 report/paper
-findings
+findings/*
 rundir, report/figures
 report/tables
 report/drawing
 config
+findings
 data/write
 data/read
 data/pairs
@@ -62,21 +64,30 @@ base, errors
 LEVEL = {room.strip(): level for level, line in enumerate(ROOMS.strip().splitlines()) for room in line.split(",")}
 HOUSES = {room.split("/")[0] for room in LEVEL if "/" in room}  # packages that consist of rooms
 LONGER = {"autoencoder": 150, "gpdm": 150, "gplvm": 150, "vae": 150}  # lines of methods with parts of several kinds
-STRANGERS = [{"methods", "data"}, {"rundir", "report"}, {"rundir", "findings"}]
+STRANGERS = [{"methods", "data"}, {"rundir", "report"}]
 REGISTRIES = {"methods", "cli/commands", "data/formats"}  # of one file each
 FILES = sorted(PACKAGE.rglob("*.py"))
+DECLARATIONS = [*(PACKAGE / "findings").glob("*.py"),
+                *(PACKAGE / "findings" / name / "__init__.py" for name in NAMES
+                  if (PACKAGE / "findings" / name).is_dir())]
 
 
 def room(parts: Sequence[str]) -> str:
     """The room of a module, of its names below the package: `data/read`, `pipeline`, or `cli` for a file in it."""
+    if parts[0] == "findings":  # what stands beside its packages are declarations
+        return "findings/*" if (PACKAGE / "/".join(parts[:2])).is_dir() and len(parts) > 1 else "findings"
     inner = "/".join(parts[:2])
     return inner if parts[0] in HOUSES and inner in LEVEL else parts[0]
 
 
-def imported(path: Path) -> set[str]:
-    """Dotted names that a file imports from the package, for types only or inside of functions as well."""
+def imported(path: Path, *, at_once: bool = False) -> set[str]:
+    """Dotted names that a file imports from the package, for types only or inside of functions as well.
+
+    With `at_once`, those alone that are imported with the file.
+    """
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    for node in tree.body if at_once else ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -91,9 +102,17 @@ def test_imports_point_down(path: Path) -> None:
         assert not imported(path)
         return
     own = room(parts)
-    for other in {room(name.split(".")[1:]) for name in imported(path)} - {own}:
+    if own == "findings":  # computing, reading and drawing are imported inside of functions
+        own = "findings/*"
+    for other in {room(name.split(".")[1:]) for name in imported(path)} - {own, "findings"}:
         assert LEVEL[other] > LEVEL[own], f"{own} imports {other}, which does not lie below it"
         assert {own.split("/")[0], other.split("/")[0]} not in STRANGERS, f"{own} must not know {other}"
+
+
+@pytest.mark.parametrize("path", DECLARATIONS, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_declarations_of_findings_import_what_lies_below_the_options(path: Path) -> None:
+    rooms = {room(name.split(".")[1:]) for name in imported(path, at_once=True)} - {"findings"}
+    assert {other for other in rooms if LEVEL[other] <= LEVEL["findings"]} == set()
 
 
 def test_the_picture_in_contributing_has_these_rooms() -> None:
@@ -113,7 +132,8 @@ def test_no_file_imports_itself_in_the_end() -> None:
 
     modules = {dotted(path): path for path in FILES}
     compiled = "mlcli.native._kernels"
-    edges = {name: {other if other in modules else other.rpartition(".")[0] for other in imported(path) - {compiled}}
+    edges = {name: {other if other in modules else other.rpartition(".")[0]
+                    for other in imported(path, at_once=path in DECLARATIONS) - {compiled}}
              for name, path in modules.items()}
     try:
         tuple(graphlib.TopologicalSorter(edges).static_order())

@@ -23,6 +23,7 @@ from mlcli.config.yaml_write import dump
 from mlcli.data.options.numbers import EXACT
 from mlcli.engine.cluster.address import address_of
 from mlcli.errors import ConfigError
+from mlcli.findings import FINDINGS
 from mlcli.methods import METHODS, Method
 from mlcli.methods.chain import Chain
 from mlcli.stages.chain.stages import Stages
@@ -30,6 +31,9 @@ from mlcli.stages.chain.stages import Stages
 UNASKED = ("output", "input.path", "input.view.path", "input.labels.path", "compute.threads", "compute.memory_limit",
            "compute.memory_enforce", "compute.cache", "compute.cache_limit", "compute.cluster",
            "compute.cluster_folder")
+# options of findings that every fingerprint holds: one that came later counts where it was chosen, so that runs of
+# earlier versions keep theirs
+HASHED = ("quality", "dimension", "stability")
 COMMENTED = "# Values in comments are defaults that the data may change; uncommented they count as chosen.\n"
 
 
@@ -173,7 +177,9 @@ def aliases(kind: type[Options]) -> tuple[str, ...]:
 def fingerprint(config: RunConfig) -> str:
     """The hash of what a run is asked for: all options but where files lie, and how much of the machine it may use."""
     values = {**config.model_dump(mode="json"), "name": config.method.name}
-    for path in UNASKED:
+    later = [f"report.{name}" for name, finding in FINDINGS.items() if finding.option and name not in HASHED
+             and getattr(config.report, name) == finding.default]
+    for path in (*UNASKED, *later):
         _, values = taken(values, path.split("."))
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 

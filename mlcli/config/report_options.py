@@ -2,27 +2,32 @@
 
 from collections.abc import Collection
 from math import prod
-from typing import Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, Strict, field_validator
+from pydantic import Field, Strict, create_model, field_validator
 
 from mlcli.base.frozen import frozen
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Name
 from mlcli.config.drawing import Look, NoOutlines, Outlines
 from mlcli.errors import ConfigError
+from mlcli.findings import FINDINGS
+from mlcli.findings.finding import Finding
 
 Format = Literal["csv", "parquet", "npy"]
-Output = Literal["embedding", "spectrum", "model", "quality", "dimension", "report"]
-OUTPUTS: tuple[Output, ...] = get_args(Output)
-ALWAYS = OUTPUTS[:2]
+ALWAYS = ("embedding", "spectrum")
+OUTPUTS = (*ALWAYS, "model", *(name for name, finding in FINDINGS.items() if finding.output and name not in ALWAYS),
+           "report")
+if TYPE_CHECKING:
+    Output = str
+else:
+    Output = Literal[OUTPUTS]
 FigureFormat = Literal["svg", "png", "pdf"]
 PROFILE = 3, 1_000  # columns of a profile: two make one slope, and more than the most would make the page large
 LABELED = 60  # points up to which ids are written by themselves
 MOST_LABELED = 400  # more labels cannot be told apart
 MOST_CELLS = 2**15  # of an image: the page stays below two megabytes
 Side = Annotated[int, Field(ge=1)]
-SampleSize = Annotated[int, Field(ge=2)]
 
 
 @frozen
@@ -35,28 +40,8 @@ class Image:
     order: str = "row"  # in which cells come: row after row, or column after column
 
 
-class Quality(Options):
-    """How well the embedding keeps neighborhoods, distances and labels; null: not measured."""
-
-    neighbors: int = option(12, "Size of the neighborhoods that are compared.", ge=1)
-    sample: SampleSize | Literal["auto"] = option(
-        "auto", "Points whose neighborhoods and distances are measured (auto: all up to 2,000 points, above that a "
-        "seeded sample of 32 to 250, with standard errors).")
-    label: str | None = option(None, "The label column that 1-NN error and silhouette are about (default: the first "
-                               "with two classes or more).")
-
-
-class Stability(Options):
-    """How far the result would change with other rows: fits to rows that are drawn again; null: not measured."""
-
-    resamples: int = option(50, "Fits to rows drawn again: all of them with repetition, or a share of them without for "
-                            "methods on neighbors.", ge=2)
-    share: float = option(0.8, "Share of the rows that are drawn where none is repeated.", gt=0, lt=1)
-    level: float = option(0.95, "Level of intervals and ellipses.", gt=0, lt=1)
-
-
-class Report(Options):
-    """What is written, and what is measured for it."""
+class Written(Options):
+    """What is written: kinds of outputs, and their formats."""
 
     outputs: Annotated[tuple[Output, ...], Strict(False)] = option(
         OUTPUTS, "What is computed and written besides config.yaml, run.json, certificate.json and the tables of the "
@@ -66,12 +51,33 @@ class Report(Options):
         ("csv",), "File formats of the embedding.", min_length=1)
     figures: Annotated[tuple[FigureFormat, ...], Strict(False)] = option(
         ("svg",), "Formats of the figures (scree, scatter, images); png and pdf need the extra manifold-cli[plot].")
-    quality: Quality | None = Quality()
-    stability: Stability | None = None
+
+    @field_validator("outputs")
+    @classmethod
+    def with_the_embedding(cls, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+        """Refuses to leave out what is always written; each is named once, in the order of the declaration."""
+        if not {*ALWAYS} <= {*outputs}:
+            raise ValueError(f"{' and '.join(ALWAYS)} are always written, and stand in the list")
+        return tuple(name for name in OUTPUTS if name in outputs)
+
+    def writes(self, output: Output) -> bool:
+        """Whether a run has this output."""
+        return output in self.outputs
+
+
+if TYPE_CHECKING:
+    Measured = Written
+else:
+    Measured = create_model("Measured", __base__=Written, __module__=__name__, **{
+        name: finding.option for name, finding in FINDINGS.items() if finding.option is not None})
+
+
+class Report(Measured):
+    """What is written, and what is measured for it."""
+
     certify: Literal["auto", "full"] = option(
         "auto", "How thoroughly results are checked before they are published: what is cheap, and samples of the rest "
         "(auto), or every row and path, with eigenvalues counted by inertia (full), as `mlcli verify --full` does.")
-    dimension: bool = option(True, "Whether the rules for the number of axes are applied.")
     keep: Annotated[tuple[Name, ...], Strict(False)] = option(
         (), "Results of the stages of the fit that are written as files too: the neighbor graph (graph.npz), the "
         "distances that the kernel is made of (distances.npy), the weights of the edges or of the neighbors "
@@ -98,27 +104,14 @@ class Report(Options):
                          "largest loadings on its two axes.", ge=0, le=100)
     look: Look = Look()
 
-    @field_validator("outputs")
-    @classmethod
-    def with_the_embedding(cls, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
-        """Refuses to leave out what is always written; each is named once, in the order of the declaration."""
-        if not {*ALWAYS} <= {*outputs}:
-            raise ValueError(f"{' and '.join(ALWAYS)} are always written, and stand in the list")
-        return tuple(name for name in OUTPUTS if name in outputs)
+    def setting(self, name: str) -> Any:
+        """The option of a finding; None where it is off, or not among the outputs."""
+        listed = not FINDINGS[name].output or self.writes(name)
+        return getattr(self, name) or None if listed else None
 
-    def writes(self, output: Output) -> bool:
-        """Whether a run has this output."""
-        return output in self.outputs
-
-    @property
-    def measures(self) -> Quality | None:
-        """How quality is measured, where it is."""
-        return self.quality if self.writes("quality") else None
-
-    @property
-    def rules(self) -> bool:
-        """Whether the rules for the number of axes are applied."""
-        return self.dimension and self.writes("dimension")
+    def wanted(self) -> list[Finding[Any]]:
+        """The findings that a run has, as far as options say."""
+        return [finding for finding in FINDINGS.values() if finding.wanted(self)]
 
     @field_validator("image")
     @classmethod
@@ -147,10 +140,9 @@ class Report(Options):
                               "for colors; or leave it out")
 
     def require_memory_rows(self, *, held: bool) -> None:
-        """Raises ConfigError where rows are to be drawn again, and are not held in memory."""
-        if self.stability is not None and not held:
-            raise ConfigError("RESAMPLING", "stability was chosen, and the table is read in blocks of rows",
-                              where="report.stability", hint="leave it out, or give --set input.stream=never")
+        """Raises ConfigError where a finding needs rows that are not held in memory."""
+        for finding in self.wanted() if not held else ():
+            finding.require_held()
 
     @property
     def plotting(self) -> list[str]:

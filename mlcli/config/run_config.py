@@ -41,7 +41,8 @@ class RunConfig(Options):
             self.method.require_decoder(self.input.gives, "report.image")
         if self.report.arrows:
             self.method.require_loadings(self.input.gives, "report.arrows")
-        written = [f"report.{name}" for name in ("keep", "draw_graph", "image", "interactive", "stability", "title")
+        chosen = [finding.name for finding in self.report.wanted() if finding.option and finding.default is None]
+        written = [f"report.{name}" for name in ("keep", "draw_graph", "image", "interactive", *chosen, "title")
                    if getattr(self.report, name)]
         written += [f"report.{name}" for name in self.report.plotting]
         written += [f"method.{name}" for name in self.method.tables()]
@@ -50,7 +51,8 @@ class RunConfig(Options):
             raise ConfigError("UNUSED", f"{name} was chosen and standard output takes the embedding alone",
                               where=written[0], hint="leave it out, or give a directory (-o)")
         self._require_rows_drawn()
-        self._require_resampling()
+        for finding in self.report.wanted():
+            finding.require(self)
         if self.report.image is None:
             self.report.refuse_unused("no shape of images is", "image_order", where="report")
         if self.output == "-" and self.input.gives == "covariance":
@@ -65,20 +67,6 @@ class RunConfig(Options):
         if self.report.interactive and self.input.gives == "covariance":
             raise ConfigError("UNUSED", "the interactive page was chosen and a covariance matrix has no rows to show",
                               where="report.interactive", hint="leave it out")
-
-    def _require_resampling(self) -> None:
-        """Raises ConfigError where stability was chosen and rows cannot be drawn again, or none is drawn as it says."""
-        if self.report.stability is None:
-            return
-        kind = self.method.resampling(self.input.gives)
-        if kind is None:
-            raise ConfigError("RESAMPLING", f"stability was chosen, and the rows of {self.input.gives} cannot be drawn "
-                              f"again for {self.method.name}", where="report.stability",
-                              hint="leave it out, or choose a linear method or one of distances or neighbors, of "
-                              "features or dissimilarities")
-        if kind == "bootstrap":
-            self.report.stability.refuse_unused(f"{self.method.name} is fitted to as many rows, drawn with repetition",
-                                                "share", where="report.stability")
 
     def _require_kind(self) -> None:
         """Raises ConfigError where the method does not take this kind of input, with the methods that do."""

@@ -38,7 +38,7 @@ from mlcli.explore.trials import (
     seen_from,
     surface_of,
 )
-from mlcli.findings.likeness import procrustes, standardized
+from mlcli.findings.frame.likeness import procrustes, standardized
 from mlcli.methods import METHODS
 from mlcli.pipeline.start import Start, begin
 from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side

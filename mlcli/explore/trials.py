@@ -22,9 +22,11 @@ from mlcli.explore.report.ranking import ENOUGH, best_of
 from mlcli.explore.report.scores import Judged, Seen, judged
 from mlcli.explore.report.verdict import Chance, Surface
 from mlcli.explore.settings import Setting, nested, with_axes
-from mlcli.findings.likeness import agreement, procrustes, standardized
+from mlcli.findings.dimension import DimensionFinding
+from mlcli.findings.frame.likeness import agreement, procrustes, standardized
 from mlcli.findings.quality.labels import Labels
 from mlcli.findings.quality.measure import clipped
+from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.methods import METHODS
 from mlcli.pipeline.read_run import finished
 from mlcli.stages.graph.graph import Graph, graph_of
@@ -64,9 +66,10 @@ class Made:
 def read_back(setting: Setting, folder: Path, config: RunConfig, document: Mapping[str, Any]) -> Made:
     """A trial's run from its files; raises what `finished` does."""
     run = finished(folder)
-    eigenvalues = [] if run.spectrum is None else run.spectrum.numbers("eigenvalue")
+    spectrum, dimension = SpectrumFinding.of(run), DimensionFinding.of(run) or {}
+    eigenvalues = [] if spectrum is None else spectrum.numbers("eigenvalue")
     return Made(setting, folder, config, float(document["seconds"]), run.embedding.values, eigenvalues,
-                (run.dimension or {}).get("recommendation") or {}, [item["code"] for item in document["warnings"]])
+                dimension.get("recommendation") or {}, [item["code"] for item in document["warnings"]])
 
 
 def ranks_in(budget: float) -> float:

@@ -1,15 +1,15 @@
 """A run directory read back: what its report shows, and what `compare` sets side by side."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from mlcli.base.types import Indices
 from mlcli.base.values.scaling import all_finite
-from mlcli.config.build import build
+from mlcli.config import build
 from mlcli.config.describe import TAG
 from mlcli.config.layers import Layer, from_file
 from mlcli.config.run_config import RunConfig
@@ -18,63 +18,58 @@ from mlcli.data.options.label_file import LabelFile
 from mlcli.data.read.labels import labels_of, read_labels
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
-from mlcli.findings.contents import Contents, Embedding, Rows
-from mlcli.findings.decoded.decoded import Decoded
-from mlcli.findings.images.thumbnails import Thumbnails
-from mlcli.report.interactive.page import interactive_page
+from mlcli.findings import FINDINGS
+from mlcli.findings.frame.contents import Contents, Embedding
+from mlcli.findings.spectrum import TABLE as SPECTRUM
+from mlcli.pipeline.result import Run
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
-from mlcli.report.page.tables import tables_of
 from mlcli.report.tables.names import Form, Name
-from mlcli.report.tables.table import FORMS
 from mlcli.rundir import names
 from mlcli.rundir.embedding import listed as embeddings
 from mlcli.rundir.embedding import read_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.names import MANIFEST
-from mlcli.rundir.parts import require_shape, require_within
-from mlcli.rundir.reading import arrays_of, csv_of, damaged, json_of, own_file
-from mlcli.storage.fields import require_types
+from mlcli.rundir.reading import damaged, json_of, own_file
 
-Drawn = TypeVar("Drawn", Decoded, Thumbnails)
 WHOLE = Layer()  # nothing said: as the run was made
-TABLES: Mapping[str, tuple[tuple[str, ...], int]] = {  # columns, and how many of the first are not numbers
-    names.SPECTRUM: (("component", "eigenvalue", "proportion", "cumulative"), 0),
-    names.SHEPARD: (("distance", "embedded"), 0), names.TRACE: (("iteration", "objective"), 0),
-    names.LOADINGS: (("column",), 1), names.STABILITY_TABLE: (("resamples", "y1"), 1)}
+FILES = [file.name for finding in FINDINGS.values() for file in finding.files if file.shape is not None]
+
+
+def contents_of(result: Run, manifest: Mapping[str, Any], findings: Mapping[str, Any],
+                certificate: Mapping[str, Any], folder: Path) -> Contents:
+    """Return the contents of a run that has just ended, from memory but for the graph that it kept in its folder."""
+    text = build.write(result.config).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    run = Contents(manifest=manifest, config=result.config, config_text=text,
+                   embedding=embedding_of(result.embedding), findings=findings, certificate=certificate,
+                   interactive=result.config.report.interactive)
+    return with_edges(run, folder)
 
 
 def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table: Embedding) -> Contents:
-    """What the small files of a run hold, besides what is in memory already."""
-    return Contents(manifest=manifest, config=config,
-                    config_text=(folder / names.CONFIG).read_text(encoding="utf-8", errors="replace"), embedding=table,
-                    spectrum=rows_of(folder / names.SPECTRUM),
-                    quality=document(folder / names.QUALITY, "Quality"),
-                    dimension=document(folder / names.DIMENSION, "Dimension"),
-                    certificate=document(folder / names.CERTIFICATE, "Certificate"),
-                    shepard=rows_of(folder / names.SHEPARD), trace=rows_of(folder / names.TRACE),
-                    loadings=rows_of(folder / names.LOADINGS),
-                    decoded=decoded_of(folder / names.DECODED, table, config),
-                    stability=document(folder / names.STABILITY, "Stability"),
-                    moves=moves_of(folder / names.STABILITY_TABLE, table),
-                    thumbnails=thumbnails_of(folder / names.THUMBNAILS, table, config),
-                    edges=edges_of(folder / names.KEPT["graph"], len(table.values)) if config.report.draw_graph
-                    else None,
-                    interactive=config.report.interactive or names.INTERACTIVE in manifest.get("files", ()))
+    """Return the contents of a finished run, from its small files beside the embedding."""
+    path = folder / names.CERTIFICATE
+    run = Contents(manifest=manifest, config=config,
+                   config_text=(folder / names.CONFIG).read_text(encoding="utf-8", errors="replace"), embedding=table,
+                   certificate=certificate_of(path),
+                   interactive=config.report.interactive or names.INTERACTIVE in manifest.get("files", ()))
+    found = {name: finding.read(folder, run) for name, finding in FINDINGS.items()}
+    run = replace(run, findings={name: value for name, value in found.items() if value is not None})
+    return with_edges(run, folder)
 
 
-def moves_of(path: Path, table: Embedding) -> Rows | None:
-    """How far points move in fits to rows drawn again, where a run measured it; raises UnsafeFile."""
-    found = rows_of(path)
-    if found is None:
-        return None
-    names_of = ("y1", "y2", "correlation") if table.values.shape[1] > 1 else ("y1",)
-    if tuple(found.columns)[2:] != names_of or len(found.columns["y1"]) != len(table.values):
-        raise damaged(path, f"it does not have the columns {', '.join(names_of)} and {len(table.values)} rows")
-    spreads = np.array([found.numbers(name) for name in names_of])
-    if np.isinf(spreads).any() or (spreads[:2] < 0).any() or (np.abs(spreads[2:]) > 1).any():
-        raise damaged(path, "a deviation is below zero or infinite, or a correlation beyond one")
-    return found
+def certificate_of(path: Path) -> dict[str, Any] | None:
+    """Return the content of certificate.json, None where it is not there; raises UnsafeFile."""
+    from mlcli.rundir.shapes import Certificate
+
+    return json_of(path, Certificate) if path.is_file() else None
+
+
+def with_edges(run: Contents, folder: Path) -> Contents:
+    """Return the run with the edges of the neighbor graph, where they are drawn."""
+    if not run.config.report.draw_graph:
+        return run
+    return replace(run, edges=edges_of(folder / names.KEPT["graph"], len(run.embedding.values)))
 
 
 def edges_of(path: Path, rows: int) -> Indices:
@@ -87,44 +82,14 @@ def edges_of(path: Path, rows: int) -> Indices:
     return np.column_stack([left, graph.indices])[left < graph.indices]
 
 
-def decoded_of(path: Path, table: Embedding, config: RunConfig) -> Decoded | None:
-    """What the report shows of a decoder, where the run has it; raises UnsafeFile."""
-    known = {"n": len(table.values), "a": min(table.values.shape[1], 2)}
-    return drawn_of(path, Decoded, known, config.report.draws)
-
-
-def thumbnails_of(path: Path, table: Embedding, config: RunConfig) -> Thumbnails | None:
-    """The rows that the report shows as images, where the run has them; raises UnsafeFile."""
-    return drawn_of(path, Thumbnails, {"n": len(table.values)},
-                    lambda columns: config.report.image is not None and config.report.draws(columns))
-
-
-def drawn_of(path: Path, kind: type[Drawn], known: dict[str, int], fits: Callable[[int], bool]) -> Drawn | None:
-    """The arrays of a file as a value whose rows have so many columns as `fits`; None where there is no file."""
-    if not path.is_file():
-        return None
-    name = path.name.removesuffix(".npz")
-    try:
-        found = kind(**arrays_of(path))
-        require_types(found, name)
-        require_shape(found, name, known)
-        require_within(found, name, known)
-        found.require_sense()
-    except TypeError as error:
-        raise damaged(path, "an array is missing, or one is there that no run writes") from error
-    except ValueError as error:
-        raise damaged(path, str(error)[:100]) from error
-    if not fits(known["d"]):
-        raise damaged(path, f"its rows have {known['d']} columns, which are not those of report.image")
-    return found
-
-
 def show(folder: Path, run: Contents) -> None:
     """Writes what a run shows of itself: its figures and its report."""
     for name, content in figure_files(run).items():
         (folder / name).write_bytes(content)
     (folder / names.REPORT).write_bytes(encoded(page(run)))
     if run.config.report.interactive:
+        from mlcli.report.interactive.page import interactive_page
+
         (folder / names.INTERACTIVE).write_bytes(encoded(interactive_page(run)))
 
 
@@ -156,13 +121,10 @@ def finished(folder: Path, drawing: Layer = WHOLE) -> Contents:
     """
     manifest = read_manifest(folder)
     listed, kept = manifest["files"], embeddings(manifest)
-    small = [name for name in (names.CONFIG, names.SPECTRUM, names.QUALITY, names.DIMENSION, names.CERTIFICATE,
-                               names.SHEPARD, names.TRACE, names.LOADINGS, names.KEPT["graph"],
-                               names.DECODED, names.THUMBNAILS, names.STABILITY,
-                               names.STABILITY_TABLE) if name in listed]
+    small = [name for name in (names.CONFIG, names.CERTIFICATE, names.KEPT["graph"], *FILES) if name in listed]
     require_intact(folder, manifest, (*kept[:1], *small))
     rows = manifest["embedding"]["rows"]
-    lacks_spectrum = bool(manifest.get("spectrum")) != (names.SPECTRUM in listed)
+    lacks_spectrum = bool(manifest.get("spectrum")) != (SPECTRUM.name in listed)
     if (rows and not kept) or names.CONFIG not in listed or lacks_spectrum:
         raise damaged(folder / MANIFEST, "it names no embedding, no configuration or no spectrum", "files")
     config = config_of(folder, drawing)
@@ -185,6 +147,9 @@ def with_labels(run: Contents, path: str | None) -> Contents:
 
 def table_of(folder: Path, name: Name, form: Form, cutoff: float | None) -> str:
     """A table of a finished run as text; raises ConfigError where it has none of this name."""
+    from mlcli.report.page.tables import tables_of
+    from mlcli.report.tables.table import FORMS
+
     return "\n".join(map(FORMS[form], tables_of(finished(folder), name, form, cutoff)))
 
 
@@ -196,21 +161,9 @@ def config_of(folder: Path, drawing: Layer = WHOLE) -> RunConfig:
     path = folder / names.CONFIG
     with own_file(path):
         layer = from_file(path)
-        written = build(layer, fits=False)
+        written = build.build(layer, fits=False)
     if not drawing.values:
         return written
     if TAG in drawing.values.get("report", {}).get("outlines", {}):  # other outlines have other options
         layer.values.get("report", {}).pop("outlines", None)
-    return build(drawing.over(layer), fits=False)
-
-
-def document(path: Path, shape: str) -> dict[str, Any] | None:
-    """A JSON file that may not be there, of one of the shapes."""
-    from mlcli.rundir import shapes
-
-    return json_of(path, getattr(shapes, shape)) if path.is_file() else None
-
-
-def rows_of(path: Path) -> Rows | None:
-    """A small CSV file that may not be there."""
-    return Rows(csv_of(path, TABLES[path.name][0], texts=TABLES[path.name][1])) if path.is_file() else None
+    return build.build(drawing.over(layer), fits=False)

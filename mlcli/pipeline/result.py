@@ -1,5 +1,6 @@
 """All that a run computed, and what run.json and the end of the run say of it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from mlcli.certify.certificate import Certificate
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare.prepare import Dropped
 from mlcli.data.table.table import Table
-from mlcli.findings.findings import Findings
-from mlcli.findings.spectrum import spectrum_facts
+from mlcli.findings import FINDINGS
+from mlcli.findings.spectrum.table import spectrum_facts
 from mlcli.methods import Model
 from mlcli.pipeline.start import Start
 from mlcli.rundir.journal import Journal
@@ -69,17 +70,19 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
 
 
 def summary(result: Run, journal: Journal, certificate: Certificate, output: str | None,
-            findings: Findings | None = None) -> dict[str, Any]:
+            findings: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What is reported at the end of a run, to people and as JSON."""
-    axes = findings.dimension if findings else None
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)
-    measured = findings.quality.figures if findings and findings.quality else {}
     ranks = {} if spectrum is None else {**leading(spectrum, kept), "scree": leading(spectrum, LEADING)}
     told = facts(result, journal, certificate)
     return {"run": output, "components": kept, **ranks,
-            "quality": {key: value for key, value in measured.items() if np.ndim(value) == 0},
-            "dimension": axes["recommendation"] if axes else None,
+            **facts_of(findings or {}),
             **told, "input": {**told["input"], "path": result.config.input.path}}  # as it was given
+
+
+def facts_of(findings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of all findings, of those that a run lacks as well."""
+    return {key: fact for name, finding in FINDINGS.items() for key, fact in finding.facts(findings.get(name)).items()}
 
 
 def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The whole flow on one screen: read, prepare, fit, assess, write, certify."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,30 +13,26 @@ from mlcli.base.machine.threads import threads_limited
 from mlcli.base.rows.memo import recalling
 from mlcli.base.rows.scratch import scratch_in
 from mlcli.base.rows.source import rows_of
-from mlcli.base.stages.stage import note, running, stage, unheard
+from mlcli.base.stages.stage import note, running, stage
 from mlcli.certify.certificate import Certificate
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.wording import listed
 from mlcli.data.prepare.prepare import Dropped, as_dropped
 from mlcli.data.table.table import Table, coordinates
-from mlcli.data.write.table import text_names, write_csv, write_table
+from mlcli.data.write.table import write_csv, write_table
 from mlcli.engine.cache import Folder
 from mlcli.engine.cluster.connect import clustered, used
 from mlcli.engine.cluster.notes import note_unused
 from mlcli.engine.resume import Resuming
 from mlcli.errors import ConfigError, DataError, NumericalError
-from mlcli.findings.dimension import dimension_table
-from mlcli.findings.dimension.choose import is_asked, with_recommended_axes
-from mlcli.findings.findings import Findings
-from mlcli.findings.fit_tables import forecast_table, loadings_table, posterior_table, trace_table
-from mlcli.findings.quality import shepard_table
-from mlcli.findings.spectrum import spectrum_table
-from mlcli.findings.stability.measure import stability_table
+from mlcli.findings import FINDINGS
+from mlcli.findings.dimension.choose import is_asked, rules_of, with_recommended_axes
+from mlcli.findings.frame.files import write_document, write_text
 from mlcli.methods import Model
-from mlcli.pipeline.assess import assess, drawing_of, rules_of
+from mlcli.pipeline.assess import assess, drawing_of
 from mlcli.pipeline.certify import Record, certify
-from mlcli.pipeline.read_run import contents, embedding_of, show
+from mlcli.pipeline.read_run import contents_of, show
 from mlcli.pipeline.reading import begun
 from mlcli.pipeline.result import Run, facts, summary
 from mlcli.pipeline.start import Start
@@ -50,7 +46,7 @@ from mlcli.rundir.embedding import note_unnamed
 from mlcli.rundir.journal import Journal, recording
 from mlcli.rundir.kept import write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
-from mlcli.rundir.plain import json_text
+from mlcli.rundir.plain import plain
 from mlcli.rundir.resumed import owning, resumed_by, resuming
 
 
@@ -73,7 +69,8 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
             certificate = certified(result, folder if config.report.writes("model") else None)
             with running("write"):
                 files = hashed(folder, known)
-                (folder / names.CERTIFICATE).write_text(certificate_text(result, certificate, files), encoding="utf-8")
+                document = certificate_document(result, certificate, files)
+                write_document(folder / names.CERTIFICATE, document)
             require_passed(certificate, output)
             note_unused(config.compute, cluster)
             if strict:
@@ -82,7 +79,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
                                     **used(cluster), "asked": build.fingerprint(config)})
             with running("write"):
                 if config.report.writes("report"):
-                    show(folder, contents(folder, manifest, result.config, embedding_of(result.embedding)))
+                    show(folder, contents_of(result, manifest, findings, document, folder))
                 write_manifest(folder, manifest, files)
             claim.require()
     return summary(result, journal, certificate, str(output), findings)
@@ -158,7 +155,7 @@ def labels_named(table: Table) -> Iterator[None]:
 
 
 @stage("write")
-def write(folder: Path, result: Run, findings: Findings) -> dict[str, dict[str, Any]]:
+def write(folder: Path, result: Run, findings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """All files of a run but its certificate and run.json, which hold the hashes of the others.
 
     Returns size and hash of the model's arrays, which are compared with the file when the certificate loads it.
@@ -167,30 +164,9 @@ def write(folder: Path, result: Run, findings: Findings) -> dict[str, dict[str, 
     note_unnamed(result.embedding, config.report.formats)
     for format in config.report.formats if result.source.rows else ():
         write_table(result.embedding, folder / names.embedding(format), format)
-    reported = config.method.axes_options.written(model.embedding.shape[1])
-    texts = {names.CONFIG: build.write(config),
-             **({} if model.spectrum is None else {names.SPECTRUM: spectrum_table(model.spectrum, reported)}),
-             **fit_texts(result)}
-    if findings.quality is not None:
-        texts[names.QUALITY] = json_text(findings.quality.figures)
-        texts[names.SHEPARD] = shepard_table(findings.quality.pairs)
-    if findings.stability is not None:
-        texts[names.STABILITY] = json_text(findings.stability.figures)
-        texts[names.STABILITY_TABLE] = stability_table(text_names(result.embedding)[0], result.embedding.ids,
-                                                       findings.stability)
-    if findings.dimension is not None:
-        texts[names.DIMENSION] = json_text(findings.dimension)
-        texts[names.DIMENSION_TABLE] = dimension_table(findings.dimension)
-    if findings.decoded is not None:
-        (folder / names.DECODED).write_bytes(findings.decoded.npz())
-    if findings.thumbnails is not None:
-        (folder / names.THUMBNAILS).write_bytes(findings.thumbnails.npz())
-    for name, text in texts.items():
-        with (folder / name).open("w", encoding="utf-8", errors="surrogateescape") as file:
-            file.writelines([text] if isinstance(text, str) else text)
-    if model.spreads is not None:
-        with unheard():  # ids were written already, with their notes
-            write_table(posterior_table(result.embedding, model.spreads), folder / names.POSTERIOR, "csv")
+    write_text(folder / names.CONFIG, build.write(config))
+    for name, value in findings.items():
+        FINDINGS[name].write(value, folder, result)
     if result.dropped:
         write_dropped(folder / names.DROPPED, result.dropped)
     if result.start.reduced is not None:
@@ -225,8 +201,8 @@ def require_passed(certificate: Certificate, output: Path | None) -> None:
                              "certificate.json")
 
 
-def certificate_text(result: Run, certificate: Certificate, files: dict[str, dict[str, Any]]) -> str:
-    """certificate.json: the checks, and hashes of the input and of all files that hold no paths."""
+def certificate_document(result: Run, certificate: Certificate, files: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The content of certificate.json: the checks, and hashes of the input and of all files that hold no paths."""
     document, origin = certificate.document(), result.source.source
     hashes: dict[str, Any] = {"input": {"sha256": origin.sha256 if origin else None},
                               "files": {name: known for name, known in files.items() if name != names.CONFIG}}
@@ -234,21 +210,7 @@ def certificate_text(result: Run, certificate: Certificate, files: dict[str, dic
         hashes["input"]["view"] = {"sha256": other.sha256}
     if labels := result.source.labels_source:
         hashes["input"]["labels"] = {"sha256": labels.sha256}
-    return json_text({**document, "facts": {**document["facts"], **hashes}})
-
-
-def fit_texts(result: Run) -> dict[str, str | Iterator[str]]:
-    """The tables that this method's fit has: trace, loadings line by line, forecast."""
-    model, texts = result.model, dict[str, str | Iterator[str]]()
-    if model.trace is not None:
-        texts[names.TRACE] = trace_table(model.trace, model.curves)
-    if model.loadings is not None:
-        texts[names.LOADINGS] = loadings_table(model.loadings.columns, model.loadings.values)
-    if model.forecast is not None:
-        means, bounds = model.forecast.means, (model.forecast.deviations, -model.forecast.deviations)
-        above, below = (result.start.undone(means + bound) for bound in bounds)
-        texts[names.FORECAST] = forecast_table(result.start.columns, result.start.back(means), abs(above - below) / 2)
-    return texts
+    return dict(plain({**document, "facts": {**document["facts"], **hashes}}))
 
 
 def refuse_warnings(journal: Journal) -> None:

@@ -19,7 +19,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table, coordinates
 from mlcli.data.write.table import write_csv
-from mlcli.findings.quality import quality
+from mlcli.findings.quality.measure import quality
 from mlcli.native import available
 from mlcli.publication.publish import writing
 from mlcli.rundir.machine import environment

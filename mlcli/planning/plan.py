@@ -10,39 +10,31 @@ from mlcli.base.machine.limits import least
 from mlcli.base.machine.rates import chosen_file, going_by, read
 from mlcli.base.machine.rates import rates as rates_at_hand
 from mlcli.base.machine.threads import threads_limited
-from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.units import memory as bytes_in_words
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
-from mlcli.base.values.sample_size import GROUP, automatic
-from mlcli.config.report_options import Stability
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.formats import TEXTS
 from mlcli.data.table.table import Table
 from mlcli.engine.cluster.address import own_workers
 from mlcli.engine.cluster.scaling import on_workers
-from mlcli.engine.executor import WORTH
-from mlcli.findings.dimension.choose import is_asked
+from mlcli.findings import FINDINGS
+from mlcli.findings.frame.planned import Planned
 from mlcli.methods import Method
 from mlcli.methods.frame.memory import checks_memory, footprint, peak, remedy
-from mlcli.native import available
 from mlcli.pipeline.assess import drawing_of
 from mlcli.pipeline.reading import foreseen
 from mlcli.pipeline.start import Reduced, Start, begin
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes
 from mlcli.rundir.kept import free_bytes, kept_step
-from mlcli.stages.algebra.costs import dijkstra_cost, neighbors_cost, pass_cost, product_rate
+from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.gathering import WIDE
 
 COPIED = 10  # passes over memory that a table's preparation, with the memory it takes for the first time, is worth
-SAMPLED = 2000  # rows that rules search for neighbors in
 # shares of a start that take as long whatever the size: code that is loaded, small arrays, small files
-SMALL = {"dimension": 0.015, "quality": 0.008, "reconstruct": 0.005, "write": 0.08, "certify": 0.01}
-COLUMNS = 0.05  # more of it for rules that look at columns
-NEIGHBORS = 6  # edges of a point of a usual graph
-OBSERVED = 32  # numbers that an anchor adds to the measures of quality, about
+SMALL = {"write": 0.08, "certify": 0.01}
 CHECKED = 0.016  # seconds that checks may take (`certify/plan.py`)
 
 
@@ -173,63 +165,19 @@ def reduce_step(first: Reduced, ahead: Sequence[Step]) -> Step:
 
 def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) -> list[Step]:
     """What comes after the fit: rules, quality, files and certificate."""
-    table, report, threads = start.prepared.table, config.report, config.compute.thread_count()
+    table, report, start_up = start.prepared.table, config.report, rates_at_hand().start
     data = table.data()
     held, model = checks_memory(method, data), method.stored(data)
     full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # as long as the fit, about
     points = table.kind != "covariance"
-    small = {name: share * rates_at_hand().start for name, share in SMALL.items()}
     numbers, drawn = numbers_written(config, method, table), PLOT in later().needs
+    planned = Planned(config, method, table, start.features, fit, held)
+    wanted = [finding for finding in FINDINGS.values() if finding.wanted(report) or finding.early(config)]
     return [
-        *([rules_step(method, table, threads, held, fit if is_asked(config.method) else ())]
-          if report.rules or is_asked(config.method) else []),
-        *([Step("reconstruct", "some rows and a grid of the latent plane", small["reconstruct"], held)]
-          if points and report.writes("report") and config.draws_decoder(start.features) else []),
-        *([quality_step(report.measures.sample, table, fit, threads, held)]
-          if report.measures is not None and points else []),
-        *([] if report.stability is None else [stability_step(report.stability, fit, held)]),
+        *(step for finding in wanted if (step := finding.step(planned)) is not None),
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures"
-             f"{' by Matplotlib' * drawn}", small["write"] + later().starts * rates_at_hand().start
+             f"{' by Matplotlib' * drawn}", (SMALL["write"] + later().starts) * start_up
              + numbers * rates_at_hand().written + model * rates_at_hand().kept, held, needs=PLOT if drawn else ""),
         *([kept_step(report.kept(), table.rows, sum(step.seconds for step in fit))] if report.kept() else []),
         Step("certify", "everything" if full else "what a fixed amount of work allows",
-             small["certify"] + CHECKED + model * rates_at_hand().kept + full, held)]
-
-
-def rules_step(method: Method, table: Table, threads: int, held: float, first: Sequence[Step] = ()) -> Step:
-    """What the rules for the number of axes would cost: a search for neighbors, and passes over the columns.
-
-    Where they decide on it, the fit that they are asked of comes first.
-    """
-    rows, columns = min(table.values.shape[0], SAMPLED), table.values.shape[1]
-    of_columns = method.columns_model != "none"
-    seconds = rates_at_hand().start * (SMALL["dimension"] + COLUMNS * of_columns) + neighbors_cost(
-        points=rows, columns=columns, count=10, tree=False, threads=threads, native=True)
-    seconds += of_columns * 20 * pass_cost(rows * columns)
-    seconds += sum(step.seconds for step in first)
-    return Step("dimension", f"rules for the number of axes{', and a fit for them' if first else ''}", seconds, held)
-
-
-def stability_step(asked: Stability, fit: Sequence[Step], held: float) -> Step:
-    """What fits to rows drawn again would cost: as much as the run's own each, though some have fewer rows."""
-    return Step("stability", f"{asked.resamples} fits to rows drawn again",
-                asked.resamples * sum(step.seconds for step in fit), max([held, *(step.memory for step in fit)]))
-
-
-def quality_step(sample: int | str, table: Table, fit: Sequence[Step], threads: int, held: float) -> Step:
-    """What measuring the embedding would cost, from all points or from a sample."""
-    rows, columns = table.values.shape
-    count = min(automatic(rows, columns) if sample == "auto" else int(sample), rows)
-    found_again = count < rows and any(step.stage == "paths" for step in fit)
-
-    def seconds_on(cores: int) -> float:
-        paths = dijkstra_cost(rows, NEIGHBORS * rows, cores, available()).seconds * count / rows
-        return count * rows * (rates_at_hand().measured / cores + 2 * columns / product_rate(cores)) + (
-            paths if found_again else 0.0)
-
-    alone, small = seconds_on(1), SMALL["quality"] * rates_at_hand().start
-    travels = table.kind == "features" and alone > WORTH
-    return Step("quality", f"from {'all' if count == rows else count} of {rows} points", small + seconds_on(threads),
-                held, passes=Passes(1, alone, len(row_blocks(count, GROUP, rows)), sent=0.0, once=float(table.bytes),
-                                    returned=8.0 * OBSERVED * count, here=small, working=8.0 * min(GROUP, count * rows))
-                if travels else None)
+             SMALL["certify"] * start_up + CHECKED + model * rates_at_hand().kept + full, held)]

@@ -57,13 +57,16 @@ def scratch_bytes(config: RunConfig, method: Method, table: Table) -> float:
 
 
 def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int = NUMBER, files: int = FILES) -> int:
-    """About how many bytes a run takes: what is kept, the model, the embedding, figures and page, and scratch files."""
+    """About how many bytes a run takes: what is kept, model, embedding, findings, figures and page, scratch files."""
     data = table.data()
     stored, weights = method.stored(data), weights_memory(method, data)
     rows = 8 * coordinates_of(config, method, table) if stored else 0  # weights of rows
-    model = (stored + rows + WEIGHTS * weights if config.report.writes("model") else 0.0) + number / 8 * weights
+    model = stored + rows + WEIGHTS * weights if config.report.writes("model") else 0.0
+    cells: float = numbers_written(config, method, table)
+    if config.output != "-":
+        cells += sum(finding.cells(method, table) for finding in config.report.wanted())
     return int(bytes_of(config.report.kept(), table.rows) + (0 if config.output == "-" else model + files)
-               + number * numbers_written(config, method, table) + scratch_bytes(config, method, table))
+               + number * cells + scratch_bytes(config, method, table))
 
 
 def fits_on_disk(config: RunConfig, method: Method, table: Table) -> bool:

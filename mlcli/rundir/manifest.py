@@ -11,12 +11,13 @@ from typing import Any
 from mlcli import __version__
 from mlcli.base.machine import blas
 from mlcli.errors import InputMissing, MlcliError, NumericalError, OutputRefused, UnsafeFile
+from mlcli.findings import FINDINGS
 from mlcli.publication.publish import refuse_existing, write_whole
 from mlcli.publication.recovery import anything, require_kind
 from mlcli.publication.replaceable import FORMAT
 from mlcli.publication.staging import alone, impossible
 from mlcli.rundir.machine import libraries, versions
-from mlcli.rundir.names import ERROR, MANIFEST, SPECTRUM
+from mlcli.rundir.names import ERROR, MANIFEST
 from mlcli.rundir.plain import json_text, plain
 from mlcli.rundir.reading import damaged, is_intact, json_of, own_file, raw_json, sha256_of
 
@@ -126,7 +127,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
     path = _manifest_path(folder)
     manifest = json_of(path, Manifest)
-    if manifest.get("spectrum") is None and SPECTRUM in manifest["files"]:
+    if manifest.get("spectrum") is None and FINDINGS["spectrum"].files[0].name in manifest["files"]:
         raise damaged(path, "spectrum is missing", "spectrum")
     return manifest
 

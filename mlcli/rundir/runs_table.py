@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mlcli.findings import FINDINGS
 from mlcli.publication.publish import write_whole
 
 NAME = "runs.csv"
-FIGURES = ("trustworthiness", "trustworthiness_se", "continuity", "continuity_se", "residual_variance",
-           "residual_variance_se")
 MOST_SHARES = 10
 LEAST, RARE = 1.0, 50.0  # seconds, and multiples of the time that it takes, between one writing and the next
 
@@ -29,7 +28,8 @@ def finished_row(name: str, values: Mapping[str, Any], summary: Mapping[str, Any
             "memory_mib": max(peaks, default=None),
             "rows": summary["embedding"]["rows"], "components": summary["embedding"]["components"],
             **{f"share_{place}": share for place, share in enumerate(shares, start=1)},
-            **{figure: summary["quality"].get(figure) for figure in FIGURES}, "certificate": summary.get("certificate")}
+            **{column: (summary.get(name) or {}).get(column) for name, finding in FINDINGS.items()
+               for column in finding.columns}, "certificate": summary.get("certificate")}
 
 
 def failed_row(name: str, values: Mapping[str, Any], error: Mapping[str, Any]) -> Row:
@@ -70,7 +70,9 @@ def publish(text: str, path: Path) -> None:
 def table(rows: Sequence[Row], parameters: Sequence[str]) -> str:
     """The table as CSV: the run, its parameters, exit and error, then figures in the order of their first row."""
     shares = [f"share_{place}" for place in range(1, MOST_SHARES + 1) if any(f"share_{place}" in row for row in rows)]
-    columns = ["run", *parameters, "exit", "error", "seconds", "memory_mib", "rows", "components", *shares, *FIGURES,
+    figures = [column for finding in FINDINGS.values() for column in finding.columns
+               if finding.default is not None or any(row.get(column) is not None for row in rows)]
+    columns = ["run", *parameters, "exit", "error", "seconds", "memory_mib", "rows", "components", *shares, *figures,
                "certificate"]
     written = io.StringIO()
     writer = csv.DictWriter(written, columns, restval="", lineterminator="\n")

@@ -1,22 +1,11 @@
-"""What the JSON files of a run directory hold, as far as it is used later; they may hold more."""
+"""The shapes of run.json, certificate.json and error.json, as far as they are used later; they may hold more."""
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
 from mlcli.base.values.file_names import Text
-
-Count = Annotated[int, Field(ge=0, lt=2**53)]
-Whole = Annotated[int, Field(gt=-(2**31), lt=2**31)]
-Number = float  # finite
-Name = Annotated[str, Field(max_length=2**20)]
-Figure = bool | Whole | Number | None
-
-
-class Shape(BaseModel):
-    """Keys that must be there, or may be, with the types of their values."""
-
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False, protected_namespaces=())
+from mlcli.base.values.shape import Count, Figure, Name, Number, Shape
 
 
 class Known(Shape):
@@ -38,7 +27,7 @@ class Origin(Shape):
     format: str | None = None
     bytes: Count | None = None
     sha256: str | None = None
-    files: dict[Text, Known] = {}
+    files: dict[Text, Known] = Field(default={})
 
 
 class Inputs(Origin):
@@ -75,15 +64,15 @@ class Eigenvalues(Shape):
     frobenius: Number | None
     negative_share: Number | None = None
     tolerance: Annotated[float, Field(ge=0)]
-    further_at_least: list[Number] = []
+    further_at_least: list[Number] = Field(default=[])
 
 
 class Fit(Shape):
     """The figures of a fit: those with a name here, and others that are single, lists, or one for each of many."""
 
     __pydantic_extra__: dict[str, Figure | str | list[Any] | dict[str, Figure]] = Field(init=False)
-    factor_correlations: list[list[Number]] = []
-    uniquenesses: dict[str, Number | None] = {}
+    factor_correlations: list[list[Number]] = Field(default=[])
+    uniquenesses: dict[str, Number | None] = Field(default={})
     log_likelihood: Number | None = None
     dynamics_log_density: Number | None = None
     trace: Number | None = None
@@ -121,7 +110,7 @@ class Answered(Shape):
 
     stage: str
     taken: bool
-    differs: list[str] = []
+    differs: list[str] = Field(default=[])
 
 
 class Manifest(Shape):
@@ -140,12 +129,12 @@ class Manifest(Shape):
     seed: Annotated[int, Field(ge=0)] = 0  # 2^53 and more in runs of earlier versions
     threads: Count | None = None
     seconds: Number = 0.0
-    stages: list[Stage] = []
+    stages: list[Stage] = Field(default=[])
     cache: list[Answered] | None = None  # where there was one
-    warnings: list[Noted] = []
-    notes: list[Noted] = []
-    versions: dict[str, str | None] = {}
-    blas: list[Library] = []
+    warnings: list[Noted] = Field(default=[])
+    notes: list[Noted] = Field(default=[])
+    versions: dict[str, str | None] = Field(default={})
+    blas: list[Library] = Field(default=[])
     files: dict[str, Known]
 
 
@@ -177,104 +166,4 @@ class Certificate(Shape):
     """certificate.json."""
 
     verdict: str
-    checks: list[Made] = []
-
-
-class Curve(Shape):
-    """A figure for every size of neighborhood."""
-
-    neighbors: list[Count]
-    values: list[Number]
-
-    @model_validator(mode="after")
-    def of_one_length(self) -> "Curve":
-        """Refuses values without a size of neighborhood, and vice versa."""
-        if len(self.neighbors) != len(self.values):
-            raise ValueError("should have as many neighbors as values")
-        return self
-
-
-class Quality(Shape):
-    """quality.json."""
-
-    __pydantic_extra__: dict[str, Figure | Name | list[Any] | dict[str, Any]] = Field(init=False)
-    anchors: Count | None = None
-    exact: bool = True
-    neighbors: Count | None = None
-    distances: Name | None = None
-    q_nx: Curve | None = None
-
-
-class Interval(Shape):
-    """A figure, with how far it would change with other rows."""
-
-    value: Number
-    low: Number
-    high: Number
-    deviation: Number
-
-
-class Angle(Shape):
-    """Between the axes of a run and those of other rows, in degrees."""
-
-    of: Name
-    median: Number | None
-    at_most: Number | None
-
-    @model_validator(mode="after")
-    def of_both(self) -> "Angle":
-        """Refuses one figure without the other."""
-        if (self.median is None) != (self.at_most is None):
-            raise ValueError("should have both figures, or none")
-        return self
-
-
-class Stability(Shape):
-    """stability.json."""
-
-    kind: Literal["bootstrap", "subsample"]
-    resamples: Count
-    failed: Count
-    rows: Count
-    level: Annotated[Number, Field(gt=0, lt=1)]
-    eigenvalues: list[Interval] = []
-    shares: list[Interval] = []
-    angle: Angle
-
-    @model_validator(mode="after")
-    def of_one_length(self) -> "Stability":
-        """Refuses shares of other axes than the eigenvalues, where there are both."""
-        if self.eigenvalues and self.shares and len(self.eigenvalues) != len(self.shares):
-            raise ValueError("should have as many shares as eigenvalues")
-        return self
-
-
-class Recommendation(Shape):
-    """How many axes to keep."""
-
-    sentence: str
-
-
-class Figures(Shape):
-    """What decided a rule."""
-
-    residual_variances: list[Number] = []
-    line_shares: list[Number] = []
-
-
-class Rule(Shape):
-    """What a rule says."""
-
-    components: Count | None = None
-    detail: str | None = None
-    rule: str | None = None
-    figures: Figures = Figures()
-
-
-class Dimension(Shape):
-    """dimension.json."""
-
-    recommendation: Recommendation
-    rules: dict[str, Rule] = {}
-    left_out: dict[str, str] = {}
-    correlations: list[Number] = []
+    checks: list[Made] = Field(default=[])

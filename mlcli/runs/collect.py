@@ -10,8 +10,10 @@ from mlcli.base.frozen import frozen
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flattened, text
 from mlcli.errors import InputMissing, MlcliError
-from mlcli.findings.contents import Contents
-from mlcli.pipeline.read_run import config_of, document, encoded, finished, rows_of
+from mlcli.findings import FINDINGS
+from mlcli.findings.frame.contents import Contents
+from mlcli.findings.spectrum import SpectrumFinding
+from mlcli.pipeline.read_run import config_of, encoded, finished, without_rows
 from mlcli.publication.publish import write_whole
 from mlcli.report.comparison.runs_page import drawn_of, runs_page
 from mlcli.rundir import names
@@ -47,17 +49,19 @@ class Entry:
     error: Mapping[str, Any] | None = None
 
 
-def summary_of(folder: Path) -> dict[str, Any]:
+def summary_of(folder: Path, config: RunConfig) -> dict[str, Any]:
     """What a finished run reported at its end, from its small files; raises InputMissing and UnsafeFile."""
     manifest = read_manifest(folder)
-    require_intact(folder, manifest, tuple(name for name in (names.SPECTRUM, names.QUALITY)
-                                           if name in manifest["files"]))
-    spectrum, quality = rows_of(folder / names.SPECTRUM), document(folder / names.QUALITY, "Quality") or {}
-    kept = manifest["embedding"]["components"]
+    wanted = [finding for finding in FINDINGS.values() if finding.columns or isinstance(finding, SpectrumFinding)]
+    files = [file.name for finding in wanted for file in finding.files]
+    require_intact(folder, manifest, tuple(name for name in files if name in manifest["files"]))
+    run = Contents(manifest, config, "", without_rows(manifest))
+    found = {finding.name: finding.read(folder, run) for finding in wanted}
+    spectrum, kept = found["spectrum"], manifest["embedding"]["components"]
     shares = spectrum.numbers("proportion")[:kept] if spectrum else []
     return {"run": str(folder), "components": kept, **{key: value for key, value in manifest.items() if key != "files"},
             "proportions": shares if np.isfinite(shares).all() else None,
-            "quality": {key: value for key, value in quality.items() if np.ndim(value) == 0}}
+            **{key: fact for finding in wanted for key, fact in finding.facts(found[finding.name]).items()}}
 
 
 def collect(folders: Sequence[Path]) -> Collected:
@@ -84,7 +88,8 @@ def entry_of(name: str, folder: Path) -> Entry:
     try:
         if (folder / names.ERROR).exists():
             return Entry(name, folder, {}, {}, json_of(folder / names.ERROR, Failure)["error"])
-        return Entry(name, folder, options_of(config_of(folder)), summary_of(folder))
+        config = config_of(folder)
+        return Entry(name, folder, options_of(config), summary_of(folder, config))
     except MlcliError as error:
         return Entry(name, folder, {}, {}, error.fields())
 

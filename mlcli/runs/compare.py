@@ -13,11 +13,13 @@ from mlcli.base.values.compute import Compute
 from mlcli.config.differences import differences
 from mlcli.data.table.row_numbers import RowNumbers, taken
 from mlcli.errors import ConfigError, DataError
-from mlcli.findings.contents import Contents
+from mlcli.findings.frame.contents import Contents
+from mlcli.findings.quality import QualityFinding
 from mlcli.findings.quality.scale import counting
+from mlcli.findings.quality.section import MEASURES
+from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.pipeline.read_run import finished, with_labels
 from mlcli.report.comparison.side_by_side import Comparison, Side, aligned, side_by_side
-from mlcli.report.page.quality import MEASURES
 from mlcli.rundir.disk_space import in_temporary_files
 
 COMPARED = ("input.", "prepare.", "method.", "compute.seed")  # options that decide on results
@@ -104,8 +106,9 @@ def _rows_of(run: Contents, rows: Indices) -> Array:
 
 def _side(name: str, run: Contents, rows: Indices) -> Side:
     """A run as one side of the comparison."""
-    eigenvalues = [] if run.spectrum is None else run.spectrum.numbers("eigenvalue")
-    measures = {key: value for key, value in counting(run.quality or {}).items()
+    spectrum = SpectrumFinding.of(run)
+    eigenvalues = [] if spectrum is None else spectrum.numbers("eigenvalue")
+    measures = {key: value for key, value in counting(QualityFinding.figures_of(run)).items()
                 if key in MEASURES and isinstance(value, float)}
     options = {item.path: (item.value, item.default) for item in differences(run.config)
                if item.path.startswith(COMPARED)}

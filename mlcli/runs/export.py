@@ -11,7 +11,8 @@ from mlcli.data.options.wording import place
 from mlcli.data.write.h5ad import Annotated, write_h5ad
 from mlcli.data.write.ordination import Ordination, ordination_text
 from mlcli.errors import ConfigError
-from mlcli.findings.contents import Contents
+from mlcli.findings.frame.contents import Contents
+from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.pipeline.read_run import finished, with_labels
 from mlcli.publication.publish import write_whole
 from mlcli.rundir import names
@@ -63,23 +64,24 @@ def write_ordination(content: Exported, path: Path) -> None:
 def ordination_of(content: Exported) -> Iterator[str]:
     """The same as lines."""
     run, count = content.run, content.run.embedding.values.shape[1]
-    if run.spectrum is None:
+    spectrum = SpectrumFinding.of(run)
+    if spectrum is None:
         raise ConfigError("NO-SPECTRUM", f"{run.manifest['method']} has no eigenvalues, which the format needs",
                           where="--format", hint="choose h5ad, or give a run of another method")
     return ordination_text(Ordination(
-        eigenvalues=np.array(run.spectrum.numbers("eigenvalue")[:count]),
-        proportions=np.array(run.spectrum.numbers("proportion")[:count]), sites=run.embedding.ids,
+        eigenvalues=np.array(spectrum.numbers("eigenvalue")[:count]),
+        proportions=np.array(spectrum.numbers("proportion")[:count]), sites=run.embedding.ids,
         coordinates=run.embedding.values, species=content.features, loadings=content.directions))
 
 
 def write_anndata(content: Exported, path: Path) -> None:
     """AnnData: coordinates, labels, the columns of spectrum.csv and the run's options; raises DependencyMissing."""
     run = content.run
-    spectrum = {} if run.spectrum is None else {
-        name: np.array(run.spectrum.numbers(name)) for name in run.spectrum.columns}
+    spectrum = SpectrumFinding.of(run)
+    columns = {} if spectrum is None else {name: np.array(spectrum.numbers(name)) for name in spectrum.columns}
     method = str(run.manifest["method"])
     known = SCANPY.get(method, {})
-    facts = {**{known.get(name, name): values for name, values in spectrum.items()}, "options": run.config_text,
+    facts = {**{known.get(name, name): values for name, values in columns.items()}, "options": run.config_text,
              "mlcli": str(run.manifest["mlcli"]), "input_sha256": str(run.manifest["input"]["sha256"])}
     write_h5ad(Annotated(method, run.embedding.values, run.embedding.ids, run.embedding.labels, facts=facts,
                          features=content.features, loadings=content.directions,

@@ -11,7 +11,10 @@ from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.report_options import FigureFormat, Report
 from mlcli.errors import ConfigError, DependencyMissing
-from mlcli.findings.contents import Contents
+from mlcli.findings.decoded import DecodedFinding
+from mlcli.findings.frame.contents import Contents
+from mlcli.findings.images import ImagesFinding
+from mlcli.findings.loadings import LoadingsFinding
 from mlcli.pipeline.read_run import encoded, figure_files, finished, with_labels
 from mlcli.report.interactive.page import interactive_page
 from mlcli.report.page.figure_files import NAMES
@@ -89,7 +92,7 @@ def require_drawable(run: Contents) -> None:
     """Raises ConfigError where the run lacks what its figures are to show."""
     report, table = run.config.report, run.embedding
     report.require_point_labels(len(table.ids), table.labels)
-    report.require_arrows(table.values.shape[1], loaded=run.loadings is not None)
+    report.require_arrows(table.values.shape[1], loaded=LoadingsFinding.of(run) is not None)
 
 
 def require_points(run: Contents) -> None:
@@ -129,8 +132,9 @@ def with_image(run: Contents, text: str | None, order: str | None) -> Contents:
 
 def columns_of(run: Contents) -> int | None:
     """Return how many features a row has that the report may draw as an image; None where it has nothing to draw."""
-    if run.decoded is not None:
-        return int(run.decoded.plane.shape[1])
-    if run.thumbnails is not None:
-        return int(run.thumbnails.values.shape[1])
-    return None if run.loadings is None else len(run.loadings.columns["column"])
+    decoded, thumbnails, loadings = DecodedFinding.of(run), ImagesFinding.of(run), LoadingsFinding.of(run)
+    if decoded is not None:
+        return int(decoded.plane.shape[1])
+    if thumbnails is not None:
+        return int(thumbnails.values.shape[1])
+    return None if loadings is None else len(loadings.columns["column"])

@@ -24,10 +24,13 @@ from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names, coordinates
 from mlcli.errors import ConfigError, InputMissing, MlcliError
+from mlcli.findings.loadings import TABLE as LOADINGS
+from mlcli.findings.spectrum import TABLE as SPECTRUM
+from mlcli.findings.trace import TABLE as TRACE
 from mlcli.methods import Model
 from mlcli.methods.frame.model import Loadings
 from mlcli.pipeline.certify import Record, certify
-from mlcli.pipeline.read_run import config_of, rows_of, without_rows
+from mlcli.pipeline.read_run import config_of, without_rows
 from mlcli.pipeline.start import begin
 from mlcli.rundir import archive, names
 from mlcli.rundir.disk_space import in_temporary_files
@@ -240,25 +243,25 @@ def embedding_of(folder: Path, config: RunConfig,
 
 def loadings_of(folder: Path) -> Loadings | None:
     """The loadings of the columns, where the run has any."""
-    rows = rows_of(folder / names.LOADINGS)
+    rows = LOADINGS.read(folder)
     if rows is None:
         return None
     names_of, *axes = rows.columns
     if not axes:
-        raise damaged(folder / names.LOADINGS, "it has no axis", 1)
+        raise damaged(folder / LOADINGS.name, "it has no axis", 1)
     values = np.array([rows.array(axis) for axis in axes]).reshape(len(axes), -1)
     return Loadings(values.T, rows.texts(names_of), power=0)
 
 
 def trace_of(folder: Path) -> Quantity | None:
     """The objective after each iteration, where the run has any."""
-    rows = rows_of(folder / names.TRACE)
+    rows = TRACE.read(folder)
     return None if rows is None else Quantity(np.array(rows.numbers("objective")))
 
 
 def stated_spectrum(folder: Path, facts: dict[str, Any]) -> Spectrum | None:
     """The spectrum as the files state it, in the units of the computation; None where these are out of range."""
-    rows = rows_of(folder / names.SPECTRUM)
+    rows = SPECTRUM.read(folder)
     unit, divisor = Unit(int(facts["exponent"])), float(facts["divisor"])
     with np.errstate(over="ignore"):  # what leaves the range of doubles is not finite
         values = np.array(rows.numbers("eigenvalue") if rows else [], dtype=np.float64) * divisor

@@ -9,7 +9,7 @@ import pytest
 from mlcli.base.values.compute import Compute
 from mlcli.cli.program import run
 from mlcli.errors import NumericalError
-from mlcli.findings.quality import quality
+from mlcli.findings.quality.measure import quality
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.paths.paths import Paths

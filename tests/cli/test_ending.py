@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from mlcli.cli.screen.run_summary import WIDTH, bar, ending, quality, scree
+from mlcli.cli.screen.run_summary import WIDTH, bar, ending, scree
+from mlcli.findings.quality.scale import line as quality
 
 
 def summary(values: list[float], proportions: list[float] | None = None, **others: Any) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def test_runs_without_points_or_eigenvalues(mlcli: Caller, run: str) -> None:
     assert called.code == 78 and "E-NO-ROWS" in called.err
     content = exported(Path(run))
     with pytest.raises(ConfigError, match="h5ad"):
-        ordination_of(Exported(replace(content.run, spectrum=None), (), None))
+        ordination_of(Exported(replace(content.run, findings={}), (), None))
 
 
 def test_without_h5py_the_extra_is_named(mlcli: Caller, run: str, monkeypatch: pytest.MonkeyPatch) -> None:

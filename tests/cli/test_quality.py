@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.findings.quality import quality
+from mlcli.findings.quality.measure import quality
 from tests import support
 from tests.cli.support import Caller
 

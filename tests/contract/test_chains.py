@@ -17,7 +17,7 @@ from mlcli.config.describe import rows
 from mlcli.config.layers import Layer, assignment, from_file
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError, GeometryError, MlcliError
-from mlcli.findings.spectrum import spectrum_table
+from mlcli.findings.spectrum.table import spectrum_table
 from mlcli.methods import METHODS, Model
 from mlcli.stages.chain.kernels import ChainKernel
 from mlcli.stages.chain.refusals import in_chain

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from mlcli.errors import ConfigError, MlcliError
-from mlcli.findings.spectrum import spectrum_facts, spectrum_table
+from mlcli.findings.spectrum.table import spectrum_facts, spectrum_table
 from mlcli.methods import METHODS
 from tests.contract.option_values import Change, changes, plain, with_change
 from tests.contract.test_contract import BROKEN, CONFIGURATIONS, NEEDS_NEIGHBORS, POINTS

@@ -12,11 +12,11 @@ import pytest
 from scipy import sparse
 
 import mlcli
-from mlcli.base.stages.vocabulary import STAGES
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Labeled, TwoViews
 from mlcli.cli.screen.progress import watching
 from mlcli.config.run_config import RunConfig
+from mlcli.findings import STAGES
 from mlcli.methods import METHODS
 from mlcli.pipeline import run as pipeline
 from mlcli.planning import plan

@@ -15,7 +15,7 @@ from mlcli.base.machine.threads import threads_limited
 from mlcli.base.values.compute import Compute
 from mlcli.engine.cluster.connect import clustered, staying_connected
 from mlcli.errors import InputMissing
-from mlcli.findings.quality import quality
+from mlcli.findings.quality.measure import quality
 from mlcli.stages.algebra.metrics.points import under
 from mlcli.stages.graph.metric_neighbors import nearest
 from mlcli.stages.graph.radius import within

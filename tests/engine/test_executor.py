@@ -15,7 +15,7 @@ from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.values.compute import Compute
 from mlcli.engine.block import Block
 from mlcli.engine.executor import results, running_on
-from mlcli.findings.quality import quality
+from mlcli.findings.quality.measure import quality
 from mlcli.stages.algebra import ordering
 from mlcli.stages.algebra.metrics import EUCLIDEAN
 from mlcli.stages.algebra.metrics.blocks import between

@@ -1,11 +1,13 @@
 """Runs to report on, without computing any: contents made up by hand."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mlcli.config.run_config import RunConfig
-from mlcli.findings.contents import Contents, Embedding, Rows
+from mlcli.findings import FINDINGS
+from mlcli.findings.frame.contents import Contents, Embedding, Rows
 
 
 def contents(rows: int = 30, axes: int = 2, labels: dict[str, list[str]] | None = None, path: str = "points.csv",
@@ -28,4 +30,10 @@ def contents(rows: int = 30, axes: int = 2, labels: dict[str, list[str]] | None 
     config = RunConfig.model_validate({"input": {"path": path}, "method": {"name": "pca", "divisor": "n-1"},
                                        "report": {"point_labels": "none", **others.pop("report", {})}})
     embedding = Embedding(values, ids or [f"p{i}" for i in range(rows)], labels or {})
-    return Contents(manifest, config, f"input: {{path: {path}}}\n", embedding, spectrum, **others)
+    found = {"spectrum": spectrum, **{name: others.pop(name) for name in FINDINGS if name in others}}
+    return Contents(manifest, config, f"input: {{path: {path}}}\n", embedding, found, **others)
+
+
+def with_findings(run: Contents, **found: Any) -> Contents:
+    """The run with other values of some findings."""
+    return replace(run, findings={**run.findings, **found})

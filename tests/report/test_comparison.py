@@ -12,7 +12,7 @@ from scipy.spatial import procrustes as peer
 from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
-from mlcli.findings.likeness import agreement, principal_angles, procrustes, shared_counts, standardized
+from mlcli.findings.frame.likeness import agreement, principal_angles, procrustes, shared_counts, standardized
 from mlcli.report.comparison.page import page
 from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side
 from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen, some_everyday

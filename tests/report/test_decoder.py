@@ -27,7 +27,7 @@ from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.similarities import Affine, Columns, Decoder, Projector
 from tests.contract.toy import Parabola
 from tests.report.png import images, pixels
-from tests.report.support import contents
+from tests.report.support import contents, with_findings
 from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen
 from tests.support import Notes
 
@@ -180,7 +180,7 @@ def test_the_page_has_the_background_with_its_legend_where_the_decoder_knows() -
     assert background.shape[:2] == found.deviations.shape and bar.shape[1] == 1
     assert "The grayer the background, the less sure the decoder" in text
     assert f">{found.deviations.max():.3g}</text>" in text and f">{found.deviations.min():.3g}</text>" in text
-    even = replace(run, decoded=replace(found, deviations=np.full((3, 4), 0.25)))
+    even = with_findings(run, decoded=replace(found, deviations=np.full((3, 4), 0.25)))
     assert images(page(even)) == [] and "equally sure everywhere: its standard deviation is 0.25" in page(even)
 
 

@@ -9,7 +9,7 @@ from mlcli.base.values.inputs import Features
 from mlcli.explore.report.ranking import Place, gain, mean_ranks, ranked
 from mlcli.explore.report.recommend import Option, chosen, with_fewer
 from mlcli.explore.report.scores import Judged, Seen, agreement_curves, area, judged, ranks_of
-from mlcli.findings.quality import quality
+from mlcli.findings.quality.measure import quality
 from mlcli.stages.similarities.spaces import Euclidean
 from tests.support import distances, features
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mlcli.config.report_options import Image
-from mlcli.findings.contents import Rows
 from mlcli.findings.decoded.pictures import Shape
+from mlcli.findings.frame.contents import Rows
 from mlcli.findings.images.figures import axes_as_images, over_plane
 from mlcli.findings.images.thumbnails import GAP, MOST_PICTURES, Thumbnails, box_of, chosen
 from mlcli.report.drawing.axes import spots
@@ -15,7 +15,7 @@ from mlcli.report.drawing.figure import Dots, Picture, Text
 from mlcli.report.figures.scatter import MOST, panel_of, plane
 from mlcli.report.page.page import page
 from tests.report.png import images
-from tests.report.support import contents
+from tests.report.support import contents, with_findings
 
 GENERATOR = np.random.default_rng(3)
 CLOUDS = {"plane": GENERATOR.standard_normal((400, 3)), "line": GENERATOR.standard_normal((300, 1)),
@@ -77,6 +77,6 @@ def test_the_page_shows_them_where_rows_are_images() -> None:
     report = run.config.report.replace(image=(2, 3))
     found = Thumbnails(np.array([3, 8]), GENERATOR.uniform(size=(2, 6)))
     weights = Rows({"column": [f"x{i}" for i in range(6)], "y1": [str(i) for i in range(6)], "y2": ["1"] * 6})
-    shown = page(replace(run, thumbnails=found, loadings=weights, config=run.config.replace(report=report)))
+    shown = page(with_findings(replace(run, config=run.config.replace(report=report)), images=found, loadings=weights))
     assert len(images(shown)) == 4 and "<h2>Rows over the embedding</h2>" in shown and "Axes as images" in shown
     assert "Rows over the embedding" not in page(run) and images(page(run)) == []

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from mlcli.config.report_options import Report
-from mlcli.findings.contents import Rows
+from mlcli.findings.frame.contents import Rows
+from mlcli.findings.loadings.section import MOST_AXES, OPEN
 from mlcli.report.page import provenance
 from mlcli.report.page.page import page
-from mlcli.report.page.results import MOST_AXES, OPEN
-from tests.report.support import contents
+from tests.report.support import contents, with_findings
 
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "</style><script>alert(1)</script>", '"><svg onload=alert(1)>',
            "' onmouseover='alert(1)", "</title><script>", "]]><script>", "<!--", "&lt;script&gt;", "a\u202eb",
@@ -100,7 +100,7 @@ def test_shares_over_one_are_explained() -> None:
     run = contents(axes=1)
     over = Rows({"component": ["1", "2"], "eigenvalue": ["3", "-1"], "proportion": ["1.5", "-0.5"],
                  "cumulative": ["1.5", "1"]})
-    text = page(replace(run, spectrum=over, manifest={**run.manifest, "spectrum": {
+    text = page(replace(with_findings(run, spectrum=over), manifest={**run.manifest, "spectrum": {
         "computed": 2, "sum_of_positive": 3.0, "negative_share": 0.25}}))
     assert "negative eigenvalues are subtracted" in text and "cumulative, of positive ones" in text
     assert "negative eigenvalues are subtracted" not in page(run)
@@ -110,7 +110,7 @@ def test_columns_that_say_nothing_are_left_out() -> None:
     run = contents()
     unknown = Rows({"component": ["1", "2"], "eigenvalue": ["3", "1"], "proportion": ["", ""], "cumulative": ["", ""]})
     assert "<th class=\"n\">share of trace</th>" in page(run)
-    text = page(replace(run, spectrum=unknown))
+    text = page(with_findings(run, spectrum=unknown))
     assert "share of trace" not in text and "<th class=\"n\">eigenvalues</th>" in text
 
 

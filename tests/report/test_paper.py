@@ -14,7 +14,7 @@ from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE
 from mlcli.base.types import Array
 from mlcli.cli.program import run as command
 from mlcli.config.drawing import Ellipses, Hulls, Look, NoOutlines
-from mlcli.findings.contents import Rows
+from mlcli.findings.frame.contents import Rows
 from mlcli.methods import METHODS
 from mlcli.report.drawing.palette import INKS, variable
 from mlcli.report.figures.coloring import SHAPED, coloring, plain

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.scaling import Unit
-from mlcli.findings.spectrum import spectrum_facts, spectrum_table
+from mlcli.findings.spectrum.table import spectrum_facts, spectrum_table
 from mlcli.report.drawing.figure import Bar, Curve, Figure, Text
 from mlcli.report.drawing.svg import document
 from mlcli.report.figures.scree import Eigenvalues, bars, cumulative, scree

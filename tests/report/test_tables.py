@@ -9,8 +9,8 @@ import pytest
 from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError
-from mlcli.findings.contents import Contents, Rows
-from mlcli.findings.loadings import correlations_table, loaded, loadings_table
+from mlcli.findings.frame.contents import Contents, Rows
+from mlcli.findings.loadings.tables import correlations_table, loaded, loadings_table
 from mlcli.methods import METHODS
 from mlcli.report.page.page import page
 from mlcli.report.page.tables import TABLES, tables_of

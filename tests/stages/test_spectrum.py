@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.errors import ConfigError, GeometryError
-from mlcli.findings.spectrum import spectrum_facts, spectrum_table
+from mlcli.findings.spectrum.table import spectrum_facts, spectrum_table
 from mlcli.methods import Model
 from tests.support import Notes, dissimilarities, fit
 

@@ -1,8 +1,8 @@
-"""The names of the stages, each with what it does: the words of `mlcli plan`, progress, `run.json` and the report."""
+"""The names of the stages, each with what it does, but those of findings, which say it themselves."""
 
 from collections.abc import Mapping
 
-STAGES: Mapping[str, str] = {  # a run's in about the order in which it has them; then those of other commands
+COMPUTED: Mapping[str, str] = {  # what comes before findings, in about the order in which a run has them
     "read": "Reads the input, computes its hash and checks its numbers.",
     "prepare": "Fills, drops or scales as `prepare` says, and brings the data to units whose squares stay in range.",
     "reduce": "Replaces the columns by their leading principal components, as `prepare.reduce` says.",
@@ -27,10 +27,9 @@ STAGES: Mapping[str, str] = {  # a run's in about the order in which it has them
     "iterate": "Improves the fit step by step until it has converged.",
     "training": "Trains a network, epoch by epoch.",
     "coordinates": "Places every point by what was fitted.",
-    "dimension": "Asks several rules how many axes to keep.",
     "reconstruct": "Leads from coordinates back to features.",
-    "quality": "Measures how well the embedding keeps distances and neighborhoods.",
-    "stability": "Fits the method again to rows that are drawn again, and compares.",
+}
+OTHERS: Mapping[str, str] = {  # what comes after findings; then the stages of other commands
     "write": "Writes the files of the run and computes their hashes.",
     "keep": "Writes what `report.keep` asks for of what the fit made.",
     "certify": "Computes results again by other means, and compares.",

@@ -258,7 +258,7 @@ def existing(run: Planned, manner: Manner) -> Document | None:
     if not reason:
         if manner.for_people:
             say(escaped(f"mlcli: kept {output}, which is there already"))
-        return {**summary_of(output), "skipped": True}
+        return {**summary_of(output, run.config), "skipped": True}
     if manner.force:
         return None
     raise OutputRefused("OUTPUT-OTHER", f"the output is not this run: {reason}", where=str(output),

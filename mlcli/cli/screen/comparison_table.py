@@ -5,8 +5,8 @@ from itertools import accumulate
 from typing import Any
 
 from mlcli.cli.screen.columns import GAP, WIDTH, Cells, aligned
+from mlcli.findings.quality.section import MEASURES
 from mlcli.report.drawing.text import number, shortened
-from mlcli.report.page.quality import MEASURES
 
 LEADING = 3  # eigenvalues of each run
 ANGLES = 3  # of two spans

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlcli.cli.screen.output import standard_output
-from mlcli.cli.screen.run_summary import MEASURES
+from mlcli.findings import FINDINGS
 from mlcli.rundir.plain import plain
 
 Document = Mapping[str, Any]
+FOUND = {name: keys for name, finding in FINDINGS.items() if (keys := finding.headline())}
 FACTS = ("run", "exit", "error", "skipped", "left_out", "method", "input", "embedding", "components", "eigenvalues",
-         "proportions", "quality", "dimension", "certificate", "seconds", "warnings", "notes")  # in their order
-INNER = {"input": ("path", "kind", "rows", "columns"), "dimension": ("components", "by"),
-         "quality": tuple(key for name in MEASURES for key in (name, f"{name}_se"))}  # of those that hold more
+         "proportions", *FOUND, "certificate", "seconds", "warnings", "notes")  # in their order
+INNER = {"input": ("path", "kind", "rows", "columns"), **FOUND}  # of those that hold more
 AXES = 10  # whose eigenvalues and shares are told
 
 

@@ -9,22 +9,21 @@ from typing import Any
 
 from mlcli.cli.screen.failure import escaped
 from mlcli.cli.screen.progress import line_of, on_terminal
-from mlcli.report.page.shares import WHY, of_positive, passes
+from mlcli.findings import FINDINGS
+from mlcli.report.figures.shares import WHY, of_positive, passes
 
 MOST = 10  # eigenvalues shown
 WIDTH = 30  # characters of the longest bar
 EIGHTHS = " ▏▎▍▌▋▊▉"
 KEPT, REST, NEGATIVE, PLAIN = "\x1b[34m", "\x1b[90m", "\x1b[31m", "\x1b[0m"
-MEASURES = {"trustworthiness": "trustworthiness", "continuity": "continuity", "stress_1": "stress-1",
-            "stress_1_scaled": "stress-1 at the best scale", "residual_variance": "residual variance"}
 
 
 def ending(summary: Mapping[str, Any]) -> list[str]:
     """The lines that report a finished run, for the standard error that there is."""
     color = on_terminal() and "NO_COLOR" not in os.environ
     lines = [escaped(f"mlcli: {headline(summary)}"), *scree(summary, blocks=can_show(EIGHTHS + "█"), color=color)]
-    lines += [f"mlcli: {escaped(line)}" for line in (quality(summary.get("quality") or {}),
-                                                     (summary.get("dimension") or {}).get("sentence", "")) if line]
+    said = [line for finding in FINDINGS.values() for line in finding.lines(summary) if line]
+    lines += [f"mlcli: {escaped(line if can_show(line) else line.replace('±', '+-'))}" for line in said]
     lines += [line_of(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
     return lines if summary["run"] is None else [*lines, f"mlcli: wrote {escaped(summary['run'])}"]
 
@@ -89,18 +88,3 @@ def can_show(text: str) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
-
-
-def quality(measures: Mapping[str, Any]) -> str:
-    """The leading measures of quality, with standard errors where they come from a sample."""
-    from mlcli.findings.quality.scale import FREE, SCALED, counting
-
-    words, measures = [], counting(measures)
-    names = {name: shown for name, shown in MEASURES.items()
-             if name not in SCALED.values() or measures.get("scale") == FREE}
-    for name, shown in names.items():
-        value, error = measures.get(name), measures.get(f"{name}_se")
-        if isinstance(value, float) and math.isfinite(value):
-            words.append(f"{shown} {value:.4f}" + (f" ± {error:.2g}" if error is not None else ""))
-    text = ", ".join(words)
-    return text if can_show(text) else text.replace("±", "+-")

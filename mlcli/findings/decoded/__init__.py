@@ -1,1 +1,65 @@
-"""What a decoder does: rows beside their reconstructions, the latent plane decoded, and where the decoder is unsure."""
+"""A decoder at work: rows with their reconstructions, and features over the plane of the first two axes."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlcli.base.stages.steps import Step
+from mlcli.findings.finding import Arrays, File, Finding, Place
+
+if TYPE_CHECKING:
+    from mlcli.findings.decoded.decoded import Decoded
+    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.planned import Planned
+    from mlcli.findings.frame.result import Result
+    from mlcli.report.drawing.html import Part
+
+ARRAYS = File("decoded.npz", Arrays("mlcli.findings.decoded.decoded:Decoded"))
+SMALL = 0.005  # of a start: what decoding takes
+
+
+class DecodedFinding(Finding["Decoded"]):
+    """What the decoder makes of coordinates, of methods that have one."""
+
+    name = "decoded"
+    files = (ARRAYS,)
+    needs = ("spectrum",)  # whose shares stand beside the axes
+
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Decoded | None":
+        """Return what the report draws; of a table read in blocks from the rows that are in memory."""
+        config = result.config
+        if not (config.report.writes("report") and result.model.projector.decode
+                and config.draws_decoder(result.start.features)):
+            return None
+        from mlcli.findings.decoded.decode import drawn
+
+        return drawn(result)
+
+    def write(self, value: "Decoded", folder: Path, result: "Result") -> None:
+        """Write decoded.npz."""
+        (folder / ARRAYS.name).write_bytes(value.npz())
+
+    def read(self, folder: Path, run: "Contents") -> "Decoded | None":
+        """Return the content of decoded.npz."""
+        from mlcli.findings.frame.files import read_arrays
+
+        values = run.embedding.values
+        known = {"n": len(values), "a": min(values.shape[1], 2)}
+        return read_arrays(ARRAYS, folder, known, run.config.report.draws)
+
+    def sections(self, value: "Decoded", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+        """Return the plane and the reconstructions, side by side."""
+        from mlcli.findings.decoded.sections import plane, reconstructions
+        from mlcli.report.drawing.html import side_by_side
+
+        image = run.config.report.picture
+        return [(Place.DECODER, side_by_side(plane(run, image), reconstructions(run, image)))]
+
+    def step(self, planned: "Planned") -> Step | None:
+        """Return the cost of decoding."""
+        from mlcli.base.machine.rates import rates
+
+        config = planned.config
+        if not (planned.points and config.report.writes("report") and config.draws_decoder(planned.features)):
+            return None
+        return Step("reconstruct", "some rows and a grid of the latent plane", SMALL * rates().start, planned.memory)

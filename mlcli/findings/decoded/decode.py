@@ -1,16 +1,19 @@
 """Decodes what the report draws: some rows, a grid of the latent plane, and how sure the decoder is of it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.rows.scratch import some_of
 from mlcli.base.stages.stage import note, running
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table.table import Table
 from mlcli.findings.decoded.decoded import CANDIDATES, CELLS, FEWEST, IMAGES, LINES, ROWS, SHADES, Decoded
+from mlcli.findings.frame.result import Result
 from mlcli.methods import Model
 from mlcli.report.figures.scatter import panel_of, sampled
 from mlcli.stages.similarities import Projector
@@ -19,6 +22,18 @@ BLOCK = 2**20  # numbers that are decoded at once
 WORK = 2**12  # numbers that the deviation of a place may need, about
 INNER = 0.02, 0.98  # quantiles of the embedding between which the grid lies
 Map = Callable[[AnyArray], Array]
+
+
+def drawn(result: Result) -> Decoded | None:
+    """What the report shows of a run's decoder; of a table read in blocks from the rows that are in memory."""
+    model, table, start, sample = result.model, result.prepared, result.start, result.sample()
+    if not result.source.rows:
+        table = result.given
+    if sample is None:
+        return decoded(model, table, start.undone, start.features, result.config)
+    some = replace(model, embedding=some_of(model.embedding, sample))
+    shown = decoded(some, table.take(sample), start.undone, start.features, result.config)
+    return shown and replace(shown, rows=sample[shown.rows])
 
 
 def decoded(model: Model, table: Table, features: Map, width: int, config: RunConfig) -> Decoded | None:

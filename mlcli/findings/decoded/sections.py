@@ -1,30 +1,31 @@
 """The parts of a report that show what a decoder does."""
 
 from mlcli.config.report_options import Image
-from mlcli.findings.contents import Contents
-from mlcli.findings.decoded import pictures, profiles
+from mlcli.findings.decoded import DecodedFinding, pictures, profiles
 from mlcli.findings.decoded.decoded import CANDIDATES, Decoded
 from mlcli.findings.decoded.layout import PLANE
+from mlcli.findings.frame.contents import Contents
 from mlcli.report.drawing.html import Part, figure, section
 from mlcli.report.drawing.text import rounded
 
 
 def plane(run: Contents, image: Image | None) -> Part:
     """The features at a grid of places on the plane of the first two axes, as images of a shape or as profiles."""
-    if run.decoded is None:
+    found = DecodedFinding.of(run)
+    if found is None:
         return None
-    drawn = (profiles.plane(run.decoded, run.axes, apart=_apart(run)) if image is None else
-             pictures.plane(run.decoded, pictures.Shape.of(image, run.decoded.originals), run.axes))
-    others = run.embedding.values.shape[1] - len(run.decoded.ends)
+    drawn = (profiles.plane(found, run.axes, apart=_apart(run)) if image is None else
+             pictures.plane(found, pictures.Shape.of(image, found.originals), run.axes))
+    others = run.embedding.values.shape[1] - len(found.ends)
     means = f"; the other {'axis is' if others == 1 else f'{others} axes are'} at the mean" if others else ""
     return section(PLANE, figure(drawn, "What the decoder makes of places between the 2nd and the 98th percentile of "
-                                 f"the first {'two axes' if len(run.decoded.ends) > 1 else 'axis'}{means}. "
-                                 f"{_values(run, run.decoded, image)}"))
+                                 f"the first {'two axes' if len(found.ends) > 1 else 'axis'}{means}. "
+                                 f"{_values(run, found, image)}"))
 
 
 def reconstructions(run: Contents, image: Image | None) -> Part:
     """Some rows beside what the decoder makes of their coordinates, as images of a shape or as profiles."""
-    found = run.decoded
+    found = DecodedFinding.of(run)
     if found is None:
         return None
     ids = [run.embedding.ids[row] for row in found.rows.tolist()]

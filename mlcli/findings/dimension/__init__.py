@@ -1,5 +1,83 @@
 """How many axes to keep: every rule that applies, the others with the reason, and one recommendation."""
 
-from mlcli.findings.dimension.rules import dimension, dimension_table
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["dimension", "dimension_table"]
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.options import option
+from mlcli.findings.finding import File, Finding, Json, Place
+
+if TYPE_CHECKING:
+    from mlcli.config.report_options import Report
+    from mlcli.config.run_config import RunConfig
+    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.planned import Planned
+    from mlcli.findings.frame.result import Result
+    from mlcli.report.drawing.html import Part
+
+RULES = File("dimension.json", Json("mlcli.findings.dimension.shape:Dimension"))
+TABLE = File("dimension.csv")
+
+
+class DimensionFinding(Finding[Mapping[str, Any]]):
+    """The answers of the rules for the number of axes."""
+
+    name = "dimension"
+    files = (RULES, TABLE)
+    option = (bool, option(True, "Whether the rules for the number of axes are applied."))
+    output = True
+    stage = "Asks several rules how many axes to keep."
+
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return recommendation, rules and those left out."""
+        from mlcli.findings.dimension.choose import rules_of
+
+        return rules_of(result)
+
+    def write(self, value: Mapping[str, Any], folder: Path, result: "Result") -> None:
+        """Write dimension.json and dimension.csv."""
+        from mlcli.findings.dimension.rules import dimension_table
+        from mlcli.findings.frame.files import write_document, write_text
+
+        write_document(folder / RULES.name, value)
+        write_text(folder / TABLE.name, dimension_table(value))
+
+    def read(self, folder: Path, run: "Contents") -> Mapping[str, Any] | None:
+        """Return the content of dimension.json."""
+        return RULES.read(folder)
+
+    def sections(self, value: Mapping[str, Any], run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+        """Return the recommendation, a table of rules and a curve of residual variances."""
+        from mlcli.findings.dimension.section import dimension
+
+        return [(Place.ADVICE, dimension(value, run.embedding.values.shape[1]))]
+
+    def facts(self, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Return the recommendation."""
+        return {self.name: None if value is None else value["recommendation"]}
+
+    def headline(self) -> Sequence[str]:
+        """Return the count, and the rule that says it."""
+        return ("components", "by")
+
+    def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
+        """Return the recommendation in a sentence."""
+        return ((summary.get(self.name) or {}).get("sentence", ""),)
+
+    def step(self, planned: "Planned") -> Step | None:
+        """Return the cost of the rules."""
+        from mlcli.findings.dimension.choose import is_asked
+        from mlcli.findings.dimension.cost import rules_step
+
+        return rules_step(planned, planned.fit if is_asked(planned.config.method) else ())
+
+    def early(self, config: "RunConfig") -> bool:
+        """Whether the rules say how many axes are kept."""
+        from mlcli.findings.dimension.choose import is_asked
+
+        return is_asked(config.method)
+
+    def wanted(self, report: "Report") -> bool:
+        """Whether the rules are applied."""
+        return bool(report.setting(self.name))

@@ -6,7 +6,10 @@ from typing import Any
 from mlcli.base.stages.stage import note, running, unnoted
 from mlcli.base.values.inputs import Input
 from mlcli.errors import ConfigError
+from mlcli.findings.dimension.rules import dimension
+from mlcli.findings.frame.result import Result, compared
 from mlcli.methods import Method
+from mlcli.rundir.plain import plain
 from mlcli.stages.eigen.axes import AUTO
 
 COUNT = "give a count, as in -p 2"
@@ -35,3 +38,11 @@ def with_recommended_axes(method: Method, data: Input, advise: Callable[[], Mapp
     note("N-AUTO", f"axes kept: {count}, as the rules recommended of a fit with {document['kept']}", components=count,
          by=advice["by"])
     return method.replace(**{method.axes_section(): method.axes_options.replace(components=count)})
+
+
+def rules_of(result: Result) -> Mapping[str, Any]:
+    """Return the answers of the rules about a run."""
+    table = result.prepared if result.source.rows else result.given
+    answers: Mapping[str, Any] = plain(dimension(result.config.method, result.model, compared(result, table),
+                                                 result.config.compute))
+    return answers

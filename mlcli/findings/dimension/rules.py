@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -63,7 +63,7 @@ def of_eigenvalues(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
             for name, rule in SPECTRAL.items()}
 
 
-def dimension_table(document: dict[str, Any]) -> str:
+def dimension_table(document: Mapping[str, Any]) -> str:
     """The rules of `dimension` as CSV: rule, components, detail; those left out with the reason and no count."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -5,37 +5,39 @@ from math import prod
 import numpy as np
 
 from mlcli.config.report_options import Image
-from mlcli.findings.contents import Contents
-from mlcli.findings.images import figures
+from mlcli.findings.frame.contents import Contents
+from mlcli.findings.images import ImagesFinding, figures
+from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.html import Part, figure, section
 
 
 def over_plane(run: Contents) -> Part:
     """Pictures of some rows beside their points."""
-    drawn = rows_drawn(run)
-    if drawn is None or run.thumbnails is None:
+    drawn, found = rows_drawn(run), ImagesFinding.of(run)
+    if drawn is None or found is None:
         return None
-    return section("Rows over the embedding", figure(drawn, f"{len(run.thumbnails.rows)} rows as images, each to the "
+    return section("Rows over the embedding", figure(drawn, f"{len(found.rows)} rows as images, each to the "
                    "lower right of its point: each is the one farthest from those before it, as long as there is room "
                    "for its image. The other points are gray."))
 
 
 def rows_drawn(run: Contents, title: str = figures.TITLE) -> Figure | None:
     """The figure of these pictures; None where rows are no images."""
-    image = run.config.report.picture
-    if run.thumbnails is None or image is None:
+    image, found = run.config.report.picture, ImagesFinding.of(run)
+    if found is None or image is None:
         return None
     seed = int(run.manifest.get("seed") or 0)
-    return figures.over_plane(run.embedding.values, run.thumbnails, image, seed, run.axes, title)
+    return figures.over_plane(run.embedding.values, found, image, seed, run.axes, title)
 
 
 def axes(run: Contents, image: Image | None) -> Part:
     """What the columns weigh on each axis, as images."""
-    if image is None or run.loadings is None:
+    loadings = LoadingsFinding.of(run)
+    if image is None or loadings is None:
         return None
-    names = list(run.loadings.columns)
-    weights = np.array([run.loadings.array(name) for name in names[1:] if name]).T
+    names = list(loadings.columns)
+    weights = np.array([loadings.array(name) for name in names[1:] if name]).T
     if not weights.size or len(weights) != prod((image.rows, image.columns, image.channels)):
         return None
     shown = figures.axes_as_images(np.nan_to_num(weights), image, run.config.method.axis_names((), weights.shape[1]))

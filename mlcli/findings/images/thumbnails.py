@@ -5,9 +5,11 @@ import io
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.scratch import some_of
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.config.report_options import Image
+from mlcli.findings.frame.result import Result
 from mlcli.report.drawing.axes import spots
 from mlcli.report.figures.scatter import MOST, panel_of, plane, sampled
 
@@ -35,6 +37,16 @@ class Thumbnails:
         buffer = io.BytesIO()
         np.savez(buffer, rows=self.rows, values=self.values)
         return buffer.getvalue()
+
+
+def pictured(result: Result, image: Image) -> Thumbnails | None:
+    """Some rows of a run as the images that they are; of a table read in blocks from the rows that are in memory."""
+    table, embedding, sample = result.prepared, result.model.embedding, result.sample()
+    rows = chosen(embedding if sample is None else some_of(embedding, sample), image, result.config.compute.seed)
+    rows = rows if sample is None else sample[rows]
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = Thumbnails(rows, result.start.undone(table.take(rows).values))
+    return found if not np.isinf(found.values).any() else None
 
 
 def box_of(image: Image) -> tuple[float, float]:

@@ -1,6 +1,110 @@
-"""How well an embedding keeps what it was made from: neighborhoods, distances, labels, the data itself."""
+"""Quality: how well an embedding keeps what it was made from: neighborhoods, distances, labels, the data itself."""
 
-from mlcli.findings.quality.measure import Measured, quality
-from mlcli.findings.quality.pairs import shepard_table
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-__all__ = ["Measured", "quality", "shepard_table"]
+from pydantic import Field
+
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.options import Options, option
+from mlcli.findings.finding import Columns, File, Finding, Json, Place
+
+if TYPE_CHECKING:
+    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.planned import Planned
+    from mlcli.findings.frame.result import Result
+    from mlcli.findings.quality.measure import Measured
+    from mlcli.report.drawing.html import Part
+
+FIGURES = File("quality.json", Json("mlcli.findings.quality.shape:Quality"))
+PAIRS = File("shepard.csv", Columns(("distance", "embedded")))
+SampleSize = Annotated[int, Field(ge=2)]
+
+
+class Quality(Options):
+    """How well the embedding keeps neighborhoods, distances and labels; null: not measured."""
+
+    neighbors: int = option(12, "Size of the neighborhoods that are compared.", ge=1)
+    sample: SampleSize | Literal["auto"] = option(
+        "auto", "Points whose neighborhoods and distances are measured (auto: all up to 2,000 points, above that a "
+        "seeded sample of 32 to 250, with standard errors).")
+    label: str | None = option(None, "The label column that 1-NN error and silhouette are about (default: the first "
+                               "with two classes or more).")
+
+
+class QualityFinding(Finding["Measured"]):
+    """Measures of an embedding, and pairs of distances for its Shepard diagram."""
+
+    name = "quality"
+    files = (FIGURES, PAIRS)
+    option = (Quality | None, Quality())
+    output = True
+    stage = "Measures how well the embedding keeps distances and neighborhoods."
+    columns = ("trustworthiness", "trustworthiness_se", "continuity", "continuity_se", "residual_variance",
+               "residual_variance_se")
+
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Measured | None":
+        """Return the measures of rows without missing cells; None where there are no rows."""
+        if not result.prepared.rows or not result.prepared.data().apart:
+            return None
+        from mlcli.findings.quality.measure import measured
+
+        return measured(result, result.config.report.setting(self.name))
+
+    def write(self, value: "Measured", folder: Path, result: "Result") -> None:
+        """Write quality.json and shepard.csv."""
+        from mlcli.findings.frame.files import write_document, write_text
+        from mlcli.findings.quality.pairs import shepard_table
+
+        write_document(folder / FIGURES.name, value.figures)
+        write_text(folder / PAIRS.name, shepard_table(value.pairs))
+
+    def read(self, folder: Path, run: "Contents") -> "Measured | None":
+        """Return the measures, and the pairs where the run has them."""
+        figures, pairs = (file.read(folder) for file in self.files)
+        if figures is None:
+            return None
+        from mlcli.findings.quality.measure import Measured
+        from mlcli.findings.quality.pairs import pairs_of
+
+        return Measured(figures, pairs_of(pairs))
+
+    def sections(self, value: "Measured", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+        """Return the measures in words, and as a table with the Shepard diagram and the curve of neighborhoods."""
+        from mlcli.findings.quality.section import in_words, quality
+
+        return [(Place.WORDS, in_words(value.figures)), (Place.RESULT, quality(value))]
+
+    @classmethod
+    def figures_of(cls, run: "Contents") -> Mapping[str, Any]:
+        """Return the measures of a finished run, none where it has none."""
+        value = cls.of(run)
+        return {} if value is None else value.figures
+
+    def facts(self, value: "Measured | None") -> Mapping[str, Any]:
+        """Return the measures that are single numbers."""
+        figures = {} if value is None else value.figures
+        return {self.name: {key: figure for key, figure in figures.items() if not isinstance(figure, (dict, list))}}
+
+    def headline(self) -> Sequence[str]:
+        """Return the leading measures, each with its standard error."""
+        from mlcli.findings.quality.scale import LEADING
+
+        return [key for name in LEADING for key in (name, f"{name}_se")]
+
+    def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
+        """Return the leading measures, with standard errors where they come from a sample."""
+        if not summary.get(self.name):
+            return ()
+        from mlcli.findings.quality.scale import line
+
+        return (line(summary[self.name]),)
+
+    def step(self, planned: "Planned") -> Step | None:
+        """Return the cost of measuring all points, or a sample."""
+        if not planned.points:
+            return None
+        from mlcli.findings.quality.cost import quality_step
+
+        return quality_step(planned.config.report.setting(self.name).sample, planned)

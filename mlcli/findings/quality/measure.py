@@ -6,9 +6,14 @@ from typing import Any, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stages.stage import note
+from mlcli.base.rows.scratch import some_of
+from mlcli.base.stages.stage import note, running
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features, Given
+from mlcli.base.values.sample_size import EXACT
+from mlcli.base.values.scaling import all_finite
+from mlcli.findings.frame.result import Result, compared
+from mlcli.findings.quality import Quality
 from mlcli.findings.quality.distances import Distances
 from mlcli.findings.quality.labels import Labels
 from mlcli.findings.quality.neighborhoods import Neighborhoods
@@ -19,6 +24,7 @@ from mlcli.findings.quality.scale import FREE
 from mlcli.findings.quality.shepard import Shepard
 from mlcli.findings.quality.strips import Measure, Spaces
 from mlcli.findings.quality.walk import walked
+from mlcli.rundir.plain import plain
 from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
 
 WIDEST = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
@@ -33,7 +39,28 @@ class Measured:
     """What is measured of an embedding."""
 
     figures: dict[str, Any]  # the content of quality.json
-    pairs: Array  # m x 2: distances to keep and distances in the embedding
+    pairs: Array | None  # m x 2: distances to keep and distances in the embedding; None where their file is missing
+
+
+def measured(result: Result, asked: Quality) -> Measured | None:
+    """Return the measures of a run's rows without missing cells; None where there are none."""
+    table, model, compute = result.prepared, result.model, result.config.compute
+    embedding = model.embedding
+    if (sample := result.sample(EXACT)) is not None:
+        note("N-QUALITY-ROWS", f"quality is measured among {len(sample):,} of {table.rows:,} rows, as the table is "
+             "read in blocks")
+        table, embedding = table.take(sample), some_of(embedding, sample)
+    if not all_finite(table.values):
+        whole = np.flatnonzero(np.isfinite(table.values).all(axis=1))
+        note("N-QUALITY-ROWS", f"quality is measured on the {len(whole):,} of {table.rows:,} rows without gaps")
+        table, embedding = table.take(whole), embedding[whole]
+    if not table.rows:
+        return None
+    with running("quality"):
+        found = quality(compared(result, table), embedding, labels=table.labels, label=asked.label,
+                        kept=model.space(compute), decode=model.projector.decode, neighbors=asked.neighbors,
+                        sample=asked.sample, free=result.config.method.free_scale, generator=compute.generator())
+    return Measured(plain(found.figures), found.pairs)
 
 
 def quality(source: Given, embedding: Array, *, kept: Space | None = None,

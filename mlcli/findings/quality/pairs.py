@@ -5,6 +5,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.scaling import Unit
+from mlcli.findings.frame.contents import Rows
 from mlcli.findings.quality.sampling import Sums
 from mlcli.findings.quality.strips import Strip
 
@@ -41,6 +42,12 @@ def in_units(sums: Sums, kept: Unit, embedded: Unit) -> Array:
     return finite
 
 
-def shepard_table(pairs: Array) -> str:
+def shepard_table(pairs: Array | None) -> str:
     """The pairs as CSV with 17 digits."""
+    pairs = np.empty((0, 2)) if pairs is None else pairs
     return f"{HEADER}\n" + "%.17g,%.17g\n" * len(pairs) % tuple(pairs.ravel().tolist())
+
+
+def pairs_of(rows: Rows | None) -> Array | None:
+    """The pairs of shepard.csv (m x 2), None where a run does not have it."""
+    return None if rows is None else np.column_stack([rows.array("distance"), rows.array("embedded")])

@@ -1,10 +1,14 @@
-"""Which measures count where an embedding's scale is free: those at the best scale alone."""
+"""The measures that count, and in a line: where an embedding's scale is free, those at the best scale alone."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 FREE = "free"  # what quality.json says of the scale of such an embedding
 SCALED = {"stress_1": "stress_1_scaled", "sammon_stress": "sammon_stress_scaled"}  # a measure -> it at the best scale
+
+LEADING = {"trustworthiness": "trustworthiness", "continuity": "continuity", "stress_1": "stress-1",
+           "stress_1_scaled": "stress-1 at the best scale", "residual_variance": "residual variance"}
 
 
 def counting(figures: Mapping[str, Any]) -> dict[str, Any]:
@@ -12,3 +16,15 @@ def counting(figures: Mapping[str, Any]) -> dict[str, Any]:
     if figures.get("scale") != FREE:
         return dict(figures)
     return {name: value for name, value in figures.items() if name.removesuffix("_se") not in SCALED}
+
+
+def line(figures: Mapping[str, Any]) -> str:
+    """Return the leading measures, with standard errors where they come from a sample."""
+    words, measures = [], counting(figures)
+    names = {name: shown for name, shown in LEADING.items()
+             if name not in SCALED.values() or measures.get("scale") == FREE}
+    for name, shown in names.items():
+        value, error = measures.get(name), measures.get(f"{name}_se")
+        if isinstance(value, float) and math.isfinite(value):
+            words.append(f"{shown} {value:.4f}" + (f" ± {error:.2g}" if error is not None else ""))
+    return ", ".join(words)

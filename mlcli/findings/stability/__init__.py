@@ -1,1 +1,103 @@
-"""How far a result would change with other rows: fits to rows that are drawn again, beside the run's own."""
+"""Stability: how far a result would change with other rows, by fits to rows that are drawn again."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.options import Options, option
+from mlcli.errors import ConfigError
+from mlcli.findings.finding import Columns, File, Finding, Json, Place
+
+if TYPE_CHECKING:
+    from mlcli.config.run_config import RunConfig
+    from mlcli.data.table.table import Table
+    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.planned import Planned
+    from mlcli.findings.frame.result import Result
+    from mlcli.findings.stability.measure import Stable
+    from mlcli.methods import Method
+    from mlcli.report.drawing.html import Part
+
+FIGURES = File("stability.json", Json("mlcli.findings.stability.shape:Stability"))
+MOVES = File("stability.csv", Columns(("resamples", "y1"), texts=1))
+WHERE = "report.stability"
+
+
+class Stability(Options):
+    """How far the result would change with other rows: fits to rows that are drawn again; null: not measured."""
+
+    resamples: int = option(50, "Fits to rows drawn again: all of them with repetition, or a share of them without for "
+                            "methods on neighbors.", ge=2)
+    share: float = option(0.8, "Share of the rows that are drawn where none is repeated.", gt=0, lt=1)
+    level: float = option(0.95, "Level of intervals and ellipses.", gt=0, lt=1)
+
+
+class StabilityFinding(Finding["Stable"]):
+    """Intervals of eigenvalues and shares, angles of axes, and how far each point moves."""
+
+    name = "stability"
+    files = (FIGURES, MOVES)
+    needs = ("spectrum",)  # whose shares stand beside the axes
+    option = (Stability | None, None)
+    stage = "Fits the method again to rows that are drawn again, and compares."
+
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Stable | None":
+        """Return what the fits say together; None where too few of them were made."""
+        from mlcli.findings.stability.measure import stability_of
+
+        return stability_of(result, result.config.report.setting(self.name))
+
+    def write(self, value: "Stable", folder: Path, result: "Result") -> None:
+        """Write stability.json and stability.csv."""
+        from mlcli.data.write.table import text_names
+        from mlcli.findings.frame.files import write_document, write_text
+        from mlcli.findings.stability.measure import stability_table
+
+        table = result.embedding
+        write_document(folder / FIGURES.name, value.figures)
+        write_text(folder / MOVES.name, stability_table(text_names(table)[0], table.ids, value))
+
+    def cells(self, method: "Method", table: "Table") -> float:
+        """Return a line for each point."""
+        return 5.0 * table.rows
+
+    def read(self, folder: Path, run: "Contents") -> "Stable | None":
+        """Return the figures, and how far each point moves where the run has that."""
+        figures, moves = (file.read(folder) for file in self.files)
+        if figures is None:
+            return None
+        from mlcli.findings.stability.measure import stable_of
+
+        return stable_of(figures, moves, run.embedding.values.shape, folder / MOVES.name)
+
+    def sections(self, value: "Stable", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+        """Return intervals as a table, the angle of the axes, and an ellipse for each point."""
+        from mlcli.findings.stability.section import stability
+
+        return [(Place.RESULT, stability(value, run))]
+
+    def require(self, config: "RunConfig") -> None:
+        """Raises ConfigError where rows cannot be drawn again, or none is drawn as the options say."""
+        kind = config.method.resampling(config.input.gives)
+        if kind is None:
+            raise ConfigError("RESAMPLING", f"stability was chosen, and the rows of {config.input.gives} cannot be "
+                              f"drawn again for {config.method.name}", where=WHERE,
+                              hint="leave it out, or choose a linear method or one of distances or neighbors, of "
+                              "features or dissimilarities")
+        if kind == "bootstrap":
+            setting: Stability = config.report.setting(self.name)
+            setting.refuse_unused(f"{config.method.name} is fitted to as many rows, drawn with repetition", "share",
+                                  where=WHERE)
+
+    def require_held(self) -> None:
+        """Raises ConfigError: rows that are not in memory are not drawn again."""
+        raise ConfigError("RESAMPLING", "stability was chosen, and the table is read in blocks of rows", where=WHERE,
+                          hint="leave it out, or give --set input.stream=never")
+
+    def step(self, planned: "Planned") -> Step | None:
+        """Return the cost of the fits: as much as the run's own each, though some have fewer rows."""
+        count = planned.config.report.setting(self.name).resamples
+        return Step("stability", f"{count} fits to rows drawn again",
+                    count * sum(step.seconds for step in planned.fit),
+                    max([planned.memory, *(step.memory for step in planned.fit)]))

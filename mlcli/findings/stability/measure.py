@@ -2,16 +2,25 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import note, running
 from mlcli.base.types import Array
+from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.base.values.scaling import Unit
-from mlcli.findings.fit_tables import written
-from mlcli.findings.stability.resamples import Resample, of_loadings, unit_of
+from mlcli.findings.frame.contents import Rows
+from mlcli.findings.frame.csv_text import digits, written
+from mlcli.findings.frame.result import Result
+from mlcli.findings.stability import Stability
+from mlcli.findings.stability.resamples import Resample, drawn_of, draws, of_loadings, resampled, unit_of
 from mlcli.methods import Model
+from mlcli.rundir.plain import plain
+from mlcli.rundir.reading import damaged
 
 LEADING = 10  # eigenvalues with intervals
 FEWEST = 2  # resamples that have a spread
@@ -25,6 +34,25 @@ class Stable:
     counts: Array  # n: the resamples that each row was in
     deviations: Array  # n x 2 or n x 1: of each row's place on the first axes; NaN of rows in fewer than two resamples
     correlations: Array  # n: of the two, 0 where one does not move
+
+
+def stability_of(result: Result, asked: Stability) -> Stable | None:
+    """Return how far a run's result would change with other rows; None where too few fits were made."""
+    config, model, data = result.config, result.model, result.prepared.data()
+    method, size = config.method, len(model.embedding)
+    assert isinstance(data, Features | Dissimilarities)
+    share = asked.share if method.resampling(config.input.gives) == "subsample" else None
+    with running("stability"):
+        drawn = draws(size, asked.resamples, share, config.compute.generator())
+        again = method.with_axes(model.embedding.shape[1])
+        made = resampled(model, lambda rows: again.fit(data.take(rows), config.compute), drawn)
+        if len(made) < FEWEST:
+            note("N-STABILITY", f"stability is not known: {len(made)} of {len(drawn)} fits to rows drawn again ended "
+                 "well")
+            return None
+        found = stable(model, made, asked=len(drawn), level=asked.level,
+                       drawn=None if share is None else drawn_of(size, share))
+    return replace(found, figures=plain(found.figures))
 
 
 def stable(model: Model, made: Sequence[Resample], *, asked: int, level: float, drawn: int | None) -> Stable:
@@ -102,11 +130,29 @@ def moves(size: int, made: Sequence[Resample], *, sample: bool) -> tuple[Array, 
     return counts, np.where(enough[:, None], deviations, np.nan), np.clip(correlations, -1, 1)
 
 
+def spreads_of(found: Stable) -> tuple[Sequence[str], Array]:
+    """The names of the columns about the moves of points, and their numbers (n x 3, n x 1 where there is one axis)."""
+    names = ("y1", "y2", "correlation") if found.deviations.shape[1] > 1 else ("y1",)
+    return names, np.column_stack([found.deviations, found.correlations])[:, : len(names)]
+
+
 def stability_table(id_name: str, ids: Sequence[str], found: Stable) -> str:
     """stability.csv: for each point the resamples that it was in, and the deviations of its place in them."""
-    axes = found.deviations.shape[1]
-    names = ["y1", "y2", "correlation"] if axes > 1 else ["y1"]
-    numbers = np.column_stack([found.deviations, found.correlations])[:, : len(names)]
+    names, numbers = spreads_of(found)
     return written([id_name, "resamples", *names],
-                   ([name, int(count), *("" if math.isnan(value) else f"{value:.17g}" for value in row)]
+                   ([name, int(count), *("" if math.isnan(value) else digits(value) for value in row)]
                     for name, count, row in zip(ids, found.counts.tolist(), numbers.tolist(), strict=True)))
+
+
+def stable_of(figures: dict[str, Any], moves: Rows | None, shape: tuple[int, ...], path: Path) -> Stable:
+    """Return what the files of a run with an embedding of this shape hold; raises UnsafeFile."""
+    if moves is None:
+        return Stable(figures, np.empty(0), np.empty((0, 1)), np.empty(0))
+    names = ("y1", "y2", "correlation") if shape[1] > 1 else ("y1",)
+    if tuple(moves.columns)[2:] != names or len(moves.columns["y1"]) != shape[0]:
+        raise damaged(path, f"it does not have the columns {', '.join(names)} and {shape[0]} rows")
+    spreads = np.column_stack([moves.array(name) for name in names])
+    if np.isinf(spreads).any() or (spreads[:, :2] < 0).any() or (np.abs(spreads[:, 2:]) > 1).any():
+        raise damaged(path, "a deviation is below zero or infinite, or a correlation beyond one")
+    correlations = spreads[:, 2] if shape[1] > 1 else np.zeros(shape[0])
+    return Stable(figures, moves.array("resamples"), spreads[:, :2], correlations)

@@ -9,7 +9,7 @@ from mlcli.base.stages.stage import advance, unheard
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import GeometryError, NumericalError
-from mlcli.findings.likeness import principal_angles
+from mlcli.findings.frame.likeness import principal_angles
 from mlcli.methods import Model
 
 Fit = Callable[[Indices], Model]  # of some of the rows, from 0 and perhaps repeated

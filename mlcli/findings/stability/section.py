@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.types import Array, Indices
-from mlcli.findings.contents import Contents
+from mlcli.findings.frame.contents import Contents
+from mlcli.findings.stability.measure import Stable, spreads_of
 from mlcli.report.drawing.axes import spots
 from mlcli.report.drawing.figure import Curve, Dots, Figure, Line, Mark, Text
 from mlcli.report.drawing.html import Part, figure, section, sentence, table
@@ -21,12 +22,11 @@ CORNERS = 24  # of the line that is drawn for an ellipse
 RIGHT = 40
 
 
-def stability(run: Contents) -> Part:
+def stability(found: Stable, run: Contents) -> Part:
     """Intervals as a table, the angle of the axes, and an ellipse for each point."""
-    found = run.stability
-    if found is None:
-        return None
-    return section("Stability", sentence(_how(found), "soft"), _intervals(found), _angle(found), _ellipses(run, found))
+    figures = found.figures
+    return section("Stability", sentence(_how(figures), "soft"), _intervals(figures), _angle(figures),
+                   _ellipses(run, found))
 
 
 def _how(found: Mapping[str, Any]) -> str:
@@ -62,11 +62,11 @@ def _angle(found: Mapping[str, Any]) -> Part:
                     f"{angle['of']}.")
 
 
-def _ellipses(run: Contents, found: Mapping[str, Any]) -> Part:
-    if run.moves is None:
+def _ellipses(run: Contents, stable: Stable) -> Part:
+    if not len(stable.deviations):
         return None
-    names = [name for name in ("y1", "y2", "correlation") if name in run.moves.columns]
-    spreads = np.array([run.moves.numbers(name) for name in names]).T
+    found = stable.figures
+    names, spreads = spreads_of(stable)
     known = np.flatnonzero(np.isfinite(spreads).all(axis=1))
     some = sampled(len(known), ELLIPSES, int(run.manifest.get("seed") or 0))
     rows = known if some is None else known[some]

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from mlcli.findings.quality.section import MEASURES
 from mlcli.report.comparison.side_by_side import LEADING, Comparison, Pair, Side
 from mlcli.report.drawing.html import UNKNOWN, Part, folded, joined, section, sentence, table
 from mlcli.report.drawing.text import distinct, number
-from mlcli.report.page.quality import MEASURES
 
 ROOM = 60  # letters of the names of runs that fit above columns
 FEW = 3  # runs up to which figures have all digits, and stand beside what they mean

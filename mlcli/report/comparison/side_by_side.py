@@ -10,7 +10,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import advance, stage
 from mlcli.base.types import Array, Indices
-from mlcli.findings.likeness import Agreement, Fit, agreement, principal_angles, procrustes, standardized
+from mlcli.findings.frame.likeness import Agreement, Fit, agreement, principal_angles, procrustes, standardized
 
 EXACT = 20_000  # points up to which the neighbors of all are found
 SAMPLE = 2_000  # of more points, those from which neighborhoods are compared

@@ -5,7 +5,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from mlcli.findings.contents import Contents
+from mlcli.findings.frame.contents import Contents
 from mlcli.report.drawing.html import Html, document, sentence
 from mlcli.report.interactive.points import AXES, MOST, as_json, data_of
 

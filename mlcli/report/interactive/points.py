@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.types import AnyArray
-from mlcli.findings.contents import Contents
+from mlcli.findings.frame.contents import Contents
 from mlcli.report.drawing.palette import INKS, sequential
 from mlcli.report.drawing.text import visible
 from mlcli.report.figures.coloring import Coloring, Groups, coloring, numbers_of, plain

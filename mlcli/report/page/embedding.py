@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from mlcli.base.types import Array
-from mlcli.findings.contents import Contents
+from mlcli.findings.frame.contents import Contents
+from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.html import Part, figure, framed, section, sentence, side_by_side
 from mlcli.report.drawing.text import number, shortened
@@ -20,14 +21,14 @@ def embedding(run: Contents, label: str | None) -> Part:
     """The first axes, colored by each label column, and every pair of up to four axes."""
     labels = _chosen(run, label)
     values = run.embedding.values
-    if not values.size and run.loadings is not None and not run.manifest["input"]["rows"]:
+    if not values.size and LoadingsFinding.of(run) is not None and not run.manifest["input"]["rows"]:
         return None  # a covariance matrix has no rows to embed
     if not values.size:
         return section("Embedding", sentence("The embedding has no rows or no axes."))
     colors = [coloring(name, texts) for name, texts in labels.items()] or [plain(len(values))]
     points = [Points(values, run.embedding.ids, color, len(values), axes=run.axes) for color in colors]
     edges = _edges(run)
-    unsure = _deviations(run)
+    unsure = drawings.deviations(run)
     parts: list[Part] = []
     for i, some in enumerate(points):
         said = _joined(edges) + _gray(unsure) if i == 0 else ""
@@ -59,7 +60,7 @@ def _by_matplotlib(run: Contents, points: Points, edges: Edges | None, said: str
 
 def main_scatter(run: Contents, title: str) -> Figure:
     """The first two axes, colored by the first label column, as a figure of its own."""
-    return scatter(main_points(run), title, _edges(run), _deviations(run))
+    return scatter(main_points(run), title, _edges(run), drawings.deviations(run))
 
 
 def main_drawing(run: Contents, format: str) -> bytes:
@@ -81,11 +82,6 @@ def _edges(run: Contents) -> Edges | None:
     if run.edges is None or run.embedding.values.shape[1] < 2:
         return None
     return Edges.of(run.embedding.values, run.edges, int(run.manifest.get("seed") or 0))
-
-
-def _deviations(run: Contents) -> Array | None:
-    """How unsure the decoder is over the plane, where it knows that."""
-    return None if run.decoded is None else run.decoded.deviations
 
 
 def _gray(deviations: Array | None) -> str:

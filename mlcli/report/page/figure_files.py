@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from mlcli.findings.contents import Contents
+from mlcli.findings.frame.contents import Contents
 from mlcli.findings.images.sections import rows_drawn
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.svg import document

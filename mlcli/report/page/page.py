@@ -1,11 +1,13 @@
-"""report.html: all that a run reports on one page, drawn from the files of its directory."""
+"""report.html: all that a run reports on one page."""
 
-from mlcli.findings.contents import Contents
-from mlcli.findings.decoded import sections as decoder
-from mlcli.findings.images import sections as images
-from mlcli.findings.stability.section import stability
-from mlcli.report.drawing.html import document, joined, side_by_side
-from mlcli.report.page import embedding, provenance, quality, results
+from dataclasses import replace
+
+from mlcli.findings import FINDINGS
+from mlcli.findings.finding import Place
+from mlcli.findings.frame.contents import Contents
+from mlcli.report.drawing.html import Part, document, joined, side_by_side
+from mlcli.report.page import embedding, provenance
+from mlcli.report.page.fit import fit
 
 
 def page(run: Contents, *, label: str | None = None, cutoff: float | None = None) -> str:
@@ -13,14 +15,21 @@ def page(run: Contents, *, label: str | None = None, cutoff: float | None = None
 
     Loadings below the cutoff are blank; without one, the run's configuration says it.
     """
-    cutoff = run.config.report.cutoff if cutoff is None else cutoff
-    image = run.config.report.picture
-    shown = joined([embedding.embedding(run, label), results.spectrum(run)])
-    said = joined([quality.in_words(run), provenance.warnings(run), results.dimension(run)])
-    factors, rows = [results.loadings(run, cutoff), results.fit(run)], bool(run.embedding.values.size)
-    parts = [*([] if rows else factors), side_by_side(shown, said if said.text else None), images.over_plane(run),
-             quality.quality(run), stability(run),
-             side_by_side(decoder.plane(run, image), decoder.reconstructions(run, image)), *(factors if rows else []),
-             images.axes(run, image), results.trace(run), provenance.what_was_run(run), provenance.certificate(run),
-             provenance.timings(run), provenance.repeating(run)]
+    sections = sections_of(run if cutoff is None else replace(run, cutoff=cutoff))
+    shown = joined([embedding.embedding(run, label), *sections[Place.PICTURE]])
+    words = joined([*sections[Place.WORDS], provenance.warnings(run), *sections[Place.ADVICE]])
+    factors, rows = [*sections[Place.COLUMNS], fit(run)], bool(run.embedding.values.size)
+    parts = [*([] if rows else factors), side_by_side(shown, words if words.text else None), *sections[Place.ROWS],
+             *sections[Place.RESULT], *sections[Place.DECODER], *(factors if rows else []), *sections[Place.DETAIL],
+             provenance.what_was_run(run), provenance.certificate(run), provenance.timings(run),
+             provenance.repeating(run)]
     return document(run.title, provenance.heading(run), joined(parts))
+
+
+def sections_of(run: Contents) -> dict[Place, list[Part]]:
+    """Return the sections of all findings of a run by their places."""
+    sections: dict[Place, list[Part]] = {place: [] for place in Place}
+    for name, finding in FINDINGS.items():
+        for place, part in finding.sections(run.findings[name], run) if name in run.findings else ():
+            sections[place].append(part)
+    return sections

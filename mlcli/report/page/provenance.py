@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlcli.base.stages.vocabulary import STAGES
 from mlcli.config.differences import differences
-from mlcli.findings.contents import Contents
+from mlcli.findings import STAGES
+from mlcli.findings.frame.contents import Contents
 from mlcli.report.drawing.html import Html, Part, badge, facts, folded, section, sentence, table, verbatim
 from mlcli.report.drawing.text import number, safe
 

@@ -3,9 +3,12 @@
 from collections.abc import Callable, Mapping
 
 from mlcli.errors import ConfigError
-from mlcli.findings.contents import Contents
+from mlcli.findings.dimension import DimensionFinding
 from mlcli.findings.dimension.recommend import words
-from mlcli.findings.loadings import correlations_table, factors_table, loadings_table
+from mlcli.findings.frame.contents import Contents
+from mlcli.findings.loadings.tables import correlations_table, factors_table, loadings_table
+from mlcli.findings.quality import QualityFinding
+from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.report.drawing.text import in_words
 from mlcli.report.tables.names import Form, Name
 from mlcli.report.tables.table import Cell, Row, Table
@@ -13,18 +16,19 @@ from mlcli.report.tables.table import Cell, Row, Table
 
 def spectrum_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     """The rows of spectrum.csv."""
-    if run.spectrum is None:
+    spectrum = SpectrumFinding.of(run)
+    if spectrum is None:
         return None
-    columns = run.spectrum.columns
+    columns = spectrum.columns
     rows: list[Row] = [(int(place), *numbers) for place, *numbers in zip(
-        run.spectrum.numbers("component"), *(run.spectrum.known(name) for name in list(columns)[1:]), strict=True)]
+        spectrum.numbers("component"), *(spectrum.known(name) for name in list(columns)[1:]), strict=True)]
     what = (run.manifest.get("spectrum") or {}).get("ranked_by", "eigenvalues")
     return Table(f"Spectrum: {what}, with shares of the trace.", tuple(columns), rows, words=())
 
 
 def quality_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     """The measures of quality with their standard errors."""
-    document = run.quality or {}
+    document = QualityFinding.figures_of(run)
     rows: list[Row] = [(key.replace("_", " "), value, document.get(f"{key}_se")) for key, value in document.items()
                        if isinstance(value, float) and not key.endswith("_se")]
     return Table("Quality of the embedding.", ("measure", "value", "standard error"), rows) if rows else None
@@ -39,7 +43,7 @@ def fit_table(run: Contents, cutoff: float = 0.0) -> Table | None:
 
 def dimension_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     """What each rule for the number of axes says."""
-    document = run.dimension or {}
+    document = DimensionFinding.of(run) or {}
     rows: list[Row] = [(words(name), rule.get("components"), rule.get("detail") or "")
                        for name, rule in document.get("rules", {}).items()]
     return Table("How many axes to keep, by rule.", ("rule", "axes", "found"), rows, words=(0, 2)) if rows else None

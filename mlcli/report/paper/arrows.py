@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.findings.contents import Rows
+from mlcli.findings.frame.contents import Rows
 
 ROOM = 0.9  # share of the points' range that the longest arrow takes
 

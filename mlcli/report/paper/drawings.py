@@ -5,10 +5,13 @@ from importlib import import_module
 from typing import Protocol
 
 from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE, Later
+from mlcli.base.types import Array
 from mlcli.base.values.extras import EXTRAS, lacking
 from mlcli.config.drawing import Ellipses
 from mlcli.config.report_options import LABELED, Report
-from mlcli.findings.contents import Contents
+from mlcli.findings.decoded import DecodedFinding
+from mlcli.findings.frame.contents import Contents
+from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.html import Part, sentence
 from mlcli.report.figures.scatter import Edges, Points
 from mlcli.report.figures.scree import Eigenvalues
@@ -77,7 +80,7 @@ def advice(run: Contents) -> Part:
 def texts(run: Contents) -> Sequence[str]:
     """What is written beside the points of a run."""
     return texts_of(run.config.report, run.embedding,
-                    unsure=run.decoded is not None and run.decoded.deviations is not None)
+                    unsure=deviations(run) is not None)
 
 
 def texts_of(report: Report, table: Named, *, unsure: bool) -> Sequence[str]:
@@ -100,15 +103,21 @@ def plot(run: Contents, points: Points, title: str, edges: Edges | None = None) 
     """The scatter plot of all points of a run."""
     report = run.config.report
     return Plot(points, title, report.look, texts(run), edges, report.outlines, arrows(run),
-                None if run.decoded is None else run.decoded.deviations)
+                deviations(run))
+
+
+def deviations(run: Contents) -> Array | None:
+    """How unsure the decoder is over the plane, where it knows that."""
+    decoded = DecodedFinding.of(run)
+    return None if decoded is None else decoded.deviations
 
 
 def arrows(run: Contents) -> Arrows | None:
     """The arrows of a biplot, where they were asked for and there is a plane."""
-    count = run.config.report.arrows
-    if not count or run.loadings is None or run.embedding.values.shape[1] < 2:
+    count, loadings = run.config.report.arrows, LoadingsFinding.of(run)
+    if not count or loadings is None or run.embedding.values.shape[1] < 2:
         return None
-    return Arrows.of(run.loadings, count)
+    return Arrows.of(loadings, count)
 
 
 def scree_plot(run: Contents, eigenvalues: Eigenvalues, title: str) -> ScreePlot:

@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
-from mlcli.findings.dimension import dimension
+from mlcli.findings.dimension.rules import dimension
 from mlcli.methods import METHODS
 from tests.support import features
 

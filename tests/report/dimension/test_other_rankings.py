@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.compute import Compute
-from mlcli.findings.dimension import dimension
+from mlcli.findings.dimension.rules import dimension
 from mlcli.methods import METHODS
 from tests.support import features, fit, furnished
 

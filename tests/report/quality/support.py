@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
-from mlcli.findings.quality import quality
+from mlcli.findings.quality.measure import quality
 from tests import support
 
 

@@ -12,7 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.findings.dimension.evidence import evidence_of
 from mlcli.findings.dimension.rules import verdicts
-from mlcli.findings.quality import quality
+from mlcli.findings.quality.measure import quality
 from mlcli.methods import METHODS
 from tests import support
 from tests.report.quality.support import distances, measured

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.values.inputs import Dissimilarities, Features
-from mlcli.findings.quality import quality, shepard_table
-from mlcli.findings.quality.pairs import Pairs
+from mlcli.findings.quality.measure import quality
+from mlcli.findings.quality.pairs import Pairs, shepard_table
 from tests.report.quality.support import distances
 
 

@@ -1,11 +1,10 @@
-"""The part of a report about quality: what the measures are, and which neighbors and distances were kept."""
+"""The sections of the page about quality: what the measures are, and which neighbors and distances were kept."""
 
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from mlcli.findings.contents import Contents, Rows
+from mlcli.base.types import Array
+from mlcli.findings.quality.measure import Measured
 from mlcli.findings.quality.scale import FREE, SCALED, counting
 from mlcli.report.drawing.html import Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
@@ -31,9 +30,8 @@ MEASURES = {  # key of quality.json -> name and meaning
 OF_LABELS = ("label_1nn_error", "silhouette")
 
 
-def in_words(run: Contents) -> Part:
-    """What the measures say, in sentences without judgment."""
-    document = run.quality or {}
+def in_words(document: Mapping[str, Any]) -> Part:
+    """The measures in sentences without judgment."""
     said = (_neighbors_kept(document), _distances_kept(document))
     return section("Quality in words", *(sentence(text, "lead") for text in said if text))
 
@@ -71,15 +69,13 @@ def _beyond(stress: float, measures: Mapping[str, Any]) -> str:
             f"distances, so points lie closer together than in the data{scaled}")
 
 
-def quality(run: Contents) -> Part:
+def quality(found: Measured) -> Part:
     """The measures with standard errors, the Shepard diagram and the Q_NX curve."""
-    document = run.quality
-    if document is None:
-        return None
+    document = found.figures
     values = {key: value for key, value in counting(document).items()
               if isinstance(value, float) and not key.endswith("_se")}
     return section("Quality", _basis(document), _scale(document), _measures(document, values),
-                   side_by_side(_shepard(run.shepard), _q_nx(document)))
+                   side_by_side(_shepard(found.pairs), _q_nx(document)))
 
 
 def _measures(document: Mapping[str, Any], values: Mapping[str, float]) -> Part:
@@ -118,10 +114,9 @@ def _basis(document: Mapping[str, Any]) -> Part:
     return sentence("; ".join(word for word in words if word).capitalize() + ".", "soft")
 
 
-def _shepard(rows: Rows | None) -> Part:
-    if rows is None:
+def _shepard(points: Array | None) -> Part:
+    if points is None:
         return None
-    points = np.column_stack([rows.numbers("distance"), rows.numbers("embedded")])
     return figure(shepard("Shepard diagram", points), f"{len(points):,} pairs of points: the distance to keep and the "
                   "distance in the embedding.")
 

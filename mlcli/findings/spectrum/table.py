@@ -2,23 +2,35 @@
 
 import numpy as np
 
+from mlcli.findings.frame.contents import Rows
 from mlcli.stages.eigen.spectrum import Spectrum
 
-HEADER = "component,eigenvalue,proportion,cumulative"
+HEADER = ("component", "eigenvalue", "proportion", "cumulative")
 
 
 def spectrum_table(spectrum: Spectrum, rows: int | None) -> str:
-    """The first `rows` eigenvalues (all that were computed by default) as CSV, 17 digits.
+    """The first `rows` eigenvalues (all that were computed by default) as CSV, 17 digits."""
+    return spectrum_text(spectrum_rows(spectrum, rows))
 
-    Proportions are over the trace, negative eigenvalues included, and empty where it is unknown. Of a kernel that is
+
+def spectrum_rows(spectrum: Spectrum, rows: int | None) -> Rows:
+    """The first `rows` eigenvalues, all that were computed by default, with their shares.
+
+    Proportions are over the trace, negative eigenvalues included, and NaN where it is unknown. Of a kernel that is
     the inverse of a cost, the cost of each axis follows its eigenvalue.
     """
     proportions, costs = spectrum.proportions, spectrum.costs
     columns = [spectrum.eigenvalues, proportions, np.cumsum(proportions), *([] if costs is None else [costs])]
-    cells = zip(*(column[:rows].tolist() for column in columns), strict=True)
-    line = ",".join(["%d", *["%.17g"] * len(columns)])
-    lines = [line % (i, *row) for i, row in enumerate(cells, start=1)]
-    return "\n".join([HEADER if costs is None else f"{HEADER},cost", *lines]).replace("nan", "") + "\n"
+    shown = [column[:rows] for column in columns]
+    places = np.arange(1, len(shown[0]) + 1, dtype=np.float64)
+    return Rows(dict(zip(HEADER if costs is None else (*HEADER, "cost"), [places, *shown], strict=True)))
+
+
+def spectrum_text(rows: Rows) -> str:
+    """The same as CSV: 17 digits, and nothing for NaN."""
+    cells = zip(*(rows.numbers(name) for name in rows.columns), strict=True)
+    line = ",".join(["%d", *["%.17g"] * (len(rows.columns) - 1)])
+    return "\n".join([",".join(rows.columns), *(line % row for row in cells)]).replace("nan", "") + "\n"
 
 
 def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[float] | None]:

@@ -1,4 +1,4 @@
-"""What a report is made of: the content of a run directory's files, as plain values."""
+"""Contents of a run: what a report is made of, from memory at the end of the run, from its files later."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -9,8 +9,6 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.config.run_config import RunConfig
-from mlcli.findings.decoded.decoded import Decoded
-from mlcli.findings.images.thumbnails import Thumbnails
 from mlcli.report.figures.scree import Eigenvalues
 
 
@@ -59,30 +57,24 @@ class Contents:
     config: RunConfig
     config_text: str
     embedding: Embedding
-    spectrum: Rows | None  # None where the method has none
-    quality: Mapping[str, Any] | None = None
-    dimension: Mapping[str, Any] | None = None
+    findings: Mapping[str, Any] = field(default_factory=dict)  # values by the names of findings
     certificate: Mapping[str, Any] | None = None
-    shepard: Rows | None = None
-    trace: Rows | None = None
-    loadings: Rows | None = None
-    decoded: Decoded | None = None
-    thumbnails: Thumbnails | None = None
-    stability: Mapping[str, Any] | None = None
-    moves: Rows | None = None  # of the points, in fits to rows drawn again
     edges: Indices | None = None  # of the neighbor graph, by the places of rows (m x 2), where they are drawn
+    cutoff: float | None = None  # below which loadings are blank; None: as the configuration says
     interactive: bool = False  # whether interactive.html stands beside the page
     drawn: dict[str, bytes] = field(default_factory=dict)  # the scatter plot, by its format, once it is drawn
 
     @property
     def eigenvalues(self) -> Eigenvalues | None:
         """The spectrum to show; None where there is none."""
-        if self.spectrum is None:
+        spectrum: Rows | None = self.findings.get("spectrum")
+        summary = self.manifest.get("spectrum") or {}
+        if spectrum is None:
             return None
-        values, summary = self.spectrum.numbers("eigenvalue"), self.manifest.get("spectrum") or {}
+        values = spectrum.numbers("eigenvalue")
         computed = summary.get("computed") or len(values)
         line = () if self.correlations else self._line(summary.get("trace"))
-        return Eigenvalues(values, self.spectrum.known("cumulative"), self.embedding.values.shape[1], computed,
+        return Eigenvalues(values, spectrum.known("cumulative"), self.embedding.values.shape[1], computed,
                            summary.get("ranked_by", "eigenvalues"),
                            summary.get("further_at_least", ()) if len(values) == computed else (), line)
 
@@ -98,18 +90,19 @@ class Contents:
     @property
     def correlations(self) -> Sequence[float]:
         """The eigenvalues of the correlations of the columns, where the rules of factor analysis look at them."""
-        return (self.dimension or {}).get("correlations", ())
+        return (self.findings.get("dimension") or {}).get("correlations", ())
 
     def _line(self, trace: float | None) -> list[float]:
         """The line of parallel analysis under a trace; empty where there is none."""
-        rule = (self.dimension or {}).get("rules", {}).get("parallel_analysis", {})
+        rule = (self.findings.get("dimension") or {}).get("rules", {}).get("parallel_analysis", {})
         shares = rule.get("figures", {}).get("line_shares", ())
         return [share * trace for share in shares] if trace else []
 
     @property
     def proportions(self) -> list[float | None]:
         """The eigenvalues' shares of the trace."""
-        return [] if self.spectrum is None else self.spectrum.known("proportion")
+        spectrum: Rows | None = self.findings.get("spectrum")
+        return [] if spectrum is None else spectrum.known("proportion")
 
     @property
     def title(self) -> str:

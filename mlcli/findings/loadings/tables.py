@@ -8,7 +8,8 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
-from mlcli.findings.contents import Contents
+from mlcli.findings.frame.contents import Contents
+from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.tables.table import Row, Table
 
 DECIMALS = 3  # of loadings about as large as correlations are
@@ -67,15 +68,16 @@ class Loaded:
 @HUGE
 def loaded(run: Contents) -> Loaded | None:
     """The loadings of a run; None where it has none."""
-    if run.loadings is None or len(run.loadings.columns) < 2:
+    given = LoadingsFinding.of(run)
+    if given is None or len(given.columns) < 2:
         return None
-    head, *columns = run.loadings.columns
-    names, fit = tuple(run.loadings.texts(head)), run.manifest.get("fit", {})
-    values = np.stack([run.loadings.array(column) for column in columns], axis=1)
+    head, *columns = given.columns
+    names, fit = tuple(given.texts(head)), run.manifest.get("fit", {})
+    values = np.stack([given.array(column) for column in columns], axis=1)
     values = np.where(np.isfinite(values), values, np.nan)
-    given, correlations = fit.get("factor_correlations"), np.eye(len(columns))
-    if given and np.shape(given) == correlations.shape:
-        correlations = np.array(given, dtype=np.float64)
+    stated, correlations = fit.get("factor_correlations"), np.eye(len(columns))
+    if stated and np.shape(stated) == correlations.shape:
+        correlations = np.array(stated, dtype=np.float64)
     variances = _each(fit, "variances", names)
     standardized = run.config.method.columns_model == "own noise" and variances is not None
     if standardized and variances is not None:

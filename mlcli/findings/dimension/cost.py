@@ -1,0 +1,27 @@
+"""The predicted cost of the rules for the number of axes."""
+
+from collections.abc import Sequence
+
+from mlcli.base.machine.rates import rates
+from mlcli.base.stages.steps import Step
+from mlcli.findings.frame.planned import Planned
+from mlcli.stages.algebra.costs import neighbors_cost, pass_cost
+
+SAMPLED = 2000  # rows that rules search for neighbors in
+SMALL = 0.015  # of a start: what takes as long whatever the size
+COLUMNS = 0.05  # more of it for rules that look at columns
+
+
+def rules_step(planned: Planned, first: Sequence[Step] = ()) -> Step:
+    """Return the cost of the rules: a search for neighbors, and passes over the columns.
+
+    Where they decide on it, the fit that they are asked of comes first.
+    """
+    rows, columns = min(planned.table.values.shape[0], SAMPLED), planned.table.values.shape[1]
+    of_columns = planned.method.columns_model != "none"
+    seconds = rates().start * (SMALL + COLUMNS * of_columns) + neighbors_cost(
+        points=rows, columns=columns, count=10, tree=False, threads=planned.threads, native=True)
+    seconds += of_columns * 20 * pass_cost(rows * columns)
+    seconds += sum(step.seconds for step in first)
+    return Step("dimension", f"rules for the number of axes{', and a fit for them' if first else ''}", seconds,
+                planned.memory)

@@ -1,0 +1,174 @@
+"""The finding: something that a run says of its result beside the embedding.
+
+A finding is one file, or one package, of this folder and one line in `NAMES`: its option, its files with their shapes,
+how it is computed, written and read back, its sections on the page, its facts for the end of the run, and the findings
+that it needs. Whatever goes over findings, as the pipeline, the page, the options and the plan do, goes over the
+registry. The declaration is imported with the options of every run: at the top of its file it imports what lies below
+`config`; what computes, reads and draws is imported inside of its methods.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import AnyArray
+
+if TYPE_CHECKING:
+    from mlcli.config.report_options import Report
+    from mlcli.config.run_config import RunConfig
+    from mlcli.data.table.table import Table
+    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.planned import Planned
+    from mlcli.findings.frame.result import Result
+    from mlcli.methods import Method
+    from mlcli.report.drawing.html import Part
+
+Value = TypeVar("Value")
+
+
+class Place(IntEnum):
+    """Where a section stands on the page; sections of one place stand in the order of the registry."""
+
+    PICTURE = 0  # under the embedding
+    WORDS = 1  # beside the embedding, above the warnings
+    ADVICE = 2  # beside the embedding, below the warnings
+    ROWS = 3
+    RESULT = 4
+    DECODER = 5
+    COLUMNS = 6  # above the figures of the fit; of a run without rows before all others
+    DETAIL = 7
+
+
+@frozen
+class Json:
+    """The shape of a JSON document, as MODULE:CLASS of a model of pydantic's."""
+
+    where: str
+
+    def read(self, path: Path) -> dict[str, Any]:
+        """Return the document; raises UnsafeFile."""
+        from mlcli.findings.frame.files import declared
+        from mlcli.rundir.reading import json_of
+
+        return json_of(path, declared(self.where))
+
+
+@frozen
+class Columns:
+    """The shape of a small CSV file: columns that must be there, and how many of the first hold texts."""
+
+    names: Sequence[str]
+    texts: int = 0
+
+    def read(self, path: Path) -> "Rows":
+        """Return the columns; raises UnsafeFile."""
+        from mlcli.findings.frame.contents import Rows
+        from mlcli.rundir.reading import csv_of
+
+        return Rows(csv_of(path, self.names, texts=self.texts))
+
+
+@frozen
+class Arrays:
+    """The shape of an NPZ file, as MODULE:CLASS of a storable value."""
+
+    where: str
+
+    def read(self, path: Path) -> dict[str, AnyArray]:
+        """Return the arrays by their names; raises UnsafeFile."""
+        from mlcli.rundir.reading import arrays_of
+
+        return arrays_of(path)
+
+
+@frozen
+class File:
+    """A file of a run directory; one without a shape is for other programs and never read back."""
+
+    name: str
+    shape: Json | Columns | Arrays | None = None
+
+    def read(self, folder: Path) -> Any:
+        """Return the content of the file, None where a run does not have it; raises UnsafeFile."""
+        path = folder / self.name
+        return self.shape.read(path) if self.shape is not None and path.is_file() else None
+
+
+class Finding(ABC, Generic[Value]):
+    """One finding. A value is made by `compute` in the run, or by `read` from its files later; both are equal."""
+
+    name: ClassVar[str]
+    files: ClassVar[Sequence[File]]
+    needs: ClassVar[Sequence[str]] = ()  # findings that `compute` or `sections` look at, where they are there
+    option: ClassVar[Any] = None  # type and default of `report.NAME`
+    output: ClassVar[bool] = False  # whether `report.outputs` lists it
+    stage: ClassVar[str] = ""  # the sentence about the stage of this name
+    columns: ClassVar[Sequence[str]] = ()  # of runs.csv: keys in its facts
+
+    @classmethod
+    def of(cls, run: "Contents") -> Value | None:
+        """Return the value that a finished run has, None where it has none."""
+        return run.findings.get(cls.name)
+
+    @abstractmethod
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> Value | None:
+        """Return the value, None where there is none; `known` holds those of `needs`."""
+
+    @abstractmethod
+    def write(self, value: Value, folder: Path, result: "Result") -> None:
+        """Write the files."""
+
+    @abstractmethod
+    def read(self, folder: Path, run: "Contents") -> Value | None:
+        """Return the value from its files, None where they are not there; raises UnsafeFile.
+
+        Of `run` there are manifest, options and embedding.
+        """
+
+    @abstractmethod
+    def sections(self, value: Value, run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+        """Return what the page shows, and where."""
+
+    def facts(self, value: Value | None) -> Mapping[str, Any]:
+        """Return what the summary at the end of a run has of it, by keys of the summary."""
+        return {}
+
+    def headline(self) -> Sequence[str]:
+        """Return the keys of its own fact that `--json` shows."""
+        return ()
+
+    def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
+        """Return what a terminal shows of the facts at the end of a run."""
+        return ()
+
+    def require(self, config: "RunConfig") -> None:
+        """Raises ConfigError where the option was chosen and does not fit the others."""
+
+    def require_held(self) -> None:
+        """Raises ConfigError where the option was chosen and needs rows in memory, which a run does not have."""
+
+    def step(self, planned: "Planned") -> Step | None:
+        """Return what it would cost, None where that is not worth a word."""
+        return None
+
+    def cells(self, method: "Method", table: "Table") -> float:
+        """Return how many numbers it writes as text, where these are many."""
+        return 0
+
+    def wanted(self, report: "Report") -> bool:
+        """Whether a run with these options has it, as far as options say."""
+        return self.option is None or report.setting(self.name) is not None
+
+    def early(self, config: "RunConfig") -> bool:
+        """Whether it is computed ahead of the fit that is written, which then depends on it."""
+        return False
+
+    @property
+    def default(self) -> Any:
+        """The default of its option."""
+        field = self.option[1]
+        return getattr(field, "default", field)

@@ -1,0 +1,59 @@
+"""The forecast: the rows that come next, of methods of sequences."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array
+from mlcli.findings.finding import File, Finding, Place
+
+if TYPE_CHECKING:
+    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.result import Result
+    from mlcli.report.drawing.html import Part
+
+TABLE = File("forecast.csv")
+
+
+@frozen
+class Forecast:
+    """The rows that come next, in units of the input."""
+
+    columns: tuple[str, ...]  # d
+    means: Array  # m x d
+    deviations: Array  # m x d
+
+
+class ForecastFinding(Finding[Forecast]):
+    """Means and standard deviations of the rows that come next."""
+
+    name = "forecast"
+    files = (TABLE,)
+
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> Forecast | None:
+        """Return the forecast of the fit, back in units of the input; raises NumericalError."""
+        forecast, start = result.model.forecast, result.start
+        if forecast is None:
+            return None
+        above, below = (start.undone(forecast.means + bound) for bound in (forecast.deviations, -forecast.deviations))
+        return Forecast(tuple(start.columns), start.back(forecast.means), abs(above - below) / 2)
+
+    def write(self, value: Forecast, folder: Path, result: "Result") -> None:
+        """Write forecast.csv: for each step, from 1, the columns' means, then their standard deviations."""
+        from mlcli.findings.frame.csv_text import digits, written
+        from mlcli.findings.frame.files import write_text
+
+        head = ["step", *value.columns, *(f"sd {name}" for name in value.columns)]
+        rows = zip(value.means, value.deviations, strict=True)
+        write_text(folder / TABLE.name, written(head, (
+            [step, *map(digits, means), *map(digits, deviations)]
+            for step, (means, deviations) in enumerate(rows, start=1))))
+
+    def read(self, folder: Path, run: "Contents") -> Forecast | None:
+        """Return nothing: the file is for other programs."""
+        return None
+
+    def sections(self, value: Forecast, run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+        """Return nothing."""
+        return ()

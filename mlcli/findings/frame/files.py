@@ -1,0 +1,54 @@
+"""Writes the files of findings, and reads arrays back as values."""
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from mlcli.findings.finding import Arrays, File
+from mlcli.rundir.parts import require_shape, require_within
+from mlcli.rundir.plain import json_text
+from mlcli.rundir.reading import damaged
+from mlcli.storage.fields import require_types
+
+
+def declared(where: str) -> Any:
+    """Return the class that MODULE:CLASS names."""
+    module, _, name = where.partition(":")
+    return getattr(import_module(module), name)
+
+
+def write_text(path: Path, text: str | Iterable[str]) -> None:
+    """Write a text, or one line after the other; names of files byte for byte."""
+    with path.open("w", encoding="utf-8", errors="surrogateescape") as file:
+        file.writelines([text] if isinstance(text, str) else text)
+
+
+def write_document(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a JSON document."""
+    write_text(path, json_text(document))
+
+
+def read_arrays(file: File, folder: Path, known: dict[str, int], fits: Callable[[int], bool]) -> Any:
+    """Return the arrays of a file as a value whose rows have so many columns as `fits`, None where there is no file.
+
+    `known` holds sizes by the letters of shapes. Raises UnsafeFile.
+    """
+    arrays, path = file.read(folder), folder / file.name
+    if arrays is None:
+        return None
+    assert isinstance(file.shape, Arrays)
+    name = path.name.removesuffix(".npz")
+    try:
+        value = declared(file.shape.where)(**arrays)
+        require_types(value, name)
+        require_shape(value, name, known)
+        require_within(value, name, known)
+        value.require_sense()
+    except TypeError as error:
+        raise damaged(path, "an array is missing, or one is there that no run writes") from error
+    except ValueError as error:
+        raise damaged(path, str(error)[:100]) from error
+    if not fits(known["d"]):
+        raise damaged(path, f"its rows have {known['d']} columns, which are not those of report.image")
+    return value

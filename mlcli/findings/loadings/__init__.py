@@ -1,0 +1,60 @@
+"""Loadings: what the columns of the data weigh on each axis."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlcli.findings.finding import Columns, File, Finding, Place
+
+if TYPE_CHECKING:
+    from mlcli.data.table.table import Table
+    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.result import Result
+    from mlcli.methods import Method
+    from mlcli.report.drawing.html import Part
+
+TABLE = File("loadings.csv", Columns(("column",), texts=1))
+
+
+class LoadingsFinding(Finding["Rows"]):
+    """The loadings, of methods whose axes are made of the columns."""
+
+    name = "loadings"
+    files = (TABLE,)
+
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Rows | None":
+        """Return the name of each column with its loadings on the axes y1..yp."""
+        from mlcli.findings.frame.contents import Rows
+
+        loadings = result.model.loadings
+        if loadings is None:
+            return None
+        axes = {f"y{axis + 1}": column for axis, column in enumerate(loadings.values.T)}
+        return Rows({"column": tuple(loadings.columns), **axes})
+
+    def write(self, value: "Rows", folder: Path, result: "Result") -> None:
+        """Write loadings.csv, line by line."""
+        from mlcli.findings.frame.csv_text import digits, lines_of
+        from mlcli.findings.frame.files import write_text
+
+        head, *axes = value.columns
+        rows = zip(value.texts(head), *(value.columns[axis] for axis in axes), strict=True)
+        write_text(folder / TABLE.name, lines_of([head, *axes], ([name, *map(digits, row)] for name, *row in rows)))
+
+    def cells(self, method: "Method", table: "Table") -> float:
+        """Return about as many as weights of columns."""
+        from mlcli.methods.frame.memory import weights_memory
+
+        return weights_memory(method, table.data()) / 8
+
+    def read(self, folder: Path, run: "Contents") -> "Rows | None":
+        """Return the columns of loadings.csv."""
+        return TABLE.read(folder)
+
+    def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+        """Return the table of loadings, and axes as images where rows are images."""
+        from mlcli.findings.images.sections import axes
+        from mlcli.findings.loadings.section import loadings
+
+        cutoff = run.config.report.cutoff if run.cutoff is None else run.cutoff
+        return [(Place.COLUMNS, loadings(run, cutoff)), (Place.DETAIL, axes(run, run.config.report.picture))]

@@ -1,0 +1,55 @@
+"""The posterior: how far the coordinates of each point are known, given its features."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlcli.base.types import Array
+from mlcli.findings.finding import File, Finding, Place
+
+if TYPE_CHECKING:
+    from mlcli.findings.frame.contents import Contents
+    from mlcli.findings.frame.result import Result
+    from mlcli.report.drawing.html import Part
+
+TABLE = File("posterior.csv")
+
+
+class PosteriorFinding(Finding[Array]):
+    """Posterior covariances (n x p x p), or standard deviations (n x p), of methods with a distribution of them."""
+
+    name = "posterior"
+    files = (TABLE,)
+
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> Array | None:
+        """Return what the fit knows."""
+        return result.model.spreads
+
+    def write(self, value: Array, folder: Path, result: "Result") -> None:
+        """Write posterior.csv: for each point the entries of its covariance on and above the diagonal.
+
+        Of axes that are independent there are the standard deviations, under their names.
+        """
+        import numpy as np
+
+        from mlcli.base.rows.scratch import by_rows
+        from mlcli.base.stages.stage import unheard
+        from mlcli.data.table.table import Table
+        from mlcli.data.write.table import text_names, write_table
+
+        size = value.shape[1]
+        pairs = [(i, j) for i in range(size) for j in range(i, size)] if value.ndim == 3 else [
+            (i,) for i in range(size)]
+        entries = by_rows(lambda some: np.stack([some[:, *pair] for pair in pairs], axis=1), value)
+        names = tuple("_".join(f"y{i + 1}" for i in pair) for pair in pairs)
+        table = Table(entries, names, result.embedding.ids, text_names(result.embedding)[0])
+        with unheard():  # ids were written already, with their notes
+            write_table(table, folder / TABLE.name, "csv")
+
+    def read(self, folder: Path, run: "Contents") -> Array | None:
+        """Return nothing: the file is for other programs."""
+        return None
+
+    def sections(self, value: Array, run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+        """Return nothing."""
+        return ()

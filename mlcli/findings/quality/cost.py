@@ -1,0 +1,34 @@
+"""The predicted cost of measuring quality."""
+
+from mlcli.base.machine.rates import rates
+from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.stages.steps import Passes, Step
+from mlcli.base.values.sample_size import GROUP, automatic
+from mlcli.engine.executor import WORTH
+from mlcli.findings.frame.planned import Planned
+from mlcli.native import available
+from mlcli.stages.algebra.costs import dijkstra_cost, product_rate
+
+SMALL = 0.008  # of a start: what takes as long whatever the size
+NEIGHBORS = 6  # edges of a point of a usual graph
+OBSERVED = 32  # numbers that an anchor adds to the measures, about
+
+
+def quality_step(sample: int | str, planned: Planned) -> Step:
+    """Return the cost of measuring the embedding, from all points or from a sample."""
+    table, threads = planned.table, planned.threads
+    rows, columns = table.values.shape
+    count = min(automatic(rows, columns) if sample == "auto" else int(sample), rows)
+    found_again = count < rows and any(step.stage == "paths" for step in planned.fit)
+
+    def seconds_on(cores: int) -> float:
+        paths = dijkstra_cost(rows, NEIGHBORS * rows, cores, available()).seconds * count / rows
+        return count * rows * (rates().measured / cores + 2 * columns / product_rate(cores)) + (
+            paths if found_again else 0.0)
+
+    alone, small = seconds_on(1), SMALL * rates().start
+    travels = table.kind == "features" and alone > WORTH
+    return Step("quality", f"from {'all' if count == rows else count} of {rows} points", small + seconds_on(threads),
+                planned.memory, passes=Passes(1, alone, len(row_blocks(count, GROUP, rows)), sent=0.0,
+                                              once=float(table.bytes), returned=8.0 * OBSERVED * count, here=small,
+                                              working=8.0 * min(GROUP, count * rows)) if travels else None)

@@ -1,0 +1,48 @@
+"""The spectrum: eigenvalues with their shares of the trace."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlcli.findings.finding import Columns, File, Finding, Place
+
+if TYPE_CHECKING:
+    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.result import Result
+    from mlcli.report.drawing.html import Part
+
+TABLE = File("spectrum.csv", Columns(("component", "eigenvalue", "proportion", "cumulative")))
+
+
+class SpectrumFinding(Finding["Rows"]):
+    """The eigenvalues, of methods that have any."""
+
+    name = "spectrum"
+    files = (TABLE,)
+    needs = ("dimension",)  # whose parallel analysis is a line in the scree plot
+    output = True
+
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Rows | None":
+        """Return the leading eigenvalues, as many as `report` of the method's axes says."""
+        from mlcli.findings.spectrum.table import spectrum_rows
+
+        model = result.model
+        reported = result.config.method.axes_options.written(model.embedding.shape[1])
+        return None if model.spectrum is None else spectrum_rows(model.spectrum, reported)
+
+    def write(self, value: "Rows", folder: Path, result: "Result") -> None:
+        """Write spectrum.csv."""
+        from mlcli.findings.frame.files import write_text
+        from mlcli.findings.spectrum.table import spectrum_text
+
+        write_text(folder / TABLE.name, spectrum_text(value))
+
+    def read(self, folder: Path, run: "Contents") -> "Rows | None":
+        """Return the columns of spectrum.csv."""
+        return TABLE.read(folder)
+
+    def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+        """Return scree plot, cumulative shares and a table."""
+        from mlcli.findings.spectrum.section import spectrum
+
+        return [(Place.PICTURE, spectrum(run))]

@@ -1,0 +1,61 @@
+"""The section of the page about the spectrum."""
+
+from collections.abc import Mapping
+from itertools import zip_longest
+from typing import Any
+
+from mlcli.findings.frame.contents import Contents
+from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
+from mlcli.report.drawing.text import number
+from mlcli.report.figures.scree import Eigenvalues, cumulative, scree
+from mlcli.report.figures.shares import WHY, of_positive, passes
+
+LEADING = 10  # eigenvalues in the table
+
+
+def spectrum(run: Contents) -> Part:
+    """The scree plot, the cumulative share, and the first eigenvalues as a table."""
+    eigenvalues, summary = run.eigenvalues, run.manifest.get("spectrum") or {}
+    if eigenvalues is None or not eigenvalues.values:
+        return None
+    rows = [(i + 1, number(value), _percent(share), _percent(total)) for i, (value, share, total) in enumerate(
+        zip(eigenvalues.values[:LEADING], run.proportions, eigenvalues.cumulative, strict=False))]
+    rows += [(len(rows) + i + 1, f"≥ {number(value)}", UNKNOWN, UNKNOWN)
+             for i, value in enumerate(eigenvalues.at_least[: LEADING - len(rows)])]
+    head = ["component", eigenvalues.what, "share of trace", "cumulative"]
+    if shares := of_positive(eigenvalues.values[:LEADING], eigenvalues.cumulative, summary.get("sum_of_positive")):
+        head.append("cumulative, of positive ones")
+        rows = [(*row, _percent(share)) for row, share in zip_longest(rows, shares)]
+    ranked = None if eigenvalues.what.startswith("eigenvalues") else sentence(
+        f"Axes are ranked by {eigenvalues.what}.", "lead")
+    return section("Spectrum", ranked, side_by_side(
+                       figure(scree(run.scree or eigenvalues, "Scree plot"), _expected(run)),
+                       figure(cumulative(eigenvalues, "Cumulative share of the trace"))),
+                   table(head, rows, range(len(head))), _bounds(eigenvalues),
+                   sentence(WHY, "soft") if passes(eigenvalues.cumulative) else None, _negative(summary))
+
+
+def _expected(run: Contents) -> str:
+    """What the line in the scree plot is."""
+    if run.scree is None or not run.scree.line:
+        return ""
+    return "The line is parallel analysis: what unrelated columns of the same size would show at the 95th percentile."
+
+
+def _percent(share: float | None) -> str:
+    return UNKNOWN if share is None else f"{share:.2%}"
+
+
+def _bounds(eigenvalues: Eigenvalues) -> Part:
+    if not eigenvalues.at_least:
+        return None
+    return sentence("Eigenvalues after ≥ are lower bounds, which the computation of the others leaves behind; "
+                    "method.eigensolve.report computes them.", "soft")
+
+
+def _negative(summary: Mapping[str, Any]) -> Part:
+    share = summary.get("negative_share")
+    if share is None or share == 0:
+        return None
+    return sentence(f"Negative eigenvalues hold {100 * share:.3g}% of the sum of all sizes; they never become axes.",
+                    "soft")

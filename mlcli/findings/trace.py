@@ -1,0 +1,60 @@
+"""The trace: the objective of an iterative method after each iteration."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlcli.findings.finding import Columns, File, Finding, Place
+
+if TYPE_CHECKING:
+    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.result import Result
+    from mlcli.report.drawing.html import Part
+
+TABLE = File("trace.csv", Columns(("iteration", "objective")))
+BESIDE = "validation"  # the column that is drawn beside the objective
+
+
+class TraceFinding(Finding["Rows"]):
+    """The objective and what went with it, of methods that iterate."""
+
+    name = "trace"
+    files = (TABLE,)
+
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Rows | None":
+        """Return the objective after each iteration, from 1, and the curves beside it."""
+        import numpy as np
+
+        from mlcli.findings.frame.contents import Rows
+
+        model = result.model
+        if model.trace is None:
+            return None
+        curves = {name: np.asarray(curve.value) for name, curve in model.curves.items()}
+        return Rows({"iteration": np.arange(1.0, len(model.trace) + 1), "objective": model.trace, **curves})
+
+    def write(self, value: "Rows", folder: Path, result: "Result") -> None:
+        """Write trace.csv."""
+        from mlcli.findings.frame.csv_text import digits, written
+        from mlcli.findings.frame.files import write_text
+
+        rows = zip(*(value.numbers(name) for name in value.columns), strict=True)
+        write_text(folder / TABLE.name, written([*value.columns], ([int(i), *map(digits, row)] for i, *row in rows)))
+
+    def read(self, folder: Path, run: "Contents") -> "Rows | None":
+        """Return the columns of trace.csv."""
+        return TABLE.read(folder)
+
+    def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+        """Return curves of the objective, beside that of rows that are held out, and of what went with it."""
+        from mlcli.report.drawing.html import figure, section
+        from mlcli.report.drawing.text import visible
+        from mlcli.report.figures.curves import curve
+
+        first, *names = value.columns
+        places = value.numbers(first)
+        pairs = [[name, BESIDE] if name == names[0] and BESIDE in names else [name] for name in names[:4]
+                 if name != BESIDE]
+        parts = [figure(curve(f"{' and '.join(map(visible, pair))} by {visible(first)}", first, pair[0], places,
+                              {name: value.numbers(name) for name in pair}, zero=False)) for pair in pairs]
+        return [(Place.DETAIL, section("Iterations", *parts) if places else None)]
