@@ -244,9 +244,9 @@ def entries(found: object) -> list[object]:
 
 def calls_with_codes_passed() -> list[tuple[ast.FunctionDef, ast.Call]]:
     """Every call that makes an error whose code is a parameter of the function around it."""
-    return [(function, call) for tree in trees() for function in ast.walk(tree) if isinstance(function, ast.FunctionDef)
-            for call in ast.walk(function) if isinstance(call, ast.Call) and call.args
-            and isinstance(call.args[0], ast.Name) and error_kinds(call)]
+    return [(function, call) for part in nodes() for function in part if isinstance(function, ast.FunctionDef)
+            for call in part if isinstance(call, ast.Call) and function.lineno <= call.lineno <= function.end_lineno
+            and call.args and isinstance(call.args[0], ast.Name) and error_kinds(call)]
 
 
 def coded(function: ast.FunctionDef | None, call: ast.Call) -> list[tuple[str, str]]:
@@ -288,13 +288,15 @@ def found_codes() -> dict[str, tuple[str, str]]:
 @cache
 def calls() -> list[ast.Call]:
     """Every call in the package's source."""
-    return [node for tree in trees() for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+    return [node for part in nodes() for node in part if isinstance(node, ast.Call) and node.args]
 
 
 @cache
-def trees() -> list[ast.Module]:
-    """The package's source."""
-    return [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))]
+def nodes() -> list[list[ast.AST]]:
+    """The functions and calls in the package's source, file by file."""
+    texts = (path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py")))
+    return [[node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.Call)]
+            for text in texts]
 
 
 def texts(node: ast.expr) -> list[str]:

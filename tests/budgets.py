@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.processes import seconds_of_forks
+
 ROOT = Path(__file__).parent
 OTHERS = 120.0  # seconds of a suite that is not named
 # more than twice what they took on a quiet machine of 2026, for slower ones
@@ -21,8 +23,8 @@ _spent: dict[str, dict[str, float]] = defaultdict(dict)  # by suite and test
 
 
 def processor() -> float:
-    """Seconds of this process and of its children that have ended."""
-    return sum(os.times()[:4])
+    """Seconds of this process, of its children that have ended, and of forks that stand for such."""
+    return sum(os.times()[:4]) + seconds_of_forks()
 
 
 def suite_of(test: str) -> str:

@@ -1,8 +1,11 @@
 """Short ways to make inputs and fit methods in tests."""
 
+from collections.abc import Collection
+from itertools import product
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy.spatial.distance import cdist
 
 from mlcli.base.stages.stage import Note, Watcher, listening
@@ -28,6 +31,13 @@ def dissimilarities(values: Any) -> Dissimilarities:
 def similarities(values: Any) -> Similarities:
     values = np.asarray(values, dtype=float)
     return Similarities(values, names(len(values)))
+
+
+def paired(*kinds: Collection[Any]) -> list[Any]:
+    """The cases of a product: each value has one among those of every day, and the rest of the product is slow."""
+    values = [list(kind) for kind in kinds]
+    everyday = [tuple(kind[number % len(kind)] for kind in values) for number in range(max(map(len, values)))]
+    return [pytest.param(*case, marks=[] if case in everyday else pytest.mark.slow) for case in product(*values)]
 
 
 def names(count: int) -> list[str]:

@@ -4,6 +4,7 @@ import ast
 import graphlib
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,7 @@ def room(parts: Sequence[str]) -> str:
     return inner if parts[0] in HOUSES and inner in LEVEL else parts[0]
 
 
+@cache
 def imported(path: Path, *, at_once: bool = False) -> set[str]:
     """Dotted names that a file imports from the package, for types only or inside of functions as well.
 

@@ -5,6 +5,7 @@ import importlib
 import os
 import signal
 import sys
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -52,25 +53,29 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first argument names, with its options."""
         name, known, rest = super().resolve_command(ctx, args)
-        return name, command(name) if name and known else known, rest
+        if name and known:
+            limits.require_room(blas.settings().count)
+            known = command(name)
+        return name, known, rest
 
 
+@cache
 def command(name: str) -> Any:
-    """A command with its options, from the module of the same name; raises RefusedByPlan where it could not start."""
-    limits.require_room(blas.settings().count)
+    """A command with its options, from the module of the same name."""
     module = importlib.import_module(f"mlcli.cli.commands.{name}")
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(name, cls=Command, context_settings=SETTINGS)(getattr(module, name))
     return typer.main.get_command(app)
 
 
+@cache
 def program() -> Any:
     """All commands by name and sentence."""
     app = typer.Typer(cls=LazyGroup, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
                       context_settings=SETTINGS)
     app.callback()(root)
     for name, sentence in COMMANDS.items():
-        app.command(name, help=sentence)(root)
+        app.command(name, help=sentence)(lambda: None)  # `LazyGroup` puts the command itself in its place
     return typer.main.get_command(app)
 
 

@@ -14,6 +14,7 @@ from mlcli.pipeline import run as pipeline
 
 POINTS = np.random.default_rng(21).standard_normal((60, 5)) * [4, 2, 1, 0.5, 0.25]
 NEIGHBORS = {"count": 9}
+BARE = ["embedding", "spectrum", "model"]  # what is written beside the certificate, where no test reads the page
 
 
 def write_csv(path: Path, values: Array, label: bool = False) -> None:
@@ -24,7 +25,7 @@ def write_csv(path: Path, values: Array, label: bool = False) -> None:
 
 
 def configured(folder: Path, method: dict[str, Any], values: Any = POINTS, **sections: Any) -> RunConfig:
-    """A run of points with ids and a label, of a square matrix, or of a graph."""
+    """A run of points with ids and a label, of a square matrix, or of a graph; with a page if quality is measured."""
     path = folder / "data.csv"
     square = sections.get("input", {}).get("kind") in ("dissimilarities", "kernel", "covariance")
     if sections.get("input", {}).get("kind") == "graph":
@@ -38,8 +39,8 @@ def configured(folder: Path, method: dict[str, Any], values: Any = POINTS, **sec
     else:
         write_csv(path, values, label=True)
         given = {"path": str(path), "id_column": "id", "label_columns": ["kind"]}
-    if sections.get("report", {}).get("quality", True):
-        sections["report"] = {"quality": None, **sections.get("report", {})}
+    if sections.get("report", {}).get("quality") is None:
+        sections["report"] = {"outputs": BARE, **sections.get("report", {})}
     return RunConfig.model_validate({**sections, "input": {**given, **sections.get("input", {})}, "method": method,
                                      "output": str(folder / "out")})
 

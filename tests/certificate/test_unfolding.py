@@ -112,7 +112,7 @@ def test_hostile_points_raise_no_false_alarm(family: str, tmp_path: Path) -> Non
         place.mkdir()
         points = FAMILIES[family](np.random.default_rng([6, number]), 24, 3)
         try:
-            pipeline.run(configured(place, KINDS[kind], points, report={"quality": None}))
+            pipeline.run(configured(place, KINDS[kind], points))
         except MlcliError as error:
             assert error.code in ("E-GAP", "E-DEGENERATE", "E-ALL-EQUAL", "E-PIECES"), error
         else:

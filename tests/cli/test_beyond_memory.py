@@ -24,9 +24,9 @@ from mlcli.data.read import fill_array
 from mlcli.report.figures import scatter
 from mlcli.rundir import disk_space as rundir_room
 from mlcli.stages.algebra import gathering
-from tests.cli.support import Caller
+from tests.cli.support import BARE, Caller
 from tests.cli.test_going_on import KEEPING, after_steps
-from tests.processes import call, neutral
+from tests.processes import call, code_of, neutral
 
 ROWS, COLUMNS = 900, 12
 GROUP = ROWS // 4  # rows of a group of Parquet
@@ -58,9 +58,9 @@ def files() -> Array:
     return values
 
 
-def made(mlcli: Caller, path: str, output: str, *more: str) -> dict[str, object]:
-    """The run of a file, which must succeed."""
-    called = mlcli("embed", path, "-o", output, "-q", "--force", *named(path), *more)
+def made(mlcli: Caller, path: str, output: str, *more: str, page: bool = False) -> dict[str, object]:
+    """The run of a file, which must succeed; with quality, rules and a page where a test looks at them."""
+    called = mlcli("embed", path, "-o", output, "-q", "--force", *named(path), *more, *(() if page else BARE))
     assert called.code == 0, called.err
     return json.loads(Path(output, "run.json").read_text())
 
@@ -245,7 +245,7 @@ def test_gaps_are_dropped_or_filled_as_in_memory(mlcli: Caller, files: Array, po
 
 def test_the_bytes_do_not_depend_on_threads(mlcli: Caller) -> None:
     for threads in ("1", "2", "3"):
-        made(mlcli, "t.parquet", threads, *BLOCKS, "--threads", threads)
+        made(mlcli, "t.parquet", threads, *BLOCKS, "--threads", threads, page=True)
     for name in ("embedding.csv", "spectrum.csv", "quality.json", "dimension.json"):
         assert len({Path(threads, name).read_bytes() for threads in "123"}) == 1
 
@@ -437,11 +437,11 @@ def test_memory_does_not_grow_with_the_rows() -> None:
     ids=lambda method: method[0])
 def test_coordinates_that_lie_in_a_file_are_the_same(mlcli: Caller, monkeypatch: pytest.MonkeyPatch,
                                                      method: tuple[str, ...]) -> None:
-    made(mlcli, "t.parquet", "memory", *BLOCKS, "-m", *method)
+    made(mlcli, "t.parquet", "memory", *BLOCKS, "-m", *method, page=True)
     monkeypatch.setattr(scratch, "HELD", 1 << 10)
     monkeypatch.setattr(scratch, "TOGETHER", 1 << 10)
     monkeypatch.setattr(scatter, "MOST", 100)
-    told = made(mlcli, "t.parquet", "file", *BLOCKS, "-m", *method)
+    told = made(mlcli, "t.parquet", "file", *BLOCKS, "-m", *method, page=True)
     assert told["certificate"] == "pass"
     for name in ("embedding.csv", "quality.json", "dimension.json"):
         assert Path("memory", name).read_bytes() == Path("file", name).read_bytes()
@@ -606,7 +606,7 @@ def interrupted(arguments: list[str]) -> dict[str, object]:
     child.kill()
     child.communicate()
     assert not Path("out/run.json").exists()
-    assert call(*arguments).returncode == 0
+    assert code_of(*arguments) == 0
     return json.loads(Path("out/run.json").read_text())
 
 
@@ -615,7 +615,7 @@ def test_the_first_pass_goes_on_from_some_blocks_after_a_kill(files: Array, chos
     parquet.write_table(table(files), "t.parquet", row_group_size=30)
     quick = [*chosen, *BLOCKS, "-q", "--threads", "1", "--set", "report.quality=null", "--set",
              "report.dimension=false"]
-    assert call("embed", "t.parquet", "-o", "undisturbed", *named("t.parquet"), *quick).returncode == 0
+    assert code_of("embed", "t.parquet", "-o", "undisturbed", *named("t.parquet"), *quick) == 0
     told = interrupted(["embed", "t.parquet", "-o", "out", *named("t.parquet"), *quick])
     assert told["resumed"] == {"covariance": 1}
     for name in ("embedding.csv", "spectrum.csv", "certificate.json"):
@@ -634,7 +634,7 @@ def test_passes_go_on_after_a_kill(what: str) -> None:
         np.save("d.npy", np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2)))
         method = ["-m", "mds", "--dissimilarities"]
     quick = ["-q", "--threads", "1", "--set", "report.quality=null", "--set", "report.dimension=false"]
-    assert call("embed", "d.npy", "-o", "undisturbed", *method, *quick, *BLOCKS).returncode == 0
+    assert code_of("embed", "d.npy", "-o", "undisturbed", *method, *quick, *BLOCKS) == 0
     told = interrupted(["embed", "d.npy", "-o", "out", *method, *quick, *BLOCKS])
     assert told["resumed"] == {"eigensolve": 1}
     for name in ("embedding.csv", "spectrum.csv"):
@@ -644,10 +644,10 @@ def test_passes_go_on_after_a_kill(what: str) -> None:
 def test_commands_on_finished_runs_hold_few_rows_of_large_embeddings(mlcli: Caller,
                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     """They say of coordinates in a file what they say of the same ones in memory."""
-    made(mlcli, "t.parquet", "named", *BLOCKS)
-    made(mlcli, "t.npy", "counted", *BLOCKS, "--set", "report.formats=[npy]")
+    made(mlcli, "t.parquet", "named", *BLOCKS, page=True)
+    made(mlcli, "t.npy", "counted", *BLOCKS, "--set", "report.formats=[npy]", page=True)
     np.save("less.npy", numbers()[: ROWS // 2])
-    made(mlcli, "less.npy", "less")
+    made(mlcli, "less.npy", "less", page=True)
     commands = [("verify", "named"), ("verify", "--full", "counted"), ("report", "counted"), ("export", "counted"),
                 ("export", "named"), ("compare", "counted", "less"), ("compare", "named", "named"),
                 ("report", "named", "--label-column", "kind")]

@@ -67,7 +67,7 @@ def test_errors_name_chosen_rows_by_their_places_in_the_file(mlcli: Caller) -> N
     values = np.abs(numbers()) + 1
     values[745, 4] = -5
     np.save("t.npy", values)
-    told = [mlcli("embed", "t.npy", "-o", "none", "--where", "x1 > 5", "--set", "prepare.transform=[log1p]", *more)
+    told = [mlcli.bare("t.npy", "-o", "none", "--where", "x1 > 5", "--set", "prepare.transform=[log1p]", *more)
             for more in ((), BLOCKS)]
     assert told[0].code == told[1].code == 65
     assert told[0].err == told[1].err and "746" in told[1].err
@@ -77,7 +77,7 @@ def test_a_sparse_table_is_chosen_by_its_entries(mlcli: Caller) -> None:
     matrix = sparse.random(ROWS, 40, 0.2, random_state=1, format="csr")
     sparse.save_npz("t.npz", matrix)
     for output, more in (("blocks", BLOCKS), ("whole", ("--set", "input.stream=never"))):
-        called = mlcli("embed", "t.npz", "-o", output, "-q", "--where", "x2 >= 0", "--rows", "300", *more)
+        called = mlcli.bare("t.npz", "-o", output, "-q", "--where", "x2 >= 0", "--rows", "300", *more)
         assert called.code == 0, called.err
     same("blocks", "whole")
     assert mlcli("verify", "--full", "blocks").code == 0
@@ -89,8 +89,8 @@ def test_points_of_a_matrix_are_chosen_in_blocks(mlcli: Caller, condensed: bool)
     np.save("d.npy", lengths if condensed else squareform(lengths))
     Path("labels.csv").write_text("\n".join(["site", *(f"s{row % 4}" for row in range(ROWS))]) + "\n")
     for output, more in (("blocks", BLOCKS), ("whole", ())):
-        called = mlcli("embed", "d.npy", "--dissimilarities", "-m", "mds", "-o", output, "-q", "--rows", "250",
-                       "--labels", "labels.csv", "--where", "site != s1", *more)
+        called = mlcli.bare("d.npy", "--dissimilarities", "-m", "mds", "-o", output, "-q", "--rows", "250",
+                            "--labels", "labels.csv", "--where", "site != s1", *more)
         assert called.code == 0, called.err
     (texts, found), (expected_texts, expected) = embedded("blocks"), embedded("whole")
     assert texts == expected_texts

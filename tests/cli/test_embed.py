@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.support import Caller, process, write_points
-from tests.processes import OWN_KERNEL, neutral
+from tests.cli.support import Caller, forked, process, write_points
 
 
 def test_the_default_output_and_the_summary(mlcli: Caller) -> None:
@@ -70,7 +69,7 @@ def test_streams(mlcli: Caller) -> None:
 def test_standard_input_to_standard_output_gives_the_same_bytes(mlcli: Caller) -> None:
     expected = mlcli("embed", "data.csv", "-o", "-", "-q").out
     with Path("data.csv").open("rb") as data:
-        child = process("embed", "-", "-o", "-", "-q", stdin=data, env=neutral(**OWN_KERNEL))
+        child = forked("embed", "-", "-o", "-", "-q", stdin=data)
         out, err = child.communicate()
     assert (child.returncode, out.decode(), err) == (0, expected, b"")
 
@@ -140,7 +139,7 @@ def test_names_that_are_too_long_are_73(mlcli: Caller) -> None:
 def test_a_finished_run_stays_when_its_summary_cannot_be_told() -> None:
     """The summary is told after the run is complete: a full standard output then takes nothing away."""
     with Path("/dev/full").open("wb") as full:
-        child = process("embed", "data.csv", "-o", "out", "--json", stdout=full)
+        child = forked("embed", "data.csv", "-o", "out", "--json", stdout=full)
         child.communicate()
     assert child.returncode == 74
     assert Path("out/run.json").is_file()

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from mlcli.data.samples.surfaces import sample
-from tests.cli.support import process, write_points
-from tests.processes import neutral
+from tests.cli.support import forked, process, write_points
+from tests.processes import code_of, neutral
 
 KEEPING = [sys.executable, "-P", str(Path(__file__).with_name("keeping.py"))]
 EMBED = ["embed", "data.csv", "-o", "out", "-q", "--method", "fa", "-p", "1", "--threads", "1",
@@ -57,7 +57,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """What the run gives when nothing happens to it."""
     folder = tmp_path_factory.mktemp("undisturbed")
     write_points(folder / "data.csv")
-    subprocess.run([sys.executable, "-P", "-m", "mlcli", *EMBED], check=True, env=neutral(), cwd=folder)
+    assert code_of(*EMBED, cwd=folder) == 0
     before = Path.cwd()
     os.chdir(folder)
     try:
@@ -72,7 +72,7 @@ def goes_on(undisturbed: dict[str, bytes]) -> Iterator[None]:
     yield
     left = {path.name.rpartition(".")[2] for path in Path().iterdir()}
     assert {"csv", "claim"} <= left <= {"csv", "claim", "folder"}  # a draft, where nobody was left to remove it
-    assert ended(begin(pause=0.0)) == (0, "")
+    assert ended(forked("0", *EMBED, script=KEEPING[-1])) == (0, "")
     assert files() == undisturbed
     said: dict[str, Any] = json.loads(Path("out/run.json").read_text())
     assert said["resumed"] == {"run": 1}
@@ -92,30 +92,30 @@ def test_a_signal_keeps_what_the_run_goes_on_from(number: signal.Signals, code: 
 @pytest.mark.usefixtures("goes_on")
 def test_the_time_limit_stops_at_a_checkpoint() -> None:
     begun = time.monotonic()
-    child = begin("--time-limit", "6s", pause=1.0)
+    child = forked("1.0", *EMBED, "--time-limit", "6s", script=KEEPING[-1])
     assert ended(child) == (75, "mlcli: error[E-TIME-LIMIT]: stopped before the time limit; "
                                 "the same command goes on from what was kept")
     assert time.monotonic() - begun < 12
 
 
 def test_a_time_limit_without_a_checkpoint_ends_the_run_by_force() -> None:
-    child = process("embed", "-", "-o", "out", "-q", "--time-limit", "2s", stdin=subprocess.PIPE)
+    child = forked("embed", "-", "-o", "out", "-q", "--time-limit", "2s", stdin=subprocess.PIPE)
     code, said = ended(child)
     assert code == 124 and said.startswith("mlcli: error[E-TIME-LIMIT]: the time limit was reached, and nothing")
     assert list(Path().iterdir()) == [Path("data.csv")]
 
 
 def test_the_end_of_a_slurm_job_is_a_time_limit() -> None:
-    child = process("embed", "-", "-o", "out", "-q", stdin=subprocess.PIPE,
-                    env=neutral(SLURM_JOB_END_TIME=str(int(time.time()) + 12)))
+    child = forked("embed", "-", "-o", "out", "-q", stdin=subprocess.PIPE,
+                   env=neutral(SLURM_JOB_END_TIME=str(int(time.time()) + 12)))
     assert ended(child)[0] == 124
 
 
-@pytest.mark.parametrize("left", [20, 30, 65])
+@pytest.mark.parametrize("left", [20, 65, pytest.param(30, marks=pytest.mark.slow)])
 def test_a_short_run_begun_late_in_a_job_is_made(left: int) -> None:
     """A quarter of the time that is left is enough to stop in, so that three quarters can be used."""
     end = str(int(time.time()) + left)
-    child = process("embed", "data.csv", "-o", "out", "-q", env=neutral(SLURM_JOB_END_TIME=end))
+    child = forked("embed", "data.csv", "-o", "out", "-q", env=neutral(SLURM_JOB_END_TIME=end))
     assert ended(child) == (0, "")
 
 

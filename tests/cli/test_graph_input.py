@@ -34,7 +34,7 @@ def made(called: Called) -> Called:
 
 
 def kept(mlcli: Caller, method: str, *more: str) -> None:
-    made(mlcli("embed", "points.npy", "-m", method, "-k", "7", "-o", "first", "--keep", "graph", "-q", *more))
+    made(mlcli.bare("points.npy", "-m", method, "-k", "7", "-o", "first", "--keep", "graph", "-q", *more))
 
 
 def same(*names: str) -> None:
@@ -47,7 +47,7 @@ def same(*names: str) -> None:
 def test_a_graph_kept_and_fed_back_gives_the_bytes_of_isomap(mlcli: Caller, more: tuple[str, ...]) -> None:
     options = [part for one in more for part in ("--set", one)]
     kept(mlcli, "isomap", *options)
-    made(mlcli("embed", "--graph", "first/graph.npz", "-m", "isomap", "-o", "second", "-q", *options))
+    made(mlcli.bare("--graph", "first/graph.npz", "-m", "isomap", "-o", "second", "-q", *options))
     same("embedding.csv", "spectrum.csv")
     made(mlcli("verify", "--full", "second"))
 
@@ -56,15 +56,15 @@ def test_a_graph_kept_and_fed_back_gives_the_bytes_of_isomap(mlcli: Caller, more
 def test_a_graph_kept_and_fed_back_gives_the_same_laplacian(mlcli: Caller, weights: str) -> None:
     options = ("--set", f"method.weights.name={weights}")
     kept(mlcli, "laplacian", *options)
-    made(mlcli("embed", "--graph", "first/graph.npz", "-m", "laplacian", "-o", "second", "-q", *options))
+    made(mlcli.bare("--graph", "first/graph.npz", "-m", "laplacian", "-o", "second", "-q", *options))
     same("embedding.csv", "spectrum.csv")
 
 
 def test_given_affinities_are_kept_as_they_were_given(mlcli: Caller) -> None:
     given = sparse.csr_array([[0.0, 3e9, 1e9], [3e9, 0.0, 7e8], [1e9, 7e8, 0.0]])
     sparse.save_npz("given.npz", given)
-    made(mlcli("embed", "--graph", "given.npz", "--set", "input.edges=affinities", "-m", "laplacian", "-p", "1",
-               "--keep", "weights,graph", "-o", "first", "-q"))
+    made(mlcli.bare("--graph", "given.npz", "--set", "input.edges=affinities", "-m", "laplacian", "-p", "1",
+                    "--keep", "weights,graph", "-o", "first", "-q"))
     for name in ("weights", "graph"):
         assert np.array_equal(sparse.load_npz(f"first/{name}.npz").toarray(), given.toarray())
 
@@ -89,7 +89,7 @@ def test_a_method_written_out_takes_the_graph_that_it_takes(mlcli: Caller, point
 def test_a_function_of_path_lengths_is_the_same_of_the_graph(mlcli: Caller, kernel: str) -> None:
     chain = ("--set", "method.paths={}", "--set", f"method.kernel.name={kernel}", "--set", "method.centering=none")
     kept(mlcli, "chain", *chain)
-    made(mlcli("embed", "--graph", "first/graph.npz", "-m", "chain", "-o", "second", "-q", *chain))
+    made(mlcli.bare("--graph", "first/graph.npz", "-m", "chain", "-o", "second", "-q", *chain))
     same("embedding.csv", "spectrum.csv")
     made(mlcli("verify", "--full", "second"))
     assert "features" in mlcli("project", "second", "points.npy").err
@@ -108,7 +108,7 @@ def test_a_chain_says_what_it_cannot_do_with_a_graph(mlcli: Caller, options: dic
                                                      path: str) -> None:
     sparse.save_npz("graph.npz", sparse.csr_array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 2], [0, 0, 2, 0.0]]))
     given = json.dumps({"name": "chain", **options})
-    called = mlcli("embed", "--graph", "graph.npz", "--set", f"input.edges={edges}", "--set", f"method={given}")
+    called = mlcli.bare("--graph", "graph.npz", "--set", f"input.edges={edges}", "--set", f"method={given}")
     assert called.code == 78 and path in called.err
 
 
@@ -146,8 +146,8 @@ def test_affinities_are_the_weights(mlcli: Caller, normalized: str) -> None:
     weights = sparse.load_npz("first/weights.npz")
     sparse.save_npz("scaled.npz", 2.0**40 * weights)
     for name, factor in (("first/weights.npz", 1.0), ("scaled.npz", 2.0**40)):
-        made(mlcli("embed", "--graph", name, "--set", "input.edges=affinities", "-m", "laplacian", "-o", "second", "-q",
-                   "--force", *options))
+        made(mlcli.bare("--graph", name, "--set", "input.edges=affinities", "-m", "laplacian", "-o", "second", "-q",
+                        "--force", *options))
         first, second = (np.genfromtxt(f"{run}/embedding.csv", delimiter=",", skip_header=1)[:, 1:]
                          for run in ("first", "second"))
         assert np.abs(first - second).max() <= 1e-7 * np.abs(first).max()
@@ -160,8 +160,8 @@ def test_affinities_are_the_weights(mlcli: Caller, normalized: str) -> None:
 
 @pytest.mark.parametrize("more", [(), ("--set", "method.constraints=at_most"), ("--set", "method.basis=12")])
 def test_a_graph_kept_and_fed_back_gives_the_bytes_of_an_unfolding(mlcli: Caller, more: tuple[str, ...]) -> None:
-    made(mlcli("embed", "points.npy", "-m", "sde", "-k", "5", "-o", "first", "--keep", "graph", "-q", *more))
-    made(mlcli("embed", "--graph", "first/graph.npz", "-m", "sde", "-o", "second", "-q", *more))
+    made(mlcli.bare("points.npy", "-m", "sde", "-k", "5", "-o", "first", "--keep", "graph", "-q", *more))
+    made(mlcli.bare("--graph", "first/graph.npz", "-m", "sde", "-o", "second", "-q", *more))
     if more:  # of points, faces are made of their coordinates
         same("embedding.csv", "spectrum.csv")
     made(mlcli("verify", "--full", "second"))
@@ -172,8 +172,8 @@ def test_isomap_of_a_complete_graph_is_mds(mlcli: Caller, points: Array) -> None
     rows, columns = np.triu_indices(60, 1)
     sparse.save_npz("all.npz", sparse.coo_array((apart[rows, columns], (rows, columns)), shape=(60, 60)))
     np.save("apart.npy", apart)
-    made(mlcli("embed", "--graph", "all.npz", "-m", "isomap", "-p", "3", "-o", "first", "-q"))
-    made(mlcli("embed", "--dissimilarities", "apart.npy", "-m", "mds", "-p", "3", "-o", "second", "-q"))
+    made(mlcli.bare("--graph", "all.npz", "-m", "isomap", "-p", "3", "-o", "first", "-q"))
+    made(mlcli.bare("--dissimilarities", "apart.npy", "-m", "mds", "-p", "3", "-o", "second", "-q"))
     first, second = (np.genfromtxt(f"{run}/embedding.csv", delimiter=",", skip_header=1) for run in ("first", "second"))
     assert np.abs(first - second).max() <= 1e-10 * np.abs(first).max()
 
@@ -221,7 +221,7 @@ def test_given_weights_need_a_graph_with_affinities(mlcli: Caller) -> None:
 @pytest.mark.parametrize("method", ["isomap", "sde", "laplacian"])
 def test_new_points_are_refused_before_they_are_read(mlcli: Caller, method: str) -> None:
     Path("edges.csv").write_text(TWO.replace("d,e", "a,d"))
-    made(mlcli("embed", "--graph", "edges.csv", "-m", method, "-p", "1", "-o", "first", "-q"))
+    made(mlcli.bare("--graph", "edges.csv", "-m", method, "-p", "1", "-o", "first", "-q"))
     called = mlcli("project", "first", "missing.csv")
     assert (called.code, "E-NO-PROJECTION" in called.err) == (78, True)
 
@@ -245,7 +245,7 @@ def test_numbers_of_any_size(mlcli: Caller) -> None:
     graph = sparse.load_npz("first/graph.npz")
     for power in (-900, 900):
         sparse.save_npz("graph.npz", graph * 2.0**power)
-        made(mlcli("embed", "--graph", "graph.npz", "-m", "isomap", "-o", "second", "-q", "--force"))
+        made(mlcli.bare("--graph", "graph.npz", "-m", "isomap", "-o", "second", "-q", "--force"))
         first, second = (np.genfromtxt(f"{run}/embedding.csv", delimiter=",", skip_header=1)[:, 1:]
                          for run in ("first", "second"))
         assert np.allclose(np.ldexp(second, -power), first, rtol=1e-9)
@@ -284,5 +284,5 @@ def test_the_certificate_sees_edges_that_were_not_given(mlcli: Caller, monkeypat
         return undirected(graph.size, left[chosen], right[chosen], lengths[chosen], "union"), None
 
     monkeypatch.setattr(pieces, "_given_in_one_piece", wrong)
-    called = mlcli("embed", "--graph", "first/graph.npz", "-m", "isomap", "-o", "second", "-q")
+    called = mlcli.bare("--graph", "first/graph.npz", "-m", "isomap", "-o", "second", "-q")
     assert (called.code, "the check of edges" in called.err) == (80, True), called.err

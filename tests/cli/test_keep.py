@@ -39,7 +39,7 @@ def eigenvalues(folder: str) -> Array:
 
 
 def kept(mlcli: Caller, method: str, names: str, *more: str, data: str = "points.npy") -> None:
-    called = mlcli("embed", data, "-m", method, "--keep", names, "-o", method, "-q", *more)
+    called = mlcli.bare(data, "-m", method, "--keep", names, "-o", method, "-q", *more)
     assert called.code == 0, called.err
 
 
@@ -71,7 +71,7 @@ def test_distances_fed_back_give_the_same_spectrum(mlcli: Caller, correction: st
     np.save("between.npy", np.load("between.npy") ** 1.4)  # which no points have
     square = ["--dissimilarities"] if data == "between.npy" else []
     kept(mlcli, "mds", "distances", "--set", f"method.correction={correction}", *square, data=data)
-    again = mlcli("embed", "mds/distances.npy", "-m", "mds", "--dissimilarities", "-o", "again", "-q")
+    again = mlcli.bare("mds/distances.npy", "-m", "mds", "--dissimilarities", "-o", "again", "-q")
     assert again.code == 0, again.err
     first, second = eigenvalues("mds"), eigenvalues("again")
     few = min(len(first), len(second))
@@ -111,7 +111,7 @@ def test_files_are_named_hashed_reproduced_and_replaced(mlcli: Caller) -> None:
 def test_what_a_method_does_not_make_is_refused_by_name(mlcli: Caller, method: str) -> None:
     made = METHODS[method]().makes()
     for name in KEPT.keys() - set(made):
-        called = mlcli("embed", "points.npy", "-m", method, "--keep", name, "-o", "refused")
+        called = mlcli.bare("points.npy", "-m", method, "--keep", name, "-o", "refused")
         assert (called.code, "E-KEEP" in called.err, name in called.err) == (78, True, True), called.err
         assert all(other in called.err for other in made)
     assert not Path("refused").exists()
@@ -119,7 +119,7 @@ def test_what_a_method_does_not_make_is_refused_by_name(mlcli: Caller, method: s
 
 @pytest.mark.parametrize("method", ["mds", "isomap"])
 def test_landmarks_make_no_kernel_of_all_points(mlcli: Caller, method: str) -> None:
-    called = mlcli("embed", "points.npy", "-m", method, "--set", "method.landmarks=9", "--keep", "kernel")
+    called = mlcli.bare("points.npy", "-m", method, "--set", "method.landmarks=9", "--keep", "kernel")
     assert (called.code, "E-KEEP" in called.err) == (78, True)
 
 
@@ -131,13 +131,13 @@ def test_standard_output_keeps_nothing(mlcli: Caller) -> None:
 
 def test_what_does_not_fit_on_disk_is_refused_before_the_fit(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**6, 10**6 - 9000, 9000))
-    called = mlcli("embed", "points.npy", "-m", "mds", "--keep", "kernel", "-o", "full")
+    called = mlcli.bare("points.npy", "-m", "mds", "--keep", "kernel", "-o", "full")
     assert (called.code, "E-DISK" in called.err) == (82, True), called.err
     assert not Path("full").exists()
     planned = mlcli("plan", "points.npy", "-m", "mds", "--keep", "kernel")
     assert planned.code == 82
     assert "on disk about 12.5 KiB" in planned.out or "does not fit" in planned.out
-    assert mlcli("embed", "points.npy", "-m", "mds", "-o", "small", "-q").code == 0
+    assert mlcli.bare("points.npy", "-m", "mds", "-o", "small", "-q").code == 0
 
 
 def test_a_disk_that_fills_up_all_the_same_is_an_error_and_leaves_nothing(
@@ -146,7 +146,7 @@ def test_a_disk_that_fills_up_all_the_same_is_an_error_and_leaves_nothing(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    called = mlcli("embed", "points.npy", "-m", "mds", "--keep", "kernel", "-o", "full")
+    called = mlcli.bare("points.npy", "-m", "mds", "--keep", "kernel", "-o", "full")
     assert (called.code, "No space left" in called.err) == (74, True)
     assert not Path("full").exists()
 

@@ -41,8 +41,8 @@ def test_landmarks_under_a_metric_place_rows_of_a_file_as_in_memory(mlcli: Calle
     points = points[points.any(axis=1)]
     np.save("t.npy", points)
     for output, more in (("blocks", BLOCKS), ("whole", ())):
-        called = mlcli("embed", "t.npy", "-m", method, "--metric", metric, "--set", "method.landmarks=60", "-o", output,
-                       "-q", *more)
+        called = mlcli.bare("t.npy", "-m", method, "--metric", metric, "--set", "method.landmarks=60", "-o", output,
+                            "-q", *more)
         assert called.code == 0, called.err
     assert np.abs(spectrum("blocks") - spectrum("whole")).max() <= 1e-10 * spectrum("whole")[0]
     found, expected = embedded("blocks")[1], embedded("whole")[1]
@@ -62,8 +62,8 @@ def test_rows_outside_of_a_metrics_domain_are_named(mlcli: Caller, metric: str, 
     else:
         points[700, 2] = cell
     parquet.write_table(table(points), "t.parquet", row_group_size=200)
-    told = [mlcli("embed", "t.parquet", "--id-column", "name", "--label-column", "kind", "-m", "mds", "--metric",
-                  metric, "--set", "method.landmarks=60", "-o", "none", *more) for more in ((), BLOCKS)]
+    told = [mlcli.bare("t.parquet", "--id-column", "name", "--label-column", "kind", "-m", "mds", "--metric",
+                       metric, "--set", "method.landmarks=60", "-o", "none", *more) for more in ((), BLOCKS)]
     assert told[0].code == told[1].code in (65, 81)
     assert told[0].err == told[1].err and ("row 701" in told[1].err) == (cell is not None)
 
@@ -72,14 +72,14 @@ def test_categories_of_text_are_refused_in_blocks_by_name(mlcli: Caller) -> None
     parquet.write_table(table(amounts()), "t.parquet", row_group_size=200)
     options = ("t.parquet", "--id-column", "name", "--columns", "kind,x1,x2", "-m", "mds", "--metric", "gower", "--set",
                "method.landmarks=60", "-o", "run", "-q")
-    refused = mlcli("embed", *options, *BLOCKS)
+    refused = mlcli.bare(*options, *BLOCKS)
     assert refused.code == 78 and "categories" in refused.err and "'kind'" in refused.err
-    assert mlcli("embed", *options).code == 0
+    assert mlcli.bare(*options).code == 0
 
 
 def test_methods_that_are_read_in_blocks_say_under_which_conditions(mlcli: Caller) -> None:
     for name, kind in METHODS.items():
         assert not kind(name=name).streams("features") or kind.in_blocks is not None
         assert kind.in_blocks != "" or kind(name=name).streams("features")
-    refused = mlcli("embed", "t.npy", "-m", "mds", *BLOCKS)
+    refused = mlcli.bare("t.npy", "-m", "mds", *BLOCKS)
     assert refused.code == 78 and "mds (with method.landmarks and no correction)" in refused.err

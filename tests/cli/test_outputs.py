@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlcli.publication import publish
-from tests.cli.support import Caller, process
+from tests.cli.support import Caller, forked
 
 FILES = {"project": ("project", "run", "data.csv", "-o", "out.csv"),
          "reconstruct": ("reconstruct", "run", "run/embedding.csv", "-o", "out.csv"),
@@ -66,7 +66,7 @@ def test_force_replaces_regular_files_only(mlcli: Caller, runs: None, command: s
 def test_a_race_of_processes_has_one_winner(runs: None) -> None:
     """All have seen that there is no output before any of them gets its points."""
     command = ("project", "run", "-", "-o", "out.csv", "--progress", "json")
-    racers = [process(*command, stdin=subprocess.PIPE) for _ in range(2)]
+    racers = [forked(*command, stdin=subprocess.PIPE) for _ in range(2)]
     assert all(racer.stderr and b"begin" in racer.stderr.readline() for racer in racers)
     points = Path("data.csv").read_bytes()
     for racer in racers:

@@ -28,8 +28,8 @@ def numbers(path: str) -> np.ndarray:
 
 def test_a_transposed_table_is_the_same_run(mlcli: Caller) -> None:
     more = ("--transform", "total,log1p", "--top-variance", "3")
-    assert mlcli("embed", "rows.csv", *more, "-o", "one").code == 0
-    assert mlcli("embed", "columns.csv", "--transpose", *more, "-o", "two").code == 0
+    assert mlcli.bare("rows.csv", *more, "-o", "one").code == 0
+    assert mlcli.bare("columns.csv", "--transpose", *more, "-o", "two").code == 0
     assert Path("one/embedding.csv").read_bytes() == Path("two/embedding.csv").read_bytes()
     assert Path("one/model.npz").read_bytes() == Path("two/model.npz").read_bytes()
     assert mlcli("verify", "two", "--full").code == 0
@@ -42,8 +42,8 @@ def test_a_transposed_table_is_the_same_run(mlcli: Caller) -> None:
     ("lle", "columns.csv", ("--transpose", "-k", "6"))])
 def test_new_points_are_read_and_prepared_as_the_first_ones(mlcli: Caller, method: str, data: str,
                                                             flags: tuple[str, ...]) -> None:
-    assert mlcli("embed", data, *flags, "-m", method, "--transform", "cpm,log1p", "--top-variance", "4",
-                 "--scale", "standard", "-o", "run").code == 0
+    assert mlcli.bare(data, *flags, "-m", method, "--transform", "cpm,log1p", "--top-variance", "4",
+                      "--scale", "standard", "-o", "run").code == 0
     called = mlcli("project", "run", data, "-o", "again.csv")
     assert called.code == 0, called.err
     np.testing.assert_allclose(numbers("again.csv"), numbers("run/embedding.csv"), rtol=0, atol=1e-7)
@@ -51,7 +51,7 @@ def test_new_points_are_read_and_prepared_as_the_first_ones(mlcli: Caller, metho
 
 def test_features_come_back_in_the_units_of_the_input(mlcli: Caller) -> None:
     more = ("--transform", "sqrt,log1p", "--scale", "robust")
-    assert mlcli("embed", "rows.csv", "-p", "5", *more, "-o", "run").code == 0
+    assert mlcli.bare("rows.csv", "-p", "5", *more, "-o", "run").code == 0
     called = mlcli("reconstruct", "run", "run/embedding.csv", "-o", "back.csv")
     assert called.code == 0 and "note" not in called.err
     np.testing.assert_allclose(numbers("back.csv"), COUNTS, rtol=1e-9)
@@ -120,17 +120,17 @@ def test_the_checkup_looks_at_transformed_points(mlcli: Caller) -> None:
 ])
 def test_what_cannot_be_is_78(mlcli: Caller, flags: tuple[str, ...], message: str) -> None:
     Path("square.csv").write_text(",a,b\na,0,1\nb,1,0\n", encoding="utf-8")
-    called = mlcli("embed", "square.csv" if "--dissimilarities" in flags else "rows.csv", *flags)
+    called = mlcli.bare("square.csv" if "--dissimilarities" in flags else "rows.csv", *flags)
     assert called.code == 78 and message in called.err
 
 
 def test_a_run_repeats_its_markers_of_missing_cells(mlcli: Caller) -> None:
     rows = "".join(f"{row},{row**2 % 7},{row % 5}\n" for row in range(12))
     Path("gaps.csv").write_text(f"a,b,c\n{rows}.,1,2\n", encoding="utf-8")
-    assert mlcli("embed", "gaps.csv", "-o", "one", "-q").code == 65
+    assert mlcli.bare("gaps.csv", "-o", "one", "-q").code == 65
     given = ("--missing-markers", ".,-", "--set", "prepare.missing=drop")
     assert mlcli("check", "gaps.csv", "--missing-markers", ".").code == 0
-    assert mlcli("embed", "gaps.csv", *given, "-o", "one", "-q").code == 0
+    assert mlcli.bare("gaps.csv", *given, "-o", "one", "-q").code == 0
     assert mlcli("run", "one/config.yaml", "-o", "two", "-q").code == 0
     assert Path("one/embedding.csv").read_bytes() == Path("two/embedding.csv").read_bytes()
     assert mlcli("project", "one", "gaps.csv", "--missing-markers", ".", "-o", "placed.csv").code == 0

@@ -13,8 +13,7 @@ import pytest
 from mlcli.base.stages import stage
 from mlcli.cli.screen import progress
 from mlcli.cli.screen.progress import Bar, Events, Log, Silent, shown_as, watching
-from tests.cli.support import process
-from tests.processes import neutral
+from tests.processes import forked, neutral
 
 
 def work() -> None:
@@ -153,7 +152,7 @@ def read_all(descriptor: int) -> str:
 def test_a_bar_on_a_terminal_is_gone_at_the_end(environment: dict[str, str], colored: bool) -> None:
     """What a terminal receives: cursor codes while the bar is there, then the plain summary."""
     ours, theirs = pty.openpty()
-    child = process("embed", "data.csv", stderr=theirs, env=neutral(TERM="xterm-256color", **environment))
+    child = forked("embed", "data.csv", stderr=theirs, env=neutral(TERM="xterm-256color", **environment))
     os.close(theirs)
     text = read_all(ours)
     child.communicate()

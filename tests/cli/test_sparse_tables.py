@@ -38,7 +38,7 @@ def table() -> sparse.csr_array:
 def same(mlcli: Caller, *options: str) -> None:
     """Both ways lead to the same scores and eigenvalues."""
     for name, how in (("entries", ENTRIES), ("zeros", ZEROS)):
-        called = mlcli("embed", "t.npz", "-o", name, "-q", "--force", *how, *options)
+        called = mlcli.bare("t.npz", "-o", name, "-q", "--force", *how, *options)
         assert called.code == 0, called.err
     notes = json.loads(Path("entries", "run.json").read_text())["notes"]
     assert "N-SPARSE-ROWS" in [note["code"] for note in notes]
@@ -69,13 +69,13 @@ def test_pca_ahead_of_another_method_takes_entries(mlcli: Caller, table: sparse.
 
 
 def test_the_certificate_finds_it_again(mlcli: Caller, table: sparse.csr_array) -> None:
-    mlcli("embed", "t.npz", "-o", "run", "-q", "-p", "3", *ENTRIES)
+    mlcli.bare("t.npz", "-o", "run", "-q", "-p", "3", *ENTRIES)
     called = mlcli("verify", "--full", "run")
     assert called.code == 0 and "run: pass" in called.out
 
 
 def test_new_rows_are_placed_by_their_entries(mlcli: Caller, table: sparse.csr_array) -> None:
-    mlcli("embed", "t.npz", "-o", "run", "-q", "-p", "3", *ENTRIES)
+    mlcli.bare("t.npz", "-o", "run", "-q", "-p", "3", *ENTRIES)
     sparse.save_npz("new.npz", table[:20])
     for how in (ENTRIES, ZEROS):
         assert mlcli("project", "run", "new.npz", "-o", "new.csv", "--force", *how).code == 0
@@ -99,7 +99,7 @@ def test_a_cell_that_is_no_number_is_named(mlcli: Caller) -> None:
     sparse.save_npz("t.npz", matrix)
     called = mlcli("embed", "t.npz", "-o", "run", *ENTRIES)
     assert called.code == 65 and "E-MISSING" in called.err and "row 1" in called.err
-    called = mlcli("embed", "t.npz", "-o", "run", "-p", "3", "--set", "prepare.missing=drop", *ENTRIES)
+    called = mlcli.bare("t.npz", "-o", "run", "-p", "3", "--set", "prepare.missing=drop", *ENTRIES)
     assert called.code == 0 and len(embedded("run")[0]) == 59
 
 
@@ -107,10 +107,10 @@ def test_entries_are_taken_where_zeros_would_take_much_memory(mlcli: Caller, mon
     """PCA takes entries; another method is refused where the zeros do not fit, with what to do."""
     sparse.save_npz("t.npz", counts(90, 1400))
     monkeypatch.setattr("mlcli.data.formats.block_file.SMALL", 1000)
-    assert mlcli("embed", "t.npz", "-o", "one", "-p", "2").code == 0
+    assert mlcli.bare("t.npz", "-o", "one", "-p", "2").code == 0
     assert "N-SPARSE-ROWS" in Path("one", "run.json").read_text()
     sparse.save_npz("t.npz", sparse.eye_array(20_000, format="csr"))
-    called = mlcli("embed", "t.npz", "-m", "mds", "-o", "two", "--memory-limit", "1G")
+    called = mlcli.bare("t.npz", "-m", "mds", "-o", "two", "--memory-limit", "1G")
     assert called.code == 82 and "with all its zeros" in called.err and "--reduce" in called.err
 
 

@@ -62,12 +62,12 @@ def test_pca_ahead_gives_the_bytes_of_a_method_on_the_run_of_that_pca(mlcli: Cal
 
 
 def test_principal_components_of_principal_components_are_the_same(mlcli: Caller, first: str) -> None:
-    assert mlcli("embed", first, "-p", "3", "-o", "again", "-q").code == 0
+    assert mlcli.bare(first, "-p", "3", "-o", "again", "-q").code == 0
     np.testing.assert_allclose(numbers("again/embedding.csv"), numbers("first/embedding.csv"), rtol=0, atol=1e-12)
 
 
 def test_new_points_go_through_all_runs_wherever_the_first_one_is(mlcli: Caller, second: str) -> None:
-    assert mlcli("embed", second, "-p", "2", "-o", "third", "-q").code == 0
+    assert mlcli.bare(second, "-p", "2", "-o", "third", "-q").code == 0
     shutil.rmtree("first")
     shutil.rmtree("second")
     called = mlcli("project", "third", IRIS, "--label-column", "Species", "-o", "new.csv")
@@ -79,8 +79,8 @@ def test_new_points_go_through_all_runs_wherever_the_first_one_is(mlcli: Caller,
 def test_dissimilarities_to_the_first_runs_points_go_through_a_chain(mlcli: Caller) -> None:
     points = np.random.default_rng(3).standard_normal((25, 3)) * [3, 2, 1]
     np.savetxt("square.csv", distances(points), delimiter=",")
-    assert mlcli("embed", "square.csv", "--dissimilarities", "-m", "mds", "-p", "3", "-o", "mds", "-q").code == 0
-    assert mlcli("embed", "mds", "-m", "kpca", "-o", "kpca", "-q").code == 0
+    assert mlcli.bare("square.csv", "--dissimilarities", "-m", "mds", "-p", "3", "-o", "mds", "-q").code == 0
+    assert mlcli.bare("mds", "-m", "kpca", "-o", "kpca", "-q").code == 0
     assert mlcli("project", "kpca", "square.csv", "-o", "new.csv", "--set", "input.header=false").code == 0
     np.testing.assert_allclose(numbers("new.csv"), numbers("kpca/embedding.csv"), rtol=0, atol=1e-7)
     assert mlcli("verify", "kpca", "--full").code == 0
@@ -88,8 +88,8 @@ def test_dissimilarities_to_the_first_runs_points_go_through_a_chain(mlcli: Call
 
 
 def test_coordinates_lead_back_through_all_runs(mlcli: Caller) -> None:
-    assert mlcli("embed", IRIS, *PREPARED, "--transform", "log1p", "-p", "4", "-o", "first", "-q").code == 0
-    assert mlcli("embed", "first", "--scale", "range", "-p", "4", "-o", "second", "-q").code == 0
+    assert mlcli.bare(IRIS, *PREPARED, "--transform", "log1p", "-p", "4", "-o", "first", "-q").code == 0
+    assert mlcli.bare("first", "--scale", "range", "-p", "4", "-o", "second", "-q").code == 0
     called = mlcli("reconstruct", "second", "second/embedding.csv", "-o", "back.csv")
     assert called.code == 0, called.err
     flowers = np.loadtxt(IRIS, delimiter=",", skiprows=1, usecols=range(1, 5))
@@ -100,14 +100,14 @@ def test_coordinates_lead_back_through_all_runs(mlcli: Caller) -> None:
 
 @pytest.mark.parametrize("lossy", [("--transform", "presence"), ("--top-variance", "2")])
 def test_what_has_no_inverse_between_two_runs_is_refused(mlcli: Caller, first: str, lossy: tuple[str, ...]) -> None:
-    assert mlcli("embed", first, *lossy, "-o", "second", "-q").code == 0
+    assert mlcli.bare(first, *lossy, "-o", "second", "-q").code == 0
     called = mlcli("reconstruct", "second", "second/embedding.csv")
     assert (called.code, "E-NO-RECONSTRUCTION" in called.err, called.out) == (78, True, "")
 
 
 @pytest.mark.parametrize(("format", "head"), [("csv", "id,Species,y1"), ("parquet", "id,Species,y1"), ("npy", "id,y1")])
 def test_ids_and_labels_come_with_the_run(mlcli: Caller, format: str, head: str) -> None:
-    assert mlcli("embed", IRIS, *PREPARED, "-p", "3", "--format", format, "-o", "first", "-q").code == 0
+    assert mlcli.bare(IRIS, *PREPARED, "-p", "3", "--format", format, "-o", "first", "-q").code == 0
     assert mlcli("embed", "first", "-p", "1", "-o", "second", "-q").code == 0
     assert Path("second/embedding.csv").read_text().splitlines()[0] == head
     page = Path("second/report.html").read_text(encoding="utf-8")
@@ -164,7 +164,7 @@ def test_directories_that_are_no_finished_runs_are_refused(mlcli: Caller, first:
     Path("first.failed/error.json").write_text("{}")
     assert mlcli("embed", "first.failed", "-o", "out").code == 80
     covariance = str(SAMPLES / "ability_cov.csv")
-    assert mlcli("embed", covariance, "--set", "input.kind=covariance", "-o", "covariance", "-q").code == 0
+    assert mlcli.bare(covariance, "--set", "input.kind=covariance", "-o", "covariance", "-q").code == 0
     called = mlcli("embed", "covariance", "-o", "out")
     assert called.code == 78 and "no rows that could be the input; covariance" in called.err
 
@@ -202,7 +202,7 @@ def test_pca_ahead_that_makes_no_sense_is_78(mlcli: Caller, arguments: tuple[str
 def test_a_share_keeps_the_axes_that_reach_it(mlcli: Caller) -> None:
     assert mlcli("embed", IRIS, *PREPARED, "--reduce", "0.95", "-m", "mds", "-o", "out", "-q").code == 0
     reduced = json.loads(Path("out/run.json").read_text())["reduced"]
-    assert mlcli("embed", IRIS, *PREPARED, "-p", "0.95", "-o", "pca", "-q").code == 0
+    assert mlcli.bare(IRIS, *PREPARED, "-p", "0.95", "-o", "pca", "-q").code == 0
     shares = np.loadtxt("pca/spectrum.csv", delimiter=",", skiprows=1)[:, 3]
     assert reduced["components"] == np.load("out/reduced.npy").shape[1] == int((shares < 0.95).sum()) + 1
     assert reduced["proportion"] == pytest.approx(shares[reduced["components"] - 1], rel=1e-12)

@@ -31,8 +31,8 @@ def files(mlcli: Caller) -> None:
 
 def cca(mlcli: Caller, view: str, *more: str) -> dict:
     """The run of a view, as JSON."""
-    called = mlcli("embed", "x.csv", "--id-column", "id", "--label-column", "kind", "-m", "cca", "--view", view,
-                   "-o", f"out-{Path(view).stem}", "--json", "full", *more)
+    called = mlcli.bare("x.csv", "--id-column", "id", "--label-column", "kind", "-m", "cca", "--view", view,
+                        "-o", f"out-{Path(view).stem}", "--json", "full", *more)
     assert called.code == 0, called.err
     return json.loads(called.out)
 
@@ -47,7 +47,7 @@ def test_rows_are_matched_by_id_in_any_order(mlcli: Caller) -> None:
 
 
 def test_rows_of_one_view_only_are_refused_or_left_out(mlcli: Caller) -> None:
-    called = mlcli("embed", "x.csv", "--id-column", "id", "--label-column", "kind", "-m", "cca", "--view", "fewer.csv")
+    called = mlcli.bare("x.csv", "--id-column", "id", "--label-column", "kind", "-m", "cca", "--view", "fewer.csv")
     assert called.code == 65 and "2 rows only in x.csv: 'r0', 'r1'" in called.err
     found = cca(mlcli, "fewer.csv", "--set", "prepare.unmatched=drop")
     assert (found["embedding"]["rows"], found["embedding"]["dropped"]) == (28, 2)
@@ -85,7 +85,7 @@ def test_both_views_may_lie_elsewhere_when_a_run_is_verified(mlcli: Caller) -> N
 
 
 def test_a_view_of_a_run_that_has_none_is_refused(mlcli: Caller) -> None:
-    assert mlcli("embed", "x.csv", "--id-column", "id", "--label-column", "kind", "-o", "one").code == 0
+    assert mlcli.bare("x.csv", "--id-column", "id", "--label-column", "kind", "-o", "one").code == 0
     called = mlcli("verify", "one", "--view", "y.csv")
     assert called.code == 78 and "error[E-NO-VIEW]: the run has no second view; --view" in called.err
 
@@ -101,7 +101,7 @@ def test_a_view_of_a_run_that_has_none_is_refused(mlcli: Caller) -> None:
 ])
 def test_what_is_missing_or_has_no_use_is_named(
         mlcli: Caller, arguments: tuple[str, ...], code: int, text: str) -> None:
-    called = mlcli("embed", "x.csv", "--id-column", "id", "--label-column", "kind", *arguments)
+    called = mlcli.bare("x.csv", "--id-column", "id", "--label-column", "kind", *arguments)
     assert called.code == code, called.err
     assert text in called.err
     assert not Path("runs").exists()
@@ -124,5 +124,5 @@ def test_what_is_wrong_with_the_second_view_is_mended_by_its_own_options(mlcli: 
 
 
 def test_discriminants_need_labels(mlcli: Caller) -> None:
-    called = mlcli("embed", "y.csv", "--id-column", "id", "-m", "lda")
+    called = mlcli.bare("y.csv", "--id-column", "id", "-m", "lda")
     assert called.code == 78 and "needs a label column" in called.err and "--label-column" in called.err

@@ -17,9 +17,11 @@ from mlcli.errors import ConfigError, GeometryError, MlcliError, NumericalError
 from mlcli.methods import METHODS, Model
 from mlcli.rundir import archive
 from tests.contract.option_values import plain
-from tests.support import EPS, Notes, dissimilarities, distances, features, fit, furnished
+from tests.support import EPS, Notes, dissimilarities, distances, features, fit, furnished, paired
 
 POINTS = np.random.default_rng(21).standard_normal((60, 5)) * [4, 2, 1, 0.5, 0.25]
+CLOSED = POINTS.copy()
+CLOSED.flags.writeable = False
 # Every method in every way of running it that computes something else, as its file declares them.
 CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     f"{method} {way.name}".strip(): (method, dict(way.options))
@@ -50,6 +52,12 @@ def plain_model(name: str) -> Model:
     return model_of(name, POINTS)
 
 
+@cache
+def again(name: str) -> Model:
+    """The same fit once more, of points that Python cannot write to."""
+    return model_of(name, CLOSED)
+
+
 def most(name: str) -> int:
     """The most axes that the points can have."""
     method, options = CONFIGURATIONS[name]
@@ -72,7 +80,7 @@ def test_every_method_says_what_it_is_for(method: str) -> None:
 
 @every_configuration
 def test_the_same_run_gives_the_same_bits(name: str) -> None:
-    first, second = model_of(name), model_of(name, POINTS)
+    first, second = model_of(name), again(name)
     assert np.array_equal(first.embedding, second.embedding)
     assert np.array_equal(first.ranks.values, second.ranks.values)
 
@@ -110,17 +118,15 @@ def test_permuted_and_constant_columns_change_nothing(name: str) -> None:
 
 @every_configuration
 def test_axes_follow_the_sign_rule(name: str) -> None:
-    for column in model_of(name, components=min(3, most(name))).embedding.T:
+    more = {} if "quick" in BROKEN[name] else {"components": min(3, most(name))}  # another network is compiled anew
+    for column in model_of(name, **more).embedding.T:
         assert column[np.abs(column).argmax()] > 0
 
 
 @every_configuration
 def test_the_input_is_never_written_to(name: str) -> None:
-    points = POINTS.copy()
-    points.flags.writeable = False
-    model = model_of(name, points)
-    model.project(points)
-    assert np.array_equal(points, POINTS)
+    again(name).project(CLOSED)
+    assert np.array_equal(CLOSED, POINTS)
 
 
 @every_configuration
@@ -206,8 +212,7 @@ def in_unit(options: dict[str, Any], power: int) -> dict[str, Any]:
             for name, value in options.items()}
 
 
-@every_configuration
-@pytest.mark.parametrize("power", [-200, 150])
+@pytest.mark.parametrize(("name", "power"), paired(CONFIGURATIONS, [-200, 150]))
 def test_what_carries_a_unit_follows_the_data_to_the_last_bit(name: str, power: int) -> None:
     (method, options), points = CONFIGURATIONS[name], features(POINTS)
     kind = METHODS[method]
@@ -352,7 +357,8 @@ def test_constant_columns_only_differ_from_none_by_name(name: str) -> None:
     close(name, whole.embedding, without.embedding)
 
 
-@every_configuration
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name == "vae deep" else name
+                                  for name in CONFIGURATIONS])
 def test_many_more_columns_than_rows(name: str) -> None:
     wide = np.random.default_rng(3).standard_normal((40, 800)) * np.r_[20, 10, np.ones(798)]
     model = model_of(name, wide)

@@ -71,12 +71,19 @@ def _choices(facts: dict[str, Any]) -> list[Any]:
     return [facts["algorithm"], facts["store"], facts["precision"]]
 
 
-def outcomes(name: str) -> tuple[list[Any], list[tuple[Change, list[Any]]]]:
-    """What a context writes as it is, and with each of its options changed."""
+def tried(name: str) -> dict[str, list[tuple[Change, bool]]]:
+    """The options of a context, with the changes that were tried and whether each left what is written as it was.
+
+    A number is tried until it changes something.
+    """
     method, options = context(name)
-    changed = [(change, with_change(options, change.path, change.value)) for change in changes(METHODS[method])]
-    return written(method, options), [(change, written(method, other)) for change, other in changed
-                                      if not same(method, other, options)]
+    default, found = written(method, options), dict[str, list[tuple[Change, bool]]]()
+    for change in changes(METHODS[method]):
+        before, other = found.get(change.name, []), with_change(options, change.path, change.value)
+        done = before and before[0][0].bounds and not all(unchanged for _, unchanged in before)
+        if not (done or change.name in PERMISSIONS or same(method, other, options)):
+            found[change.name] = [*before, (change, written(method, other) == default)]
+    return found
 
 
 def same(method: str, left: dict[str, Any], right: dict[str, Any]) -> bool:
@@ -90,13 +97,10 @@ def same(method: str, left: dict[str, Any], right: dict[str, Any]) -> bool:
 @in_every_context
 def test_every_option_changes_something_or_is_refused(name: str) -> None:
     """Every choice, but for the one that auto made; of a number, which may bound what is far from it, one value."""
-    default, found = outcomes(name)
     wrong = {}
-    for option in {change.name for change, _ in found} - PERMISSIONS.keys():
-        tried = [(change, result == default) for change, result in found if change.name == option]
-        ignored = [change.value for change, unchanged in tried if unchanged]
-        first = tried[0][0]
-        if len(ignored) > (len(tried) - 1 if first.bounds else first.automatic):
+    for option, found in tried(name).items():
+        ignored, first = [change.value for change, unchanged in found if unchanged], found[0][0]
+        if len(ignored) > (len(found) - 1 if first.bounds else first.automatic):
             wrong[option] = ignored
     assert not wrong
 

@@ -36,7 +36,7 @@ main()
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package as it is installed where nothing could be compiled."""
     folder = tmp_path_factory.mktemp("pure")
-    shutil.copytree(Path(mlcli.__file__).parent, folder / "mlcli", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    shutil.copytree(Path(mlcli.__file__).parent, folder / "mlcli", ignore=shutil.ignore_patterns("*.so"))
     return folder
 
 

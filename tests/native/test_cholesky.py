@@ -12,6 +12,7 @@ from mlcli.native.library import kernels
 from mlcli.stages.algebra import ordering
 from mlcli.stages.graph.graph import Graph
 from tests.native.support import GRAPHS, levels, needs_native, random_graph
+from tests.support import paired
 
 pytestmark = needs_native
 
@@ -42,8 +43,7 @@ def worst(matrix: sparse.csr_array, factors: native.Cholesky, sides: Array) -> f
     return float(np.abs(factors.solve(sides) - expected).max() / np.abs(expected).max())
 
 
-@pytest.mark.parametrize("level", levels())
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize(("name", "level"), paired(GRAPHS, levels()))
 def test_every_pattern_at_every_level(name: str, level: str) -> None:
     usual, graph = native.describe(), GRAPHS[name]
     matrix = positive(graph)

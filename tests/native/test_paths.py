@@ -25,14 +25,15 @@ from tests.native.support import (
     pairs,
     sources,
 )
+from tests.support import paired
 
 pytestmark = needs_native
 every_graph = pytest.mark.parametrize("name", GRAPHS)
 both = pytest.mark.parametrize("precision", TOLERANCE)
+every_graph_in_both = pytest.mark.parametrize(("name", "precision"), paired(GRAPHS, TOLERANCE))
 
 
-@every_graph
-@both
+@every_graph_in_both
 def test_elimination(name: str, precision: str) -> None:
     graph = GRAPHS[name]
     wanted = expected(graph)
@@ -42,8 +43,7 @@ def test_elimination(name: str, precision: str) -> None:
             assert_close(by_elimination(graph, order, precision, out), wanted, relative)
 
 
-@every_graph
-@both
+@every_graph_in_both
 def test_dijkstra_and_floyd(name: str, precision: str) -> None:
     graph = GRAPHS[name]
     assert_close(by_dijkstra(graph, precision), expected(graph), TOLERANCE[precision])
@@ -81,8 +81,7 @@ def test_all_agree(graph: Graph, seed: int) -> None:
         assert_close(by_floyd(graph, precision), wanted, relative)
 
 
-@every_graph
-@pytest.mark.parametrize("level", levels())
+@pytest.mark.parametrize(("name", "level"), paired(GRAPHS, levels()))
 def test_levels_give_the_same_bits(name: str, level: str) -> None:
     graph, usual = GRAPHS[name], native.describe()
     order = orders(graph)["shuffled"]
@@ -96,8 +95,7 @@ def test_levels_give_the_same_bits(name: str, level: str) -> None:
         assert np.array_equal(found, wanted)
 
 
-@both
-@pytest.mark.parametrize("level", levels())
+@pytest.mark.parametrize(("precision", "level"), paired(TOLERANCE, levels()))
 def test_fold(precision: str, level: str) -> None:
     graph, usual = GRAPHS["lattice"], native.describe()
     squared, relative = expected(graph) ** 2, 10 * TOLERANCE[precision]
@@ -161,8 +159,7 @@ def test_rows_of_one_block(precision: str) -> None:
         assert_close(out, wanted[own], TOLERANCE[precision])
 
 
-@every_graph
-@both
+@every_graph_in_both
 def test_rows_of_any_sources(name: str, precision: str) -> None:
     """Scattered over the whole order, more than are swept at once, one of them twice."""
     graph, generator = GRAPHS[name], np.random.default_rng(15)

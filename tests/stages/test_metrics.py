@@ -126,7 +126,7 @@ def tables(low: float) -> st.SearchStrategy[Array]:
 
 
 @every_metric
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_the_facts_of_a_metric(name: str, data: st.DataObject) -> None:
     """Never below zero, zero from a row to itself, the same both ways, and where it is said, no shorter way round."""

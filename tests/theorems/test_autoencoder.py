@@ -53,10 +53,10 @@ def test_a_deep_one_follows_a_curve_that_pca_cannot() -> None:
 
 def test_what_learns_nothing_says_so_and_so_does_a_share_of_no_row() -> None:
     with Notes() as notes:
-        fit("autoencoder", SHEET, layers=[4], learning={"epochs": 1, "rate": 30.0})
+        fit("autoencoder", SHEET, **DEEP, learning={**ENOUGH, "epochs": 1, "rate": 30.0})
     assert "W-NOT-LEARNED" in notes.codes
     with Notes() as notes:
-        fit("autoencoder", SHEET[:5], layers=[4], learning={"epochs": 1})
+        fit("autoencoder", SHEET[:5], **DEEP, learning={"epochs": 1})
     assert "N-NO-VALIDATION" in notes.codes
 
 
