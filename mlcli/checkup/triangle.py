@@ -72,7 +72,8 @@ def _undercut(lengths: Array) -> Array:
         return np.zeros_like(lengths)
     paths = lengths.copy()
     np.fill_diagonal(paths, 0.0)
-    shorten(paths)
+    for _ in shorten(paths):
+        pass
     return paths
 
 

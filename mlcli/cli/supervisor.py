@@ -17,7 +17,7 @@ from typing import Any
 
 from mlcli.errors import DataError, MlcliError, OutOfMemory, StorageError
 from mlcli.process.shared_status import BOARD
-from mlcli.process.signals import NUDGE, PATIENT, TIME_UP, heeded, kind_of
+from mlcli.process.signals import NUDGE, PATIENT, TIME_UP, heeded, kind_of, worth_another_try
 
 GRACE = 0.15  # seconds that the worker has to clean up after itself
 LINGER = 1.0  # seconds that are spent at most on ending what the worker had started
@@ -123,7 +123,7 @@ class Supervisor:
             return os.WEXITSTATUS(status)
         end_children()
         facts, everyone = BOARD.read(), [*BOARD.read_all()]
-        kept = sum(map(remove_unfinished, everyone)) > 0 or bool(facts.get("done"))
+        kept = worth_another_try(self.first, everyone, kept=sum(map(remove_unfinished, everyone)) > 0)
         if "code" in facts:  # it had ended its work
             return int(facts["code"])
         if not self.first:

@@ -112,7 +112,7 @@ class Resuming(Noting):
             return False
         begun = time.monotonic()
         self.folder.keep(name, self._archive, value if kind == "" else (value, ()), {"stage": scope.name})
-        BOARD.post(saved=time.monotonic())
+        BOARD.post(saved=time.monotonic(), gained=True)
         self._speed = min(self._speed, max(size, 1 << 20) / max(time.monotonic() - begun, 1e-3))
         return True
 

@@ -11,7 +11,7 @@ from typing import Any
 
 SEATS = 64  # of processes forked by the first one
 SIDE = 1 << 16  # bytes of each of two sides of a seat: one is written while the other is read
-START = 2  # the side that is valid, and what the supervisor asks for, come before
+START = 2  # the number of posts, whose last bit is the side that is valid, and what the supervisor asks for
 SIZE = 4  # bytes that say how long the text of a side is
 
 
@@ -41,19 +41,26 @@ class Board:
             self._facts.update(facts)
             text = json.dumps(self._facts).encode()
             if len(text) <= SIDE - SIZE:
-                side = 1 - self._memory[self._begin]
-                start = self._begin + START + side * SIDE
+                posts = (self._memory[self._begin] + 1) % 256
+                start = self._side(posts)
                 self._memory[start : start + SIZE + len(text)] = len(text).to_bytes(SIZE, "little") + text
-                self._memory[self._begin] = side
+                self._memory[self._begin] = posts
 
     def read(self) -> dict[str, Any]:
-        """All facts that were posted."""
+        """All facts that were posted, read again where a post ended meanwhile: the next one writes on this side."""
         import json
 
-        start = self._begin + START + self._memory[self._begin] * SIDE
-        size = int.from_bytes(self._memory[start : start + SIZE], "little")
-        text = self._memory[start + SIZE : start + SIZE + size]
-        return dict(json.loads(text)) if text else {}
+        while True:
+            posts = self._memory[self._begin]
+            start = self._side(posts)
+            size = int.from_bytes(self._memory[start : start + SIZE], "little")
+            text = self._memory[start + SIZE : start + SIZE + size]
+            if self._memory[self._begin] == posts:
+                return dict(json.loads(text)) if text else {}
+
+    def _side(self, posts: int) -> int:
+        """Where the side begins that is valid after so many posts."""
+        return self._begin + START + posts % 2 * SIDE
 
     def read_all(self) -> Iterator[dict[str, Any]]:
         """The facts of this process, and those of the ones that it forked, as many as it posted `seats`."""

@@ -7,9 +7,10 @@ the interpreter, which a call into LAPACK can keep away for minutes. So the proc
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from mlcli.errors import STOPPING, MlcliError, TimeUp, TryAgain
 from mlcli.process import unfinished
@@ -28,6 +29,16 @@ def kind_of(number: int, *, kept: bool) -> type[MlcliError]:
     if number in PATIENT:
         return TryAgain if kept else TimeUp
     return STOPPING[signal.Signals(number)]
+
+
+def worth_another_try(number: int, everyone: Sequence[Mapping[str, Any]], *, kept: bool) -> bool:
+    """Whether the same command goes on from something, by what all processes posted and whether anything is kept.
+
+    After the end of the time a scheduler gives it again by itself, so that only what this start has added counts: it
+    would come no further the next time either.
+    """
+    added = number not in PATIENT or any(one.get("gained") for one in everyone)
+    return (kept and added) or any(one.get("done") for one in everyone)
 
 
 class Stopped(BaseException):

@@ -68,7 +68,7 @@ def claimed(output: Path) -> Iterator[Claim]:
         try:
             with _writing(output):
                 token = _sign(path, output)
-            BOARD.post(claim=os.fspath(path), saved=time.monotonic())  # there is nothing yet to lose
+            BOARD.post(claim=os.fspath(path), saved=time.monotonic(), gained=False)  # there is nothing to lose yet
             yield Claim(path, token)
         finally:
             BOARD.post(claim=None, kept=not _leave(path))

@@ -42,7 +42,7 @@ compute: {threads: 1}
 output: out
 sweep: {method.neighbors.count: [8, 9], method.eigensolve.components: [1, 2, 3]}
 """
-TIMES = re.compile(rb"[0-9.e-]+ s, finished [^<]+|<h2>Timings</h2>.*? in all;", re.DOTALL)
+TIMES = re.compile(rb"[0-9.e-]+ s, finished [^<]+|<h2>Timings</h2>.*?</section>", re.DOTALL)
 Left = dict[str, dict[str, bytes]]
 
 

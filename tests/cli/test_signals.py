@@ -18,6 +18,7 @@ import pytest
 from mlcli.cli import supervisor
 from mlcli.cli.screen.failure import stop_error
 from mlcli.errors import STOPPING
+from mlcli.process import signals
 from mlcli.stages.algebra import ordering
 from tests.cli.support import process
 from tests.processes import neutral, python
@@ -287,3 +288,25 @@ def test_a_stop_waits_no_longer_than_what_it_would_lose(
     monkeypatch.setattr(supervisor.os, "kill", lambda *_: None)
     watching.stop(signal.SIGUSR1)
     assert asked == [signal.SIGUSR1] and abs(watching.end - now - waits) < 1
+
+
+@pytest.mark.parametrize(("job", "limit", "works"), [(9, None, 5.0), (30, None, 16.8), (65, None, 41.2),
+                                                     (3600, None, 3529), (None, 9, 6.7), (None, 3600, 3539)])
+def test_three_quarters_of_a_short_limit_can_be_used(job: int | None, limit: float | None, works: float,
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that stands still: a run goes on for so many seconds, and is asked to end within one more.
+
+    A minute is left to a checkpoint, and of a job ten seconds to the scheduler; a quarter where less than four times
+    as much is left.
+    """
+    clock, asked = SimpleNamespace(time=lambda: 1e9, monotonic=lambda: 0.0), list[int]()
+    facts = [] if limit is None else [{"limit": limit}]
+    monkeypatch.setattr(supervisor, "time", clock)
+    monkeypatch.setattr(supervisor, "BOARD", SimpleNamespace(read_all=lambda: iter(facts), ask=asked.append))
+    monkeypatch.setattr(supervisor.os, "kill", lambda *_: None)
+    monkeypatch.setenv(supervisor.JOB_END, "" if job is None else str(10**9 + job))
+    watching = supervisor.Supervisor(0)
+    for now, stops in ((works, []), (works + 1, [signals.TIME_UP])):
+        clock.monotonic = lambda now=now: now
+        watching.tick()
+        assert asked == stops

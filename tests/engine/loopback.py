@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
@@ -15,8 +16,14 @@ READY = 120.0  # seconds, on a machine that is busy
 
 def free_port() -> int:
     """A port that nothing listens at."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+    return free_ports(1)[0]
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nothing listens at, each another one: the system may give one that was closed again at once."""
+    with ExitStack() as stack:
+        servers = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [int(server.getsockname()[1]) for server in servers]
 
 
 class Loopback:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.engine.loopback import free_port
+from tests.engine.loopback import free_ports
 
 DAEMONS = ("slurmctld", "slurmd")
 READY = 60.0  # seconds, on a machine that is busy
@@ -29,7 +29,8 @@ def lacking() -> bool:
 @contextmanager
 def running(folder: Path, processors: int) -> Iterator[Mapping[str, str]]:
     """The variable that leads `sbatch` to a node of so many processors."""
-    ports = {f"{daemon.capitalize()}Port": str(free_port()) for daemon in DAEMONS}
+    ports = {f"{daemon.capitalize()}Port": str(port)
+             for daemon, port in zip(DAEMONS, free_ports(len(DAEMONS)), strict=True)}
     places = {"StateSaveLocation": "state", "SlurmdSpoolDir": "spool",
               **{f"{daemon.capitalize()}PidFile": f"{daemon}.pid" for daemon in DAEMONS}}
     values = {**SETTINGS, **ports, **{name: str(folder / place) for name, place in places.items()}}

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.base.stages.checkpoints import loop
+from mlcli import native
+from mlcli.base.stages.checkpoints import keeping, loop
 from mlcli.base.values.compute import Compute
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra import krylov
@@ -17,9 +18,10 @@ from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.latent.em import expectation_maximization, random_start
 from mlcli.stages.latent.factor_analysis import Bounds, Whole, maximum_likelihood
 from mlcli.stages.latent.model import Grouped
+from mlcli.stages.paths.floyd import floyd_warshall
 from mlcli.stages.paths.paths import Paths
 from mlcli.stages.unfolding.unfold import Unfolding
-from tests.checkpoints import in_parts, restored, stored
+from tests.checkpoints import Died, Dying, in_parts, restored, stored
 from tests.support import Notes, features
 
 COMPUTE = Compute()
@@ -83,6 +85,24 @@ def test_a_search_over_geodesics_goes_on_in_a_kernel_made_anew(paths: dict[str, 
     whole = search()
     ended, stops = in_parts(search)
     assert stops == whole.passes - 1 >= 1 and same(whole, ended)
+
+
+def test_floyd_goes_on_after_every_block_of_pivots_of_the_same_graph() -> None:
+    if not native.available():
+        pytest.skip("without kernels SciPy makes one call")
+    points = np.random.default_rng(5).random((300, 3))
+    graph, other = (graph_of(nearest(points * scale, 9), "union") for scale in (1.0, 2.0))
+    whole, ended = np.empty((300, 300)), np.empty((300, 300))
+    floyd_warshall(graph, whole)
+    _, stops = in_parts(lambda: floyd_warshall(graph, ended))
+    assert stops == -(-300 // native.STRIP) and same(whole, ended)
+    keeper = Dying(every=2)
+    with keeping(keeper), pytest.raises(Died):
+        floyd_warshall(other, ended)
+    keeper.loops, keeper.every = 0, 99
+    with keeping(keeper):
+        floyd_warshall(graph, ended)
+    assert same(whole, ended)
 
 
 POINTS = np.random.default_rng(3).standard_normal((80, 3)) @ np.random.default_rng(4).standard_normal((3, 7))

@@ -123,7 +123,7 @@ def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch)
                 if manner.json or batch.due:  # else nobody reads them, and thousands take memory
                     documents[place] = document
                 codes.append(code)
-                if batch.skip_existing and not code:
+                if batch.skip_existing and not code and not document.get("skipped"):
                     BOARD.post(done=True)  # the same command goes on after it
                 if LEFT_OUT not in document and runs[place].values:
                     output = output_of(runs[place])

@@ -207,8 +207,9 @@ def dismiss(workers: Sequence[Worker]) -> None:
                 worker.connection.recv()
             os.kill(worker.process, signal.SIGKILL)
         retire(worker)
+    gained = any(BOARD.seat(worker.seat).read().get("gained") for worker in workers)
     kept = [worker.clean() for worker in workers]
-    BOARD.post(kept=any(kept))
+    BOARD.post(kept=any(kept), gained=gained)
 
 
 def hired(work: Work, settle: Callable[[], None], others: Sequence[Worker]) -> Worker:

@@ -26,7 +26,7 @@ from mlcli.errors import (
     conceal,
 )
 from mlcli.process.shared_status import BOARD
-from mlcli.process.signals import TIME_UP, Stopped, kind_of
+from mlcli.process.signals import TIME_UP, Stopped, kind_of, worth_another_try
 
 STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
 NO_THREAD = "can't start new thread"  # Python's own words
@@ -161,8 +161,8 @@ def say(text: str) -> None:
 def stopped(stop: BaseException, form: Form) -> int:
     """Shows that a signal ended the run and returns the code that shells give it."""
     facts = BOARD.read()
-    error = stop_error(stop.number if isinstance(stop, Stopped) else signal.SIGINT,
-                       kept=bool(facts.get("kept") or facts.get("done")))
+    number = stop.number if isinstance(stop, Stopped) else signal.SIGINT
+    error = stop_error(number, kept=worth_another_try(number, [facts], kept=bool(facts.get("kept"))))
     say(rendered(error, form))
     BOARD.post(told=True)
     return error.exit_code
@@ -175,11 +175,11 @@ def stop_error(number: int, *, kept: bool) -> MlcliError:
         kind, name = kind_of(number, kept=kept), signal.Signals(number).name
         if kind is not TimeUp:
             return kind("STOPPED", f"stopped by {name}", hint=hint)
-        return kind("STOPPED", f"stopped by {name}, and nothing had been kept to go on from",
+        return kind("STOPPED", f"stopped by {name}, and nothing new had been kept to go on from",
                     hint="give the job more time, or send the signal earlier")
     if kept:
         return TryAgain("TIME-LIMIT", "stopped before the time limit", hint=hint)
-    return TimeUp("TIME-LIMIT", "the time limit was reached, and nothing had been kept to go on from",
+    return TimeUp("TIME-LIMIT", "the time limit was reached, and nothing new had been kept to go on from",
                   hint="set a longer one with --time-limit, or in the job")
 
 

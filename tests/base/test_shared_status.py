@@ -1,0 +1,36 @@
+"""The board, which one process reads while another one posts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mlcli.process.shared_status import SIDE, START, Board
+
+
+class Raced(bytearray):
+    """Memory in which others write between two looks of a reader."""
+
+    meanwhile: list[Callable[[], None]] = []  # noqa: RUF012 (each test has its own)
+
+    def __getitem__(self, place: Any) -> Any:
+        value = super().__getitem__(place)
+        if self.meanwhile:
+            self.meanwhile.pop()()
+        return value
+
+
+@pytest.mark.parametrize("looks", [1, 2, 3])
+def test_facts_that_are_read_while_others_are_posted_are_whole(looks: int) -> None:
+    """After two posts the side that is read holds other facts; read across both, they were no JSON."""
+    memory = Raced(START + 2 * SIDE)
+    writer, reader = Board(memory), Board(memory)  # type: ignore[arg-type]
+    writer.post(doing="eigensolve, pass 3, 1 of 100")
+
+    def twice() -> None:
+        writer.post(doing="paths")
+        writer.post(doing="write")
+
+    memory.meanwhile = [twice, *[lambda: None] * (looks - 1)]
+    assert reader.read() in ({"doing": "eigensolve, pass 3, 1 of 100"}, {"doing": "write"})
+    assert reader.read() == {"doing": "write"}
