@@ -3,7 +3,7 @@
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import in_encoding
 from mlcli.data.formats.columns import TOGETHER, sizes_of_file
-from mlcli.data.formats.row_files import column_bytes, encoded, parquet_file
+from mlcli.data.formats.row_files import ALLOCATED, column_bytes, encoded, parquet_file
 from mlcli.data.options.input import Input
 from mlcli.data.text.csv_options import text_bytes
 
@@ -23,5 +23,5 @@ def reading_bytes(opened: Opened, input: Input, format: str, shape: tuple[int, .
     if format == "parquet":
         with opened.stream() as stream:
             rows, stored = encoded(parquet_file(stream).metadata)
-        return columns * column_bytes(min(BATCH, rows), rows, stored)
+        return ALLOCATED * columns * column_bytes(min(BATCH, rows), rows, stored)
     return 0.0
