@@ -95,7 +95,7 @@ def measured(name: str) -> dict[str, Any]:
         subprocess.run([sys.executable, "-c", TABLES, str(rows), str(columns), form, f"{at}/{file}"], check=True)
         given = ["-" if piped else file, *options]
         run([*RUN, "plan", *given, "--json"], folder, file if piped else None)
-        plan = json.loads((folder / "out.txt").read_text())
+        plan = json.loads((folder / "out.txt").read_text() or '{"error": "refused"}')
         code, memory = run([*RUN, "embed", *given, "-q", "-o", "run"], folder, file if piped else None)
         disk = sum(path.stat().st_size for path in folder.glob("run/*"))
         found = {"name": name, "code": code, "memory": memory, "disk": disk / 2**20}

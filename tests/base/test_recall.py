@@ -45,3 +45,19 @@ def test_a_value_outlives_a_run_that_asks_for_it_within_several_and_no_other() -
         with recalling():
             make("other", np.arange(3.0))
         assert gone() is None
+
+
+def test_what_a_run_asks_for_once_is_kept_for_other_runs_alone() -> None:
+    values = np.arange(3.0)
+
+    def once() -> Made:
+        return recalled("one", (values,), Made, once=True)
+
+    with recalling():
+        alone = weakref.ref(once())
+        assert alone() is None
+    with recalling():
+        with recalling():
+            first = once()
+        with recalling():
+            assert once() is first

@@ -1,6 +1,8 @@
 """The seam: listeners are given the calls of stages, and may answer in their place."""
 
 import ast
+import ctypes
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -182,3 +184,18 @@ def test_notes_of_a_fit_before_another_reach_those_alone_who_keep_them() -> None
     answering = Answering()
     with listening(answering), seam.unnoted():
         assert halved(8) == 7
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the C library says no such thing")
+def test_memory_that_a_stage_has_freed_is_given_back() -> None:
+    pieces = [bytearray(100_000) for _ in range(500)]
+    with running("read"):
+        last = pieces.pop()  # at the end of the heap, which cannot shrink while it is there
+        pieces.clear()
+        before = resident_memory()
+    assert before - resident_memory() > 30 * 2**20
+    assert len(last) == 100_000
+
+
+def resident_memory() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

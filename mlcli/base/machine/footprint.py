@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from mlcli.base.context import assigned
 
 MIB = 2**20
-PROGRAM = 64 * MIB  # the interpreter, NumPy, the options and the stages
-CHECKS = 8 * MIB  # what measures, draws and certifies, with its small arrays
-THREAD = 3 * MIB  # a further thread, with its share of OpenBLAS's buffers
+PROGRAM = 72 * MIB  # the interpreter, NumPy, the options and the stages
+CHECKS = 10 * MIB  # what measures, draws and certifies, with its small arrays
+THREAD = 4 * MIB  # a further thread, with its share of OpenBLAS's buffers
 DASK, WORKER = 50 * MIB, 70 * MIB  # a scheduler within the program, and each worker that it starts beside itself
 LINEAR, SPARSE, OPTIMIZE = "scipy.linalg", "scipy.sparse", "scipy.optimize"  # each loads the ones before it
 ALL = "scipy"  # what is loaded with the optimizers
-ARROW, JAX, PLOT = "pyarrow", "jax", "matplotlib"
+ARROW, PARQUET, JAX, PLOT = "pyarrow", "pyarrow.parquet", "jax", "matplotlib"
 LIBRARIES = {LINEAR: 15 * MIB, SPARSE: 24 * MIB, OPTIMIZE: 38 * MIB}
-BESIDE = {ARROW: 36 * MIB, JAX: 280 * MIB, PLOT: 34 * MIB}
+BESIDE = {ARROW: 38 * MIB, PARQUET: 9 * MIB, JAX: 280 * MIB, PLOT: 34 * MIB}
 COLUMN, ARROW_COLUMN = 860.0, 5000.0  # bytes for a column: its name in each table, and more while Arrow reads it
 TEXT = 5.0  # arrays of the size of a table up to which one that Arrow reads is held
-KEPT = 0.6  # share of what reading a file takes beside its table that allocators keep
+KEPT = 0.25  # share of what reading a file takes beside its table that allocators keep
 LOADING = {"": 0.0, LINEAR: 0.12, SPARSE: 0.16, OPTIMIZE: 0.28, JAX: 3.0, PLOT: 0.8}  # of the seconds of a start
 
 

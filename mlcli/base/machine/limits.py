@@ -116,11 +116,14 @@ def _data() -> int:
 
 
 def spare_addresses(environment: MutableMapping[str, str]) -> None:
-    """Where a limit is in force, allocators that reserve far more addresses than they use are kept from it."""
+    """Arrow takes its memory from the C library, where what is freed can be given back: its own pools keep it.
+
+    Where a limit is in force, allocators that reserve far more addresses than they use are kept from that as well.
+    """
+    environment.setdefault(ARROW, "system")
     if any(limit(name) for name in LIMITS):
         import ctypes
 
-        environment.setdefault(ARROW, "system")
         try:
             ctypes.CDLL(None).mallopt(*ARENAS)
         except (AttributeError, OSError):  # not the GNU C library, whose arenas these are

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mlcli.base.context import assigned
+
 R = TypeVar("R")
 
 
@@ -25,6 +27,7 @@ class Held:
 
 
 _held: ContextVar[dict[str, Held] | None] = ContextVar("held", default=None)
+_alone: ContextVar[bool] = ContextVar("alone", default=True)  # whether no other run follows
 
 
 @contextmanager
@@ -32,24 +35,24 @@ def recalling() -> Iterator[None]:
     """Keeps what is `recalled` in the block; inside another such block, the value goes on to the next run."""
     outer = _held.get()
     held: dict[str, Held] = {} if outer is None else outer
-    token = _held.set(held)
     for known in held.values():
         known.asked = False
     try:
-        yield
+        with assigned(_held, held), assigned(_alone, outer is None):
+            yield
     finally:
-        _held.reset(token)
         for kind in [kind for kind, known in held.items() if not known.asked]:
             del held[kind]
 
 
-def recalled(kind: str, given: Sequence[Any], make: Callable[[], R]) -> R:
+def recalled(kind: str, given: Sequence[Any], make: Callable[[], R], *, once: bool = False) -> R:
     """A value of a kind that follows from arrays, texts and numbers: the last one of its kind, or a new one.
 
-    Nothing may change the arrays, nor the value where it is given to others.
+    Nothing may change the arrays, nor the value where it is given to others. Where a run asks for it only `once`, it is
+    kept for other runs alone.
     """
     held = _held.get()
-    if held is None:
+    if held is None or (once and _alone.get()):
         return make()
     if kind not in held or not _same(held[kind].given, given):
         held.pop(kind, None)  # makes room for the next

@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from dataclasses import field
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+from mlcli.base.allocators import give_back
 from mlcli.base.context import assigned
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import result
@@ -139,6 +140,7 @@ def running(name: str) -> Iterator[None]:
         listener.begin(name)
     try:
         yield
+        give_back()
     finally:
         _running.reset(token)
         for listener in _listeners.get():

@@ -243,7 +243,7 @@ def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:
     """The bytes that reading a table takes beside it: what decoding a few of its columns takes."""
     with opened.stream() as stream:
         rows, stored = encoded(parquet_file(stream).metadata)
-    return min(shape[-1], TOGETHER) * column_bytes(min(BATCH, rows), rows, stored)
+    return ALLOCATED * min(shape[-1], TOGETHER) * column_bytes(min(BATCH, rows), rows, stored)
 
 
 READER = Reader(sheet=read_parquet, blocks=blocks_of, parts=of_parts, beside=bytes_beside)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.blocks import in_order
+from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.findings.quality.sampling import Sums
 from mlcli.findings.quality.strips import Measure, Strip
@@ -12,6 +12,7 @@ PAIRS = 2**21  # pairs that are ranked where all points are anchors: all of them
 SAMPLED = 2**19  # pairs that are ranked for a sample of anchors
 FEW = 2**16  # pairs that are ranked by a sort
 BINS = 2**18  # bins that more pairs are counted in
+BLOCK = 2**16  # ranks that are held at once
 
 
 @frozen
@@ -41,9 +42,13 @@ class Shepard(Measure):
 
     def pooled(self, sums: Sums) -> Sums:
         """Moments of the ranks among all pairs; ranks stay when anchors are left out for the standard error."""
-        kept, embedded = in_order(_ranks, [sums["kept"], sums["embedded"]])
-        return {name: np.einsum("ij,ij->i", left, right) for name, left, right in
-                (("kept²", kept, kept), ("embedded²", embedded, embedded), ("product", kept, embedded))}
+        kept, embedded = in_order(Ranks.of, [sums["kept"], sums["embedded"]])
+        found: dict[str, list[Array]] = {"kept²": [], "embedded²": [], "product": []}
+        for part in row_blocks(len(kept.bins), BLOCK, kept.bins.shape[1]):
+            near, shown = kept.rows(part), embedded.rows(part)
+            for name, left, right in (("kept²", near, near), ("embedded²", shown, shown), ("product", near, shown)):
+                found[name].append(np.einsum("ij,ij->i", left, right))
+        return {name: np.concatenate(parts) for name, parts in found.items()}
 
     def values(self, sums: Sums) -> dict[str, Array]:
         """The correlation; NaN where one kind of distances is the same for all pairs."""
@@ -51,14 +56,30 @@ class Shepard(Measure):
             return {"shepard_correlation": sums["product"] / np.sqrt(sums["kept²"] * sums["embedded²"])}
 
 
-def _ranks(values: AnyArray) -> Array:
-    """Ranks of nonnegative numbers in single precision less their mean, 0 for NaN; equal numbers share theirs."""
-    there = ~np.isnan(values)
-    bins = _distinct(values) if values.size <= FEW else _bins(values)
-    counts = np.bincount(bins[there] if not there.all() else bins.ravel())
-    ends = np.cumsum(counts)
-    middles = np.append(ends - (counts + ends[-1]) / 2, 0.0)  # the last is for NaN, which is above all others
-    return middles[np.minimum(bins, len(counts))]
+@frozen
+class Ranks:
+    """Ranks of nonnegative numbers in single precision less their mean, 0 for NaN; equal numbers share theirs.
+
+    They are held by bins, for the ranks themselves take several times the memory of the numbers.
+    """
+
+    bins: AnyArray  # b x m
+    middles: Array  # the rank of each bin; the last is for NaN, which is above all others
+
+    @classmethod
+    def of(cls, values: AnyArray) -> "Ranks":
+        """The ranks of some numbers (b x m)."""
+        bins = _distinct(values) if values.size <= FEW else _bins(values)
+        counts = np.zeros(BINS, dtype=np.int64)
+        for part in row_blocks(len(bins), BLOCK, bins.shape[1]):
+            counts += np.bincount(bins[part][~np.isnan(values[part])], minlength=BINS)
+        counts = np.trim_zeros(counts, "b")
+        ends = np.cumsum(counts)
+        return cls(bins, np.append(ends - (counts + ends[-1]) / 2, 0.0))
+
+    def rows(self, part: slice) -> Array:
+        """Those of some rows."""
+        return self.middles[np.minimum(self.bins[part], len(self.middles) - 1)]
 
 
 def _distinct(values: AnyArray) -> AnyArray:
@@ -82,4 +103,6 @@ def _bins(values: AnyArray) -> AnyArray:
     """
     bits = values.view(np.uint32)
     low, high = np.array([np.fmin.reduce(values, axis=None), np.fmax.reduce(values, axis=None)]).view(np.uint32)
-    return (bits - low) // ((high - low) // np.uint32(BINS) + np.uint32(1))
+    bins = bits - low
+    bins //= (high - low) // np.uint32(BINS) + np.uint32(1)
+    return bins

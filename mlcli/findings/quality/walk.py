@@ -64,7 +64,7 @@ def walked(observers: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> l
     """What all anchors together add to each observer, from one walk."""
     source = Walk(observers, anchors, spaces)
     parts = list(_elsewhere(source) if spaces.travel and sent(source.seconds) else _here(source))
-    return [{name: np.concatenate([part[place][name] for part in parts]) for name in parts[0][place]}
+    return [{name: np.concatenate([part[place].pop(name) for part in parts]) for name in list(parts[0][place])}
             for place in range(len(observers))]
 
 

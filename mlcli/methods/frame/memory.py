@@ -35,8 +35,8 @@ from mlcli.errors import MlcliError
 from mlcli.process.memory_gate import admit
 from mlcli.stages.algebra.gathering import pass_bytes
 
-PAIRS = 2.75  # arrays of all pairs that quality holds at once
-SAMPLED = 24 * MIB  # what measures of a sample hold besides the distances from it
+PAIRS = 2.2  # arrays of all pairs that quality holds at once
+SAMPLED = 8 * MIB  # what measures of a sample hold besides the distances from it
 COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules look at, and numbers of these where there are many rows
 FITTED, ASSESSED = 2.0, 4.0  # arrays of the size of the coordinates while they are computed, and checked and written
 WEIGHED = 8.0  # of the loadings or weights of columns
@@ -100,7 +100,8 @@ def footprint(steps: Sequence[Step], data: Given, method: Planned, compute: Comp
     moments = {"reading": reading_memory(data, compute),
                most.stage: {**table_memory(data, 1 if method.unscaled else 2), most.stage: most.memory,
                             "coordinates": FITTED * coordinates_memory(method, data)},
-               "checks": {**table_memory(data), "rules, quality, files and certificate": checks_memory(method, data)}}
+               "checks": {**table_memory(data, blocks=0),
+                          "rules, quality, files and certificate": checks_memory(method, data)}}
     return {"program, libraries and threads": float(resident(compute.thread_count(), needs)),
             "figures": later().memory,
             "workers": DASK + workers_beside() * worker(steps) if workers_beside() else 0.0,
@@ -118,12 +119,12 @@ def reading_memory(data: Given, compute: Compute) -> dict[str, float]:
             "sums over it": pass_bytes(rows.shape[1], lanes), "a sample of its rows": sample_memory(rows)}
 
 
-def table_memory(data: Given, copies: int = 1) -> dict[str, float]:
-    """The table once it is read, and what allocators keep of reading it."""
+def table_memory(data: Given, copies: int = 1, blocks: int = 1) -> dict[str, float]:
+    """The table once it is read, and what allocators keep of reading it, or so many of its blocks."""
     rows = rows_of(data.values)
     if rows is None:
         return {"the table": copies * float(data.bytes), "kept of reading it": later().kept}
-    return {"a block of the table": float(data.bytes), "a sample of its rows": sample_memory(rows)}
+    return {"a block of the table": blocks * float(data.bytes), "a sample of its rows": sample_memory(rows)}
 
 
 def sample_memory(rows: Rows) -> float:

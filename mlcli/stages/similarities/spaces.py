@@ -90,7 +90,8 @@ class Euclidean:
         if points.flags.writeable:
             rows = self._all_at_once(anchors)
         else:
-            rows = recalled("rows of points", (points, anchors), lambda: constant(self._all_at_once(anchors)))
+            rows = recalled("rows of points", (points, anchors), lambda: constant(self._all_at_once(anchors)),
+                            once=True)
         return lambda part: rows[part]
 
     def _all_at_once(self, anchors: Indices) -> Array:

@@ -1,11 +1,14 @@
 """The pairs of the Shepard diagram are true distances, drawn evenly, the same for the same seed."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.findings.quality.measure import quality
 from mlcli.findings.quality.pairs import Pairs, shepard_table
+from mlcli.findings.quality.shepard import Shepard
 from tests.report.quality.support import distances
 
 
@@ -43,3 +46,16 @@ def test_the_table_reads_back_to_the_same_bits() -> None:
     lines = shepard_table(pairs).splitlines()
     assert lines[0] == "distance,embedded"
     assert np.array_equal([[float(cell) for cell in line.split(",")] for line in lines[1:]], pairs)
+
+
+def test_ranks_take_little_more_memory_than_the_numbers() -> None:
+    generator = np.random.default_rng(0)
+    sums = {name: generator.random((250, 2000), dtype=np.float32) for name in ("kept", "embedded")}
+    measure = Shepard.of(2001, 250)
+    tracemalloc.start()
+    try:
+        measure.pooled(sums)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 4 * sum(values.nbytes for values in sums.values())
