@@ -48,7 +48,7 @@ def test_second_views_and_new_rows_are_told_with_their_own_options(mlcli: Caller
 
 def test_new_rows_are_read_as_those_of_the_run_unless_told_otherwise(mlcli: Caller) -> None:
     """Their id column, where they have it, and their markers of missing cells."""
-    options = ("--id-column", "id", "--missing-markers", "-999", "--missing", "mean")
+    options = ("--id-column", "id", "--missing-markers=-999", "--set", "prepare.missing=mean")
     assert mlcli.finished("embed", "data.csv", *options, "-o", "run", "-q")
     Path("new.csv").write_text("id,a,b\n7,1.5,-999\n9,2,3\n", encoding="utf-8")
     assert mlcli("project", "run", "new.csv", "-o", "placed.csv").code == 0
