@@ -11,7 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import threads_limited
 from mlcli.base.stages.stage import running
 from mlcli.config.layers import Layer
-from mlcli.explore.examine import Examined, base_config
+from mlcli.explore.examine import Examined, Sampled, base_config
 from mlcli.explore.report.contents import Candidate, Entry, Exploration
 from mlcli.explore.report.ranking import Place, best_of, ranked
 from mlcli.explore.report.recommend import (
@@ -83,8 +83,11 @@ def conclude(layer: Layer, examined: Examined, made: Sequence[Made], left: Seque
             curves = by_axes(seen, best, examined.most, work)
             comparison = compared_with(best, start, examined.axes, generator)
             again = list(refits(best, data, examined.axes, clock.end))
-            surface = surface_of(best, [scores[place] for place in order], curves, data, examined.axes, connecting)
-            chance = chance_of(best, [scores[place] for place in order], data, examined)
+            best_scores, surface, chance = [scores[place] for place in order], None, None
+            cut = time.monotonic() > clock.end
+            if not cut:
+                surface = surface_of(best, best_scores, curves, data, examined.axes, connecting)
+                chance = chance_of(best, best_scores, data, examined)
             flat = None if surface is None else refitted(best[surface.linear], data, surface.axes, clock.end)
     entries = [entry(one, score) for one, score in zip(made, scores, strict=True)]
     candidates = [candidate(entries[place], place_of, made, place, (curve, refit), examined.axes)
@@ -92,13 +95,23 @@ def conclude(layer: Layer, examined: Examined, made: Sequence[Made], left: Seque
     verdict = verdict_of(examined.structure, chance, surface, examined.axes, data.values.shape[1],
                          [one.entry.name for one in candidates])
     choice = recommended(candidates, examined, verdict, surface, flat)
+    choice = replace(choice, sentences=[*choice.sentences, *of_limits(examined.sampled, cut=cut)])
     return Exploration(
         input=config.input.path, size=size_of(start), axes=examined.axes, why=examined.why,
         findings=[vars(finding) for finding in examined.report.findings], candidates=candidates, entries=entries,
         recommendation=choice,
         command="" if choice.chosen is None else command(made[order[choice.chosen]].setting, choice.axes),
         comparison=comparison, left=[(one.name, one.reason, one.seconds) for one in left], anchors=len(seen.anchors),
-        rows=seen.size, neighbors=seen.neighbors, budget=clock.budget, seconds=clock.elapsed, facts=facts_of(config))
+        rows=seen.size, neighbors=seen.neighbors, budget=clock.budget, seconds=clock.elapsed, facts=facts_of(config),
+        sampled=None if examined.sampled is None else (examined.sampled.rows, examined.sampled.of))
+
+
+def of_limits(sampled: Sampled | None, *, cut: bool) -> list[str]:
+    """What the budget did not allow."""
+    said = [] if sampled is None else [
+        f"All settings were tried on a random sample of {sampled.rows:,} of {sampled.of:,} rows, as the budget does "
+        "not allow all; a command is for all rows, and mlcli plan says what it takes."]
+    return said + ["The budget was used up before it was asked whether the data are a surface or noise."] * cut
 
 
 def facts_of(config: Any) -> Mapping[str, Any]:

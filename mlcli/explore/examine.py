@@ -14,7 +14,7 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial
 from mlcli.checkup.examine import LARGEST, check
 from mlcli.checkup.report import Report
 from mlcli.config.build import build
-from mlcli.config.layers import Layer
+from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.wording import counted
 from mlcli.engine.cache import Folder
@@ -27,15 +27,17 @@ from mlcli.explore.settings import (
     Setting,
     axes_of,
     counts_of,
+    fitting,
     layer_of,
     settings_of,
     with_axes,
 )
 from mlcli.explore.structure import structure_of
+from mlcli.methods import METHODS
 from mlcli.methods.frame.memory import peak
 from mlcli.methods.frame.trials import Seen
 from mlcli.pipeline.shared_input import reading_once
-from mlcli.pipeline.start import Start, begin
+from mlcli.pipeline.start import Start, begin, is_run
 from mlcli.planning.plan import after
 from mlcli.planning.plan import fitting as steps_of
 from mlcli.rundir.cached import caching
@@ -48,9 +50,20 @@ CHECKED, FEWEST_CHECKED = 0.05, 1_000  # share of the budget that the checkup's 
 SEARCH = 0.25  # share of the budget that the search for neighbors may take
 EXAMINING = 0.4  # share of the budget from which on no more settings are planned
 PROBES = 100, 1_000  # points whose neighbors are searched for, to know how long it takes for all
+TRIALS = 0.8  # share of the budget until which trials go on; the rest is for measuring and fits to parts of the rows
+ROWS = 1_000  # rows on which several methods are tried within a second, four times as many within sixteen
+FEWEST_SAMPLED = 500
 LEAST_ROWS = 3  # below which no neighborhood is smaller than all other points
 LEAST = 5.0  # seconds that this may take whatever the budget
 NEIGHBORS = ("neighbors", "fewer neighbors")
+
+
+@frozen
+class Sampled:
+    """Rows that settings are tried on, where the budget does not allow all of them."""
+
+    rows: int
+    of: int
 
 
 @frozen
@@ -66,6 +79,11 @@ class Examined:
     left: Sequence[LeftOut]
     neighbors: int  # that the trials need, at most
     structure: Structure | None  # of columns that are compared by Euclidean distances
+    sampled: Sampled | None = None
+
+    def tried(self, layer: Layer) -> Layer:
+        """The layer of what is explored with the rows that settings are tried on."""
+        return layer if self.sampled is None else of_rows(layer, self.sampled.rows)
 
     @property
     def fixed(self) -> bool:
@@ -89,26 +107,76 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
         with _points_wanted(config.input.path):
             start = begin(config)
         data = start.prepared.table.data()
-        reading = time.perf_counter() - begun
+        clock = Clock(begun, time.perf_counter() - begun, budget)
         require_points(data, config.input.kind, config.input.path)
         require_comparable(data, config.input.path)
+        few = rows_in(budget) if can_be_sampled(config, data) else len(data.values)
         with searching_for(max(COUNTS)), caching(folder, config.compute.thread_count()):
-            report = check(config, rows_to_check(config, data, budget),
-                           start.source if start.source.kind == "features" else None)  # else as the file holds it
-            seen = seen_of(config, data, report)
-            structure = structure_of(data, config.compute.generator()) if seen.euclidean else None
-            axes, why = axes_of(asked, report, most_axes(data), structure)
-            most = max(axes, AXES)
-            settings, left = settings_of(data, seen, structure)
-            settings = [setting.with_axes(axes) for setting in settings]
-            search = search_seconds(config, data)
-            planned = [predicted(setting, layer, start, most, 0.0 if place else reading, (search, budget))
-                       if place == 0 or time.perf_counter() - begun < max(EXAMINING * budget, LEAST) else
-                       LeftOut(setting.name, "too much of the budget was used up before it could be planned")
-                       for place, setting in enumerate(settings)]
+            if few >= len(data.values) or search_seconds(config, data) <= SEARCH * budget:
+                found = of_table(layer, start, asked, clock)
+                if few >= len(data.values) or compares(found, clock):
+                    return found
+            chosen = of_rows(layer, few)
+            some = begin(base_config(chosen))
+            return of_table(chosen, some, asked, clock, Sampled(len(some.prepared.table.ids), len(data.values)))
+
+
+@frozen
+class Clock:
+    """The time that there is, and what reading has taken."""
+
+    begun: float
+    reading: float  # seconds
+    budget: float  # seconds
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+        return time.perf_counter() - self.begun
+
+
+def rows_in(budget: float) -> int:
+    """Rows that several methods are tried on within a budget (s): pairs of rows take the time."""
+    return max(int(ROWS * budget**0.5), FEWEST_SAMPLED)
+
+
+def can_be_sampled(config: RunConfig, data: Input) -> bool:
+    """Whether a run can take some of the rows: those of a file of features."""
+    return data.kind == "features" and not (is_run(config.input.path) or config.input.transpose
+                                            or config.input.view.path is not None)
+
+
+def of_rows(layer: Layer, rows: int) -> Layer:
+    """The layer with so many rows, drawn by the seed."""
+    return assignment("input.rows", rows, "explore").over(layer)
+
+
+def compares(found: Examined, clock: Clock) -> bool:
+    """Whether the budget allows a trial besides those that others have to beat."""
+    fits = fitting(found.settings, TRIALS * clock.budget - clock.elapsed)
+    return any(fit and not METHODS[setting.method].baseline
+               for setting, (_, fit) in zip(found.settings, fits, strict=True))
+
+
+def of_table(layer: Layer, start: Start, asked: int | None, clock: Clock, sampled: Sampled | None = None) -> Examined:
+    """What is known of a table, or of a sample of its rows."""
+    config, data, budget = base_config(layer), start.prepared.table.data(), clock.budget
+    report = check(config, rows_to_check(config, data, budget),
+                   start.source if start.source.kind == "features" else None)  # else as the file holds it
+    seen = seen_of(config, data, report, sampled)
+    structure = structure_of(data, config.compute.generator()) if seen.euclidean else None
+    axes, why = axes_of(asked, report, most_axes(data), structure)
+    most = max(axes, AXES)
+    settings, left = settings_of(data, seen, structure)
+    settings = [setting.with_axes(axes) for setting in settings]
+    search = search_seconds(config, data)
+    planned = [predicted(setting, layer, start, most, 0.0 if place else clock.reading, (search, budget))
+               if place == 0 or clock.elapsed < max(EXAMINING * budget, LEAST) else
+               LeftOut(setting.name, "too much of the budget was used up before it could be planned")
+               for place, setting in enumerate(settings)]
     timed = [part for part in planned if isinstance(part, Setting)]
     left += [part for part in planned if isinstance(part, LeftOut)]
-    return Examined(report, axes, why, asked is not None, most, timed, left, max(seen.counts), structure)
+    return Examined(report, axes, why, asked is not None, most, timed, left, max(seen.counts), structure, sampled)
 
 
 def rows_to_check(config: RunConfig, data: Input, budget: float) -> int:
@@ -163,14 +231,15 @@ def _points_wanted(path: str) -> Iterator[None]:
         raise error.changed(hint=f"it holds no points to compare: {without_points(error.kind, path)}") from None
 
 
-def seen_of(config: RunConfig, data: Input, report: Report) -> Seen:
-    """What methods are told of the data."""
-    counts, pieces = counts_of(len(data.values), report)
+def seen_of(config: RunConfig, data: Input, report: Report, sampled: Sampled | None) -> Seen:
+    """What methods are told of the data; of a sample how many rows there are in all, as the settings are for these."""
+    counts, pieces = counts_of(len(data.values), report, whole=sampled is None)
     features = data.kind == "features"
     rows = np.sort(config.compute.generator().choice(len(data.values), min(len(data.values), SAMPLE), replace=False))
     compared = config.method.compared(data) if features else data
     apart = input_space(compared).between(rows, rows)[np.triu_indices(len(rows), 1)]
-    return Seen(data.kind, len(data.values), data.values.shape[1], features and config.method.distance.plain, counts,
+    rows_in_all = len(data.values) if sampled is None else sampled.of
+    return Seen(data.kind, rows_in_all, data.values.shape[1], features and config.method.distance.plain, counts,
                 pieces, float(np.median(apart[apart > 0] ** 2)) if (apart > 0).any() else None)
 
 

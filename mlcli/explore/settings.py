@@ -67,15 +67,15 @@ class LeftOut:
     seconds: float | None = None  # predicted
 
 
-def counts_of(size: int, report: Report) -> tuple[Sequence[int], str]:
+def counts_of(size: int, report: Report, *, whole: bool) -> tuple[Sequence[int], str]:
     """The sizes of neighborhoods to try, and what is done where the graph falls into pieces.
 
     Below half of the points. Where few neighbors connect the graph, no fewer are tried; where that takes more than the
-    first size, or only a sample of the points was examined, pieces are connected by their shortest links.
+    first size, or the points that are examined are not the `whole` table, pieces are connected by their shortest links.
     """
     possible = [count for count in COUNTS if count <= max((size - 1) // 2, 1)] or [max((size - 1) // 2, 1)]
     connecting = report.graph.connecting_k if report.graph else 1
-    if report.rows_compared < report.rows or connecting > possible[0]:
+    if not whole or report.rows_compared < report.rows or connecting > possible[0]:
         return possible, "connect"
     enough = [count for count in possible if count >= connecting]
     return ([*enough, connecting] if connecting > min(possible) and connecting not in possible else enough), "error"

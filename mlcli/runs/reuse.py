@@ -27,6 +27,8 @@ from mlcli.rundir.placement import Finished, finished
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.similarities import require_projector
 
+REPEATED = ("id_column", "missing_markers")  # options of a run's input that hold for new rows as well
+
 
 def project(folder: Path, new: Input, compute: Compute) -> Table | Placed:
     """Coordinates of new points in the space of a finished run, by every step that its own points took.
@@ -37,16 +39,31 @@ def project(folder: Path, new: Input, compute: Compute) -> Table | Placed:
     run = finished(folder)
     for step in run.steps:
         step.projector.require_places()
-    return blockwise(_new_rows(run, new, compute), partial(placed, run))
+    return blockwise(_new_rows(run, new, as_read(folder, run, new), compute), partial(placed, run))
 
 
-def _new_rows(run: Finished, new: Input, compute: Compute) -> Table:
+def as_read(folder: Path, run: Finished, new: Input) -> Input:
+    """How new rows are read: as the run's own were, where nothing else is said."""
+    require_intact(folder, read_manifest(folder), (names.CONFIG,))
+    own = config_of(folder).input
+    said = {name: getattr(own, name) for name in REPEATED if own.chosen(name) and not new.chosen(name)}
+    if new.path == "-":  # which cannot be read again where it has no such column
+        said.pop("id_column", None)
+    return new.replace(kind=run.kind, transpose=run.transpose, **said)
+
+
+def _new_rows(run: Finished, new: Input, asked: Input, compute: Compute) -> Table:
     """The rows to place; raises DataError also for a matrix that has the names of the run's columns on both sides."""
     alone = all(require_projector(step.projector).similarity.alone for step in run.steps)
-    asked = new.replace(kind=run.kind, transpose=run.transpose)
+    read = partial(read_new, columns=run.steps[0].preparation.columns, ids=run.trained, compute=compute,
+                   categories=run.categories, streams=alone and run.kind == "features" and not run.categories)
     try:
-        table = read_new(asked, run.steps[0].preparation.columns, run.trained, compute, run.categories,
-                         streams=alone and run.kind == "features" and not run.categories)
+        try:
+            table = read(asked)
+        except ConfigError as error:
+            if new.chosen("id_column") or (error.code, error.where) != ("E-UNKNOWN-COLUMN", "input.id_column"):
+                raise
+            table = read(asked.replace(id_column=None))
         if run.kind == "features" and tuple(table.ids) == tuple(table.columns):
             refuse_resemblance(table, new)
         return table

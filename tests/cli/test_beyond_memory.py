@@ -276,6 +276,16 @@ def test_many_columns_are_solved_by_passes(mlcli: Caller, monkeypatch: pytest.Mo
     assert mlcli("verify", "passes").code == 0
 
 
+@pytest.mark.parametrize("options", [("pca",), ("pca", "-p", "0.9"), ("ppca",), ("fa",)], ids=" ".join)
+def test_fewer_rows_than_columns_are_read_in_blocks_as_well(mlcli: Caller, files: Array,
+                                                            options: tuple[str, ...]) -> None:
+    np.save("t.npy", np.random.default_rng(4).standard_normal((60, 100)) @ np.diag(np.linspace(3, 1, 100)) + 5)
+    for output, more in (("blocks", BLOCKS), ("whole", ())):
+        made(mlcli, "t.npy", output, "-m", *options, *more)
+    assert np.abs(embedded("blocks")[1] - embedded("whole")[1]).max() <= 1e-8
+    assert json.loads(Path("blocks", "run.json").read_text())["certificate"] == "pass"
+
+
 @pytest.mark.parametrize("options", [("kpca",), ("kpca", "--set", "method.kernel.name=laplacian"), ("mds",)],
                          ids=lambda options: options[-1])
 def test_landmarks_place_the_rows_of_a_file(mlcli: Caller, options: tuple[str, ...]) -> None:

@@ -15,6 +15,7 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.cli.program import run
 from mlcli.errors import GeometryError
+from mlcli.explore import examine
 from mlcli.methods.pca import PCA
 from tests.cli.support import Caller
 from tests.support import distances
@@ -234,6 +235,23 @@ def test_nothing_is_recommended_from_one_method_that_ended(mlcli: Caller) -> Non
     assert found["recommendation"]["method"] is found["recommendation"]["command"] is None
     assert "Nothing is recommended" in found["recommendation"]["sentences"][0]
     assert "Nothing is recommended" in Path("runs/plane-explore/explore.html").read_text()
+
+
+def test_a_table_too_large_for_the_budget_is_tried_on_a_sample_of_its_rows(mlcli: Caller,
+                                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    """Terminal, page and JSON say so; the command is for all rows."""
+    monkeypatch.setattr(examine, "ROWS", 1)
+    monkeypatch.setattr(examine, "FEWEST_SAMPLED", 50)
+    monkeypatch.setattr(examine, "search_seconds", lambda config, data: 0.0 if len(data.values) < 100 else 1e9)
+    called = mlcli("explore", written("plane.csv", plane(210)), "--id-column", "site", "-o", "out", *QUICK, *LONG)
+    assert called.code == 0, called.err
+    found = json.loads(Path("out/explore.json").read_text())
+    assert found["sample"] == {"rows": 60, "of": 210}
+    assert {"pca", "isomap", "lle"} <= {one["method"] for one in found["ranking"]}
+    for text in (called.out, html.unescape(Path("out/explore.html").read_text())):
+        assert "a random sample of 60 of 210 rows" in " ".join(text.split())
+    assert mlcli(*shlex.split(found["recommendation"]["command"])[1:], "-q").code == 0
+    assert len(embedding(Path("out/chosen"), 1)) == 210
 
 
 def cloud(name: str) -> Array:

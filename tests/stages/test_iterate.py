@@ -59,6 +59,15 @@ def test_the_limit_is_a_warning() -> None:
     assert notes.codes == {"W-UNCONVERGED"}
 
 
+def test_steps_that_come_no_closer_to_rest_end_it_where_patience_is_set() -> None:
+    """As the limit does; a steady approach never runs out of it."""
+    with Notes() as notes:
+        turning = Iterate()(lambda state: Point(-state.value, 0.0), Point(2.0, 0.0), lambda a, b: 1.0, patience=30)
+    assert not turning.converged and len(turning.trace) == 31
+    assert notes.codes == {"W-UNCONVERGED"}
+    assert Iterate()(step, Point(4.0, 0.99), patience=30).converged
+
+
 def test_an_objective_that_is_not_finite_is_an_error() -> None:
     with pytest.raises(NumericalError) as caught:
         Iterate()(lambda state: Point(state.value * 1e200, 0.0), Point(2.0, 0.0))

@@ -10,6 +10,7 @@ from mlcli.base.values.inputs import Covariance
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import METHODS, Model
 from mlcli.stages.algebra.iterate import Iterate
+from mlcli.stages.latent import factor_analysis
 from mlcli.stages.latent.factor_analysis import Bounds, Thin, Whole, gradient, hessian, maximum_likelihood
 from mlcli.stages.latent.rotations import Oblimin, Promax, Varimax
 from tests.support import Notes, fit
@@ -129,6 +130,22 @@ def test_regression_scores_are_posterior_means_and_bartletts_are_unbiased() -> N
     centered = POINTS - POINTS.mean(axis=0)
     assert np.allclose(means.embedding, centered @ np.linalg.solve(found, loadings), rtol=0, atol=1e-11)
     assert np.allclose(unbiased.projector.axes.T @ unbiased.projector.decoder.directions, np.eye(2), atol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [40, 90])
+def test_leading_eigenpairs_alone_lead_to_the_same_maximum(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    """The road for many columns, more of them than rows or fewer, by the diagonal of the Hessian."""
+    points = np.random.default_rng(3).standard_normal((rows, 60)) * np.linspace(1, 9, 60)
+    monkeypatch.setattr(factor_analysis, "NEWTON", 10)
+    whole = fit("fa", points, iterate=EXACT)
+    monkeypatch.setattr(factor_analysis, "MANY", 10)
+    monkeypatch.setattr(factor_analysis, "symmetric_eigen", lambda matrix: pytest.fail("all of them were found"))
+    if rows > 60:  # where an iteration starts follows from all of them
+        monkeypatch.setattr(Whole, "partial_variances", property(lambda whole: 0.5 * whole.variances))
+        monkeypatch.setattr(Whole, "log_determinant", None)
+    few = fit("fa", points, iterate=EXACT)
+    assert np.allclose(few.embedding, whole.embedding, rtol=0, atol=1e-8)
+    assert few.trace[-1] == pytest.approx(whole.trace[-1], rel=1e-13)
 
 
 def test_varimax_is_stationary_and_promax_keeps_unit_variances() -> None:

@@ -44,6 +44,14 @@ def test_components_are_a_fixed_point(contrast: str) -> None:
     assert np.allclose(signs[:, None] * step, (signs[:, None] * step).T, atol=1e-8)
 
 
+def test_gaussian_data_ends_soon_with_a_warning() -> None:
+    """Nothing tells its directions apart: they turn for ever, and thousands of turns more bring nothing."""
+    with Notes() as notes:
+        model = fit("ica", np.random.default_rng(0).standard_normal((200, 30)), components=6)
+    assert not model.fit["converged"] and model.fit["iterations"] < 4000 and "W-UNCONVERGED" in notes.codes
+    assert np.allclose(model.embedding.T @ model.embedding / 200, np.eye(6), atol=1e-10)
+
+
 def test_components_are_white_and_in_order_of_negentropy() -> None:
     model = fit("ica", SOURCES @ MIXING, components=3)
     assert np.allclose(model.embedding.T @ model.embedding / 1500, np.eye(3), atol=1e-10)

@@ -20,3 +20,8 @@ def in_memory(rows: Rows) -> Array:
     for first, part in all_parts(rows):
         values[first : first + len(part)] = part
     return values
+
+
+def column_of(rows: Rows, column: int) -> Array:
+    """Return all numbers (m) of one column."""
+    return np.concatenate([np.zeros(0), *(part[:, column] for _, part in all_parts(rows))])

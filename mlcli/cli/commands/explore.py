@@ -46,7 +46,6 @@ FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column
          "seed", "threads", "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
 EXAMINING = 0.7  # share of the budget that reading, the checkup and plans may take
-TRIALS = 0.8  # share of the budget until which trials go on; the rest is for measuring and fits to parts of the rows
 # exit codes of a trial that the setting is at fault for; one that crashed or took too much memory is left out as well
 OF_A_SETTING = {1, *(kind.exit_code for kind in (*UNSUITED, OutOfMemory, TimeUp))}
 SAID = 3  # trials that failed, of which an error says why
@@ -91,6 +90,7 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
         shared = replace(manner, cache=cache)
         form = Form(json or manner.progress == "json", debug)
         examined = examine(layer, components, (begun, seconds), cache, Shown(manner.progress, quiet, form))
+        layer = examined.tried(layer)
         found, code = explored(layer, examined, folder, shared, Batch(jobs, skip_existing=not force),
                                (begun, seconds), form, again)
     write(found, folder, layer)
@@ -173,6 +173,7 @@ def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, b
              time_of: tuple[float, float], form: Form, again: Any) -> tuple["Exploration", int]:
     """Carries out the trials that fit into the budget, and concludes; with the worst exit code."""
     from mlcli.explore.conclude import Clock, conclude
+    from mlcli.explore.examine import TRIALS
     from mlcli.explore.settings import LeftOut, fitting
     from mlcli.explore.trials import Made, read_back
     from mlcli.pipeline.shared_input import reading_once

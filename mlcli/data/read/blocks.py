@@ -13,6 +13,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import ARROW, ARROW_COLUMN, COLUMN, resident
 from mlcli.base.rows.moments import Moments
+from mlcli.base.rows.passes import column_of
 from mlcli.base.rows.sketching import is_sketching
 from mlcli.base.rows.source import Rows, as_array, rows_of
 from mlcli.base.rows.sparse import SparseRows
@@ -82,7 +83,8 @@ def passed_over(table: Table, input: Input, compute: Compute) -> Table:
         with closing(results(Underflows(file))) as every:
             warn_of_underflow(sum(every))
     sample = sample_of(sums, chosen, rows.shape[1])
-    require_no_ids_in(table, sample.values, table.numbers[sample.places] - 1, input)
+    require_no_ids_in(table, sample.values, table.numbers[sample.places] - 1, input,
+                      lambda column: (column_of(rows, column), table.numbers - 1))
     _tell(rows, chosen)
     return replace(table, values=as_array(replace(rows, moments=sums.moments, sample=sample, gaps=sums.gaps)))
 

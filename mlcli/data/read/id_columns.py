@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from shlex import quote
 
 import numpy as np
@@ -20,6 +20,7 @@ NAMES = frozenset({"id", "subject", "participant", "respondent", "patient", "sam
 DOUBTFUL = frozenset({"number", "code"})  # words of names that only warn
 FEWEST = 3  # rows; two numbers differ by chance
 ALL = 30  # columns of text that a message names
+Whole = Callable[[int], tuple[Array, AnyArray]]  # all numbers of a column with the places of their rows
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -59,33 +60,40 @@ def counts_rows(values: AnyArray, rows: AnyArray) -> bool:
 
 
 def require_no_ids(values: Array, rows: AnyArray, columns: Sequence[str], words: Sequence[str], input: Input, *,
-                   named: bool, apart: bool = False) -> None:
+                   named: bool, apart: bool = False, whole: Whole | None = None) -> None:
     """Refuses ids among the features, or warns of them where the user said how rows are named.
 
-    `values` (n x d) are rows of the table, all or a sample of them, at the places `rows` (n); `words` are the columns
+    `values` (n x d) are rows of the table, at the places `rows` (n), all of them or a sample: then `whole` reads what
+    the sample takes for ids, as a number may come again elsewhere. `words` are the columns
     of text that no option names; `named` says whether the rows have names, and `apart` whether no column can hold them.
     Raises DataError for whole and distinct numbers under a name as `id`, or beside text alone.
     """
     if input.columns or input.without_ids:
         return
     alone = bool(words) and len(columns) == 1
-    suspects = [column for column in ((0,) if alone else named_as_ids(columns)) if distinct_integers(values[:, column])]
+
+    def distinct(column: int) -> bool:
+        return distinct_integers(values[:, column]) and (whole is None or distinct_integers(whole(column)[0]))
+
+    suspects = [column for column in ((0,) if alone else named_as_ids(columns)) if distinct(column)]
     if suspects and not input.chosen("id_column"):
         _refuse(columns[suspects[0]], words if alone else (), input, apart)
-    doubtful = [column for column in named_as_ids(columns, DOUBTFUL) if distinct_integers(values[:, column])]
+    doubtful = [column for column in named_as_ids(columns, DOUBTFUL) if distinct(column)]
     for column in dict.fromkeys([*suspects, *doubtful]):
         _warn(columns[column], "looks like ids")
-    if not (suspects or doubtful or named) and len(columns) > 1 and counts_rows(values[:, 0], rows):
+    if not (suspects or doubtful or named) and len(columns) > 1 and counts_rows(values[:, 0], rows) and (
+            whole is None or counts_rows(*whole(0))):
         _warn(columns[0], "is the first, counts the rows")
 
 
-def require_no_ids_in(table: Table, values: Array, rows: AnyArray, input: Input) -> None:
+def require_no_ids_in(table: Table, values: Array, rows: AnyArray, input: Input, whole: Whole | None = None) -> None:
     """Refuses ids among the features of a table, some of whose rows are given with their places.
 
     Labels may come from a file of their own (`--labels`), and are no columns of text of the table then.
     """
     words = () if input.labels.path else tuple(name for name in table.labels if name not in input.label_columns)
-    require_no_ids(values, rows, table.columns, words, input, named=not isinstance(table.ids, RowNumbers))
+    require_no_ids(values, rows, table.columns, words, input, named=not isinstance(table.ids, RowNumbers),
+                   whole=whole)
 
 
 def _warn(name: str, says: str) -> None:

@@ -55,7 +55,9 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
         return _all_texts(names, input)
     _require_names(names, row_names, input.path)
     positions = {name: column for column, name in enumerate(names)}
-    id = row_names if input.ids_from is None else _position(input.ids_from, positions, "input.id_column")
+    nameless = input.without_ids and not input.square  # pairs are known by the names of their points alone
+    id = None if nameless else row_names if input.ids_from is None else _position(input.ids_from, positions,
+                                                                                 "input.id_column")
     labels = tuple(_position(name, positions, "input.label_columns") for name in input.label_columns)
     free = not (input.columns or isinstance(input, WithCategories))
     unnamed = tuple(column for column in words if free and column not in (id, row_names, *labels))

@@ -51,8 +51,9 @@ def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout
     choice = choose(head.cells, text.input, row_names, words)
     if not expected:
         warn_of_numbers(text, head.cells)
-    if row_names is not None and choice.id not in (row_names, None):
-        note("N-ROW-NAMES", f"the unnamed first column of {place(text.path)} is not used, as another one holds the ids")
+    if row_names is not None and choice.id != row_names:
+        why = "no column names the rows" if choice.id is None else "another one holds the ids"
+        note("N-ROW-NAMES", f"the unnamed first column of {place(text.path)} is not used, as {why}")
     return _headed(head, choice)
 
 

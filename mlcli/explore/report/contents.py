@@ -81,12 +81,14 @@ class Exploration:
     budget: float
     seconds: float
     facts: Mapping[str, Any]  # seed, threads, the options of every trial
+    sampled: tuple[int, int] | None = None  # rows that settings were tried on, of how many
 
     def document(self) -> dict[str, Any]:
         """The content of explore.json."""
         place = self.recommendation.chosen
         entry = None if place is None else self.candidates[place].entry
-        return {"input": self.input, "rows": self.rows, "axes": self.axes, "axes_reason": self.why,
+        sample = self.sampled and {"rows": self.sampled[0], "of": self.sampled[1]}
+        return {"input": self.input, "rows": self.rows, "sample": sample, "axes": self.axes, "axes_reason": self.why,
                 "verdict": self.recommendation.verdict.document(),
                 "recommendation": {"method": entry and entry.method, "options": entry and entry.words,
                                    "run": entry and entry.run, "components": self.recommendation.axes or None,

@@ -98,20 +98,22 @@ class Iterate(Options):
 
     @stage("iterate")
     def __call__(self, step: Callable[[S], S], start: S, change: "Change[S] | None" = None, *,
-                 rising: bool = False) -> Iterated[S]:
+                 rising: bool = False, patience: int | None = None) -> Iterated[S]:
         """Steps from `start` until converged or at the limit, which is a warning of the run (80 under --strict).
 
         `change` says how far apart two states are; by default, their objectives. Where changes shrink by a
         steady factor r, what is left to go is r / (1 - r) of the last one: slow progress is not taken for
         convergence. Small changes that shrink no further are rounding: they end the iteration with a note, and so
-        does an objective that is `rising` in exact arithmetic, and rises no further than it has fallen. Raises
-        NumericalError where the objective is no longer finite. Each step offers a checkpoint.
+        does an objective that is `rising` in exact arithmetic, and rises no further than it has fallen. With
+        `patience`, so many steps without a smaller change end it like the limit does. Raises NumericalError where the
+        objective is no longer finite. Each step offers a checkpoint.
         """
         with loop(Checkpoint) as place:
-            return self._from(place.left or Checkpoint.before(start), step, change or objective_change, place, rising)
+            return self._from(place.left or Checkpoint.before(start), step, change or objective_change, place, rising,
+                              patience or self.limit)
 
     def _from(self, begun: Checkpoint[S], step: Callable[[S], S], change: "Change[S]", place: Place[Checkpoint[S]],
-              rising: bool) -> Iterated[S]:
+              rising: bool, patience: int) -> Iterated[S]:
         """Steps from where an iteration stood."""
         state, trace, last, least, still = begun.state, begun.trace.tolist(), begun.last, begun.least, begun.still
         climb = begun.climb
@@ -134,11 +136,13 @@ class Iterate(Options):
                      f"tolerance of {self.tolerance:.1e} is below it", iterations=done, change=rounding)
                 return Iterated(state, np.array(trace), True)
             last = moved
+            if still >= patience:
+                break
             place.offer(partial(Checkpoint, state, np.array(trace), last, least, still, climb))
         known = bool(np.isfinite(last))  # a change may be that of several steps, and there may have been too few
         ending = f"; the last changed the result by {last:.1e}, relatively" if known else ""
-        note("W-UNCONVERGED", f"stopped after {self.limit} iterations without convergence{ending}",
-             iterations=self.limit, change=float(last) if known else None)
+        note("W-UNCONVERGED", f"stopped after {len(trace)} iterations without convergence{ending}",
+             iterations=len(trace), change=float(last) if known else None)
         return Iterated(state, np.array(trace), False)
 
 

@@ -16,6 +16,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.rows.moments import Moments
+from mlcli.base.rows.passes import in_memory
 from mlcli.base.rows.scratch import held, let_go, room
 from mlcli.base.rows.source import Rows, as_array, rows_of
 from mlcli.base.rows.sparse import Moved, entries_of, is_sparse
@@ -105,10 +106,6 @@ class RowFactor:
         if route not in ("auto", "covariance"):
             raise ConfigError("STREAM", f"the route {route} needs the table in memory, and it is read in blocks",
                               where="method.route", hint="leave it out, or give more memory (--memory-limit)")
-        if len(rows) < rows.shape[1] and not is_sparse(rows):
-            raise ConfigError("STREAM", f"a table read in blocks must have at least as many rows as columns, not "
-                              f"{len(rows):,} x {rows.shape[1]:,}", where="input.stream",
-                              hint="give more memory (--memory-limit), or choose fewer columns")
         assert rows.moments is not None
         with running("covariance"):
             return cls(rows, rows.moments.plain, route)
@@ -125,6 +122,13 @@ class RowFactor:
     def factor(self) -> Array:
         """What stands for F."""
         return as_array(self.rows)
+
+    def whole(self) -> Array:
+        """F in memory, for those that have few rows beside their columns."""
+        values = in_memory(self.rows)
+        for mean in self.means:
+            values -= mean
+        return values
 
     @property
     def means(self) -> tuple[Array, Array]:

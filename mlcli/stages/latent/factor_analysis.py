@@ -11,13 +11,16 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array
+from mlcli.errors import NumericalError
 from mlcli.stages.algebra.iterate import Iterate, Iterated
-from mlcli.stages.algebra.linalg import EPS, symmetric_eigen
+from mlcli.stages.algebra.krylov import SPARE, krylov
+from mlcli.stages.algebra.linalg import EPS, MANY, symmetric_eigen
 
 NEWTON = 500  # columns up to which the Hessian is used whole; beyond, where it is nearly diagonal, its diagonal
 DESCENT = 1e-4  # share of the decrease that the slope promises, at least (Armijo)
 HALVINGS = 40
 NOTHING = 20  # roundings that are taken for no noise
+RESIDUAL = 1e-12  # of eigenpairs that are found without the others, relative to the largest eigenvalue
 
 
 @frozen
@@ -31,10 +34,19 @@ class Whole:
         """The diagonal of S (d)."""
         return np.diag(self.matrix)
 
+    @property
+    def rank(self) -> int:
+        """The size of the eigenproblem."""
+        return len(self.matrix)
+
     def eigenpairs(self, uniquenesses: Array) -> tuple[Array, Array]:
         """Eigenvalues (descending) and eigenvectors of Ψ^-½ S Ψ^-½."""
         roots = 1 / np.sqrt(uniquenesses)
         return symmetric_eigen(self.matrix * np.outer(roots, roots))
+
+    def times(self, block: Array) -> Array:
+        """S times a block of vectors."""
+        return self.matrix @ block
 
     @property
     def log_determinant(self) -> float | None:
@@ -61,11 +73,20 @@ class Thin:
         """The diagonal of S (d)."""
         return np.einsum("ij,ij->j", self.factor, self.factor)
 
+    @property
+    def rank(self) -> int:
+        """The size of the eigenproblem."""
+        return len(self.factor)
+
     def eigenpairs(self, uniquenesses: Array) -> tuple[Array, Array]:
         """The r eigenvalues (descending) of Ψ^-½ S Ψ^-½ that may not be zero, and their eigenvectors (d x r)."""
         part = self.factor / np.sqrt(uniquenesses)
         values, vectors = symmetric_eigen(part @ part.T)
         return values, part.T @ vectors / np.sqrt(np.maximum(values, EPS * values[0]))
+
+    def times(self, block: Array) -> Array:
+        """S times a block of vectors."""
+        return self.factor.T @ (self.factor @ block)
 
     @property
     def partial_variances(self) -> Array:
@@ -74,6 +95,22 @@ class Thin:
 
 
 Moments = Whole | Thin
+
+
+def leading_eigenpairs(moments: Moments, uniquenesses: Array, start: Array, count: int) -> tuple[Array, Array]:
+    """The first eigenvalues (descending) and eigenvectors of Ψ^-½ S Ψ^-½, from vectors near them (d x b).
+
+    All of them, where few are not found sooner.
+    """
+    roots = 1 / np.sqrt(uniquenesses)[:, None]
+    if moments.rank >= MANY and 4 * start.shape[1] <= moments.rank:
+        try:
+            found = krylov(lambda block: roots * moments.times(roots * block), start, count, RESIDUAL)
+        except NumericalError:
+            pass
+        else:
+            return found.values[:count], found.block[:, : start.shape[1]]
+    return moments.eigenpairs(uniquenesses)
 
 
 def regular(values: Array) -> bool:
@@ -132,10 +169,11 @@ class Estimate:
 def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: Iterate) -> Iterated[Estimate]:
     """The uniquenesses and loadings that make the data most likely; starts where R's factanal does."""
     columns = len(moments.variances)
+    width = factors + SPARE
 
-    def at(parameters: Array) -> Estimate:
+    def at(parameters: Array, near: Array) -> Estimate:
         psi = np.exp(parameters)
-        values, vectors = moments.eigenpairs(psi)
+        values, vectors = leading_eigenpairs(moments, psi, near[:, :width], factors)
         active = int(np.sum(values[:factors] > 1))
         leading = values[:active]
         f = float(np.log(psi).sum() + (moments.variances / psi).sum() + (np.log(leading) + 1 - leading).sum())
@@ -148,14 +186,15 @@ def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: 
         rounding = 16 * EPS * (terms + columns)  # the rounding of f, a sum of terms of this size
         for halving in range(HALVINGS):
             moved = np.clip(state.parameters + 0.5**halving * direction, bounds.low, bounds.high)
-            reached = at(moved)
+            reached = at(moved, state.vectors)
             promised = DESCENT * float(slope @ (moved - state.parameters))
             if reached.f <= state.f + promised + rounding:
                 return reached
         return state
 
     start = (1 - 0.5 * factors / columns) * moments.partial_variances
-    return iterate(step, at(np.clip(np.log(start), bounds.low, bounds.high)), change)
+    near = np.random.default_rng(0).standard_normal((columns, width))
+    return iterate(step, at(np.clip(np.log(start), bounds.low, bounds.high), near), change)
 
 
 def equal_noise(moments: Moments, factors: int) -> Estimate:

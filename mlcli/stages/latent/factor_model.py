@@ -14,7 +14,7 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.errors import GeometryError
 from mlcli.stages.algebra.iterate import Iterate, Iterated
 from mlcli.stages.algebra.linalg import EPS, inverse
-from mlcli.stages.kernels.row_factor import AnyFactor
+from mlcli.stages.kernels.row_factor import AnyFactor, RowFactor
 from mlcli.stages.latent.factor_analysis import Bounds, Estimate, Moments, Thin, Whole, equal_noise, maximum_likelihood
 from mlcli.stages.latent.fit_indices import GoodnessOfFit, residual_size, sampling_adequacy
 from mlcli.stages.latent.model import note_no_noise
@@ -62,13 +62,14 @@ class Observed:
 
 def of_points(kernel: AnyFactor, equal: bool) -> Observed:
     """The moments of centered points (divisor n), held on their smaller side."""
-    rows = len(kernel.factor)
-    if kernel.by_columns:
+    rows, columns = kernel.factor.shape
+    if columns <= rows:
         return of_covariance(kernel.side / rows, rows, equal, np.abs(kernel.centering.means))
-    variances = np.einsum("ij,ij->j", kernel.factor, kernel.factor) / rows
+    factor = kernel.whole() if isinstance(kernel, RowFactor) else kernel.factor
+    variances = np.einsum("ij,ij->j", factor, factor) / rows
     deviations = deviations_of(variances, equal, np.abs(kernel.centering.means))
     varying = np.flatnonzero(deviations)
-    return Observed(Thin(kernel.factor[:, varying] / (deviations[varying] * np.sqrt(rows))), deviations, rows, equal)
+    return Observed(Thin(factor[:, varying] / (deviations[varying] * np.sqrt(rows))), deviations, rows, equal)
 
 
 def of_covariance(matrix: Array, observations: int | None, equal: bool, sizes: Array | float = 0.0) -> Observed:

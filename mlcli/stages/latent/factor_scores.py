@@ -8,12 +8,15 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.stages.algebra.costs import product_rate, solve_cost
+from mlcli.stages.algebra.krylov import SPARE
+from mlcli.stages.algebra.linalg import MANY
 from mlcli.stages.kernels.row_factor import AnyFactor
 from mlcli.stages.kernels.sides import product_steps
 from mlcli.stages.latent.gaps import Gapped
 
 USUAL, PATTERN = 40, 25  # iterations of EM with missing cells, and small calls for each pattern of cells
 NEWTON, CALLS = 10, 80  # steps of most fits, and small calls of each
+PASSES = 40  # products with a block of vectors in a step, where only the leading eigenpairs are found
 
 
 @stage("coordinates")
@@ -28,6 +31,9 @@ def factor_steps(shape: tuple[int, ...], points: bool, equal: bool, factors: int
     size, side = shape[0] * shape[1], min(shape)
     seconds, memory, remedy = solve_cost(side, threads), 8.0 * 9 * side**2, "leave columns out"
     newton = CALLS * rates().called + 2 * seconds + shape[1] ** 3 / product_rate(threads)
+    if side >= MANY:
+        product = 4.0 * (size if side < shape[1] else side**2) * (factors + SPARE) / product_rate(1)
+        newton = min(newton, PASSES * product)
     fit = (Step("eigensolve", "in closed form", seconds, memory, remedy=remedy) if equal else
            repeated("iterate", "Newton's method", newton, memory, usual=NEWTON, most=most, remedy=remedy, needs=LINEAR))
     if not points:

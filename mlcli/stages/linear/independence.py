@@ -17,6 +17,7 @@ Contrast = Literal["logcosh", "exp", "cube"]
 Order = Literal["symmetric", "deflation"]
 Values = tuple[Array, Array, Array]  # G, its derivative and its second derivative
 USUAL = 20  # steps of most fits
+PATIENCE = 500  # steps that come no closer to rest: directions of Gaussian data are turned for ever
 CONTRAST, CALLS = 20, 60  # a contrast and its derivatives, in functions of one distance; small calls of a step
 
 
@@ -79,7 +80,7 @@ def _together(white: Array, contrast: Contrast, iterate: Iterate, start: Array) 
     def step(state: Unmixing) -> Unmixing:
         return measured(white, symmetric(stepped(white, state.directions, contrast)), contrast)
 
-    return [iterate(step, measured(white, start, contrast), turned)] if len(start) else []
+    return [iterate(step, measured(white, start, contrast), turned, patience=PATIENCE)] if len(start) else []
 
 
 def _one_by_one(white: Array, contrast: Contrast, iterate: Iterate, start: Array) -> list[Iterated[Unmixing]]:
@@ -91,7 +92,8 @@ def _one_by_one(white: Array, contrast: Contrast, iterate: Iterate, start: Array
         def step(state: Unmixing, before: Array = before) -> Unmixing:
             return measured(white, deflated(stepped(white, state.directions, contrast), before), contrast)
 
-        rows.append(iterate(step, measured(white, deflated(first[None, :], before), contrast), turned))
+        begun = measured(white, deflated(first[None, :], before), contrast)
+        rows.append(iterate(step, begun, turned, patience=PATIENCE))
     return rows
 
 
