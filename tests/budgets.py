@@ -16,7 +16,7 @@ from tests.processes import seconds_of_forks
 ROOT = Path(__file__).parent
 OTHERS = 120.0  # seconds of a suite that is not named
 # more than twice what they took on a quiet machine of 2026, for slower ones
-BUDGETS = {"cli": 600.0, "report": 160.0, "contract": 160.0}
+BUDGETS = {"cli": 400.0, "report": 160.0, "contract": 160.0}
 SHOWN = 5  # of the slowest tests of a suite that costs too much
 
 _spent: dict[str, dict[str, float]] = defaultdict(dict)  # by suite and test

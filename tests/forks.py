@@ -46,6 +46,8 @@ def serve(place: str) -> tuple[dict[str, Any], list[int]]:
             client.close()
             while ended():
                 pass
+    Path(place).unlink()
+    Path(place).parent.rmdir()
     raise SystemExit
 
 

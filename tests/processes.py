@@ -44,7 +44,7 @@ def process(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
 @cache
 def server() -> str:
     """Where the server of forks answers, which is started once for a process of the tests and ends with it."""
-    place = str(Path(tempfile.mkdtemp(dir="/tmp", prefix="forks-")) / "socket")
+    place = str(Path(tempfile.mkdtemp(dir="/tmp", prefix="mlcli-forks-")) / "socket")
     command = [sys.executable, "-P", str(HERE / "forks.py"), place]
     settings = neutral(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", **OWN_KERNEL)
     started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=settings, cwd="/")

@@ -181,7 +181,7 @@ def test_a_start_that_adds_nothing_to_what_was_kept_is_not_worth_another_try() -
 def test_a_killed_run_frees_its_output_for_the_next() -> None:
     child = begin(pause=1.0)
     after_steps(child, 3)
-    code, said = ended(begin())
+    code, said = ended(forked("0", *EMBED, script=KEEPING[-1]))
     assert code == 75 and "E-LOCKED" in said and "another job is making this output (process " in said
     child.send_signal(signal.SIGKILL)
     assert ended(child)[0] == -signal.SIGKILL

@@ -51,7 +51,7 @@ ANYTHING = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=2) | st.d
 
 
 @given(st.dictionaries(KEYS, ANYTHING, max_size=5))
-@settings(max_examples=300)
+@settings(max_examples=120)
 def test_anything_is_a_run_or_a_plain_error(values: dict[str, object]) -> None:
     file = Layer({"input": {"path": "a"}, **values}, {(): "run.yaml:1:1"})
     try:

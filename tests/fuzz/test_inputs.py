@@ -67,7 +67,7 @@ def config_faults(folder: Path, name: str, count: int, seed: int) -> list[str]:
 def test_damaged_configurations_are_refused_by_name(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert config_faults(tmp_path, name, 12, seed=0) == []
+    assert config_faults(tmp_path, name, 6, seed=0) == []
 
 
 @pytest.mark.slow
