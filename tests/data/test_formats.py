@@ -1,5 +1,6 @@
 """Every format that is registered has all its parts, and is read as a table, labels, a view, new rows and in blocks."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from importlib import import_module
@@ -39,7 +40,8 @@ def lacking(format: Format, reader: Any) -> list[str]:
         "READER in its file": isinstance(reader, Reader),
         "a way to read a table": any(getattr(reader, way, None) for way in ways),
         "endings or first bytes to be known by": bool(format.endings or format.starts),
-        "a title": bool(format.title), "its title in docs/input.md": format.title in DOCS,
+        "a title": bool(format.title),
+        "its title in docs/input.md": re.search(rf"\b{format.title}\b", DOCS) is not None,
         "a file to test it with (tests/data/format_samples.py)": format.name in WRITERS,
         "a file to damage (tests/fuzz/inputs.py)": format.folder or any(name.rpartition(".")[2] in (
             format.name, *(ending[1:] for ending in format.endings)) for name in KINDS),
