@@ -25,6 +25,7 @@ from mlcli.data.table.sheet import numbered
 from mlcli.errors import ConfigError
 from tests.data.format_samples import WRITERS
 from tests.fuzz.inputs import KINDS
+from tests.processes import python
 
 POINTS = np.round(np.random.default_rng(2).uniform(1, 99, (9, 4)))
 COLUMNS = numbered("x", 4)
@@ -147,3 +148,12 @@ def _parts(values: Any) -> Any:
     rows = rows_of(values)
     assert rows is not None
     return all_parts(rows)
+
+
+def test_a_file_loads_the_reader_of_its_own_format_alone(tmp_path: Path) -> None:
+    path = sample(tmp_path, FORMATS["csv"])
+    loaded = python("import sys; from mlcli.data.read.table import *; read(Input(path=sys.argv[1])); "
+                    "print(*(name for name in sys.modules if name.startswith('mlcli.data.')))", path).split()
+    readers = {f"mlcli.data.formats.{name}" for name in FORMATS}
+    assert ({*readers, "mlcli.data.text.r_printed", "mlcli.data.text.lower_triangle"} & {*loaded}
+            == {"mlcli.data.formats.csv"})
