@@ -1,5 +1,6 @@
 """Every format that is registered has all its parts, and is read as a table, labels, a view, new rows and in blocks."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from importlib import import_module
@@ -24,6 +25,7 @@ from mlcli.data.table.sheet import numbered
 from mlcli.errors import ConfigError
 from tests.data.format_samples import WRITERS
 from tests.fuzz.inputs import KINDS
+from tests.processes import python
 
 POINTS = np.round(np.random.default_rng(2).uniform(1, 99, (9, 4)))
 COLUMNS = numbered("x", 4)
@@ -39,7 +41,8 @@ def lacking(format: Format, reader: Any) -> list[str]:
         "READER in its file": isinstance(reader, Reader),
         "a way to read a table": any(getattr(reader, way, None) for way in ways),
         "endings or first bytes to be known by": bool(format.endings or format.starts),
-        "a title": bool(format.title), "its title in docs/input.md": format.title in DOCS,
+        "a title": bool(format.title),
+        "its title in docs/input.md": re.search(rf"\b{format.title}\b", DOCS) is not None,
         "a file to test it with (tests/data/format_samples.py)": format.name in WRITERS,
         "a file to damage (tests/fuzz/inputs.py)": format.folder or any(name.rpartition(".")[2] in (
             format.name, *(ending[1:] for ending in format.endings)) for name in KINDS),
@@ -145,3 +148,12 @@ def _parts(values: Any) -> Any:
     rows = rows_of(values)
     assert rows is not None
     return all_parts(rows)
+
+
+def test_a_file_loads_the_reader_of_its_own_format_alone(tmp_path: Path) -> None:
+    path = sample(tmp_path, FORMATS["csv"])
+    loaded = python("import sys; from mlcli.data.read.table import *; read(Input(path=sys.argv[1])); "
+                    "print(*(name for name in sys.modules if name.startswith('mlcli.data.')))", path).split()
+    readers = {f"mlcli.data.formats.{name}" for name in FORMATS}
+    assert ({*readers, "mlcli.data.text.r_printed", "mlcli.data.text.lower_triangle"} & {*loaded}
+            == {"mlcli.data.formats.csv"})
