@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mlcli import findings
 from mlcli.base.frozen import frozen
 from mlcli.base.values.options import Options
 from mlcli.cli.program import run
@@ -87,6 +88,13 @@ def test_a_finding_that_lacks_a_part_is_refused_by_name(part: str) -> None:
         half()
 
 
+def test_every_declaration_is_in_the_registry() -> None:
+    folder = Path(findings.__file__).parent
+    declaring = {path.stem if path.parent == folder else path.parent.name
+                 for path in (*folder.glob("*.py"), *folder.glob("*/__init__.py")) if "(Finding[" in path.read_text()}
+    assert declaring == {*NAMES}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_finding_declares_its_files_its_option_and_what_it_needs(name: str) -> None:
     finding = FINDINGS[name]
@@ -125,6 +133,12 @@ def test_a_section_looks_at_its_finding_and_those_that_it_needs(runs: dict[str, 
     whole, alone = ([(place, part and part.text) for place, part in finding.sections(value, run)]
                     for run in (made.contents, replace(made.contents, findings=few)))
     assert whole == alone and all(place in Place for place, _ in whole)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_about_files_names_them_all(name: str) -> None:
+    text = (SAMPLES.parent / "docs" / "files.md").read_text(encoding="utf-8")
+    assert [file.name for file in FINDINGS[name].files if f"`{file.name}`" not in text] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
