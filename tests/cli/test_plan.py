@@ -286,11 +286,13 @@ def blocks_in(path: str, rows: int = 20_000, columns: int = 40) -> tuple[str, ..
 
 
 @pytest.mark.parametrize("given", [("data.csv",), ("t.parquet", "--set", "input.stream=always"),
-                                   ("data.csv", "-m", "isomap", "-k", "5")])
-def test_the_parts_of_the_memory_add_up(mlcli: Caller, given: tuple[str, ...]) -> None:
+                                   ("data.csv", "-m", "isomap", "-k", "5"),
+                                   ("data.csv", "-m", "vae", "--set", "method.layers=[200000000]")])
+def test_the_parts_of_the_memory_add_up_to_what_any_stage_takes_or_more(mlcli: Caller, given: tuple[str, ...]) -> None:
     blocks_in("t.parquet", rows=4_000)
     planned = json.loads(mlcli("plan", *given, "--json").out)
     assert sum(planned["memory_parts"].values()) == pytest.approx(planned["memory"])
+    assert planned["memory"] >= max(step["memory"] for step in planned["steps"])
     called = mlcli("plan", *given).out
     assert "program, libraries and threads" in called.splitlines()[-1]
 

@@ -99,7 +99,7 @@ def footprint(steps: Sequence[Step], data: Given, method: Planned, compute: Comp
     needs = [*(step.needs for step in steps), *later().needs]
     moments = {"reading": reading_memory(data, compute),
                most.stage: {**table_memory(data, 1 if method.unscaled else 2), most.stage: most.memory,
-                            "coordinates": FITTED * coordinates_memory(method, data)},
+                            "the coordinates": FITTED * coordinates_memory(method, data)},
                "checks": {**table_memory(data, blocks=0),
                           "rules, quality, files and certificate": checks_memory(method, data)}}
     return {"program, libraries and threads": float(resident(compute.thread_count(), needs)),
