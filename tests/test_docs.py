@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,6 +105,18 @@ def test_the_readme_names_every_method_and_command() -> None:
     assert all(f"docs/methods/{name}.md" in readme for name in METHODS)
     for command in ("embed", "run", "check", "plan", "project", "reconstruct", "methods", "schema", "sample", "doctor"):
         assert f"mlcli {command}" in readme
+
+
+def test_the_page_of_a_package_index_has_no_pictures_and_no_files_to_link_to() -> None:
+    """An index has the page alone, and the project names no address where the rest would be."""
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    hook = told["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    page = (ROOT / hook["fragments"][0]["path"]).read_text(encoding="utf-8")
+    tables = page.count("\n|--")
+    for change in hook["substitutions"]:
+        page = re.sub(change["pattern"], change["replacement"], page)
+    assert "![" not in page and "](" not in page and page.count("\n|--") == tables - 1  # that of the pictures
+    assert "readme" in told["project"]["dynamic"] and "pip install" in page
 
 
 def test_the_changelog_speaks_of_this_version() -> None:

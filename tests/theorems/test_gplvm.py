@@ -284,3 +284,16 @@ def test_no_place_is_more_probable_than_that_of_a_row_unlike_all_others(inferenc
     assert (rows(places)[0] <= lowest_of_all(rows, placing.posterior.places) + 0.1).all()
     unlike = model.projector.unlike(new, model.project(new))
     assert not unlike[:4].any() and unlike[4:].sum() >= 6
+
+
+def test_no_place_is_more_probable_where_there_is_next_to_no_noise() -> None:
+    """Ranked by the density alone, starts lay where the variance is large: up to 56 nats below."""
+    times = np.sort(np.random.default_rng(7).uniform(0, 2 * np.pi, 60))
+    waves = np.column_stack([np.sin(k * times + k) for k in range(1, 9)])
+    model = fit("gplvm", waves[::2], minimize={"limit": 300})
+    placing, new = model.projector.similarity, waves[1::6]
+    rows = Rows.of(placing.posterior, placing.prior, model.projector.input_unit.measured(new))
+    places = model.projector.output_unit.measured(model.project(new))
+    assert placing.posterior.covariance.whole_noise < 1e-4 * waves.var(axis=0).mean()
+    short = rows(places)[0] - lowest_of_all(rows, placing.posterior.places)
+    assert np.median(short) <= 0.1 and (short <= 0.1).mean() >= 0.8

@@ -1,8 +1,10 @@
 """The most probable latent points of new rows, from the cells that these have: many small minimizations at once.
 
 Each row y takes -log p(y | x) - log p(x) down by steps of BFGS from several starts: of the training points and of
-places spread evenly over and around them, the most probable ones that are more probable than those next to them. Away
-from the data the variance is larger, and so a place there can be the most probable one of a row unlike all others.
+places spread evenly over and around them, the most probable ones and those with the nearest means, each ahead of the
+ones next to it. Away from the data the variance is larger, and so a place there can be the most probable one of a row
+unlike all others. Where there is next to no noise, every place but the right one is so improbable that the density
+ranks by variance alone; means tell how near it is.
 Source: Lawrence, 2005; Nocedal and Wright, "Numerical Optimization", 2006, chapter 6.
 """
 
@@ -10,11 +12,12 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.memo import recalled
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.gaussian.posterior import Posterior
 
-STARTS = 6
+PROBABLE, NEAR = 6, 5  # starts by the density, and by the distance of means
 SPREAD = 512  # places beside the training points
 MARGIN = 0.5  # by which these reach beyond the training points, as a share of their extent on each axis
 AROUND = 8  # places next to one that must be less probable
@@ -88,17 +91,20 @@ class Candidates:
         return cls(points, means, posterior.variances(points), around)
 
     def starts(self, rows: Rows) -> Indices:
-        """The numbers (m x STARTS) of the candidates to start from, the most probable one first."""
+        """The numbers of the candidates to start from (m x s): the most probable ones, then those with near means."""
         squares = rows.seen @ (self.means**2).T - 2 * rows.values @ self.means.T
         squares += np.einsum("ij,ij->i", rows.values, rows.values)[:, None]
         values = 0.5 * (squares / self.variances + rows.seen.sum(axis=1)[:, None] * np.log(self.variances))
         if rows.prior:
             values += 0.5 * np.einsum("ij,ij->i", self.points, self.points)
-        lowest = np.ones(values.shape, dtype=bool)
+        return np.hstack([self.lowest(values, PROBABLE), self.lowest(squares, NEAR)])
+
+    def lowest(self, values: Array, count: int) -> Indices:
+        """So many candidates of each row (m x c) with the lowest values, those first that are lower than all around."""
+        lower = np.ones(values.shape, dtype=bool)
         for others in self.around.T:
-            lowest &= values <= values[:, others]
-        order = np.lexsort((values, ~lowest), axis=1)
-        return order[:, :STARTS]
+            lower &= values <= values[:, others]
+        return np.lexsort((values, ~lower), axis=1)[:, :count]
 
 
 def spread(places: Array, count: int) -> Array:
@@ -120,8 +126,9 @@ def placed(posterior: Posterior, prior: bool, new: Array) -> Array:
     points = np.zeros((len(new), posterior.places.shape[1]))
     if not len(posterior.places) or not len(new):
         return points
-    candidates = Candidates.of(posterior)
-    for block in row_blocks(len(new), BLOCK, STARTS * max(candidates.means.shape)):
+    candidates = recalled("places to start from", (posterior.places, posterior.weights, posterior.known),
+                          lambda: Candidates.of(posterior))
+    for block in row_blocks(len(new), BLOCK, (PROBABLE + NEAR) * max(candidates.means.shape)):
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is no step down
             points[block] = _placed(Rows.of(posterior, prior, new[block]), candidates)
     return points
