@@ -72,7 +72,7 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
 
         if not result.prepared.rows or not result.prepared.data().apart:
             return None
-        with running(self.name):
+        with running("hubness"):
             return measured(result, result.config.report.setting(self.name).neighbors)
 
     def write(self, value: Mapping[str, Any], folder: Path, result: "Result") -> None:

@@ -57,7 +57,7 @@ FILES = {
         "method.eigensolve.report must be a whole number of at least 1, not 2.5; run.yaml:2:23",
     "neighbors: {count: 5}\n":
         "unknown key 'neighbors'; run.yaml:2:1; did you mean method.neighbors, method.graph.neighbors, "
-        "method.start.neighbors or report.quality.neighbors?",
+        "method.start.neighbors, report.quality.neighbors or report.hubness.neighbors?",
     "prepare: {scale: true}\n":
         "prepare.scale must be 'none', 'center', 'standard', 'range' or 'robust', not true; run.yaml:2:11",
     "compute: {seed: -1}\n":

@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from mlcli.cli.program import run
+from mlcli.findings import FINDINGS
 from tests.fuzz.arrays import of_bytes, of_npy, of_npz
 from tests.fuzz.documents import Damage, of_json, of_yaml
 from tests.fuzz.tables import of_csv
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
+CHOSEN = [text for name, finding in FINDINGS.items() if finding.option and finding.default is None
+          for text in ("--set", f"report.{name}={{}}")]  # findings that are off unless they are chosen
 RUNS = {  # the arguments of `embed`: a file of samples, which also holds new points, or another run of these
     "pca": ("us_arrests.csv", "--scale", "standard", "--set", "report.formats=[csv, parquet, npy]"),
-    "stable": ("us_arrests.csv", "-p", "2", "--set", "report.image=[2,2]", "--set", "report.stability.resamples=4"),
+    "stable": ("us_arrests.csv", "-p", "2", "--set", "report.image=[2,2]", *CHOSEN,
+               "--set", "report.stability.resamples=4"),
     "transformed": ("us_arrests.csv", "--transform", "sqrt,total", "--top-variance", "3"),
     "mds": ("eurodist.csv", "--dissimilarities", "-m", "mds", "--set", "report.formats=[parquet]"),
     "isomap": ("helix.npy", "-m", "isomap", "-k", "8", "--set", "report.formats=[npy]", "--draw-graph"),
@@ -40,7 +44,7 @@ RUNS = {  # the arguments of `embed`: a file of samples, which also holds new po
 }
 DAMAGES: dict[str, Callable[[bytes], list[Damage]]] = {
     ".json": of_json, ".yaml": of_yaml, ".csv": of_csv, ".npz": of_npz, ".npy": of_npy, ".parquet": of_bytes}
-UNREAD = {"posterior.csv", "forecast.csv", "dimension.csv"}
+UNREAD = {file.name for finding in FINDINGS.values() for file in finding.files if file.shape is None}
 
 
 def made(folder: Path, name: str) -> Path:
