@@ -484,7 +484,7 @@ FAULTS: dict[str, Fault] = {
         FA, solving("fa", lambda m: replace(m, loadings=replace(m.loadings, values=m.loadings.values * 1.001))),
         {"stationarity", "variances"}, np.cov(POINTS.T), COVARIANCE),
     "spectrum.csv is not the spectrum": Fault(
-        PCA, replacing("mlcli.pipeline.run.spectrum_table", altered_digit), {"residual", "sum"}, full=True),
+        PCA, replacing("mlcli.findings.spectrum.table.spectrum_text", altered_digit), {"residual", "sum"}, full=True),
 }
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from mlcli.base.values.compute import Compute
 from mlcli.cli.batch.jobs import told_division
-from mlcli.data.formats import sheets
+from mlcli.data.formats import separated
 from mlcli.pipeline import run as pipeline
 from mlcli.process.memory_gate import admitted_by
 from tests.cli.support import Caller, process, write_points
@@ -91,7 +91,7 @@ def test_a_run_whose_process_is_killed_is_one_failure(
     monkeypatch.setattr(pipeline, "write", killed)
     called = mlcli("embed", "a.csv", "b.csv", "c.csv", "-o", "out", "--jobs", "2", "-q")
     assert called.code == 137 and called.err.startswith("mlcli: error[E-KILLED]") and "in the run out/b" in called.err
-    assert "it was at: after quality" in called.err and "it had used " in called.err
+    assert "it was at: after dimension" in called.err and "it had used " in called.err
     assert sorted(path.name for path in Path("out").iterdir()) == ["a", "c", "runs.csv", "runs.html"]
     rows = list(csv.DictReader(Path("out/runs.csv").read_text().splitlines()))
     assert [(row["run"], row["exit"]) for row in rows] == [("a", "0"), ("b", "137"), ("c", "0")]
@@ -167,14 +167,14 @@ def test_a_reader_that_crashes_is_the_inputs_fault_and_ends_one_run(
         mlcli: Caller, two_threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "abc":
         write_points(Path(f"{name}.csv"))
-    reader = sheets.read_delimited
+    reader = separated.read_delimited
 
     def crashing(file: Any, *arguments: Any) -> Any:
         if file.path.endswith("b.csv"):
             os.kill(os.getpid(), signal.SIGSEGV)
         return reader(file, *arguments)
 
-    monkeypatch.setattr(sheets, "read_delimited", crashing)
+    monkeypatch.setattr(separated, "read_delimited", crashing)
     called = mlcli("embed", "a.csv", "b.csv", "c.csv", "-o", "out", "--jobs", "2", "-q")
     assert called.code == 65 and called.err.count("error[") == 1, called.err
     assert called.err.startswith("mlcli: error[E-READER-CRASH]") and "in the run out/b" in called.err
