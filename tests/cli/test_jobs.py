@@ -91,7 +91,7 @@ def test_a_run_whose_process_is_killed_is_one_failure(
     monkeypatch.setattr(pipeline, "write", killed)
     called = mlcli("embed", "a.csv", "b.csv", "c.csv", "-o", "out", "--jobs", "2", "-q")
     assert called.code == 137 and called.err.startswith("mlcli: error[E-KILLED]") and "in the run out/b" in called.err
-    assert "it was at: after dimension" in called.err and "it had used " in called.err
+    assert "it was at: after reconstruct" in called.err and "it had used " in called.err
     assert sorted(path.name for path in Path("out").iterdir()) == ["a", "c", "runs.csv", "runs.html"]
     rows = list(csv.DictReader(Path("out/runs.csv").read_text().splitlines()))
     assert [(row["run"], row["exit"]) for row in rows] == [("a", "0"), ("b", "137"), ("c", "0")]
