@@ -11,7 +11,7 @@ import pytest
 from mlcli.base.machine.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.pipeline import run as pipeline
-from mlcli.stages.kernels import factored
+from mlcli.stages.kernels import factored, sides
 from tests.certificate.support import certificate, configured
 from tests.support import Notes, fit
 
@@ -133,3 +133,13 @@ def test_directions_that_are_not_there_have_no_eigenvalue(kind: str) -> None:
     assert spectrum.vectors.shape[1] == 3
     assert abs(spectrum.values[3]) <= 1e-14 * spectrum.values[0]
     assert "W-DIGITS" not in notes.codes
+
+
+@pytest.mark.parametrize("rows", [340, 1200])
+def test_a_prediction_knows_which_tables_are_decomposed_again(rows: int) -> None:
+    """Few rows beside the columns leave small eigenvalues, which variances of columns do not show."""
+    generator = np.random.default_rng(0)
+    points = 2 * generator.standard_normal((rows, 5)) @ generator.standard_normal((5, 300))
+    points += generator.standard_normal(points.shape) / 2
+    sizes = np.linalg.svd(points - points.mean(axis=0), compute_uv=False) ** 2
+    assert sides.loses_digits(points) == (sizes[-1] < sides.NARROW * sizes[0]) == (rows == 340)

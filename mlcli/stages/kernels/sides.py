@@ -21,6 +21,7 @@ from mlcli.stages.kernels.forms import Dense
 
 SOME = 500  # rows that a prediction looks at
 TRIANGLE = 3.0  # how much longer an operation takes in a triangle made block by block than in a decomposition
+STEPS = 5  # of power iteration, for a prediction
 NARROW = 1e-5  # share of the largest eigenvalue below which FᵀF leaves another fewer than ten digits
 
 
@@ -76,15 +77,29 @@ def side_steps(points: Array, route: str, demand: Demand, threads: int) -> list[
 
 
 def loses_digits(points: Array) -> bool:
-    """Whether some columns vary so little beside others that products surely lose digits of reported eigenvalues.
+    """Whether products of columns (of n x d points) lose digits of reported eigenvalues, as samples of rows tell.
 
-    The smallest eigenvalue is no larger than the smallest variance, the largest no smaller than the largest; both of
-    some rows only, as the answer is for predictions.
+    The smallest eigenvalue is no larger than the smallest variance, and of noise it is about (1 - √(d/n))² of that
+    (Marchenko and Pastur, 1967); the largest is no smaller than a few steps of power iteration find.
     """
-    some = points[:: max(len(points) // SOME, 1)]
+    rows, columns = points.shape
+    some = points[:: max(rows // SOME, 1)]
     variances = some.var(axis=0)
     there = variances[variances > 0]  # neither constant nor with missing cells
-    return bool(len(there) and there.min() < NARROW * there.max())
+    if not len(there) or rows < columns:
+        return bool(len(there) and there.min() < NARROW * there.max())
+    least = there.min() * (1 - np.sqrt(columns / rows)) ** 2
+    return bool(least < NARROW * max(there.max(), _largest_variance(some[:, variances > 0])))
+
+
+def _largest_variance(points: Array) -> float:
+    """A lower bound of the largest variance along any direction, by power iteration."""
+    centered = points - points.mean(axis=0)
+    direction = centered[np.einsum("ij,ij->i", centered, centered).argmax()]
+    for _ in range(STEPS):
+        direction = centered.T @ (centered @ direction)
+        direction /= np.linalg.norm(direction) or 1.0
+    return float(np.mean((centered @ direction) ** 2))
 
 
 def product_steps(shape: tuple[int, ...], route: str, threads: int) -> list[Step]:
