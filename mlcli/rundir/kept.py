@@ -85,7 +85,8 @@ def kept_step(keep: Sequence[Name], rows: int, fit: float) -> Step:
 
 def free_bytes(output: Path) -> int:
     """How much room there is where a run will be written."""
-    there = next(folder for folder in (output.absolute(), *output.absolute().parents) if folder.is_dir())
+    around = (output.absolute(), *output.absolute().parents)
+    there = next(folder for folder in around if os.path.isdir(folder))  # noqa: PTH112  False for a name too long
     return shutil.disk_usage(there).free
 
 

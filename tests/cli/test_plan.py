@@ -343,3 +343,8 @@ def test_samples_tell_how_much_a_factor_holds(columns: int) -> None:
     told = fill_of(points, 10, squared=False)
     assert told is not None
     assert 0.5 < told / fill._fill(points, 10, False) < 1.5
+
+
+def test_an_output_of_a_name_that_is_too_long_does_not_keep_from_planning(mlcli: Caller, roll: str) -> None:
+    assert mlcli("plan", roll, "--set", f"output={'y' * 300}").code == 0
+    assert mlcli("embed", roll, "-o", "y" * 300, "-q").code == 73
