@@ -12,7 +12,7 @@ from mlcli.data.files.source import Opened
 from mlcli.data.formats.arrays import KINDS, LABEL, Texts, as_doubles, matrix_sheet
 from mlcli.data.formats.entries import Entries
 from mlcli.data.formats.h5ad import MAIN, column_names, is_anndata, of_length, row_frame
-from mlcli.data.formats.hdf5_file import Hdf5, attribute, is_column, is_group, is_sparse, opened_hdf5
+from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_column, is_group, is_sparse, opened_hdf5
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse_arrays import entries_of
 from mlcli.data.formats.sparse_table import Sparse, named_sparse, of_columns, plain_sparse
@@ -134,7 +134,7 @@ def _of_cells(file: Hdf5, key: str, member: Any) -> Sparse:
 
     Genes are called by their names, or by their ids where names repeat.
     """
-    group = _Group(file, member)
+    group = _Group(file, member.name)
     entries = entries_of(group, "csc", group.array("shape", "iu", 1)).turned()
     require_content(*entries.shape, file.path)
 
@@ -152,7 +152,7 @@ def _of_biom(file: Hdf5, key: str, member: Any) -> Sparse:
     """Counts as BIOM stores them, by samples or by what was observed in these: the rows are those of the key."""
     sides = ("sample", "observation") if key == SAMPLES else ("observation", "sample")
     rows, columns = (file.texts(file.member(f"{side}/ids")) for side in sides)
-    entries = entries_of(_Group(file, member), "csr", np.array([len(rows), len(columns)]))
+    entries = entries_of(_Group(file, member.name), "csr", np.array([len(rows), len(columns)]))
     return named_sparse(entries, rows, columns, file.input)
 
 
@@ -165,7 +165,7 @@ def _entries(file: Hdf5, member: Any) -> Entries:
     """Those of a sparse group: its attributes say form and shape."""
     form = str(attribute(member, "encoding-type", "h5sparse_format") or "").removesuffix("_matrix")
     shape = attribute(member, "shape", "h5sparse_shape")
-    return entries_of(_Group(file, member), form, np.asarray(() if shape is None else shape))
+    return entries_of(_Group(file, member.name), form, np.asarray(() if shape is None else shape))
 
 
 @frozen
@@ -201,32 +201,19 @@ def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
 
 
 @frozen
-class _Group:
-    """The arrays of a sparse matrix in a group."""
-
-    file: Hdf5
-    group: Any
-
-    @property
-    def path(self) -> str:
-        """The file."""
-        return self.file.path
-
-    @property
-    def compute(self) -> Compute:
-        """What may be used of the machine."""
-        return self.file.compute
+class _Group(SparseGroup):
+    """The arrays of a sparse matrix as AnnData and SciPy call them."""
 
     def array(self, name: str, kinds: str, sides: int) -> AnyArray:
         """One of the group's data sets."""
-        found = self.file.member(f"{self.group.name}/{name}")
+        found = self.file.member(f"{self.name}/{name}")
         if found is None or is_group(found) or found.dtype.kind not in kinds:
             raise self.refused(f"it has no array {name} of such numbers")
         return self.file.array(found, kinds, sides)
 
     def refused(self, what: str) -> DataError:
         """The error for a group that holds no such matrix."""
-        return DataError("SPARSE-MATRIX", f"{shown(self.group.name)} is not a sparse matrix that can be read: {what}",
+        return DataError("SPARSE-MATRIX", f"{shown(self.name)} is not a sparse matrix that can be read: {what}",
                          where=place(self.path), hint="write it again, as csr_matrix or csc_matrix")
 
 

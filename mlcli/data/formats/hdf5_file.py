@@ -163,3 +163,21 @@ def attribute(member: Any, *names: str) -> Any:
             value = member.attrs[name]
             return value.decode("utf-8") if isinstance(value, bytes) else value
     return None
+
+
+@frozen
+class SparseGroup:
+    """A group that holds a sparse matrix by its arrays, which each layout of files calls by names of its own."""
+
+    file: Hdf5
+    name: str
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.file.path
+
+    @property
+    def compute(self) -> Compute:
+        """What may be used of the machine."""
+        return self.file.compute

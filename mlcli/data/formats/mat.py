@@ -22,7 +22,7 @@ from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_modest
 from mlcli.data.formats.arrays import KINDS, StoredArray
 from mlcli.data.formats.entries import Entries
-from mlcli.data.formats.hdf5_file import Hdf5, attribute, is_group, opened_hdf5
+from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_group, opened_hdf5
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse_arrays import entries_of
 from mlcli.data.formats.sparse_table import Sparse, plain_sparse
@@ -138,7 +138,7 @@ class ByHdf5:
 
     def entries(self, variable: Variable) -> Entries:
         """The numbers of a sparse one, which lie by columns."""
-        return entries_of(SparseGroup(self.file, variable.name), "csc", np.array(variable.shape))
+        return entries_of(_Group(self.file, variable.name), "csc", np.array(variable.shape))
 
     def _variable(self, name: str, member: Any) -> Variable:
         """What attributes say of a variable, and types where these say nothing."""
@@ -160,21 +160,8 @@ class ByHdf5:
 
 
 @frozen
-class SparseGroup:
+class _Group(SparseGroup):
     """The arrays of a sparse matrix as MATLAB calls them."""
-
-    file: Hdf5
-    name: str
-
-    @property
-    def path(self) -> str:
-        """The file."""
-        return self.file.path
-
-    @property
-    def compute(self) -> Compute:
-        """What may be used of the machine."""
-        return self.file.compute
 
     def array(self, name: str, kinds: str, sides: int) -> AnyArray:
         """One of them; those of a matrix without entries are left out in the file."""
