@@ -12,7 +12,6 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.rows.memo import recalled
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.gaussian.posterior import Posterior
@@ -121,13 +120,15 @@ def spread(places: Array, count: int) -> Array:
     return places.min(axis=0) + extent * ((1 + 2 * MARGIN) * shares - MARGIN)
 
 
-def placed(posterior: Posterior, prior: bool, new: Array) -> Array:
-    """The latent points (m x p) of new rows (m x d; NaN where missing); the origin for a row without any cell."""
+def placed(posterior: Posterior, prior: bool, new: Array, candidates: Candidates | None = None) -> Array:
+    """The latent points (m x p) of new rows (m x d; NaN where missing); the origin for a row without any cell.
+
+    Who places many batches gives the `candidates` of the posterior, which are the same for all.
+    """
     points = np.zeros((len(new), posterior.places.shape[1]))
     if not len(posterior.places) or not len(new):
         return points
-    candidates = recalled("places to start from", (posterior.places, posterior.weights, posterior.known),
-                          lambda: Candidates.of(posterior))
+    candidates = candidates or Candidates.of(posterior)
     for block in row_blocks(len(new), BLOCK, (PROBABLE + NEAR) * max(candidates.means.shape)):
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is no step down
             points[block] = _placed(Rows.of(posterior, prior, new[block]), candidates)

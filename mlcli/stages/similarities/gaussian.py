@@ -1,5 +1,6 @@
 """Gaussian processes from coordinates to features: new rows placed where they are most probable, and the decoder."""
 
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from mlcli.errors import DataError
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.gaussian.dynamics import Motion
 from mlcli.stages.gaussian.latents import HiddenUnits, KernelRows
-from mlcli.stages.gaussian.placing import placed
+from mlcli.stages.gaussian.placing import Candidates, placed
 from mlcli.stages.gaussian.posterior import Posterior
 from mlcli.stages.gaussian.tracking import tracked
 from mlcli.stages.similarities.base import Similarity
@@ -32,7 +33,12 @@ class LatentPoints(Similarity):
 
     def rows(self, new: Array) -> Array:
         """The latent points (m x p)."""
-        return placed(self.posterior, self.prior, new)
+        return placed(self.posterior, self.prior, new, self.candidates)
+
+    @cached_property
+    def candidates(self) -> Candidates | None:
+        """The places to start from, for all batches of new rows; none of a process without points."""
+        return Candidates.of(self.posterior) if len(self.posterior.places) else None
 
     def width(self, given: int) -> int:
         """One for each axis."""
