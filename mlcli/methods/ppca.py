@@ -61,11 +61,11 @@ class PPCA(Method):
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """The solver that the data asks for; raises ConfigError for another."""
-        solver = self.solver if self.solver != "auto" else "closed" if all_finite(data.values) else "em"
-        if solver == "closed" and not all_finite(data.values):
+        complete = self.solver != "em" and all_finite(data.values)
+        if self.solver == "closed" and not complete:
             raise ConfigError("CLOSED-FORM", "a closed form needs complete data", where="method.solver", hint="use em")
-        return {"solver": solver, **(self.refuse_unused("a closed form has no iterations", "iterate")
-                                     if solver == "closed" else {})}
+        return {"solver": "closed" if complete else "em", **(
+            self.refuse_unused("a closed form has no iterations", "iterate") if complete else {})}
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """One eigenproblem of the smaller side; by em, a pass over the data for each iteration."""
