@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.rows.scratch import some_of
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.base.values.check import EPS, Check, count, ratio, skipped
+from mlcli.base.values.check import EPS, Check, around_median, count, ratio, skipped
 from mlcli.base.values.inputs import Dissimilarities
 from mlcli.base.values.scaling import Unit
 from mlcli.certify.eigen import worst
@@ -219,9 +219,7 @@ def _median(subject: Subject, rate: float, power: int) -> Check:
     if not len(lengths):
         return count("rate", int(rate != 1.0), "the rate of points that are all equal is one")
     near = 1e-9 + errors + subject.spectrum.tolerance  # which knows paths in single precision
-    below, upto = float(np.mean(lengths * rate < 1 - near)), float(np.mean(lengths * rate <= 1 + near))
-    slack = 1.0 / len(lengths) if whole else 0.1
-    wrong = not (below <= 0.5 + slack and upto >= 0.5 - slack)
+    below, wrong = around_median(lengths * rate, near, whole=whole)
     if whole and lengths.min() > NEARLY * lengths.max():  # else rounding decides which points are apart
         wrong = wrong or abs(float(np.median(lengths)) * rate - 1) > float(near.max())
     of = "distances" if power == 1 else "squared distances"

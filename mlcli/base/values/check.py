@@ -2,7 +2,10 @@
 
 from typing import Literal
 
+import numpy as np
+
 from mlcli.base.frozen import frozen
+from mlcli.base.types import Array
 
 Verdict = Literal["pass", "warn", "fail", "skipped", "unchecked"]
 
@@ -33,6 +36,16 @@ def ratio(name: str, error: float, scale: float, how: str, *, exact: bool = True
 def count(name: str, wrong: int, how: str, *, exact: bool = True) -> Check:
     """A number of errors, which must be zero."""
     return Check(name, float(wrong), 0.0, "fail" if wrong else "pass", how, exact)
+
+
+def around_median(ratios: Array, near: Array | float, *, whole: bool) -> tuple[float, bool]:
+    """The share of ratios of values to their median (n) that is below one, and whether that is too few or too many.
+
+    Ratios nearer to one than `near` may be either. Of a sample, not the `whole`, the median is about that of all.
+    """
+    below, upto = float(np.mean(ratios < 1 - near)), float(np.mean(ratios <= 1 + near))
+    slack = 1.0 / len(ratios) if whole else 0.1
+    return below, not (below <= 0.5 + slack and upto >= 0.5 - slack)
 
 
 def skipped(name: str, why: str) -> Check:

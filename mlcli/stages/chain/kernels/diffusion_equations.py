@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.check import EPS, Check, count, ratio
+from mlcli.base.values.check import EPS, Check, around_median, count, ratio
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -68,10 +68,9 @@ def of_epsilon(epsilon: float, data: Spatial) -> Check:
     squares = squares[squares > 0]
     if not len(squares):
         return count("epsilon", int(epsilon != 1.0), "ε of points that are all equal is one")
-    below, upto = float(np.mean(squares < epsilon * (1 - NEAR))), float(np.mean(squares <= epsilon * (1 + NEAR)))
-    slack = 1.0 / len(squares) if len(rows) == size else 0.1
-    return count("epsilon", int(not (below <= 0.5 + slack and upto >= 0.5 - slack)),
-                 f"{below:.3f} of the squared distances are below ε", exact=len(rows) == size)
+    whole = len(rows) == size
+    below, wrong = around_median(squares / epsilon, NEAR, whole=whole)
+    return count("epsilon", int(wrong), f"{below:.3f} of the squared distances are below ε", exact=whole)
 
 
 def _sizes(sums: Array, whole: bool) -> float:
