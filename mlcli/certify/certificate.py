@@ -99,8 +99,7 @@ def numbers(subject: Subject) -> Iterator[Check]:
         if there:
             yield from _held(subject)
             yield projection.projected(subject, claim.tolerance)
-        own = asked.method.identities_in_full if subject.plan.full else asked.method.identities
-        yield from own(asked.data, asked.model)
+        yield from asked.method.identities(asked.data, asked.model, full=subject.plan.full)
 
 
 def _held(subject: Subject) -> Iterator[Check]:

@@ -54,7 +54,7 @@ class CCA(OfTwoViews):
                                          Affine(means, loadings[0])),
                      loadings=Loadings(np.vstack(loadings), (*data.columns, *data.view.columns)))
 
-    def identities(self, data: TwoViews, model: Model) -> list[Check]:
+    def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
         """Unit variances, no correlations, and the canonical ones with the second view."""
         second = whitened(data.view.normalized().values, equal_columns=True)
         return [*uncorrelated(model.embedding, unit_variances(model.axes)),

@@ -128,7 +128,7 @@ class GPDM(OfProcesses):
         ahead = forecast(posterior, motion, points, self.forecast) if self.forecast else None
         return Model(embedding=points, projector=placing(LatentSequence(posterior, motion)), forecast=ahead, **more)
 
-    def identities(self, data: Features, model: Model) -> list[Check]:
+    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """Likelihood, decoder, relevances and the density of the sequence again, and iterations that never fall."""
         similarity: Any = require_projector(model.projector).similarity
         posterior, stated = similarity.posterior, model.fit.get("log_likelihood")

@@ -139,7 +139,7 @@ class GPLVM(OfProcesses):
                      spectrum=Spectrum.given(ranks, float(ranks.sum()), complete=True), spreads=ended.spreads,
                      objective=Quantity(-ended.iterated.trace, cells=cells))
 
-    def identities(self, data: Features, model: Model) -> list[Check]:
+    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """Likelihood, decoder and relevances again, and iterations that never fall."""
         decoder: Any = require_projector(model.projector).decoder
         posterior, stated = decoder.posterior, model.fit.get("log_likelihood")

@@ -60,7 +60,7 @@ class IBFA(OfTwoViews):
                      projector=projector, fit={"log_likelihood": log_likelihood(views, correlations)},
                      loadings=Loadings(np.vstack(loadings), (*data.columns, *data.view.columns)))
 
-    def identities(self, data: TwoViews, model: Model) -> list[Check]:
+    def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
         """The variances of posterior means, and loadings as their covariances with the columns."""
         return [*uncorrelated(model.embedding, posterior_variances(model.ranks.solved, self.given == "both")),
                 *regressed(data.values, model.embedding, model.directions)]

@@ -78,7 +78,7 @@ class ICA(Method):
                      fit={"negentropy": found.negentropy.tolist(), **found.facts},
                      loadings=Loadings(mixing, data.columns))
 
-    def identities(self, data: Features, model: Model) -> list[Check]:
+    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """Unit variances, no correlations, and the mixing matrix as covariances with the columns."""
         return [*uncorrelated(model.embedding, unit_variances(model.axes)),
                 by_negentropy(model.embedding, self.contrast),

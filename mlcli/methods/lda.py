@@ -70,6 +70,6 @@ class LDA(Method):
                      fit={"classes": sizes, "resubstitution_errors": errors},
                      loadings=Loadings(scaling, data.columns, power=-1))
 
-    def identities(self, data: Labeled, model: Model) -> list[Check]:
+    def identities(self, data: Labeled, model: Model, full: bool = False) -> list[Check]:
         """Covariance one within the classes, the ratios between them."""
         return separated(model.embedding, data.labels, model.ranks.solved, model.rounding(data))

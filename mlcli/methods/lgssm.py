@@ -77,7 +77,7 @@ class LGSSM(Method):
                      objective=Quantity(found.trace, cells=(found.cells,)), spreads=found.spreads,
                      loadings=Loadings(model.loadings, data.columns))
 
-    def identities(self, data: Features, model: Model) -> list[Check]:
+    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """The most probable states in the canonical basis, found without a fall of the likelihood."""
         similarity = require_projector(model.projector).similarity
         return [*of_states(similarity, data.values, model.embedding, model.ranks.solved),

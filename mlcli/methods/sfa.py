@@ -81,7 +81,7 @@ class SFA(Method):
         return Model(embedding=expanded.points @ turn, spectrum=Spectrum.given(slow.slowness, complete=True),
                      projector=projector, loadings=None if loadings is None else Loadings(loadings, data.columns))
 
-    def identities(self, data: Features, model: Model) -> list[Check]:
+    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """Unit variances, no correlations, and steps that are as slow as stated."""
         return [*uncorrelated(model.embedding, unit_variances(model.axes)),
                 steps_of(model.embedding, model.ranks.solved),

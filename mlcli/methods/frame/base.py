@@ -214,16 +214,11 @@ class Method(Options):
         """Whether projecting a training row gives the coordinates that the row has."""
         return True
 
-    def identities(self, data: Any, model: Model) -> list[Check]:
-        """Equations of this method's own for the certificate, its kernel's by default; in the computation's units."""
-        return self._of_kernel(data, model, full=False)
+    def identities(self, data: Any, model: Model, full: bool = False) -> list[Check]:
+        """Equations of this method's own for the certificate, its kernel's by default; in the computation's units.
 
-    def identities_in_full(self, data: Any, model: Model) -> list[Check]:
-        """The same, however long they take."""
-        return self.identities(data, model) if self.chain(data.kind) is None else self._of_kernel(
-            data, model, full=True)
-
-    def _of_kernel(self, data: Any, model: Model, *, full: bool) -> list[Check]:
+        With `full`, of all rows, however long that takes.
+        """
         chain = self.chain(data.kind)
         if chain is None or isinstance(model.projector, NoProjection):
             return []

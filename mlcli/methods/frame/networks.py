@@ -73,10 +73,6 @@ class OfNetworks(Method):
         """The closed form, or the weights that training ended with."""
         return self.solved(data, compute) if self.closed else self.trained(data, compute)
 
-    def identities_in_full(self, data: Features, model: Model) -> list[Check]:
-        """Those of all rows."""
-        return self.identities(data, model, full=True)
-
     @staticmethod
     def model(data: Features, standard: Standard, codes: Array, networks: tuple[Network, Network],
               **more: Any) -> Model:
