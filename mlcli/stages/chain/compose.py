@@ -8,8 +8,8 @@ from mlcli.stages.chain.setting import Composition, Setting
 def composition_of(chain: Setting) -> Composition:
     """The way that the stages ask for."""
     kernel, direct = chain.kernel, chain.data.kind == "features" and chain.kernel.direct and chain.landmarks is None
-    own: Composition | None = kernel.compose(chain)
-    if own is not None:
+    if kernel.way is not None:
+        own: Composition = kernel.way(chain)
         return own
     if kernel.of_distances and chain.paths is not None:
         return OfPaths(chain)

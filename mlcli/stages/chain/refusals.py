@@ -27,7 +27,8 @@ def _of_input(chain: Any, kind: str) -> Iterator[Refusal]:
                "choose a kernel that is computed, such as gower")
     if kind == "dissimilarities" and chain.kernel.of_coordinates:
         yield "kernel.name", f"{name} needs points and dissimilarities are given", "use gower, gaussian or laplacian"
-    if kind == "graph" and not (chain.kernel.of_distances or chain.kernel.takes_graph):
+    if kind == "graph" and not (
+            chain.kernel.of_distances or (chain.kernel.of_graph and not chain.kernel.one_sided)):
         yield ("kernel.name", f"{name} needs distances of all points or coordinates, and a graph is given",
                "use graph_laplacian or unfolding, or gower, gaussian or laplacian with paths")
     if not chain.metric.plain and chain.kernel.of_coordinates:

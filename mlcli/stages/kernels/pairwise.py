@@ -25,8 +25,7 @@ class KernelOptions(Options):
     of_graph: ClassVar[bool] = False  # whether it is computed from the neighbor graph alone
     of_weights: ClassVar[bool] = False  # whether weights of edges are enough, without their lengths
     of_input: ClassVar[bool] = False  # whether it is the matrix that is given
-    takes_graph: ClassVar[bool] = False  # whether a graph that is given is enough, without paths along it
-    one_sided: ClassVar[bool] = False  # whether each point counts its own neighbors, who need not count it
+    one_sided: ClassVar[bool] = False  # whether each point has its own neighbors, whom no graph that is given tells
     sparse: ClassVar[bool] = False  # whether a sparse cost is factored, of a size that the points alone decide
     bent: ClassVar[bool] = False  # whether values are a function of distances other than -δ²/2
     direct: ClassVar[bool] = False  # whether values of two points follow from these alone
@@ -36,6 +35,7 @@ class KernelOptions(Options):
     sized: ClassVar[bool] = False  # whether it has a size of coordinates of its own
     proof: ClassVar[Proof] = "kernel"  # what the certificate may check
     makes: ClassVar[tuple[Name, ...]] = ("kernel",)  # what a run may keep of it
+    way: ClassVar[Any] = None  # its own Composition; None where coordinates follow from values of pairs
     rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow")  # that may say how many axes, best first
     exponent: ClassVar[int] = 2  # the power of lengths that its factor, a rate or gamma, multiplies
     of_points: ClassVar[tuple[str, ...]] = ()  # options that a given graph has no use for
@@ -53,10 +53,6 @@ class KernelOptions(Options):
     def for_data(self, data: Given) -> Self:
         """The kernel with the options that the kind of data decides; raises ConfigError for those that it forbids."""
         return self
-
-    def compose(self, chain: Any) -> Any:
-        """The kernel's own way from the data of a chain to coordinates; None where it follows from values of pairs."""
-        return None
 
     def identities(self, similarity: Any, data: Any, embedding: Array, spectrum: Any, coordinates: Any, *, full: bool,
                    ) -> list[Check]:

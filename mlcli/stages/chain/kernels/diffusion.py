@@ -86,33 +86,6 @@ class Adaptive(Options):
 Bandwidth = Annotated[Fixed | Adaptive, Field(discriminator="name")]
 
 
-class DiffusionKernel(KernelOptions):
-    """A random walk between points, likelier between near ones, in symmetric form."""
-
-    centered: ClassVar[bool] = True
-    variances: ClassVar[bool] = False
-    sized: ClassVar[bool] = True
-    unit_power: ClassVar[int] = 0
-    proof: ClassVar[Proof] = "own"
-    makes: ClassVar[tuple[()]] = ()
-    name: Literal["diffusion"] = "diffusion"
-    bandwidth: Bandwidth = option(Fixed(), "How far apart points may be for a step between them to be likely.",
-                                  adapts=True)
-    alpha: float = option(1.0, "Power of the density of points that is taken out: 0 nothing (the graph's Laplacian), 1 "
-                          "all of it (the Laplace-Beltrami operator), 0.5 the Fokker-Planck operator.", ge=0, le=1)
-    time: float = option(1.0, "Steps of the walk: coordinates are eigenvectors times eigenvalues to this power.", ge=0)
-
-    def compose(self, chain: Setting) -> "OfWalk":
-        """The way from distances of all pairs to coordinates."""
-        return OfWalk(chain)
-
-    def identities(self, similarity: Any, data: Spatial, embedding: Array, spectrum: Spectrum, coordinates: Any, *,
-                   full: bool) -> list[Check]:
-        """P ψ = λ ψ with probabilities computed again, and the widths that were asked for."""
-        return [*of_walk(similarity, data, embedding, spectrum, self.alpha, self.time, full=full),
-                self.bandwidth.of_choice(similarity, data)]
-
-
 @frozen
 class OfWalk:
     """ψ = D^(-1/2) v of A v = λ v with A = D^(-1/2) W D^(-1/2), over the constant first one, times λ^t."""
@@ -184,3 +157,27 @@ def walk_of(halved: Array, widths: Array, alpha: float) -> tuple[Array, Array]:
     first = np.sqrt(sums / sums.sum())
     each(symmetrize, blocks)
     return densities, first
+
+
+class DiffusionKernel(KernelOptions):
+    """A random walk between points, likelier between near ones, in symmetric form."""
+
+    centered: ClassVar[bool] = True
+    variances: ClassVar[bool] = False
+    sized: ClassVar[bool] = True
+    unit_power: ClassVar[int] = 0
+    way: ClassVar = OfWalk
+    proof: ClassVar[Proof] = "own"
+    makes: ClassVar[tuple[()]] = ()
+    name: Literal["diffusion"] = "diffusion"
+    bandwidth: Bandwidth = option(Fixed(), "How far apart points may be for a step between them to be likely.",
+                                  adapts=True)
+    alpha: float = option(1.0, "Power of the density of points that is taken out: 0 nothing (the graph's Laplacian), 1 "
+                          "all of it (the Laplace-Beltrami operator), 0.5 the Fokker-Planck operator.", ge=0, le=1)
+    time: float = option(1.0, "Steps of the walk: coordinates are eigenvectors times eigenvalues to this power.", ge=0)
+
+    def identities(self, similarity: Any, data: Spatial, embedding: Array, spectrum: Spectrum, coordinates: Any, *,
+                   full: bool) -> list[Check]:
+        """P ψ = λ ψ with probabilities computed again, and the widths that were asked for."""
+        return [*of_walk(similarity, data, embedding, spectrum, self.alpha, self.time, full=full),
+                self.bandwidth.of_choice(similarity, data)]

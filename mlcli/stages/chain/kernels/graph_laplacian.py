@@ -66,10 +66,10 @@ class GraphLaplacian(KernelOptions):
     name: Literal["graph_laplacian"] = "graph_laplacian"
     of_graph: ClassVar[bool] = True
     of_weights: ClassVar[bool] = True
-    takes_graph: ClassVar[bool] = True
     sparse: ClassVar[bool] = True
     centered: ClassVar[bool] = True
     variances: ClassVar[bool] = False
+    way: ClassVar = OfLaplacian
     proof: ClassVar[Proof] = "own"
     makes: ClassVar[tuple[Name, ...]] = ("weights",)
     weights: Affinity = option(Binary(), "Weights of the edges.", adapts=True)
@@ -83,10 +83,6 @@ class GraphLaplacian(KernelOptions):
     def for_data(self, data: Given) -> Self:
         """The kernel with the weights that a graph was given with, unless others were chosen."""
         return self.replace(weights=weights_for(data, self.weights, self.chosen("weights")))
-
-    def compose(self, chain: Setting) -> OfLaplacian:
-        """The way from a graph to coordinates."""
-        return OfLaplacian(chain)
 
     def identities(self, similarity: Any, data: Any, embedding: Array, spectrum: Spectrum, coordinates: Any, *,
                    full: bool) -> list[Check]:

@@ -67,11 +67,8 @@ class Reconstruction(KernelOptions):
     sparse: ClassVar[bool] = True
     centered: ClassVar[bool] = True
     variances: ClassVar[bool] = False
+    way: ClassVar = OfWeights
     proof: ClassVar[Proof] = "weights"
     makes: ClassVar[tuple[Name, ...]] = ("weights",)
     unit_power: ClassVar[int] = 0
     ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)
-
-    def compose(self, chain: Setting) -> OfWeights:
-        """The way from points to coordinates."""
-        return OfWeights(chain)

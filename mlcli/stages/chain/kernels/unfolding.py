@@ -63,8 +63,8 @@ class UnfoldingKernel(KernelOptions):
 
     name: Literal["unfolding"] = "unfolding"
     of_graph: ClassVar[bool] = True
-    takes_graph: ClassVar[bool] = True
     centered: ClassVar[bool] = True
+    way: ClassVar = OfUnfolding
     proof: ClassVar[Proof] = "spectrum"
     unit_power: ClassVar[int] = 1
     of_points: ClassVar[tuple[str, ...]] = ("common_neighbors", "ridge")
@@ -84,7 +84,3 @@ class UnfoldingKernel(KernelOptions):
         return Unfolding(equal=self.constraints == "equal", common=self.common_neighbors, basis=self.basis,
                          softness=self.softness, tolerance=self.tolerance, limit=self.iterations,
                          accepted=self.accept_uncertified)
-
-    def compose(self, chain: Setting) -> OfUnfolding:
-        """The way from a graph to coordinates."""
-        return OfUnfolding(chain)
