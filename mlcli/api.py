@@ -12,7 +12,6 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import threads_limited
-from mlcli.base.rows.memo import recalling
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.cli.line.flags import FLAGS
@@ -27,7 +26,6 @@ from mlcli.findings.frame.contents import Rows
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.report.drawing.text import visible
 from mlcli.rundir.embedding import intact_embedding
-from mlcli.rundir.journal import recording
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.placement import Finished, finished
 from mlcli.rundir.reading import csv_of
@@ -136,19 +134,23 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
     Raises UsageError and ConfigError for an option that does not fit, DataError and GeometryError for data that does
     not, NumericalError where the result is not right, and RefusedByPlan where it would need too much memory.
     """
-    from mlcli.pipeline.run import certified_run
+
+    from mlcli.pipeline.certify import certificate_of, require_passed
+    from mlcli.pipeline.run import compute
+    from mlcli.pipeline.session import Session
 
     config = build(_layer(method, kind, set or {}, options))
-    with TURN, recalling(), recording() as journal, threads_limited(config.compute.thread_count()):
+    with TURN, Session.open(config) as session:
         table = table_of(array, config.input, config.compute, ids=ids, columns=columns, labels=labels,
                          streams=config.streams)
-        result, _ = certified_run(config, table)
+        result = compute(session, table)
+        require_passed(certificate_of(result, None))
     model = result.model
     rows = result.config.method.axes_options.written(model.embedding.shape[1])
     spectrum = None if model.spectrum is None else Spectrum(model.spectrum.eigenvalues[:rows],
                                                             model.spectrum.proportions[:rows])
     model_of_run = result.start.finished(config.input, result.embedding, model.projector)
-    return _run(result.config.method.name, result.embedding, spectrum, journal.noted("W-"), model_of_run)
+    return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), model_of_run)
 
 
 def _run(method: str, table: Table, spectrum: Spectrum | None, warnings: Iterable[Mapping[str, Any]],

@@ -67,6 +67,7 @@ HOUSES = {room.split("/")[0] for room in LEVEL if "/" in room}  # packages that 
 LONGER = {"autoencoder": 150, "gpdm": 150, "gplvm": 150, "vae": 150}  # lines of methods with parts of several kinds
 STRANGERS = [{"methods", "data"}, {"rundir", "report"}]
 REGISTRIES = {"methods", "cli/commands", "data/formats"}  # of one file each
+CONTEXT = PACKAGE / "base/context.py"  # names the types of all that surrounds a stage, and loads none of them
 FILES = sorted(PACKAGE.rglob("*.py"))
 DECLARATIONS = [*(PACKAGE / "findings").glob("*.py"),
                 *(PACKAGE / "findings" / name / "__init__.py" for name in NAMES
@@ -89,7 +90,11 @@ def imported(path: Path, *, at_once: bool = False) -> set[str]:
     """
     names: set[str] = set()
     tree = ast.parse(path.read_text())
+    types = {inner for node in ast.walk(tree) if path == CONTEXT and isinstance(node, ast.If)
+             and ast.unparse(node.test) == "TYPE_CHECKING" for inner in ast.walk(node)}
     for node in tree.body if at_once else ast.walk(tree):
+        if node in types:
+            continue
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -1,18 +1,64 @@
-"""A context variable that has another value within a `with` block."""
+"""The context of running code: all that surrounds a stage and changes no result of it, as one frozen value.
 
-from collections.abc import Iterator
+A stage is a function of its arguments. Its listeners, threads, checkpoints, memo and scratch files are found here, in
+the one context variable of the program. `set_context` replaces fields for the length of a `with` block. Threads that
+compute blocks start with the default context, and forked processes with that of their parent.
+"""
+
+from __future__ import annotations
+
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any
 
-T = TypeVar("T")
+from mlcli.base.frozen import frozen
+
+if TYPE_CHECKING:  # the rooms that these types are of look the context up
+    from collections.abc import Callable, Iterator
+
+    from mlcli.base.machine.footprint import AfterFit
+    from mlcli.base.machine.rates import Rates
+    from mlcli.base.rows.blocks import Workers
+    from mlcli.base.rows.memo import Memo
+    from mlcli.base.rows.scratch import Scratch
+    from mlcli.base.stages.checkpoints import Keeper, Place
+    from mlcli.base.stages.stage import Listener
+
+
+@frozen
+class Context:
+    """What surrounds the code that runs; each field is read by the functions of the room that its type is of."""
+
+    listeners: tuple[Listener, ...] = ()  # the one that was installed first is the outermost
+    stage: str = ""  # the name of the running stage
+    part: str = ""  # and of the part of it, where it has any
+    keeper: Keeper | None = None  # of the checkpoints of the next loop
+    loop: Place[Any] | None = None  # the place of the checkpoints of the running loop
+    threads: int = 1  # that a stage may start
+    workers: Workers | None = None  # for blocks, instead of threads
+    memo: Memo | None = None
+    scratch: Scratch | None = None  # where large arrays are made in files
+    gate: Callable[[float, float], None] | None = None  # waits until so many bytes are free of a limit
+    after_fit: AfterFit | None = None  # what the run takes once its model is fitted
+    local_workers: int = 0  # processes that the run has started on this machine
+    rates: Rates | None = None  # that predictions of time use; None for the reference
+    sketch: bool = False  # whether the first rows of a file stand for all, as for a prediction
+    neighbors: int = 1  # that a search finds, at least
+
+
+_context: ContextVar[Context] = ContextVar("context", default=Context())  # noqa: B039  (frozen)
+
+
+def context() -> Context:
+    """Return the context of the code that runs."""
+    return _context.get()
 
 
 @contextmanager
-def assigned(variable: ContextVar[T], value: T) -> Iterator[None]:
-    """Gives a variable a value, and at the end of the block the one that it had before."""
-    token = variable.set(value)
+def set_context(**fields: Any) -> Iterator[None]:
+    """Replace these fields of the context for the length of a `with` block."""
+    token = _context.set(Context(**{**vars(_context.get()), **fields}))
     try:
         yield
     finally:
-        variable.reset(token)
+        _context.reset(token)

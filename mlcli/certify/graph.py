@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from mlcli.base.rows.memo import recalled
+from mlcli.base.rows.memo import memoize
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, count, ratio
 from mlcli.base.values.inputs import Dissimilarities, WeightedGraph
@@ -159,7 +159,7 @@ def _recalled_squares(subject: Subject, places: Indices) -> tuple[Array, Array |
     if not metric_of(subject.given).plain:
         return squares_of(subject, places)
     given = subject.given.values, places, type(subject.given).__name__
-    return recalled("checked squares", given, lambda: squares_of(subject, places))
+    return memoize("checked squares", given, lambda: squares_of(subject, places))
 
 
 def squares_of(subject: Subject, places: Indices) -> tuple[Array, Array | float]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.memo import recalled
+from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.stage import Note, Stage
 from mlcli.base.stored import RESULTS
 from mlcli.base.values.compute import Compute, parse_bytes
@@ -152,7 +152,7 @@ class StageCache(Noting):
         self.folder, self.environment = folder, environment
         self.answers: list[Answer] = []  # in the order of the stages
         super().__init__()
-        self._keys, self._archive = recalled("keys", (), Keys), Archive(RESULTS, finite=False)
+        self._keys, self._archive = memoize("keys", (), Keys), Archive(RESULTS, finite=False)
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
         """The result of a stage from the folder, else of the call."""

@@ -6,10 +6,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import threads_limited
 from mlcli.base.rows.source import rows_of
-from mlcli.base.stages.stage import unheard
+from mlcli.base.stages.stage import no_listeners
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial
 from mlcli.checkup.examine import LARGEST, check
 from mlcli.checkup.report import Report
@@ -36,13 +37,14 @@ from mlcli.explore.structure import structure_of
 from mlcli.methods import METHODS
 from mlcli.methods.frame.memory import peak
 from mlcli.methods.frame.trials import Seen
-from mlcli.pipeline.shared_input import reading_once
+from mlcli.pipeline.process import Process
+from mlcli.pipeline.shared_input import SharedInput
 from mlcli.pipeline.start import Start, begin, is_run
 from mlcli.planning.plan import after
 from mlcli.planning.plan import fitting as steps_of
 from mlcli.rundir.cached import caching
 from mlcli.stages.algebra.metrics.points import metric_of
-from mlcli.stages.graph.neighborhoods import Nearest, searching_for
+from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.similarities.spaces import input_space
 
 SAMPLE = 500  # points whose distances say how wide kernels are tried
@@ -102,22 +104,23 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
     if config.input.stream == "always":
         raise ConfigError("STREAM", "an exploration compares embeddings of a table in memory", where="input.stream",
                           hint="leave input.stream out; --rows N takes some of the rows")
-    with reading_once(), threads_limited(config.compute.thread_count()):
+    process = Process(SharedInput())
+    with threads_limited(config.compute.thread_count()):
         begun = time.perf_counter()
         with _points_wanted(config.input.path):
-            start = begin(config)
+            start = begin(config, process)
         data = start.prepared.table.data()
         clock = Clock(begun, time.perf_counter() - begun, budget)
         require_points(data, config.input.kind, config.input.path)
         require_comparable(data, config.input.path)
         few = rows_in(budget) if can_be_sampled(config, data) else len(data.values)
-        with searching_for(max(COUNTS)), caching(folder, config.compute.thread_count()):
+        with set_context(neighbors=max(COUNTS)), caching(folder, config.compute.thread_count()):
             if few >= len(data.values) or search_seconds(config, data) <= SEARCH * budget:
                 found = of_table(layer, start, asked, clock)
                 if few >= len(data.values) or compares(found, clock):
                     return found
             chosen = of_rows(layer, few)
-            some = begin(base_config(chosen))
+            some = begin(base_config(chosen), process)
             return of_table(chosen, some, asked, clock, Sampled(len(some.prepared.table.ids), len(data.values)))
 
 
@@ -256,7 +259,7 @@ def predicted(setting: Setting, layer: Layer, start: Start, axes: int, reading: 
     try:
         config = with_axes(build(layer_of(setting, layer)), axes)
         config.require_fitting()
-        with unheard():  # its notes are those of a run
+        with no_listeners():  # its notes are those of a run
             method = config.method.resolve(data)
         if search > SEARCH * budget and isinstance(data, Spatial) and hasattr(method, "neighbors"):
             return LeftOut(setting.name, "the search for neighbors alone would take more than a quarter of the budget",

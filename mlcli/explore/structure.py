@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from mlcli.base.rows.source import rows_of
-from mlcli.base.stages.stage import unheard
+from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input
 from mlcli.explore.report.verdict import FAR, Factors, Groups, Structure
@@ -194,7 +194,7 @@ def factors_of(values: Array) -> Factors | None:
     for count in range(1, columns):
         if (columns - count) ** 2 <= columns + count:  # no degrees of freedom are left
             break
-        with unheard():
+        with no_listeners():
             found = maximum_likelihood(standard, count, bounds, Iterate()).state
         own[count] = bic(found.f + shift, columns + loadings(count))
         if count > 1 and own[count] > own[count - 1] > own[count - 2]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stages.stage import advance, unheard
+from mlcli.base.stages.stage import advance, no_listeners
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, WeightedGraph
@@ -86,7 +86,7 @@ def seen_from(data: Given, compared: Given, table: Table, settings: int, connect
     size = len(compared.ids)
     count = min(size, MOST, max(FEWEST, int(work / (size * (settings + 1)))))
     anchors = np.arange(size) if count == size else np.sort(generator.choice(size, count, replace=False))
-    with unheard():
+    with no_listeners():
         classes, near = Labels.first_of(table.labels), clipped(NEIGHBORS, size) or 1
     return Seen(anchors, size, near, input_space(compared, anchors), along(data, compared, max(connecting, FEW)),
                 None if classes is None else classes.codes)
@@ -98,7 +98,7 @@ def along(data: Given, compared: Given, neighbors: int) -> Space | None:
             compared, Features | Dissimilarities):
         return None
     points = compared.normalized()
-    with unheard(), suppress(MlcliError):
+    with no_listeners(), suppress(MlcliError):
         graph: Graph = graph_of(nearest_lists(points, min(neighbors, len(points.values) - 1)), "union")
         if not graph.pieces().any():
             return GeodesicSpace(graph, points.unit, None, Compute())
@@ -158,7 +158,7 @@ def refitted(made: Made, data: Given, axes: int, end: float) -> Refit:
 
 def likeness(made: Made, part: Any, rows: Indices, axes: int) -> tuple[float, float]:
     """Procrustes m² and the share of common neighbors of a fit to some rows and the fit to all."""
-    with unheard():
+    with no_listeners():
         method = with_axes(made.config, axes).method.resolve(part)
         again = method.fit(part, made.config.compute).embedding
     sides = standardized(again), standardized(made.cut(axes)[rows])
@@ -219,7 +219,7 @@ def chance_of(made: Sequence[Made], scores: Sequence[Judged], data: Given, exami
 
 def kept_of(made: Made, part: Features, axes: int) -> float:
     """R_NX of a method's fit to some points."""
-    with unheard():
+    with no_listeners():
         method = with_axes(made.config, axes).method.resolve(part)
         values = method.fit(part, made.config.compute).embedding
     rows = np.arange(len(part.values))

@@ -33,7 +33,7 @@ class PosteriorFinding(Finding[Array]):
         import numpy as np
 
         from mlcli.base.rows.scratch import by_rows
-        from mlcli.base.stages.stage import unheard
+        from mlcli.base.stages.stage import no_listeners
         from mlcli.data.table.table import Table
         from mlcli.data.write.table import text_names, write_table
 
@@ -43,7 +43,7 @@ class PosteriorFinding(Finding[Array]):
         entries = by_rows(lambda some: np.stack([some[:, *pair] for pair in pairs], axis=1), value)
         names = tuple("_".join(f"y{i + 1}" for i in pair) for pair in pairs)
         table = Table(entries, names, result.embedding.ids, text_names(result.embedding)[0])
-        with unheard():  # ids were written already, with their notes
+        with no_listeners():  # ids were written already, with their notes
             write_table(table, folder / TABLE.name, "csv")
 
     def read(self, folder: Path, run: "Contents") -> Array | None:

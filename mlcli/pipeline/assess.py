@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mlcli.base.machine.footprint import Later
-from mlcli.base.stages.stage import unheard
+from mlcli.base.machine.footprint import AfterFit
+from mlcli.base.stages.stage import no_listeners
 from mlcli.config.run_config import RunConfig
 from mlcli.findings.dimension.choose import is_asked
 from mlcli.findings.quality.labels import Labels
@@ -29,20 +29,20 @@ def needed(names: Sequence[str], found: Mapping[str, Any]) -> dict[str, Any]:
     return {name: found[name] for name in names if name in found}
 
 
-def drawing_of(config: RunConfig, start: Start) -> Later:
+def drawing_of(config: RunConfig, start: Start) -> AfterFit:
     """What assessing a fit and drawing its figures will take: little where standard output gets the embedding alone.
 
     Raises ConfigError where figures are to show labels that the table lacks.
     """
     table, asked = start.prepared.table, is_asked(config.method)
     source = start.source.source
-    read = Later() if source is None else Later(reading=source.reading, kept=source.kept)
+    read = AfterFit() if source is None else AfterFit(reading=source.reading, kept=source.kept)
     if config.output == "-":
         return replace(read, rules=asked, quality=False)
     report, measures = config.report, config.report.setting("quality")
     report.require_point_labels(table.rows, table.labels)
     if measures is not None:
-        with unheard():
+        with no_listeners():
             Labels.first_of(table.labels, measures.label)  # before the fit: one that has no classes
     if not table.rows:  # a covariance, whose columns have names
         table = table.take(())

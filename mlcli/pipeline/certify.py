@@ -1,4 +1,4 @@
-"""A run as it is certified, computed a moment ago or read back: its rows, its model, its numbers."""
+"""The certificate of a run, just computed or read back: checks of its rows, its model and its numbers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.source import rows_of
-from mlcli.base.stages.stage import stage, unheard
+from mlcli.base.stages.stage import no_listeners, note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count
 from mlcli.certify.certificate import Certificate, facts_of, numbers
@@ -20,9 +20,13 @@ from mlcli.certify.transforms import transformed
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare.prepare import Dropped, Preparation
 from mlcli.data.table.table import Table
+from mlcli.errors import NumericalError
 from mlcli.methods import Model
+from mlcli.pipeline.result import Run
 from mlcli.pipeline.start import Start
-from mlcli.rundir import archive
+from mlcli.rundir import archive, names
+from mlcli.rundir.draft import failed_name
+from mlcli.rundir.plain import plain
 
 ID = 1e-7  # seconds for the comparison of an id
 NUMBER = 2e-8  # seconds for a number that is prepared back
@@ -47,7 +51,7 @@ def certify(record: Record, folder: Path | None, *, full: bool = False) -> Certi
     """The certificate of a run, by the model that lies in its folder where it has been written."""
     config, rows = record.config, None if record.start is None else rows_of(record.start.prepared.table.values)
     plan = Plan(full or config.report.certify == "full", config.compute.seed, rows)
-    with unheard(), single_threaded_blas():  # the pieces of work are too small to be shared
+    with no_listeners(), single_threaded_blas():  # the pieces of work are too small to be shared
         held = {"projector": record.model.projector}
         stored = record.stored or ({} if folder is None else archive.load(folder, finite=False, held=held))
         model = replace(record.model, embedding=record.embedding.values,
@@ -60,6 +64,42 @@ def certify(record: Record, folder: Path | None, *, full: bool = False) -> Certi
         checks += [*_rows(record, plan), *_reduced(start, stored, plan), *_numbers(subject)]
         facts = {**facts_of(subject), "seed": plan.seed, "certify": "full" if plan.full else "auto"}
     return Certificate(tuple(checks), facts)
+
+
+def certificate_of(result: Run, folder: Path | None) -> Certificate:
+    """Certify a run that was just computed, with its model as it lies in `folder` where it has been written."""
+    record = Record(result.config, result.start, result.embedding, result.model, result.dropped)
+    certificate = certify(record, folder)
+    if doubtful := [check.name for check in certificate.checks if check.verdict == "warn"]:
+        note("W-CERTIFICATE", f"more rounding than expected, see certificate.json: {', '.join(doubtful)}",
+             checks=doubtful)
+    if certificate.verdict == "unchecked":
+        note("N-UNCHECKED", "the certificate checked rows and files, and no number of the result: nothing but the fit "
+             "itself computes these")
+    return certificate
+
+
+def require_passed(certificate: Certificate, output: Path | None = None) -> None:
+    """Refuse a result whose certificate failed; raises NumericalError."""
+    if failed := certificate.failed:
+        more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+        raise NumericalError("CERTIFICATE", f"the result is wrong: the check of {failed[0].name}{more} failed "
+                             f"({failed[0].how}: {failed[0].value:.3g}, allowed {failed[0].tolerance:.3g})",
+                             where="" if output is None else str(failed_name(output)),
+                             hint="run `mlcli doctor`; if it finds nothing, this is a bug: please report it with "
+                             "certificate.json")
+
+
+def document_of(certificate: Certificate, result: Run, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the content of certificate.json: checks, and hashes of the input and of all files that hold no paths."""
+    document, origin = certificate.document(), result.source.source
+    hashes: dict[str, Any] = {"input": {"sha256": origin.sha256 if origin else None},
+                              "files": {name: known for name, known in files.items() if name != names.CONFIG}}
+    if other := result.source.view and result.source.view.source:
+        hashes["input"]["view"] = {"sha256": other.sha256}
+    if labels := result.source.labels_source:
+        hashes["input"]["labels"] = {"sha256": labels.sha256}
+    return dict(plain({**document, "facts": {**document["facts"], **hashes}}))
 
 
 def _numbers(subject: Subject) -> list[Check]:

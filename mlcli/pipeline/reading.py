@@ -1,54 +1,55 @@
-"""What a run begins with: its table in memory, or read in blocks where memory holds the table and not its fit."""
+"""Choose how the table is read: whole, or in blocks of rows where the fit of the whole table exceeds the memory."""
 
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 
-from mlcli.base.machine.footprint import followed_by
-from mlcli.base.rows.sketching import sketching
-from mlcli.base.stages.stage import listening, tell, unnoted
+from mlcli.base.context import set_context
+from mlcli.base.machine.footprint import memory_after_fit
+from mlcli.base.stages.stage import listening, mute_notes, tell
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.input import Input
 from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError
 from mlcli.methods.frame.memory import peak
 from mlcli.pipeline.assess import drawing_of
+from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.shared_input import is_sketch
 from mlcli.pipeline.start import Start, begin, is_run
 from mlcli.rundir.journal import Journal
 
 
-def begun(config: RunConfig, given: Table | None = None) -> Start:
-    """What a run begins with, unless the table is given; raises what reading and preparing raise.
+def read_start(config: RunConfig, process: Process = ALONE, given: Table | None = None) -> Start:
+    """Read and prepare the table of a run, unless it is `given`, in memory or in blocks.
 
-    A run that would not fit is refused before a pass over its file.
+    A run that would not fit is refused before a pass over its file. Raises what `begin` raises, and RefusedByPlan.
     """
-    start = None if given is not None else foreseen(config)
+    start = None if given is not None else preview(config, process)
     if start is None:
-        return begin(config, given)
+        return begin(config, process, given)
     if not is_sketch(start.source):
         return start
     require_fit(config, start)
-    return begin(in_blocks(config) if is_read_again(config.input) else config)  # which it is read in at any rate
+    return begin(in_blocks(config) if chooses_reading(config.input) else config, process)
 
 
-def foreseen(config: RunConfig, *, told: bool = False) -> Start | None:
-    """What a run begins with, read already, or with the first rows for all of a table that is read in blocks.
+def preview(config: RunConfig, process: Process = ALONE, *, final: bool = False) -> Start | None:
+    """Return the start of a run; of a table that is read in blocks, one whose first rows stand for all.
 
-    None where nothing is to be foreseen, or where reading all is to find what is wrong. What the first rows say is
-    `told` where nobody will read all.
+    None for input that can be read only once, and where reading the whole file is to find an error. Notes about first
+    rows are passed on if they are `final`, as nobody will read all rows.
     """
     if not config.streams or is_run(config.input.path) or config.input.path == "-":  # which is read once
         return None
     try:
-        found = _read(config)
-        if is_read_again(config.input) and not (found and fits(config, found[0])):
-            blocks = _read(in_blocks(config))  # where that does not fit either, the first way says why
+        found = _read(config, process)
+        if chooses_reading(config.input) and not (found and fits(config, found[0])):
+            blocks = _read(in_blocks(config), process)  # where that does not fit either, the first way says why
             found = blocks if blocks and (found is None or fits(config, blocks[0])) else found
     except MlcliError:
         return None
     if found is None:
         return None
     start, journal = found
-    for note in journal.notes if told or not is_sketch(start.source) else ():
+    for note in journal.notes if final or not is_sketch(start.source) else ():
         tell(note)
     return start
 
@@ -58,21 +59,21 @@ def in_blocks(config: RunConfig) -> RunConfig:
     return config.replace(input=config.input.replace(stream="always"))
 
 
-def is_read_again(input: Input) -> bool:
-    """Whether a file may be read in another way than its size says: nobody has said how, and it lies there to be read.
-    """
+def chooses_reading(input: Input) -> bool:
+    """Whether the reader may choose between memory and blocks: `stream` is `auto` and the input is a regular file."""
     return (input.stream == "auto" and input.view.path is None and input.path != "-"
             and not is_run(input.path))
 
 
-def _read(config: RunConfig) -> tuple[Start, Journal] | None:
-    """What a run begins with, and what there is to say of it; None where memory is too small for this way, or the file
-    is not read in blocks. PCA ahead of a method takes a table as it is.
+def _read(config: RunConfig, process: Process) -> tuple[Start, Journal] | None:
+    """Return the start of a run with its notes; None where memory is too small for it, or no blocks can be read.
+
+    Only the first rows of blocks are read, unless PCA before the method needs all.
     """
-    journal = Journal()  # what is said of a table that will be read in another way is said then
+    journal = Journal()  # notes are passed on once this reading is chosen
     try:
-        with unnoted(), listening(journal), nullcontext() if config.prepare.reduce is not None else sketching():
-            return begin(config), journal
+        with mute_notes(), listening(journal), set_context(sketch=config.prepare.reduce is None):
+            return begin(config, process), journal
     except MlcliError as error:
         if error.code == "E-MEMORY" or (error.code, error.where) == ("E-STREAM", "input.stream"):
             return None
@@ -88,7 +89,7 @@ def fits(config: RunConfig, start: Start) -> bool:
     data, limit = table.data(), compute.memory_bytes()
     with suppress(MlcliError):
         config.report.require_point_labels(table.rows, table.labels)
-        with followed_by(drawing_of(config, start)):
+        with memory_after_fit(drawing_of(config, start)):
             method = config.method.resolve(data)
             alone = peak(method.known(method.in_range(data), compute), data, method, compute)
             return alone <= limit if first is None else alone > limit or alone + first.given.table.bytes <= limit
@@ -99,6 +100,6 @@ def require_fit(config: RunConfig, start: Start) -> None:
     """Refuses a fit for which memory is known not to suffice; raises RefusedByPlan."""
     if not fits(config, start):
         data = start.prepared.table.data()
-        with followed_by(drawing_of(config, start)):
+        with memory_after_fit(drawing_of(config, start)):
             method = config.method.resolve(data)
             method.require_memory(method.known(method.in_range(data), config.compute), data, config.compute)

@@ -1,13 +1,11 @@
-"""Reading a file once, for several runs of one input."""
+"""The table of a file, read once for several runs of one input."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mlcli.base.context import assigned
-from mlcli.base.rows.sketching import is_sketching
+from mlcli.base.context import context
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import Note, running, tell
 from mlcli.base.values.compute import Compute
@@ -19,35 +17,41 @@ from mlcli.rundir.reading import is_there
 
 Reader = Callable[[Input, Compute, bool, bool], Table]
 
-# what was read last, how, and the notes of that; None where nothing is remembered
-_last: ContextVar[list[tuple[Any, Table, list[Note]]] | None] = ContextVar("last", default=None)
+
+@dataclass
+class SharedInput:
+    """The table that was read last and the notes of reading it; nothing changes the table."""
+
+    key: tuple[Any, ...] = ()  # the reader, its options and the state of the files
+    table: Table | None = None
+    notes: list[Note] = field(default_factory=list)
+
+    def read(self, config: RunConfig, reader: Reader) -> Table:
+        """Return the table of a file, which is read unless it was the last one and its files are as they were."""
+        state = state_of(config.input)
+        key = reader, config.input, config.method.distance.categories, config.streams, config.compute.seed, state
+        if self.table is not None and key == self.key and None not in state:
+            for note in self.notes:
+                tell(note)
+            return self.table
+        if not context().sketch:
+            self.table = None  # so that memory does not hold two tables
+        with recording() as journal:
+            table = read_with(reader, config)
+        if not is_sketch(table):
+            self.key, self.table, self.notes = key, table, journal.notes
+        return table
 
 
-def reading_once() -> AbstractContextManager[None]:
-    """For the length of a `with` block, a file that was read is not read again while it stays the same.
-
-    For runs of one input; what is remembered is one table, which nothing changes.
-    """
-    return assigned(_last, [])
+def read_input(config: RunConfig, reader: Reader, shared: SharedInput | None) -> Table:
+    """Return the table of a file, from `shared` where several runs have one input."""
+    return read_with(reader, config) if shared is None else shared.read(config, reader)
 
 
-def remembered(config: RunConfig, reader: Reader) -> Table:
-    """The table of a file; where it is the one that was read last, with the notes of that time."""
-    last, state = _last.get(), state_of(config.input)
-    asked = reader, config.input, config.method.distance.categories, config.streams, config.compute.seed, state
-    for known, table, notes in last or ():
-        if known == asked and None not in state:
-            for repeated in notes:
-                tell(repeated)
-            return table
-    if last is not None and not is_sketching():
-        last.clear()  # so that memory does not hold two tables
-    with running("read"), recording() as journal:
-        table = reader(config.input, config.compute, config.method.distance.categories, config.streams)
-    if last is not None and not is_sketch(table):
-        last.clear()
-        last.append((asked, table, journal.notes))
-    return table
+def read_with(reader: Reader, config: RunConfig) -> Table:
+    """Read the table of a file."""
+    with running("read"):
+        return reader(config.input, config.compute, config.method.distance.categories, config.streams)
 
 
 def is_sketch(table: Table) -> bool:
@@ -57,7 +61,7 @@ def is_sketch(table: Table) -> bool:
 
 
 def state_of(input: Input) -> tuple[tuple[int, ...] | None, ...]:
-    """What changes when the files of an input do; None for one that is not a regular file."""
+    """Return what changes when the files of an input do; None for one that is not a regular file."""
     states: list[tuple[int, ...] | None] = []
     for path in map(Path, filter(None, (input.path, input.view.path, input.labels.path))):
         known = path.stat() if is_there(path) and path.is_file() else None

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stages.stage import note, running, stage, unheard
+from mlcli.base.stages.stage import no_listeners, note, running, stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
@@ -27,7 +27,8 @@ from mlcli.data.write.table import text_names
 from mlcli.errors import ConfigError, GeometryError, MlcliError, UnsafeFile
 from mlcli.methods import Model, Projector, accepting, comparing
 from mlcli.methods.pca import PCA
-from mlcli.pipeline.shared_input import Reader, remembered
+from mlcli.pipeline.process import ALONE, Process
+from mlcli.pipeline.shared_input import Reader, read_input
 from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest
@@ -139,11 +140,11 @@ class Start:
             here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories)
 
 
-def begin(config: RunConfig, given: Table | None = None) -> Start:
-    """Reads, unless the table is given, and prepares, and reduces by PCA where that is asked for."""
+def begin(config: RunConfig, process: Process = ALONE, given: Table | None = None) -> Start:
+    """Read the table, unless it is `given`, prepare it, and reduce it by PCA where `prepare.reduce` is set."""
     config.prepare.require_reducible(config.input)
     with _method_named(config):
-        source, run = source_of(config, read) if given is None else (given, None)
+        source, run = source_of(config, read, process) if given is None else (given, None)
     require_unchanged(config.prepare, source.categories)
     prepared = config.prepare.apply(source)
     if config.prepare.reduce is None:
@@ -153,12 +154,12 @@ def begin(config: RunConfig, given: Table | None = None) -> Start:
     return Start(source, run, Prepared(scores, unprepared(scores.columns), prepared.dropped), first)
 
 
-def source_of(config: RunConfig, reader: Reader) -> tuple[Table, Finished | None]:
-    """The table of a file, or that of a finished run with the run."""
+def source_of(config: RunConfig, reader: Reader, process: Process = ALONE) -> tuple[Table, Finished | None]:
+    """Return the table of a file, or that of a finished run with the run."""
     if is_run(config.input.path):
         require_other(Path(config.input.path), config.output)
         return table_of(config.input)
-    return remembered(config, reader), None
+    return read_input(config, reader, process.input), None
 
 
 def require_other(folder: Path, output: str | None) -> None:
@@ -213,7 +214,7 @@ def besides(error: MlcliError, config: RunConfig) -> MlcliError:
     if path == "-" or not Path(path).is_file() or Path(path).stat().st_size > AT_ONCE:
         return error
     try:
-        with unheard():
+        with no_listeners():
             config.require_fitting()
             begin(config)
     except MlcliError as other:

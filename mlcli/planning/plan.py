@@ -5,9 +5,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from mlcli.base.machine.footprint import ARROW, BESIDE, LOADING, PLOT, accompanied_by, followed_by, later
+from mlcli.base.context import set_context
+from mlcli.base.machine.footprint import ARROW, BESIDE, LOADING, PLOT, after_fit, memory_after_fit
 from mlcli.base.machine.limits import least
-from mlcli.base.machine.rates import chosen_file, going_by, read
+from mlcli.base.machine.rates import chosen_file, read
 from mlcli.base.machine.rates import rates as rates_at_hand
 from mlcli.base.machine.threads import threads_limited
 from mlcli.base.rows.source import rows_of
@@ -25,7 +26,7 @@ from mlcli.findings.frame.planned import Planned
 from mlcli.methods import Method
 from mlcli.methods.frame.memory import checks_memory, footprint, peak, remedy
 from mlcli.pipeline.assess import drawing_of
-from mlcli.pipeline.reading import foreseen
+from mlcli.pipeline.reading import preview
 from mlcli.pipeline.start import Reduced, Start, begin
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes
 from mlcli.rundir.kept import free_bytes, kept_step
@@ -48,16 +49,16 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
     config.require_fitting()
     measured_at = chosen_file(None if rates is None else str(rates))
     by, machine = (None, "the reference machine") if measured_at is None else read(measured_at)
-    with (going_by(by), threads_limited(config.compute.thread_count()),
-          accompanied_by(own_workers(config.compute))):
+    with (set_context(rates=by), threads_limited(config.compute.thread_count()),
+          set_context(local_workers=own_workers(config.compute))):
         return {**predicted(config, measure, workers), "workers": workers,
                 "rates": {"file": measured_at and str(measured_at), "machine": machine}}
 
 
 def predicted(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
     """The same, by the rates at hand."""
-    start = foreseen(config, told=True) or begin(config)
-    with followed_by(drawing_of(config, start)):
+    start = preview(config, final=True) or begin(config)
+    with memory_after_fit(drawing_of(config, start)):
         return of_rows(config, start, measure, workers)
 
 
@@ -170,13 +171,13 @@ def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) 
     held, model = checks_memory(method, data), method.stored(data)
     full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # as long as the fit, about
     points = table.kind != "covariance"
-    numbers, drawn = numbers_written(config, method, table), PLOT in later().needs
+    numbers, drawn = numbers_written(config, method, table), PLOT in after_fit().needs
     planned = Planned(config, method, table, start.features, fit, held)
     wanted = [finding for finding in FINDINGS.values() if finding.wanted(report) or finding.early(config)]
     return [
         *(step for finding in wanted if (step := finding.step(planned)) is not None),
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures"
-             f"{' by Matplotlib' * drawn}", (SMALL["write"] + later().starts) * start_up
+             f"{' by Matplotlib' * drawn}", (SMALL["write"] + after_fit().starts) * start_up
              + numbers * rates_at_hand().written + model * rates_at_hand().kept, held, needs=PLOT if drawn else ""),
         *([kept_step(report.kept(), table.rows, sum(step.seconds for step in fit))] if report.kept() else []),
         Step("certify", "everything" if full else "what a fixed amount of work allows",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mlcli.base.stages.stage import Note, Watcher, listening
+from mlcli.errors import DataError, NumericalError
 
 
 @dataclass
@@ -48,6 +49,19 @@ class Journal(Watcher):
     def noted(self, prefix: str) -> list[dict[str, Any]]:
         """The warnings (W) or facts (N) as plain values."""
         return [{"code": n.code, "message": n.message, **n.facts} for n in self.notes if n.code.startswith(prefix)]
+
+
+    def require_no_warnings(self, strict: bool = True) -> None:
+        """Make an error of the first warning if `strict`.
+
+        Raises NumericalError where something did not converge, else DataError.
+        """
+        warnings = self.noted("W-") if strict else []
+        limits = [warning for warning in warnings if warning["code"] == "W-UNCONVERGED"]
+        for warning in limits or warnings:
+            raise (NumericalError if limits else DataError)(
+                "STRICT", f"{warning['code']}: {warning['message']}", where="--strict",
+                hint="remedy its cause, or leave --strict out")
 
 
 @contextmanager

@@ -12,7 +12,19 @@ import pytest
 
 import mlcli
 from mlcli.base.stages import stage as seam
-from mlcli.base.stages.stage import Note, Stage, Watcher, advance, listening, note, part, running, stage, tell, unheard
+from mlcli.base.stages.stage import (
+    Note,
+    Stage,
+    Watcher,
+    advance,
+    listening,
+    no_listeners,
+    note,
+    part,
+    running,
+    stage,
+    tell,
+)
 
 
 class Heard(Watcher):
@@ -150,7 +162,7 @@ def test_an_error_ends_the_stage_for_all() -> None:
 
 def test_nobody_hears_of_checks() -> None:
     log: list[Any] = []
-    with listening(Heard(log)), unheard():
+    with listening(Heard(log)), no_listeners():
         assert halved(8) == 4
     assert log == []
 
@@ -176,13 +188,13 @@ def test_notes_of_a_fit_before_another_reach_those_alone_who_keep_them() -> None
         keeps_notes = True
 
     log: list[Any] = []
-    with listening(Heard(log)), listening(Keeping(log, "kept ")), seam.unnoted():
+    with listening(Heard(log)), listening(Keeping(log, "kept ")), seam.mute_notes():
         halved(8)
     assert ("note", "N-HALVED") not in log and ("kept note", "N-HALVED") in log
     assert [entry for entry in log if entry[0] in ("begin", "advance", "end")] == [
         ("begin", "halving"), ("advance", "halving", "", 1, 1), ("end", "halving")]
     answering = Answering()
-    with listening(answering), seam.unnoted():
+    with listening(answering), seam.mute_notes():
         assert halved(8) == 7
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from mlcli.base.context import set_context
 from mlcli.base.values.compute import Compute
 from mlcli.cli.batch.jobs import told_division
 from mlcli.data.formats import separated
 from mlcli.pipeline import run as pipeline
-from mlcli.process.memory_gate import admitted_by
 from tests.cli.support import Caller, process, write_points
 from tests.processes import neutral
 
@@ -99,7 +99,7 @@ def test_a_run_whose_process_is_killed_is_one_failure(
 
 def test_a_fit_asks_for_the_memory_that_is_planned_for_it(mlcli: Caller) -> None:
     asked: list[tuple[float, float]] = []
-    with admitted_by(lambda needed, limit: asked.append((needed, limit))):
+    with set_context(gate=lambda needed, limit: asked.append((needed, limit))):
         mlcli.finished("embed", "data.csv", "-m", "isomap", "-k", "8", "-o", "out", "-q")
     plan = json.loads(mlcli("plan", "data.csv", "-m", "isomap", "-k", "8", "--json").out)
     assert asked[-1] == (plan["memory"], plan["memory_limit"])

@@ -13,7 +13,7 @@ pytest.importorskip("distributed", reason="needs mlcli[dask]")
 
 from mlcli.base.machine.threads import threads_limited
 from mlcli.base.values.compute import Compute
-from mlcli.engine.cluster.connect import clustered, staying_connected
+from mlcli.engine.cluster.connect import Connections, clustered
 from mlcli.errors import InputMissing
 from mlcli.findings.quality.measure import quality
 from mlcli.stages.algebra.metrics.points import under
@@ -42,12 +42,12 @@ def scheduler() -> Iterator[str]:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_runs_share_a_connection(scheduler: str) -> None:
     compute = Compute(cluster=scheduler)
-    with staying_connected():
-        with clustered(compute) as one, clustered(compute) as two:
+    with Connections() as shared:
+        with clustered(compute, shared) as one, clustered(compute, shared) as two:
             assert one is not None and two is not None and one is not two and one.client is two.client
         assert one.client.status == "running"
         one.client.close()
-        with clustered(compute) as three:  # as after a scheduler was lost
+        with clustered(compute, shared) as three:  # as after a scheduler was lost
             assert three is not None and three.client is not one.client
     assert three.client.status == "closed"
     with clustered(compute) as alone:

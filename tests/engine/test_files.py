@@ -25,7 +25,8 @@ from mlcli.engine.cluster.worker import reading_here
 from mlcli.engine.executor import running_on
 from mlcli.errors import InputMissing, MlcliError, StorageError
 from mlcli.pipeline.result import Run
-from mlcli.pipeline.run import certified_run
+from mlcli.pipeline.run import compute
+from mlcli.pipeline.session import Session
 from mlcli.stages.algebra.gathering import Gathering
 
 GENERATOR = np.random.default_rng(3)
@@ -56,7 +57,8 @@ FILES: Mapping[str, Callable[[str], object]] = {
 
 def run(path: str, *options: str) -> Run:
     assignments = [f"input.path={path}", "input.stream=always", *options]
-    return certified_run(build(from_assignments(assignments)))[0]
+    with Session.open(build(from_assignments(assignments))) as session:
+        return compute(session)
 
 
 @pytest.mark.parametrize(("path", "options"), [

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mlcli.base.context import set_context
 from mlcli.base.stages.checkpoints import keeping, loop
 from mlcli.base.stages.stage import Note, listening, note, stage
 from mlcli.cli.screen.failure import stop_error
@@ -17,7 +18,7 @@ from mlcli.engine.resume import Resuming
 from mlcli.errors import MlcliError, NumericalError, StorageError
 from mlcli.pipeline import run as pipeline
 from mlcli.process import signals
-from mlcli.process.memory_gate import admit, admitted_by
+from mlcli.process.memory_gate import admit
 from mlcli.process.signals import Stopped
 from mlcli.publication.output_lock import claimed
 from mlcli.rundir.resumed import owning
@@ -313,7 +314,7 @@ def test_a_stop_is_at_once_where_the_work_waits_for_memory(early: bool, tmp_path
         assert not early
         signals._stop(signals.TIME_UP, None)
 
-    with pytest.raises(Stopped), resuming(tmp_path).fitting(lambda: "run"), admitted_by(wait):
+    with pytest.raises(Stopped), resuming(tmp_path).fitting(lambda: "run"), set_context(gate=wait):
         if early:
             signals._stop(signals.TIME_UP, None)
             assert signals.pending()

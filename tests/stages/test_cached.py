@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from mlcli import native
+from mlcli.base.context import set_context
 from mlcli.base.stages.stage import listening
 from mlcli.data.samples.surfaces import sample
 from mlcli.engine import cache as engine
 from mlcli.pipeline import run as pipeline
 from mlcli.stages.algebra import ordering
-from mlcli.stages.graph.neighborhoods import fewer, nearest_lists, searching_for
+from mlcli.stages.graph.neighborhoods import fewer, nearest_lists
 from mlcli.stages.kernels import streamed
 from tests.certificate.support import configured
 from tests.support import dissimilarities, distances, features
@@ -161,7 +162,7 @@ def test_other_data_is_not_answered_for(tmp_path: Path) -> None:
 def test_a_smaller_count_is_the_first_part_of_a_larger_search(tmp_path: Path) -> None:
     method = RUNS["isomap dense"]
     cache = Cache(tmp_path, "neighbors")
-    with searching_for(12):
+    with set_context(neighbors=12):
         larger = run(tmp_path, {**method, "neighbors": {"count": 12}}, cache)
         smaller = run(tmp_path, {**method, "neighbors": {"count": 8}}, cache)
     assert cache.computed == ["neighbors"] and cache.found == ["neighbors"]
@@ -176,7 +177,7 @@ def test_a_smaller_count_is_the_first_part_of_a_larger_search(tmp_path: Path) ->
 def test_the_first_part_of_a_search_is_the_smaller_search(points: np.ndarray) -> None:
     """To the last bit, ties included: neighbors go by distance and index, whoever else is asked for."""
     for data in (features(points), dissimilarities(distances(points))):
-        with searching_for(len(points) + 5):  # more than there are
+        with set_context(neighbors=len(points) + 5):  # more than there are
             largest = {count: nearest_lists(data, count) for count in (1, 7, len(points) - 1)}
         for count, found in largest.items():
             wanted = nearest_lists(data, count)

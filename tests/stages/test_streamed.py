@@ -12,7 +12,7 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import threads_limited
 from mlcli.base.rows import blocks
-from mlcli.base.rows.memo import recalling
+from mlcli.base.rows.memo import Memo, open_memo
 from mlcli.base.values.compute import Compute
 from mlcli.errors import ConfigError, MlcliError
 from mlcli.stages.algebra import ordering
@@ -259,13 +259,13 @@ def test_runs_of_a_sweep_make_a_pass_over_one_graph_once(monkeypatch: pytest.Mon
     for components in (2, 3, 5):
         folded.append(0)
         alone[components] = spectrum(components), folded[-1]
-    with recalling():
-        for components in (3, 2, 5):
-            folded.append(0)
-            with recalling():
-                assert np.array_equal(spectrum(components), alone[components][0])
-            assert folded[-1] == max(alone[components][1] - {3: 0, 2: 99, 5: alone[3][1]}[components], 0)
+    memo = Memo(shared=True)
+    for components in (3, 2, 5):
         folded.append(0)
-        with recalling():
-            spectrum(2, neighbors=11)
-        assert folded[-1] > 0
+        with open_memo(memo):
+            assert np.array_equal(spectrum(components), alone[components][0])
+        assert folded[-1] == max(alone[components][1] - {3: 0, 2: 99, 5: alone[3][1]}[components], 0)
+    folded.append(0)
+    with open_memo(memo):
+        spectrum(2, neighbors=11)
+    assert folded[-1] > 0

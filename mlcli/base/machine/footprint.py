@@ -6,10 +6,9 @@ Sizes are resident memory, measured in fresh processes (`benchmarks/plan.py`).
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from dataclasses import dataclass
 
-from mlcli.base.context import assigned
+from mlcli.base.context import context, set_context
 
 MIB = 2**20
 PROGRAM = 72 * MIB  # the interpreter, NumPy, the options and the stages
@@ -28,8 +27,8 @@ LOADING = {"": 0.0, LINEAR: 0.12, SPARSE: 0.16, OPTIMIZE: 0.28, JAX: 3.0, PLOT: 
 
 
 @dataclass(frozen=True)
-class Later:
-    """What a run takes once its fit is done, beside what its stages say."""
+class AfterFit:
+    """Needs of a run once its model is fitted, beside those of its stages."""
 
     needs: tuple[str, ...] = ()  # libraries
     memory: float = 0.0  # bytes
@@ -41,35 +40,23 @@ class Later:
     kept: float = 0.0  # of these, what allocators keep
 
 
-NOTHING = Later()
-_later: ContextVar[Later] = ContextVar("later", default=NOTHING)
-_workers: ContextVar[int] = ContextVar("workers beside", default=0)
+NOTHING = AfterFit()
 
 
-def followed_by(later: Later) -> AbstractContextManager[None]:
-    """Within the block, what follows the fit counts as part of what a run takes."""
-    return assigned(_later, later)
+def memory_after_fit(needs: AfterFit) -> AbstractContextManager[None]:
+    """Count these needs in all predictions of the `with` block."""
+    return set_context(after_fit=needs)
 
 
-def accompanied_by(workers: int) -> AbstractContextManager[None]:
-    """Within the block, so many workers of this machine count as part of what a run takes."""
-    return assigned(_workers, workers)
-
-
-def workers_beside() -> int:
-    """How many workers the run has started on this machine."""
-    return _workers.get()
+def after_fit() -> AfterFit:
+    """Return the needs of the run once its model is fitted."""
+    return context().after_fit or NOTHING
 
 
 def workers_fitting(left: float, each: float) -> str:
     """What to do where so many bytes are left for workers of this machine, each of which takes so many."""
     count = int((left - DASK) / each)
     return f"--cluster local:{count} fits" if count > 0 else "leave --cluster out"
-
-
-def later() -> Later:
-    """What follows the fit."""
-    return _later.get()
 
 
 def resident(threads: int, needs: Iterable[str] = ()) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from mlcli.base.machine.footprint import BESIDE, MIB, PLOT, later, resident
+from mlcli.base.machine.footprint import BESIDE, MIB, PLOT, after_fit, resident
 from mlcli.base.machine.resources import affinity
 from mlcli.base.machine.scheduler import Memory
 from mlcli.errors import RefusedByPlan
@@ -57,7 +57,7 @@ def require_room(threads: int) -> None:
 
 def memory(threads: int) -> list[Memory]:
     """The memory that the limits leave a run with so many threads, what it uses without data included."""
-    needs = later().needs
+    needs = after_fit().needs
     left = [(name, limit(name) - mapped(name, threads) - DRAWING[name] * (PLOT in needs) + resident(threads, needs))
             for name in LIMITS if limit(name)]
     most, _ = resource.getrlimit(resource.RLIMIT_RSS)  # Linux does not enforce it, but LSF states a job's memory so
@@ -102,7 +102,7 @@ def reserved(threads: int) -> int:
 
 def least(needed: float, threads: int) -> float:
     """The least limit with which a run that needs so much memory is not ended where the limit is enforced."""
-    needs = later().needs
+    needs = after_fit().needs
     return max(needed, float(resident(threads, needs))) + (DRAWING["ulimit -d"] - BESIDE[PLOT]) * (PLOT in needs)
 
 

@@ -8,14 +8,12 @@ the reference, so that no file with rates changes a result.
 import json
 import os
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from dataclasses import asdict, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mlcli.base.context import assigned
+from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.resources import instruction_set
 from mlcli.base.machine.small_files import content_of
@@ -55,8 +53,6 @@ SLOWER = {"v3": {"product": 2.0, "decomposed": 1.6, "relaxation": 1.7, "entry": 
           "base": {"product": 7.5, "decomposed": 5.0, "relaxation": 5.5, "entry": 3.3, "trained": 7.5}}
 REFERENCE = Rates()
 
-_rates: ContextVar[Rates | None] = ContextVar("rates", default=None)
-
 
 @cache
 def reference() -> Rates:
@@ -66,13 +62,8 @@ def reference() -> Rates:
 
 
 def rates() -> Rates:
-    """What predictions go by: the rates that were chosen, else the reference."""
-    return _rates.get() or reference()
-
-
-def going_by(chosen: Rates | None) -> AbstractContextManager[None]:
-    """For the length of a `with` block, predictions go by other rates; by the reference for None."""
-    return assigned(_rates, chosen)
+    """Return the rates that predictions use: those of the context, else the reference."""
+    return context().rates or reference()
 
 
 def chosen_file(path: str | None, environment: Mapping[str, str] = os.environ) -> Path | None:

@@ -4,9 +4,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from mlcli.base.context import context, set_context
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -14,26 +15,23 @@ if TYPE_CHECKING:
 DUPLICATES = "KMP_DUPLICATE_LIB_OK"  # of OpenMP, which threadpoolctl sets when it is imported
 LATE = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # read by libraries that are loaded only during the run (SciPy's)
 
-_allowed: ContextVar[int] = ContextVar("threads", default=1)
-
 
 def allowed() -> int:
-    """The number of threads that a stage may start."""
-    return _allowed.get()
+    """Return the number of threads that a stage may start."""
+    return context().threads
 
 
 @contextmanager
 def threads_limited(count: int) -> Iterator[None]:
     """Limits the linear algebra libraries, pyarrow where it is in use already, and the stages to `count` threads."""
-    token, before = _allowed.set(count), {name: os.environ.get(name) for name in LATE}
+    before = {name: os.environ.get(name) for name in LATE}
     os.environ.update(dict.fromkeys(LATE, str(count)))
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].set_cpu_count(count)
     try:
-        with loaded().limit(limits=count):
+        with set_context(threads=count), loaded().limit(limits=count):
             yield
     finally:
-        _allowed.reset(token)
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 

@@ -1,67 +1,70 @@
-"""What was computed last, kept for the length of a run or of several runs that ask for the same again.
+"""A memo in memory: the latest value of each kind, used again while what it follows from is equal.
 
-Unlike a cache of stages it holds live values in memory, one of each kind, found by the content of what they follow
-from; what no run asked for is dropped at its end. Blocks on other threads neither look here nor leave anything.
+Unlike a cache of stages it holds live values. A value that no call of a run used is dropped at the end of that run.
+Blocks on other threads have no memo.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
-from mlcli.base.context import assigned
+from mlcli.base.context import context, set_context
 
 R = TypeVar("R")
 
 
 @dataclass
-class Held:
-    """A value, what it follows from, and whether the run that goes on has asked for it."""
+class Entry:
+    """A value, the inputs that it follows from, and whether the current run used it."""
 
-    given: Sequence[Any]
+    inputs: Sequence[Any]
     value: Any
-    asked: bool = True
+    used: bool = True
 
 
-_held: ContextVar[dict[str, Held] | None] = ContextVar("held", default=None)
-_alone: ContextVar[bool] = ContextVar("alone", default=True)  # whether no other run follows
+@dataclass
+class Memo:
+    """The entries of a memo, by kind."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    shared: bool = False  # whether other runs follow that use it
 
 
 @contextmanager
-def recalling() -> Iterator[None]:
-    """Keeps what is `recalled` in the block; inside another such block, the value goes on to the next run."""
-    outer = _held.get()
-    held: dict[str, Held] = {} if outer is None else outer
-    for known in held.values():
-        known.asked = False
+def open_memo(shared: Memo | None = None) -> Iterator[None]:
+    """Open a memo for the length of a run; `shared` is one that outlives it."""
+    memo = Memo() if shared is None else shared
+    for entry in memo.entries.values():
+        entry.used = False
     try:
-        with assigned(_held, held), assigned(_alone, outer is None):
+        with set_context(memo=memo):
             yield
     finally:
-        for kind in [kind for kind, known in held.items() if not known.asked]:
-            del held[kind]
+        for kind in [kind for kind, entry in memo.entries.items() if not entry.used]:
+            del memo.entries[kind]
 
 
-def recalled(kind: str, given: Sequence[Any], make: Callable[[], R], *, once: bool = False) -> R:
-    """A value of a kind that follows from arrays, texts and numbers: the last one of its kind, or a new one.
+def memoize(kind: str, inputs: Sequence[Any], make: Callable[[], R], *, once: bool = False) -> R:
+    """Return the value of a kind that follows from arrays, texts and numbers: that of the memo, or a new one.
 
-    Nothing may change the arrays, nor the value where it is given to others. Where a run asks for it only `once`, it is
-    kept for other runs alone.
+    Nothing may change the arrays, nor the value where others use it. With `once` a run needs the value a single time,
+    and it is kept for other runs alone.
     """
-    held = _held.get()
-    if held is None or (once and _alone.get()):
+    memo = context().memo
+    if memo is None or (once and not memo.shared):
         return make()
-    if kind not in held or not _same(held[kind].given, given):
-        held.pop(kind, None)  # makes room for the next
-        held[kind] = Held(given, make())
-    held[kind].asked = True
-    value: R = held[kind].value
+    entries = memo.entries
+    if kind not in entries or not _equal(entries[kind].inputs, inputs):
+        entries.pop(kind, None)  # makes room for the next
+        entries[kind] = Entry(inputs, make())
+    entries[kind].used = True
+    value: R = entries[kind].value
     return value
 
 
-def _same(given: Sequence[Any], other: Sequence[Any]) -> bool:
-    return len(given) == len(other) and all(one is another or np.array_equal(one, another)
-                                            for one, another in zip(given, other, strict=True))
+def _equal(inputs: Sequence[Any], others: Sequence[Any]) -> bool:
+    return len(inputs) == len(others) and all(one is other or np.array_equal(one, other)
+                                              for one, other in zip(inputs, others, strict=True))

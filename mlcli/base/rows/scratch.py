@@ -9,7 +9,6 @@ import mmap
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -17,7 +16,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from mlcli.base.context import assigned
+from mlcli.base.context import context, set_context
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
@@ -39,18 +38,17 @@ class Scratch:
     hint: str
 
 
-_scratch: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
 _maps: WeakSet[mmap.mmap] = WeakSet()
 
 
 def scratch_in(folder: Path, where: Path, hint: str) -> AbstractContextManager[None]:
-    """For the length of a `with` block, large arrays are made in files of a folder, which nobody sees there."""
-    return assigned(_scratch, Scratch(folder, str(where), hint))
+    """Make large arrays in files without a name in a folder, for the length of a `with` block."""
+    return set_context(scratch=Scratch(folder, str(where), hint))
 
 
 def room(*shape: int) -> Array:
     """An array to be filled: a large one in a file, where a folder is known. Raises StorageError for a full disk."""
-    scratch, size = _scratch.get(), 8 * math.prod(shape)
+    scratch, size = context().scratch, 8 * math.prod(shape)
     if scratch is None or size <= HELD:
         return np.empty(shape)
     try:

@@ -7,10 +7,9 @@ as a pass is, offers where it stands itself (`step`).
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
 from typing import Any, Generic, Protocol, TypeVar
 
-from mlcli.base.context import assigned
+from mlcli.base.context import context, set_context
 
 C = TypeVar("C")
 
@@ -35,21 +34,17 @@ class Keeper(Protocol):
         """The place of the next loop, whose checkpoints are of this kind."""
 
 
-_keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
-_around: ContextVar[Place[Any] | None] = ContextVar("around", default=None)  # the place of the loop that is running
-
-
 def keeping(keeper: Keeper | None) -> AbstractContextManager[None]:
-    """Has a keeper offered the checkpoints of the loops in a block; or nobody."""
-    return assigned(_keeper, keeper)
+    """Have loops in the block give their checkpoints to `keeper`; None turns checkpoints off."""
+    return set_context(keeper=keeper)
 
 
 @contextmanager
 def loop(kind: type[C]) -> Iterator[Place[C]]:
     """The place of a loop, which is the block."""
-    keeper = _keeper.get()
+    keeper = context().keeper
     place: Place[C] = Place() if keeper is None else keeper.place(kind)
-    with keeping(None), assigned(_around, place):
+    with set_context(keeper=None, loop=place):
         yield place
 
 
@@ -59,9 +54,9 @@ def step(kind: type[C]) -> Iterator[Place[C]]:
 
     The step itself must tell whether the checkpoint that was left is one of it.
     """
-    around = _around.get()
-    if around is None:
+    outer = context().loop
+    if outer is None:
         with loop(kind) as place:
             yield place
     else:
-        yield around.within(kind)
+        yield outer.within(kind)

@@ -10,12 +10,11 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
 from dataclasses import field
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from mlcli.base.allocators import give_back
-from mlcli.base.context import assigned
+from mlcli.base.context import context, set_context
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import result
 from mlcli.errors import conceal
@@ -108,51 +107,46 @@ class WithoutNotes(Watcher):
         self.listener.advance(name, part, done, total)
 
 
-_listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=())
-_running: ContextVar[tuple[str, str]] = ContextVar("stage", default=("", ""))  # and the part of it, where it has any
-
-
 def listening(listener: Listener) -> AbstractContextManager[None]:
-    """Installs a listener for the length of a `with` block."""
-    return assigned(_listeners, (*_listeners.get(), listener))
+    """Install a listener for the length of a `with` block."""
+    return set_context(listeners=(*context().listeners, listener))
 
 
-def unheard() -> AbstractContextManager[None]:
-    """Nothing in a block reaches listeners: for work that only checks other work."""
-    return assigned(_listeners, ())
+def no_listeners() -> AbstractContextManager[None]:
+    """Remove all listeners for the length of a `with` block: for work that only checks other work."""
+    return set_context(listeners=())
 
 
-def unnoted() -> AbstractContextManager[None]:
-    """Notes in a block reach only those who keep them with results: for a fit that another one follows."""
-    return assigned(_listeners, tuple(listener if listener.keeps_notes else WithoutNotes(listener)
-                                      for listener in _listeners.get()))
+def mute_notes() -> AbstractContextManager[None]:
+    """Keep notes from all listeners but those that store them with results: for a fit that another one follows."""
+    return set_context(listeners=tuple(listener if listener.keeps_notes else WithoutNotes(listener)
+                                       for listener in context().listeners))
 
 
 @contextmanager
 def running(name: str) -> Iterator[None]:
     """Names the stage that the block is, for those who watch; inside another one it is a part of that."""
-    if _running.get()[0]:
-        with part("" if name == _running.get()[0] else name):
+    if outer := context().stage:
+        with part("" if name == outer else name):
             yield
         return
-    token = _running.set((name, ""))
-    for listener in _listeners.get():
+    for listener in context().listeners:
         listener.begin(name)
     try:
-        yield
-        give_back()
+        with set_context(stage=name, part=""):
+            yield
+            give_back()
     finally:
-        _running.reset(token)
-        for listener in _listeners.get():
+        for listener in context().listeners:
             listener.end(name)
 
 
 def part(name: str) -> AbstractContextManager[None]:
-    """Names a part of the stage that is running, which is told with its progress.
+    """Name the running part, such as "pass 3", for the progress display.
 
-    After a comma it says how it stands, which does not make it another part.
+    Text after a comma is a status and does not start a new part.
     """
-    return assigned(_running, (_running.get()[0], name))
+    return set_context(part=name)
 
 
 def stage(name: str, version: int | None = None, *, composed: bool = False,
@@ -172,7 +166,7 @@ def stage(name: str, version: int | None = None, *, composed: bool = False,
                 with nullcontext() if composed else running(name):
                     return function(*args, **kwargs)
 
-            return _around(declared, _named(function, *args, **kwargs), call) if _listeners.get() else call()
+            return _around(declared, _named(function, *args, **kwargs), call) if context().listeners else call()
 
         return run
 
@@ -181,7 +175,7 @@ def stage(name: str, version: int | None = None, *, composed: bool = False,
 
 def _around(stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
     """The call through all listeners, the one that was installed first outermost."""
-    for listener in reversed(_listeners.get()):
+    for listener in reversed(context().listeners):
         call = functools.partial(listener.around, stage, inputs, call)
     return call()
 
@@ -198,8 +192,9 @@ _signature = functools.cache(inspect.signature)
 
 def advance(done: int, total: int) -> None:
     """Reports how far the running stage, or the part of it, has come, in its own units (blocks, iterations)."""
-    for listener in _listeners.get():
-        listener.advance(*_running.get(), done, total)
+    now = context()
+    for listener in now.listeners:
+        listener.advance(now.stage, now.part, done, total)
 
 
 def note(code: str, message: str, **facts: Any) -> None:
@@ -209,5 +204,5 @@ def note(code: str, message: str, **facts: Any) -> None:
 
 def tell(note: Note) -> None:
     """Records a note that was made before: by the stage whose result a cache holds."""
-    for listener in _listeners.get():
+    for listener in context().listeners:
         listener.note(note)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, in_order, row_blocks
-from mlcli.base.rows.memo import recalled
+from mlcli.base.rows.memo import memoize
 from mlcli.base.rows.scratch import in_file, let_go, room
 from mlcli.base.rows.source import as_array, in_unit, rows_of
 from mlcli.base.stored import result
@@ -157,7 +157,7 @@ def _scaled(values: Array, exponent: int) -> Array:
         return as_array(in_unit(rows, exponent))
     if values.flags.writeable or values.size <= BLOCK:
         return _multiplied(values, exponent)
-    return recalled("scaled", (values, exponent), lambda: constant(_multiplied(values, exponent)))
+    return memoize("scaled", (values, exponent), lambda: constant(_multiplied(values, exponent)))
 
 
 def _multiplied(values: Array, exponent: int) -> Array:

@@ -17,6 +17,7 @@ from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.run_config import RunConfig
 from mlcli.engine.cache import Folder, folder_of
 from mlcli.errors import UsageError
+from mlcli.pipeline.process import ALONE, Process
 from mlcli.process.shared_status import BOARD
 
 
@@ -29,13 +30,13 @@ class Manner:
     json: Literal["", "headline", "full"] = ""  # the document of the run, on standard output
     progress: Mode = "auto"
     strict: bool = False
+    process: Process = ALONE  # what it shares with other runs
     cache: Literal["none", "chosen"] | Folder = "chosen"  # none, the one that options name, or that of a sweep
 
     @property
     def for_people(self) -> bool:
         """Whether the end of a run is reported in words."""
         return not (self.quiet or self.json or self.progress == "json")
-
 
     def folder(self, config: RunConfig) -> Folder | None:
         """Where results of stages are kept; the folder that the run's options name stands before a sweep's."""
@@ -66,9 +67,9 @@ def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
         from mlcli.pipeline import run as pipeline
 
         if config.output == "-":
-            summary = pipeline.stream(config, standard_output(), strict=manner.strict)
+            summary = pipeline.stream(config, standard_output(), manner.process, strict=manner.strict)
         else:
-            summary = pipeline.run(config, force=manner.force, strict=manner.strict,
+            summary = pipeline.run(config, manner.process, force=manner.force, strict=manner.strict,
                                    cache=manner.folder(config))
     if manner.for_people:
         for line in ending(summary):

@@ -14,7 +14,7 @@ import typer
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.resources import forget_peak_memory
-from mlcli.base.rows.memo import recalling
+from mlcli.base.rows.memo import Memo
 from mlcli.cli.batch.jobs import Document, Result, Shown, at_once, told_division
 from mlcli.cli.batch.launch import Manner, launch
 from mlcli.cli.batch.shard import Shard
@@ -42,7 +42,6 @@ from mlcli.process.shared_status import BOARD
 from mlcli.publication.publish import vacant, write_whole
 from mlcli.publication.staging import drafted
 from mlcli.rundir.runs_table import NAME, Row, RunsTable, failed_row, finished_row
-from mlcli.stages.graph.neighborhoods import searching_for
 
 LATE = ("method.eigensolve.", "method.axes.", "report.")  # options of what comes after the costly stages
 LEFT_OUT = "left_out"  # of a document: why there was no run
@@ -140,9 +139,10 @@ def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -
     """What becomes of each run, by its place, as the runs end: one after another, or several at once."""
     division = told_division(batch.jobs, [run.config.compute for run in runs], manner.progress, manner.quiet)
     if division.jobs == 1 and batch.due is None:
-        from mlcli.engine.cluster.connect import staying_connected
+        from mlcli.engine.cluster.connect import Connections
 
-        with staying_connected():
+        with Connections() as connections:
+            manner = replace(manner, process=replace(manner.process, connections=connections))
             for place, run in enumerate(runs):
                 yield place, result(run, manner, form, batch)
         return
@@ -210,15 +210,16 @@ def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
 
     The folder vanishes at the end. Neighbors are searched for once, for the run that needs the most of them.
     """
-    from mlcli.pipeline.shared_input import reading_once
+    from mlcli.pipeline.shared_input import SharedInput
 
     alike = len(runs) > 1 and all(run.config.input == runs[0].config.input and run.values for run in runs)
     if not alike or manner.cache == "none" or isinstance(manner.cache, Folder):  # shared already
         yield manner
         return
     most, folder = max(neighbors_of(run.config.method) for run in runs), output_of(runs[0]).parent
-    with reading_once(), recalling(), searching_for(most), drafted(folder / "cache", "folder") as draft:
-        yield replace(manner, cache=Folder(draft.path))
+    process = replace(manner.process, input=SharedInput(), memo=Memo(shared=True), neighbors=most)
+    with drafted(folder / "cache", "folder") as draft:
+        yield replace(manner, cache=Folder(draft.path), process=process)
 
 
 def neighbors_of(method: Method) -> int:

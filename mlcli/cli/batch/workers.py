@@ -22,12 +22,12 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
 from mlcli.cli import supervisor
 from mlcli.cli.batch.queue import Left
 from mlcli.errors import STOPPING
 from mlcli.process import signals
-from mlcli.process.memory_gate import admitted_by
 from mlcli.process.shared_status import BOARD, SEATS
 from mlcli.process.signals import NUDGE, PATIENT, Stopped
 
@@ -246,7 +246,7 @@ def serve(connection: Connection, work: Work, settle: Callable[[], None], parent
             connection.send(("asks", (needed, limit)))
             connection.recv()
 
-        with admitted_by(ask):
+        with set_context(gate=ask):
             while True:
                 number = connection.recv()
                 result = work(number)

@@ -176,8 +176,8 @@ def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, b
     from mlcli.explore.examine import TRIALS
     from mlcli.explore.settings import LeftOut, fitting
     from mlcli.explore.trials import Made, read_back
-    from mlcli.pipeline.shared_input import reading_once
-    from mlcli.stages.graph.neighborhoods import searching_for
+    from mlcli.pipeline.process import Process
+    from mlcli.pipeline.shared_input import SharedInput
 
     clock = Clock(*time_of)
     room = (TRIALS * clock.budget - clock.elapsed) * batch.jobs
@@ -191,8 +191,8 @@ def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, b
     if batch.skip_existing:
         for run in runs:  # before the first trial: none is lost to a folder that another exploration wrote
             existing(run, replace(manner, quiet=True))
-    with reading_once(), searching_for(examined.neighbors):
-        documents, code = carry_out(runs, manner, form, replace(batch, due=due)) if runs else ([], 0)
+    manner = replace(manner, process=Process(SharedInput(), neighbors=examined.neighbors))
+    documents, code = carry_out(runs, manner, form, replace(batch, due=due)) if runs else ([], 0)
     if any("error" in document and document["error"]["exit"] not in OF_A_SETTING for document in documents):
         raise typer.Exit(code)  # the error was told; given again, the command goes on from what has finished
     made, tried = list[Made](), list[LeftOut]()

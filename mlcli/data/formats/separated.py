@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from mlcli.base.stages.stage import unheard
+from mlcli.base.stages.stage import no_listeners
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
@@ -57,7 +57,7 @@ def blocks_of(usual: str, opened: Opened, input: Input, compute: Compute, known:
     text, cuts = _looked_over(opened, input, separator_of(usual, input))
     if cuts.stray or not seekable(text.input):
         return None
-    with unheard():  # what there is to say of the layout is said by whatever reads the text in the end
+    with no_listeners():  # what there is to say of the layout is said by whatever reads the text in the end
         layout = features_layout(text, read_head(text), known)
     if auto and fits(8.0 * text.survey.lines * len(layout.choice.values), input, compute, arrow=True):
         return None

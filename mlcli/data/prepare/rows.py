@@ -12,7 +12,7 @@ from mlcli.base.rows.gaps import NO_GAPS
 from mlcli.base.rows.moments import Moments
 from mlcli.base.rows.source import Rows, as_array
 from mlcli.base.rows.sparse import Moved
-from mlcli.base.stages.stage import note, unheard
+from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.types import Array, Indices
 from mlcli.data.options.wording import counted
 from mlcli.data.prepare import missing
@@ -105,7 +105,7 @@ class PreparedRows:
     def __call__(self, first: int, rows: Array) -> Array:
         here = slice(first, first + len(rows))
         places = np.arange(here.start, here.stop) if self.places is None else self.places[here]
-        with unheard():  # what there is to say of all rows was said once
+        with no_listeners():  # what there is to say of all rows was said once
             return self.preparation.apply(
                 Table(rows, self.preparation.columns, RowNumbers(places + 1), source=self.source, places=places)).values
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import ARROW, ARROW_COLUMN, COLUMN, resident
 from mlcli.base.rows.moments import Moments
 from mlcli.base.rows.passes import column_of
-from mlcli.base.rows.sketching import is_sketching
 from mlcli.base.rows.source import Rows, as_array, rows_of
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import note
@@ -73,7 +73,7 @@ def passed_over(table: Table, input: Input, compute: Compute) -> Table:
         return streamed_square(table, rows, input, compute)
     rows = replace(rows, lanes=_lanes(rows, compute))
     chosen = _sampled(rows, compute)
-    if is_sketching() and (sketch := sketched(rows, chosen)) is not None:
+    if context().sketch and (sketch := sketched(rows, chosen)) is not None:
         _tell(rows, chosen)
         return replace(table, values=as_array(sketch))
     sums = gathered(rows, chosen)

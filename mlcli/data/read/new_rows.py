@@ -11,7 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.passes import all_parts
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.rows.sparse import SparseRows
-from mlcli.base.stages.stage import note, unheard
+from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.formats.block_file import Found, NamedColumns, RowFile, in_blocks
@@ -62,7 +62,7 @@ class Placed:
         for first, values in all_parts(self.rows):
             places, there = np.arange(first, first + len(values)), np.zeros(0, dtype=np.int64)
             try:
-                with unheard() if told else nullcontext():
+                with no_listeners() if told else nullcontext():
                     made = self.place(self._part(first, values, places))
             except DataError as error:
                 if error.code != EMPTY:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.machine.footprint import KEPT
 from mlcli.base.rows.source import rows_of
-from mlcli.base.stages.stage import stage, unheard
+from mlcli.base.stages.stage import no_listeners, stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.formats import format_of
@@ -69,7 +69,7 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
         return whole_table(input, compute, categories, streams)
 
     def again(names: Sequence[str]) -> Table:
-        with unheard():
+        with no_listeners():
             return whole_table(input.replace(label_columns=(*input.label_columns, *names), labels=LabelFile()), compute,
                                categories)
 

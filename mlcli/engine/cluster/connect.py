@@ -7,13 +7,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlcli.base.context import assigned
-from mlcli.base.frozen import frozen
-from mlcli.base.machine.footprint import DASK, WORKER, accompanied_by, resident, workers_fitting
+from mlcli.base.context import set_context
+from mlcli.base.machine.footprint import DASK, WORKER, resident, workers_fitting
 from mlcli.base.machine.small_files import content_of
 from mlcli.base.stages.stage import note
 from mlcli.base.values.compute import Compute
@@ -37,30 +35,34 @@ NO_PAGES: Mapping[str, Any] = {f"distributed.{part}.http.routes": [] for part in
 SETTINGS = {"distributed.comm.timeouts.connect": CONNECT, "distributed.admin.large-graph-warning-threshold": "1 TB"}
 
 
-@frozen
-class Staying:
-    """Clients by what named their clusters, and what closes them."""
+class Connections:
+    """Clients that the runs of a process share, with workers of this machine; the end of a `with` block closes them."""
 
-    clients: dict[str, Any]
-    stack: ExitStack
+    def __init__(self) -> None:
+        self._clients: dict[str, Any] = {}  # by the option that names the cluster
+        self._stack = ExitStack()
 
+    def __enter__(self) -> "Connections":
+        return self
 
-_staying: ContextVar[Staying | None] = ContextVar("staying", default=None)
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def client(self, address: Address, compute: Compute) -> "distributed.Client":
+        """Return a client of the scheduler at an address; raises DependencyMissing where there is none."""
+        where = compute.cluster or ""
+        known = self._clients.get(where)
+        if known is None or known.status != "running":
+            known = self._clients[where] = self._stack.enter_context(_connected(address, compute))
+        return known
 
 
 @contextmanager
-def staying_connected() -> Iterator[None]:
-    """For the length of a `with` block, runs on the same cluster share a connection, and workers of this machine."""
-    with ExitStack() as stack, assigned(_staying, Staying({}, stack)):
-        yield
+def clustered(compute: Compute, connections: Connections | None = None) -> Iterator["Cluster | None"]:
+    """Run blocks on the cluster that the options name, if they name one, for the length of a `with` block.
 
-
-@contextmanager
-def clustered(compute: Compute) -> Iterator["Cluster | None"]:
-    """Inside, blocks run on the cluster that the options name, if they name one.
-
-    Raises ConfigError, DependencyMissing where it is not there or has other versions, and OutputRefused or StorageError
-    for a folder that cannot be written.
+    Without `connections`, the client is closed at its end. Raises ConfigError, DependencyMissing where the cluster
+    cannot be reached or has other versions, and OutputRefused or StorageError for a folder that cannot be written.
     """
     if compute.cluster is None:
         yield None
@@ -69,8 +71,8 @@ def clustered(compute: Compute) -> Iterator["Cluster | None"]:
 
     address = address_of(compute.cluster)
     _require_room(compute)
-    with accompanied_by(own_workers(compute)), ExitStack() as stack:
-        client = _client(address, compute, stack)
+    with set_context(local_workers=own_workers(compute)), ExitStack() as stack:
+        client = (stack.enter_context(Connections()) if connections is None else connections).client(address, compute)
         with _reached(compute.cluster):
             _examine(client, compute.cluster)
         folder = stack.enter_context(_shared(address, compute))
@@ -85,17 +87,6 @@ def clustered(compute: Compute) -> Iterator["Cluster | None"]:
 def used(cluster: "Cluster | None") -> dict[str, Any]:
     """What run.json says of the cluster: blocks, and bytes that were sent; nothing without one."""
     return {} if cluster is None else {"cluster": dict(cluster.counts)}
-
-
-def _client(address: Address, compute: Compute, alone: ExitStack) -> "distributed.Client":
-    """A client of the scheduler at an address: the one that runs share, else one that is closed with this run."""
-    staying, where = _staying.get(), compute.cluster or ""
-    if staying is None:
-        return alone.enter_context(_connected(address, compute))
-    known = staying.clients.get(where)
-    if known is None or known.status != "running":
-        known = staying.clients[where] = staying.stack.enter_context(_connected(address, compute))
-    return known
 
 
 @contextmanager

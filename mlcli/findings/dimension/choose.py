@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mlcli.base.stages.stage import note, running, unnoted
+from mlcli.base.stages.stage import mute_notes, note, running
 from mlcli.base.values.inputs import Input
 from mlcli.errors import ConfigError
 from mlcli.findings.dimension.rules import dimension
@@ -28,7 +28,7 @@ def with_recommended_axes(method: Method, data: Input, advise: Callable[[], Mapp
     where = f"{method.axes_options.where}.components"
     if not method.rules:
         raise ConfigError("NO-RULES", f"no rule says how many axes {method.name} should keep", where=where, hint=COUNT)
-    with running("dimension"), unnoted():
+    with running("dimension"), mute_notes():
         document = advise()
     advice = document["recommendation"]
     if advice["components"] is None:

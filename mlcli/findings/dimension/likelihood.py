@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from mlcli.base.machine.threads import single_threaded_blas
-from mlcli.base.stages.stage import unheard
+from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.findings.dimension.likelihood_rules import cross_validated, factor_gaussian, minka_evidence, ppca_bic
@@ -81,7 +81,7 @@ def validated(evidence: Evidence) -> Verdict | LeftOut:
     if most < 1 or len(points) < 3 * FOLDS or len(points) * (FOLDS - 1) <= columns * FOLDS:
         return LeftOut(f"{FOLDS} folds of {len(points)} points with {columns} columns are too few, or cost too much")
     try:
-        with unheard(), single_threaded_blas(), np.errstate(all="ignore"):
+        with no_listeners(), single_threaded_blas(), np.errstate(all="ignore"):
             likelihoods = held_out(evidence, points, most)
     except NumericalError:
         return LeftOut("a column does not vary in one of the folds")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stages.stage import advance, unheard
+from mlcli.base.stages.stage import advance, no_listeners
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import GeometryError, NumericalError
@@ -47,7 +47,7 @@ def resampled(model: Model, fit: Fit, drawn: Sequence[Indices]) -> list[Resample
     made = []
     for done, rows in enumerate(drawn, start=1):
         try:
-            with unheard():
+            with no_listeners():
                 made.append(beside(model, fit(rows), rows))
         except (GeometryError, NumericalError):  # as where a graph of fewer points is in pieces
             pass

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mlcli.base.context import context, set_context
 from mlcli.base.machine.footprint import (
     ARROW,
     ARROW_COLUMN,
@@ -18,11 +19,9 @@ from mlcli.base.machine.footprint import (
     DASK,
     MIB,
     WORKER,
-    accompanied_by,
-    followed_by,
-    later,
+    after_fit,
+    memory_after_fit,
     resident,
-    workers_beside,
     workers_fitting,
 )
 from mlcli.base.rows.scratch import held
@@ -96,15 +95,15 @@ def footprint(steps: Sequence[Step], data: Given, method: Planned, compute: Comp
     """
     columns = data.values.shape[1] if data.kind == "features" else 0
     most = max(steps, key=lambda step: step.memory)
-    needs = [*(step.needs for step in steps), *later().needs]
+    needs = [*(step.needs for step in steps), *after_fit().needs]
     moments = {"reading": reading_memory(data, compute),
                most.stage: {**table_memory(data, 1 if method.unscaled else 2), most.stage: most.memory,
                             "the coordinates": FITTED * coordinates_memory(method, data)},
                "checks": {**table_memory(data, blocks=0),
                           "rules, quality, files and certificate": checks_memory(method, data)}}
     return {"program, libraries and threads": float(resident(compute.thread_count(), needs)),
-            "figures": later().memory,
-            "workers": DASK + workers_beside() * worker(steps) if workers_beside() else 0.0,
+            "figures": after_fit().memory,
+            "workers": DASK + context().local_workers * worker(steps) if context().local_workers else 0.0,
             "names of columns": (COLUMN + ARROW_COLUMN * (ARROW in sys.modules)) * columns,
             **max(moments.values(), key=lambda parts: sum(parts.values()))}
 
@@ -113,7 +112,7 @@ def reading_memory(data: Given, compute: Compute) -> dict[str, float]:
     """The table while it is read: all of it beside what its format takes, or blocks for every thread that reads."""
     rows = rows_of(data.values)
     if rows is None:
-        return {"the table": float(data.bytes), "reading it": later().reading}
+        return {"the table": float(data.bytes), "reading it": after_fit().reading}
     lanes = rows.at_once(compute.thread_count())
     return {f"{lanes} block{'s' * (lanes > 1)} of the table": lanes * float(data.bytes),
             "sums over it": pass_bytes(rows.shape[1], lanes), "a sample of its rows": sample_memory(rows)}
@@ -123,7 +122,7 @@ def table_memory(data: Given, copies: int = 1, blocks: int = 1) -> dict[str, flo
     """The table once it is read, and what allocators keep of reading it, or so many of its blocks."""
     rows = rows_of(data.values)
     if rows is None:
-        return {"the table": copies * float(data.bytes), "kept of reading it": later().kept}
+        return {"the table": copies * float(data.bytes), "kept of reading it": after_fit().kept}
     return {"a block of the table": blocks * float(data.bytes), "a sample of its rows": sample_memory(rows)}
 
 
@@ -155,14 +154,15 @@ def checks_memory(method: Planned, data: Given) -> float:
     of_columns, stored, table = method.columns_model != "none", method.stored(data), float(data.bytes)
     in_file = rows_of(data.values)
     there = rows if in_file is None else len(in_file.at_hand)  # a sample is looked at
-    looked = 8.0 * COPIES * (of_columns and later().rules) * min(there, max(ROOM // max(columns, 1), EXACT)) * columns
+    compared_rows = min(there, max(ROOM // max(columns, 1), EXACT)) if of_columns and after_fit().rules else 0
+    looked = 8.0 * COPIES * compared_rows * columns
     if rows <= EXACT or in_file is not None:
         few = min(there, EXACT)
         compared = 8.0 * (PAIRS * few**2 + few * columns)
     else:
         wide = data.kind == "features" and columns > FEW_COLUMNS
         compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * wide
-    compared *= later().quality
+    compared *= after_fit().quality
     written = WRITING * stored + LATENT * table * (method.proof == "latent")
     named = in_file is None or isinstance(data.ids, tuple)  # numbers are made into text as they are written
     results = ASSESSED * coordinates_memory(method, data) + WEIGHED * weights_memory(method, data)
@@ -175,7 +175,7 @@ def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute:
     Raises RefusedByPlan with the remedy of the step that takes most.
     """
     needed = peak(steps, data, method, compute)
-    workers = f" by {workers_beside()} workers" if workers_beside() else ""
+    workers = f" by {context().local_workers} workers" if context().local_workers else ""
     hint = remedy(steps, data, method, compute) if needed > compute.memory_bytes() else ""
     compute.require(needed, f"{method.name} of {len(data.values):,} rows{workers}", hint)
     admit(needed, compute.memory_bytes)
@@ -186,11 +186,11 @@ def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute
 
     Of data that the steps are for, in their units. Where the rest would fit, what follows the fit says it.
     """
-    with followed_by(replace(later(), needs=(), memory=0.0)):
+    with memory_after_fit(replace(after_fit(), needs=(), memory=0.0)):
         alone = peak(steps, data, method, compute) <= compute.memory_bytes()
-    if alone and later().instead:
-        return later().instead
-    if workers_beside() and (fewer := fewer_workers(steps, data, method, compute)):
+    if alone and after_fit().instead:
+        return after_fit().instead
+    if context().local_workers and (fewer := fewer_workers(steps, data, method, compute)):
         return fewer
     most, rows = max(steps, key=lambda step: step.memory), fitting_rows(steps, data, method, compute)
     least = resident(compute.thread_count()) + float(data.bytes) + checks_memory(method, data)
@@ -202,7 +202,7 @@ def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute
 
 def fewer_workers(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> str:
     """How many workers of this machine fit beside the run; empty where it would not fit without them."""
-    with accompanied_by(0):
+    with set_context(local_workers=0):
         left = compute.memory_bytes() - peak(steps, data, method, compute)
     return workers_fitting(left, worker(steps)) if left >= 0 else ""
 

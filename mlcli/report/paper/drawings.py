@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Protocol
 
-from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE, Later
+from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE, AfterFit
 from mlcli.base.types import Array
 from mlcli.base.values.extras import EXTRAS, lacking
 from mlcli.config.drawing import Ellipses
@@ -43,7 +43,7 @@ def plotted(run: Contents) -> bool:
     return bool(run.config.report.plotting) or (bool(texts(run)) and installed())
 
 
-def drawing(report: Report, table: Named, *, unsure: bool) -> Later:
+def drawing(report: Report, table: Named, *, unsure: bool) -> AfterFit:
     """What Matplotlib will take of a run with these rows, where it draws their figures."""
     names = texts_of(report, table, unsure=unsure)
     others = [f"report.{option}" for option in report.plotting if option != "point_labels"]
@@ -52,7 +52,7 @@ def drawing(report: Report, table: Named, *, unsure: bool) -> Later:
         return NOTHING
     wide, high = inches(report.look, SIZE)
     instead = [*([UNNAMED] if names else []), *([f"leave out {', '.join(others)}"] if others else [])]
-    return Later((PLOT, SPARSE) if names else (PLOT,),
+    return AfterFit((PLOT, SPARSE) if names else (PLOT,),
                  PIXEL * RESOLUTION**2 * wide * high * ("png" in report.figures),
                  (NAMES + NAME * len(names)) * bool(names), "; ".join(instead))
 

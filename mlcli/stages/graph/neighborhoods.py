@@ -1,14 +1,12 @@
 """Neighborhoods: the nearest few of a point, or everyone within a radius; the same rule for training and new points."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from decimal import ROUND_UP, Context, Decimal
 from typing import ClassVar
 
 import numpy as np
 
-from mlcli.base.context import assigned
+from mlcli.base.context import context
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Step
@@ -31,8 +29,6 @@ from mlcli.stages.graph.searching import searching
 
 PASSES = 20  # over a matrix of dissimilarities that a search in it takes as long as
 USUAL = 10  # neighbors of a point, where their number is not known before the search
-
-_largest: ContextVar[int] = ContextVar("largest", default=1)  # neighbors that a search is for, at least
 
 
 @stored("nearest")
@@ -163,17 +159,12 @@ def require_apart(data: Spatial) -> None:
                             hint="check that the right columns were read")
 
 
-def searching_for(count: int) -> AbstractContextManager[None]:
-    """Makes every search in the block find at least `count` neighbors; a smaller count takes the first of them.
-
-    For work that will ask for several counts, where a cache keeps the one search.
-    """
-    return assigned(_largest, count)
-
-
 def nearest_lists(data: Spatial, count: int) -> Lists:
-    """The `count` nearest other points of every point, by features or by dissimilarities."""
-    most = max(count, min(_largest.get(), len(data.values) - 1))
+    """Return the `count` nearest other points of every point, by features or by dissimilarities.
+
+    A context of more `neighbors` has all of them searched for: for runs with several counts that share a cache.
+    """
+    most = max(count, min(context().neighbors, len(data.values) - 1))
     lists = searched(data.values, _searched(data), Nearest(most))
     return lists if most == count else fewer(lists, count)
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from mlcli.base.machine.rates import rates
-from mlcli.base.rows.memo import recalled
+from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
@@ -53,7 +53,7 @@ def planned_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule: L
         return connected_graph(data, neighbors, policy, rule)[0], steps
     lists = neighbors.lists(data)
     with running("graph"):
-        graph = recalled("graph", (lists.starts, lists.indices, lists.lengths, rule), lambda: graph_of(lists, rule))
+        graph = memoize("graph", (lists.starts, lists.indices, lists.lengths, rule), lambda: graph_of(lists, rule))
         sizes = np.bincount(graph.pieces())
     if len(sizes) == 1:
         return graph, steps
@@ -75,7 +75,7 @@ def connected_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule:
     lists = neighbors.lists(data)
     with running("graph"):
         given = lists.starts, lists.indices, lists.lengths, rule
-        graph = recalled("graph", given, lambda: graph_of(lists, rule))
+        graph = memoize("graph", given, lambda: graph_of(lists, rule))
         return _in_one_piece(data, neighbors, policy, graph, rule, consequence)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlcli import native
-from mlcli.base.rows.memo import recalled
+from mlcli.base.rows.memo import memoize
 from mlcli.base.types import Array
 from mlcli.stages.algebra import ordering
 from mlcli.stages.graph.nearest import nearest
@@ -33,7 +33,7 @@ def fill_of(points: Array, count: int, *, squared: bool) -> float | None:
 
 def _fill(points: Array, count: int, squared: bool) -> int:
     """The entries of the factor of a sample."""
-    return recalled(f"fill {len(points)}", (points, count, squared),
+    return memoize(f"fill {len(points)}", (points, count, squared),
                     lambda: _eliminated(_joined(points, count, squared)))
 
 

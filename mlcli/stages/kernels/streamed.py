@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.memo import recalled
+from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.checkpoints import step
 from mlcli.base.stages.stage import note, part, running, stage
 from mlcli.base.stored import result
@@ -91,7 +91,7 @@ class Streamed:
         self.tolerance = tolerance  # the tolerance that its precision allows and that is worth the passes
         self._moments: Moments | None = None
         self.passes = 0
-        self._passed: dict[int, Passed] | None = recalled("passes", kernel.given, dict) if lasting else None
+        self._passed: dict[int, Passed] | None = memoize("passes", kernel.given, dict) if lasting else None
 
     def state(self) -> dict[str, Any]:
         """What distinguishes it: what its rows follow from, and how they are used."""
@@ -161,14 +161,14 @@ class Streamed:
 
     def _pass(self, kernel: KernelRows, block: Array) -> Array:
         first = self._moments is None and kernel is self._kernel
-        made = self._recalled(block, first) or self._made(kernel, block, first)
+        made = self._from_memo(block, first) or self._made(kernel, block, first)
         if self._passed is not None:
             self._passed[self.passes] = made
         self._moments = made.moments if first else self._moments
         self.passes += 1
         return made.product
 
-    def _recalled(self, block: Array, first: bool) -> Passed | None:
+    def _from_memo(self, block: Array, first: bool) -> Passed | None:
         """The pass of this number where an earlier run has made it."""
         known = (self._passed or {}).get(self.passes)
         fits = known is not None and first <= (known.moments is not None) and np.array_equal(known.block, block)

@@ -16,7 +16,7 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import each, row_blocks
-from mlcli.base.rows.memo import recalled
+from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.stage import stage
 from mlcli.base.stages.steps import Passes
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
@@ -42,7 +42,7 @@ class Analysis:
     @classmethod
     def of(cls, graph: Graph) -> Self:
         """Orders the graph by nested dissection and analyzes it; the graph of the last analysis, only once."""
-        return recalled("analysis", graph.parts, lambda: cls._anew(graph))
+        return memoize("analysis", graph.parts, lambda: cls._anew(graph))
 
     @classmethod
     def _anew(cls, graph: Graph) -> Self:
@@ -86,8 +86,8 @@ class EliminationRows:
     def of(cls, analysis: Analysis, precision: Precision, keep: bool = False) -> Self:
         """Eliminates an analyzed graph; what was folded of the same graph last, and kept, is there again."""
         given = *analysis.graph.parts, precision
-        weights = recalled("weights", given, lambda: eliminated(analysis, precision))
-        rooms: dict[int, AnyArray] = recalled("rooms", given, dict) if keep else {}
+        weights = memoize("weights", given, lambda: eliminated(analysis, precision))
+        rooms: dict[int, AnyArray] = memoize("rooms", given, dict) if keep else {}
         return cls(analysis.graph, weights, keep, rooms)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.machine.rates import rates
 from mlcli.base.machine.threads import allowed
 from mlcli.base.rows.blocks import AHEAD, each, in_order, one_by_one, row_blocks
-from mlcli.base.rows.memo import recalled
+from mlcli.base.rows.memo import memoize
 from mlcli.base.stages.stage import note, running, stage
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
@@ -128,7 +128,7 @@ class Paths(Options):
         if graph.size > FEW or plan.store != "memory":
             return self._found(graph, plan, compute)
         given = *graph.parts, plan.algorithm, plan.precision
-        return recalled("distances", given, lambda: self._found(graph, plan, compute)).copy()
+        return memoize("distances", given, lambda: self._found(graph, plan, compute)).copy()
 
     def _found(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:
         distances = square_array(graph.size, plan.store, compute)

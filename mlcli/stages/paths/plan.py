@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Literal
 
+from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.rates import going_by
 from mlcli.base.machine.threads import allowed
 from mlcli.base.values.compute import Compute
 from mlcli.errors import ConfigError
@@ -54,7 +54,7 @@ def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Prec
     if precision == "float32":
         algorithm = _in_single_precision(algorithm)
     elimination = _elimination(graph, algorithm)
-    with going_by(None):  # so that no file with rates changes the choice
+    with set_context(rates=None):  # so that no file with rates changes the choice
         costs = _costs(graph, elimination)
     chosen = min(costs.values(), key=lambda c: c.preparation + c.seconds) if algorithm == "auto" else costs[algorithm]
     stored = _store(graph.size, store, chosen, compute)

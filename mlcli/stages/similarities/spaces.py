@@ -7,8 +7,8 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
-from mlcli.base.rows.memo import recalled
-from mlcli.base.stages.stage import unheard
+from mlcli.base.rows.memo import memoize
+from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Given, Similarities, WeightedGraph
@@ -90,7 +90,7 @@ class Euclidean:
         if points.flags.writeable:
             rows = self._all_at_once(anchors)
         else:
-            rows = recalled("rows of points", (points, anchors), lambda: constant(self._all_at_once(anchors)),
+            rows = memoize("rows of points", (points, anchors), lambda: constant(self._all_at_once(anchors)),
                             once=True)
         return lambda part: rows[part]
 
@@ -256,7 +256,7 @@ class GeodesicSpace:
 
     def all_distances(self) -> Array:
         """The path lengths between all points (n x n)."""
-        with unheard():
+        with no_listeners():
             return Paths(store="memory").distances(self.graph, self.compute)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.rows.memo import recalled
+from mlcli.base.rows.memo import memoize
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features
@@ -26,7 +26,7 @@ def require_domain(metric: Metric, data: Features) -> None:
         metric.check(data.values, data.ids, data.columns)
         gap = gap_of(metric, data.values)
     else:  # asked for again by what fits, the fit and its plan
-        gap = recalled("gap", (rows, metric), lambda: passed(metric, rows, tuple(data.columns)))
+        gap = memoize("gap", (rows, metric), lambda: passed(metric, rows, tuple(data.columns)))
     if metric.contrasts:
         metric.require_contrast(gap, len(data.values))
 

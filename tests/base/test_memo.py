@@ -4,7 +4,7 @@ import weakref
 
 import numpy as np
 
-from mlcli.base.rows.memo import recalled, recalling
+from mlcli.base.rows.memo import Memo, memoize, open_memo
 from mlcli.base.types import AnyArray
 
 
@@ -13,12 +13,12 @@ class Made:
 
 
 def make(kind: str, values: AnyArray) -> Made:
-    return recalled(kind, (values, "text"), Made)
+    return memoize(kind, (values, "text"), Made)
 
 
 def test_equal_arrays_give_the_value_again_and_others_do_not() -> None:
     values = np.arange(5.0)
-    with recalling():
+    with open_memo():
         first = make("one", values)
         assert make("one", values.copy()) is first
         assert make("other", values) is not first
@@ -27,37 +27,37 @@ def test_equal_arrays_give_the_value_again_and_others_do_not() -> None:
 
 def test_nothing_is_kept_outside() -> None:
     assert make("one", np.arange(3.0)) is not make("one", np.arange(3.0))
-    with recalling():
+    with open_memo():
         inside = make("one", np.arange(3.0))
-    with recalling():
+    with open_memo():
         assert make("one", np.arange(3.0)) is not inside
 
 
 def test_a_value_outlives_a_run_that_asks_for_it_within_several_and_no_other() -> None:
-    with recalling():
-        with recalling():
-            first = make("one", np.arange(3.0))
-        with recalling():
-            assert make("one", np.arange(3.0)) is first
-        gone = weakref.ref(first)
-        del first
-        assert gone() is not None
-        with recalling():
-            make("other", np.arange(3.0))
-        assert gone() is None
+    memo = Memo(shared=True)
+    with open_memo(memo):
+        first = make("one", np.arange(3.0))
+    with open_memo(memo):
+        assert make("one", np.arange(3.0)) is first
+    gone = weakref.ref(first)
+    del first
+    assert gone() is not None
+    with open_memo(memo):
+        make("other", np.arange(3.0))
+    assert gone() is None
 
 
 def test_what_a_run_asks_for_once_is_kept_for_other_runs_alone() -> None:
     values = np.arange(3.0)
 
     def once() -> Made:
-        return recalled("one", (values,), Made, once=True)
+        return memoize("one", (values,), Made, once=True)
 
-    with recalling():
+    with open_memo():
         alone = weakref.ref(once())
         assert alone() is None
-    with recalling():
-        with recalling():
-            first = once()
-        with recalling():
-            assert once() is first
+    memo = Memo(shared=True)
+    with open_memo(memo):
+        first = once()
+    with open_memo(memo):
+        assert once() is first

@@ -1,0 +1,91 @@
+"""A run under way: its options, the journal, the cluster, and what its output may be continued from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlcli.base.context import set_context
+from mlcli.base.machine.threads import threads_limited
+from mlcli.base.rows.memo import open_memo
+from mlcli.base.rows.scratch import scratch_in
+from mlcli.base.values.inputs import Input
+from mlcli.config.run_config import RunConfig
+from mlcli.engine.cache import Folder, StageCache
+from mlcli.engine.cluster.connect import clustered, used
+from mlcli.engine.resume import Resuming
+from mlcli.methods import Method
+from mlcli.pipeline.process import ALONE, Process
+from mlcli.publication.output_lock import Claim
+from mlcli.rundir.cached import answers_of, caching
+from mlcli.rundir.disk_space import LARGER, in_temporary_files
+from mlcli.rundir.draft import draft
+from mlcli.rundir.journal import Journal, recording
+from mlcli.rundir.resumed import owning, resumed_by, resuming
+
+if TYPE_CHECKING:
+    from mlcli.engine.cluster.executor import Cluster
+
+
+@dataclass
+class Session:
+    """One run under way. It is opened after a fork, and stays in its process and in the thread that opened it."""
+
+    config: RunConfig
+    process: Process
+    journal: Journal
+    cluster: Cluster | None = None
+    lock: Claim | None = None  # on the output
+    cache: StageCache | None = None
+    checkpoints: Resuming | None = None
+
+    @classmethod
+    @contextmanager
+    def open(cls, config: RunConfig, process: Process = ALONE) -> Iterator[Session]:
+        """Open a run: its memo, journal, cluster and threads. Raises what connecting to a cluster raises."""
+        with (open_memo(process.memo), set_context(neighbors=process.neighbors), recording() as journal,
+              clustered(config.compute, process.connections) as cluster,
+              threads_limited(config.compute.thread_count())):
+            yield cls(config, process, journal, cluster)
+
+    @contextmanager
+    def output(self, *, force: bool = False, cache: Folder | None = None) -> Iterator[Path]:
+        """Lock the output and yield the folder to write into, which becomes the output when the block ends well.
+
+        Checkpoints are kept beside the output, and results of stages too unless a `cache` keeps them. The lock is the
+        outermost: it removes them once the run is done. Raises OutputRefused, StorageError and TryAgain.
+        """
+        output, compute = Path(self.config.output or ""), self.config.compute
+        with (owning(output, force=force) as self.lock, draft(output, force=force) as folder,
+              caching(cache, compute.thread_count()) as self.cache,
+              resuming(self.lock, compute, results=self.cache is None) as self.checkpoints,
+              scratch_in(folder, output, LARGER)):
+            yield folder
+
+    def temporary(self) -> AbstractContextManager[None]:
+        """Make large arrays in temporary files, for a run without an output directory."""
+        return in_temporary_files()
+
+    def fitting(self, method: Method, data: Input) -> AbstractContextManager[None]:
+        """Give checkpoints the inputs of this fit, which their keys follow from."""
+        if self.checkpoints is None:
+            return nullcontext()
+        return self.checkpoints.fitting(lambda: (method, data, self.config.compute))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What run.json says of the cache, of what was kept, and of the cluster."""
+        resumed = {} if self.checkpoints is None else resumed_by(self.checkpoints)
+        return {**answers_of(self.cache), **resumed, **used(self.cluster)}
+
+    def require_lock(self) -> None:
+        """Check, before the output is published, that its lock was not lost; raises TryAgain."""
+        if self.lock is not None:
+            self.lock.require()
+
+    def __reduce__(self) -> str:
+        """Raise TypeError: a session does not leave its process."""
+        raise TypeError("a session stays in its process")
