@@ -17,10 +17,12 @@ from manual import manual
 import mlcli
 from mlcli import errors
 from mlcli.base.values.options import Options
+from mlcli.cli.line.spelling import spelling_of
 from mlcli.config.build import aliases
 from mlcli.config.describe import Row, alternatives, rows, tag_of
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
+from mlcli.errors import spell
 from mlcli.findings import STAGES
 from mlcli.methods import METHODS, Method
 
@@ -48,10 +50,20 @@ def pages() -> dict[Path, str]:
     return made
 
 
+def inputs_of(kind: type[Method]) -> str:
+    """The inputs that a method takes."""
+    return " or ".join(dict.fromkeys(on_the_line(accepted.described()) for accepted in kind.accepts))
+
+
+def on_the_line(text: str) -> str:
+    """A message with options as flags of the command line."""
+    return spell(text, spelling_of(frozenset()))
+
+
 def method_page(name: str, kind: type[Method]) -> str:
     """A method's docstring and its options."""
     paragraphs = [" ".join(part.split()) for part in (kind.__doc__ or "").split("\n\n")]
-    inputs = " or ".join(dict.fromkeys(accepted.described() for accepted in kind.accepts))
+    inputs = inputs_of(kind)
     own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
     takes = f"Takes: {inputs}. {kind.holds().replace('spectrum.csv', '`spectrum.csv`')}"
     made = kind().makes()
@@ -103,7 +115,7 @@ def methods_page() -> str:
     """The page of all methods with its table made anew."""
     lines = ["| method | name | takes | in one sentence |", "|---|---|---|---|"]
     for name, kind in METHODS.items():
-        inputs = " or ".join(dict.fromkeys(accepted.described() for accepted in kind.accepts))
+        inputs = inputs_of(kind)
         sentence = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
         lines.append(f"| [`{name}`](methods/{name}.md) | {title(kind)} | {inputs} | {sentence} |")
     return _renewed(ROOT / "docs/methods.md", lines)
@@ -202,13 +214,14 @@ def errors_page() -> str:
     exits = [f"| {kind.exit_code} | {(kind.__doc__ or '').splitlines()[0]} |" for kind in branches]
     ends = ["| 141 | The reader of standard output has gone. |"]
     listed = ["## Error codes", "| code | exit | says | what to do |", "|---|---|---|---|",
-              *(f"| `E-{code}` | {number} | {says} | {hint} |" for (code, number), (says, hint) in raised_codes())]
+              *(f"| `E-{code}` | {number} | {says} | {on_the_line(hint)} |"
+                 for (code, number), (says, hint) in raised_codes())]
     notes = ["## Warnings and notes", "Warnings are written to `run.json` and printed at the end of a run.",
              "| code | says |", "|---|---|",
-             *(f"| `{code}` | {text} |" for code, text in sorted(noted_codes().items()))]
+             *(f"| `{code}` | {on_the_line(text)} |" for code, text in sorted(noted_codes().items()))]
     findings = ["## Findings of a checkup", "What `mlcli check` reports, and under `--strict` ends with 65 for; "
                 "[check.md](check.md) explains the lines around them.", "| code | says | what to do |", "|---|---|---|",
-                *(f"| `{code}` | {says} | {advice} |" for code, (says, advice) in sorted(found_codes().items()))]
+                *(f"| `{code}` | {says} | {on_the_line(advice)} |" for code, (says, advice) in sorted(found_codes().items()))]
     parts = [spaced(part) for part in (listed, notes, findings)]
     lines = ["\n\n".join(head[:2]), "", *head[2:], *exits, *ends, *(line for part in parts for line in ("", *part))]
     return "\n".join(lines) + "\n"

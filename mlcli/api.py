@@ -1,6 +1,7 @@
 """The Python door: a finished run opened, and a run of an array without files. `mlcli` exports what is public."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field
 from functools import cached_property
 from os import PathLike
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import threads_limited
 from mlcli.base.types import Array
@@ -17,11 +19,11 @@ from mlcli.base.values.compute import Compute
 from mlcli.cli.line.flags import FLAGS
 from mlcli.config.build import build
 from mlcli.config.explain import suggestion
-from mlcli.config.layers import Layer, assignment
+from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.data.read.arrays import new_rows, table_of
 from mlcli.data.read.frames import HERE
 from mlcli.data.table.table import Table, axis_names
-from mlcli.errors import UsageError
+from mlcli.errors import MlcliError, UsageError
 from mlcli.findings.frame.contents import Rows
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.report.drawing.text import visible
@@ -39,6 +41,24 @@ OPTIONS = ("components", "neighbors", "radius", "paths", "metric", "kernel", "tr
 TURN = RLock()
 LEADING = 5  # eigenvalues that a result shows of itself
 WARNING = 160  # characters of a warning that it shows
+
+
+@contextmanager
+def call() -> Iterator[None]:
+    """Carry out one call at a time, with options in its messages as `embed` takes them in Python."""
+    with TURN, set_context(spelling=as_keyword):
+        try:
+            yield
+        except MlcliError as error:
+            raise error.spelled(as_keyword) from error.__cause__
+
+
+def as_keyword(path: str, value: str) -> str:
+    """Spell an option as a keyword of `embed`, or as an item of its `set`."""
+    keywords = {"method.name": "method", "input.kind": "kind", **{FLAGS[name].path: name for name in OPTIONS}}
+    if path in keywords:
+        return f"{keywords[path]}={value_of(value, path)!r}" if value else keywords[path]
+    return f"set={{{path!r}: {value_of(value, path)!r}}}" if value else path
 
 
 @frozen
@@ -89,7 +109,7 @@ class Run:
         from mlcli.runs.reuse import placed
 
         model = self._model
-        with TURN, threads_limited(Compute().thread_count()):
+        with call(), threads_limited(Compute().thread_count()):
             return placed(model, new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind)).values
 
     def reconstruct(self, coordinates: Any) -> Array:
@@ -103,7 +123,7 @@ class Run:
         model = self._model
         require_decoders(HERE if isinstance(self.source, Finished) else str(self.source), model.steps)
         count = require_projector(model.projector).axes.shape[1]
-        with TURN, threads_limited(Compute().thread_count()):
+        with call(), threads_limited(Compute().thread_count()):
             return features_of(model, new_rows(coordinates, axis_names(count), (), "features").values)
 
     @cached_property
@@ -140,7 +160,7 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
     from mlcli.pipeline.session import Session
 
     config = build(_layer(method, kind, set or {}, options))
-    with TURN, Session.open(config) as session:
+    with call(), Session.open(config) as session:
         table = table_of(array, config.input, config.compute, ids=ids, columns=columns, labels=labels,
                          streams=config.streams)
         result = compute(session, table)

@@ -30,13 +30,47 @@ Its code (`E-...`) is stable and is listed with its remedy in `docs/errors.md`.
 
 import re
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Self
+from urllib.parse import unquote
 
 CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/'\"]+|[^\s/:'\"]+:[^\s'\"]+)@")  # user and password of an address
 PARTS = ("where", "hint", "columns", "kind", "row", "name")  # of an error, besides its code and what was found
+
+
+OPTION = re.compile(r"\{((?:input|prepare|method|compute|report)\.[\w.]+)(?:=([^{}]*))?\}")  # in messages and hints
+Spelling = Callable[[str, str], str]  # of an option by its config path and its value, which is empty where it has none
+
+
+def option(path: str, value: object = "") -> str:
+    """Return the mark of an option, alone or with a value, in a message: `spell` replaces it.
+
+    In a literal text the mark is written out, as in "bring them to one unit with {prepare.scale=standard}".
+    """
+    text = "".join(f"%{ord(ch):02X}" if ch in "%{}" else ch for ch in str(value))
+    return f"{{{path}={text}}}" if text else f"{{{path}}}"
+
+
+def options_in(text: str) -> list[tuple[str, str]]:
+    """Return the options that a message names: config paths and values."""
+    return [(path, unquote(value)) for path, value in OPTION.findall(text)]
+
+
+def with_paths(text: str, paths: Mapping[str, str]) -> str:
+    """Replace config paths in the marks of a message, where other options have the same part."""
+    return spell(text, lambda path, value: option(paths.get(path, path), value))
+
+
+def as_assignment(path: str, value: str) -> str:
+    """Spell an option as a line of `--set`, without a command line around it."""
+    return f"{path}={value}" if value else path
+
+
+def spell(text: str, spelling: Spelling = as_assignment) -> str:
+    """Replace the marks of options in a message."""
+    return OPTION.sub(lambda mark: spelling(mark[1], unquote(mark[2] or "")), text)
 
 
 def conceal(text: str) -> str:
@@ -57,12 +91,16 @@ class MlcliError(Exception):
         self.row, self.name = row, name  # of the row that is wrong: its place, from 0, and its id as it is shown
         self.found = what = conceal(what)
         self.what = what if row is None else f"row {row + 1}{name and f' ({name})'}, {what}"
-        super().__init__("; ".join(part for part in (self.what, self.where, self.hint) if part))
+        super().__init__("; ".join(spell(part) for part in (self.what, self.where, self.hint) if part))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Errors come from other processes, too."""
         parts = {name: getattr(self, name) for name in PARTS}
         return partial(type(self), self.code.removeprefix("E-"), self.found, **parts), ()
+
+    def spelled(self, spelling: Spelling) -> Self:
+        """Return the error with the options that its hint names as `spelling` has them."""
+        return self.changed(hint=spell(self.hint, spelling))
 
     def changed(self, **parts: Any) -> Self:
         """The same error with another place, remedy or row."""

@@ -1,6 +1,7 @@
 """Short ways to make inputs and fit methods in tests."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -13,6 +14,8 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Labeled, Similarities, TwoViews
 from mlcli.base.values.signs import leading_signs
+from mlcli.cli.line.spelling import spelling_of
+from mlcli.errors import spell
 from mlcli.methods import METHODS, Model
 
 EPS = float(np.finfo(float).eps)
@@ -87,6 +90,11 @@ def gram(embedding: Array) -> Array:
     return embedding @ embedding.T
 
 
+def on_the_line(text: str) -> str:
+    """A message with options as flags of the command line."""
+    return spell(text, spelling_of(frozenset()))
+
+
 class Notes(Watcher):
     """Collects the notes of a `with` block."""
 
@@ -104,4 +112,4 @@ class Notes(Watcher):
         return {note.code for note in self.notes}
 
     def note(self, note: Note) -> None:
-        self.notes.append(note)
+        self.notes.append(replace(note, message=on_the_line(note.message)))

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlcli.base.frozen import frozen
+from mlcli.errors import MlcliError, Spelling, as_assignment
 
 if TYPE_CHECKING:  # the rooms that these types are of look the context up
     from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ if TYPE_CHECKING:  # the rooms that these types are of look the context up
     from mlcli.base.rows.scratch import Scratch
     from mlcli.base.stages.checkpoints import Keeper, Place
     from mlcli.base.stages.stage import Listener
+
+E = TypeVar("E", bound=MlcliError)
 
 
 @frozen
@@ -44,6 +47,7 @@ class Context:
     rates: Rates | None = None  # that predictions of time use; None for the reference
     sketch: bool = False  # whether the first rows of a file stand for all, as for a prediction
     neighbors: int = 1  # that a search finds, at least
+    spelling: Spelling = as_assignment  # of options in messages
 
 
 _context: ContextVar[Context] = ContextVar("context", default=Context())  # noqa: B039  (frozen)
@@ -62,3 +66,8 @@ def set_context(**fields: Any) -> Iterator[None]:
         yield
     finally:
         _context.reset(token)
+
+
+def spelled(error: E) -> E:
+    """Return an error whose hint names options as the command at hand has them."""
+    return error.spelled(context().spelling)

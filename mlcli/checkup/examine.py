@@ -82,8 +82,8 @@ def as_what_it_is(config: RunConfig, table: Table) -> tuple[RunConfig, Table]:
     looks = None if config.input.chosen("kind") or config.input.transpose else resemblance(table)
     if looks is None:
         return config, table
-    note("N-KIND", f"the table looks like {looks.what} and is examined as one; give --kind features if its rows are "
-         "points all the same", kind=looks.kind)
+    note("N-KIND", f"the table looks like {looks.what} and is examined as one; give {{input.kind=features}} if its "
+         "rows are points all the same", kind=looks.kind)
     config = config.replace(input=config.input.replace(kind=looks.kind))
     return config, source_of(config, _as_found)[0]
 
@@ -137,7 +137,7 @@ def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbo
     report = replace(report, euclidean=euclidean, corrections=corrections)
     if corrections.cailliez is None:
         skipped = Skipped("corrections.cailliez", f"of more than {CAILLIEZ:,} points it takes minutes; mds finds it "
-                          "where it is asked for: --method mds --set method.correction=cailliez")
+                          "where it is asked for: {method.name=mds} {method.correction=cailliez}")
         report = replace(report, skipped=(*report.skipped, skipped))
     return _geometry(report, Dissimilarities(completed, ids), config.compute, neighbors)
 

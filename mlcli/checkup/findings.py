@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import ROUND_UP, Context
 
+from mlcli.base.context import context
 from mlcli.checkup.hints import look_like_dissimilarities, look_squared
 from mlcli.checkup.report import (
     EdgeFacts,
@@ -20,6 +22,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.options.wording import counted, listed, shown
 from mlcli.data.pairs.square import look_like_similarities
 from mlcli.data.table.table import Table
+from mlcli.errors import spell
 
 SPREAD, DOMINANT = 10.0, 0.5  # ratio of standard deviations, and share of the variance in one column
 NEAR_IS_FAR = 0.5  # the nearest neighbor at this share of the distance to the farthest point
@@ -37,7 +40,9 @@ def findings_of(report: Report, config: RunConfig, table: Table) -> Iterator[Fin
                 *_of_features(report.features, config, table), *_of_geometry(report),
                 *_of_outliers(report.outliers), *_of_labels(report.labels),
                 *_of_edges(report.edges)]
-    yield from sorted(findings, key=lambda finding: finding.severity)
+    spelling = context().spelling
+    yield from sorted((replace(finding, advice=spell(finding.advice, spelling)) for finding in findings),
+                      key=lambda finding: finding.severity)
 
 
 def _of_metric(report: Report, table: Table) -> Iterator[Finding]:
@@ -48,7 +53,7 @@ def _of_metric(report: Report, table: Table) -> Iterator[Finding]:
         yield _of_unknown(metric.missing)
     elif look_like_similarities(table.values):
         yield Finding("C-SIMILARITIES", "error", "these look like similarities: every row has its largest number on "
-                      "the diagonal", "give --kind kernel, or turn them into dissimilarities")
+                      "the diagonal", "give {input.kind=kernel}, or turn them into dissimilarities")
         return
     if metric.nonnegative.violations:
         yield Finding("C-NEGATIVE", "error", f"{counted(metric.nonnegative.violations, 'pair')} below zero, "
@@ -79,7 +84,7 @@ def _of_distances(metric: Metric, euclidean: Euclidean | None) -> Iterator[Findi
     if look_squared(triangle, euclidean):
         yield Finding("C-SQUARED", "warning", f"these look like squared distances: {triangle.share:.0%} of the triples "
                       "break the triangle inequality, as they do for squares",
-                      "if they are, give --set input.squared=true")
+                      "if they are, give {input.squared=true}")
 
 
 def _of_euclidean(report: Report) -> Iterator[Finding]:
@@ -89,7 +94,7 @@ def _of_euclidean(report: Report) -> Iterator[Finding]:
                     f"; Cailliez' constant is {corrections.cailliez:.6g}")
         yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space have these distances: the "
                       f"smallest eigenvalue is {euclidean.smallest_eigenvalue:.6g}{cailliez}",
-                      "mds leaves the negative part out; --set method.correction=cailliez or lingoes corrects it")
+                      "mds leaves the negative part out; {method.correction=cailliez} or lingoes corrects it")
 
 
 def _of_kernel(report: Report, table: Table) -> Iterator[Finding]:
@@ -103,7 +108,7 @@ def _of_kernel(report: Report, table: Table) -> Iterator[Finding]:
                       f"numbers, most {_pair(kernel.symmetry.worst[0])}", "choose input.symmetrize: mean, min or max")
     if look_like_dissimilarities(table.values):
         yield Finding("C-DISSIMILARITIES", "warning", "these look like dissimilarities: symmetric, nowhere negative, "
-                      "zero on the diagonal", "give --dissimilarities")
+                      "zero on the diagonal", "give {input.kind=dissimilarities}")
     elif kernel.is_positive_semidefinite is False:
         given = report.kind == "covariance"
         yield Finding("C-INDEFINITE", "error" if given else "warning", f"the matrix is not a {report.kind}: its "
@@ -121,7 +126,7 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
                       f"most in {shown(missing.worst[0][0])}", "choose prepare.missing: drop or mean")
     if look_like_dissimilarities(table.values):
         yield Finding("C-DISSIMILARITIES", "warning", "these look like dissimilarities: as many rows as columns, "
-                      "symmetric, nowhere negative, zero on the diagonal", "give --dissimilarities")
+                      "symmetric, nowhere negative, zero on the diagonal", "give {input.kind=dissimilarities}")
     if features.constant_columns:
         names = listed(features.constant_column_names, total=features.constant_columns)
         yield Finding("C-CONSTANT-COLUMNS", "warning", f"{counted(features.constant_columns, 'column')} without "
@@ -130,7 +135,7 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
         names = listed([column.column for column in features.nearly_constant], total=features.nearly_constant_columns)
         yield Finding("C-NEARLY-CONSTANT", "warning", f"{counted(features.nearly_constant_columns, 'column')} with one "
                       f"value in all but a few rows: {names}", "scaled to one variance they make outliers of these "
-                      "rows; leave them out, or choose by --top-variance")
+                      "rows; leave them out, or choose by {prepare.top_variance}")
     if features.duplicate_columns:
         later, earlier = features.duplicate_column_names[0]
         yield Finding("C-DUPLICATE-COLUMNS", "warning", f"{counted(features.duplicate_columns, 'column')} equal to "
@@ -145,7 +150,7 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
     if unscaled and scales and scales.dominant_share > DOMINANT and (features.scale_spread or 0) > SPREAD:
         yield Finding("C-SCALES", "warning", f"{shown(scales.largest_column)} holds {scales.dominant_share:.0%} of the "
                       f"variance; standard deviations run from {scales.smallest:.3g} to {scales.largest:.3g}",
-                      "give --scale standard unless the columns share a unit")
+                      "give {prepare.scale=standard} unless the columns share a unit")
 
 
 def _of_geometry(report: Report) -> Iterator[Finding]:
@@ -156,7 +161,7 @@ def _of_geometry(report: Report) -> Iterator[Finding]:
         enough = (f"-k {graph.connecting_k}" if graph.neighbors
                   else f"--radius {Context(prec=7, rounding=ROUND_UP).create_decimal(graph.connecting_radius):g}")
         yield Finding("C-PIECES", "warning", f"the neighbor graph of {graph.rule} is in {graph.pieces} pieces; isomap "
-                      "and lle would stop", f"use {enough}, or --set method.neighbors.pieces=largest or connect")
+                      "and lle would stop", f"use {enough}, or {{method.neighbors.pieces=largest}} or connect")
     if near and report.rows_compared >= FEWEST and near.nearest_over_farthest > NEAR_IS_FAR:
         yield Finding("C-CONCENTRATED", "warning", f"the nearest neighbor is {near.nearest_over_farthest:.0%} as far "
                       "as the farthest point: distances hardly distinguish near from far", "reduce the columns "
@@ -165,7 +170,7 @@ def _of_geometry(report: Report) -> Iterator[Finding]:
         yield Finding("C-HUBS", "warning", f"neighbors are uneven: {shown(hubness.hub)} is among the "
                       f"{hubness.neighbors} nearest of {hubness.most_often:,} points, and "
                       f"{counted(hubness.never, 'point')} of none (skewness {hubness.skewness:.2f})",
-                      "graphs may run through hubs; compare with --set method.graph=mutual")
+                      "graphs may run through hubs; compare with {method.graph=mutual}")
 
 
 def _of_outliers(outliers: Outliers | None) -> Iterator[Finding]:
@@ -198,7 +203,7 @@ def _of_edges(edges: EdgeFacts | None) -> Iterator[Finding]:
     if edges.pieces > 1:
         yield Finding("C-GRAPH-PIECES", "error", f"the graph is in {edges.pieces} pieces, the largest of "
                       f"{counted(edges.piece_sizes[0], 'point')}", "join them by edges, or give "
-                      "--set method.neighbors.pieces=largest")
+                      "{method.neighbors.pieces=largest}")
     if edges.detours:
         yield Finding("C-DETOURS", "warning", f"{counted(edges.detours, 'edge')} longer than a path between the two "
                       "ends", "isomap never uses them, and no points have such distances, which sde would keep")

@@ -103,7 +103,7 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
     config = base_config(layer)
     if config.input.stream == "always":
         raise ConfigError("STREAM", "an exploration compares embeddings of a table in memory", where="input.stream",
-                          hint="leave input.stream out; --rows N takes some of the rows")
+                          hint="leave input.stream out; {input.rows} N takes some of the rows")
     process = Process(SharedInput())
     with threads_limited(config.compute.thread_count()):
         begun = time.perf_counter()
@@ -212,7 +212,7 @@ def require_comparable(data: Input, path: str) -> None:
     if count < LEAST_ROWS:
         raise DataError("TOO-FEW", f"{counted(count, 'row')} cannot be explored: a neighborhood that is smaller than "
                         f"the rest takes {LEAST_ROWS} rows at least", where=path,
-                        hint=f"give {LEAST_ROWS} rows or more (--rows and --where choose rows)")
+                        hint=f"give {LEAST_ROWS} rows or more ({{input.rows}} and {{input.where}} choose rows)")
     if isinstance(data, Features | Dissimilarities) and (data.values == data.values[0]).all():
         raise GeometryError("ALL-EQUAL", f"all {count:,} points are equal, so there is nothing to embed", where=path,
                             hint="see what mlcli check says of the data")

@@ -1,30 +1,27 @@
 """What comes ahead of a method: the table of a file or of a finished run, prepared, and PCA where it is asked for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stages.stage import no_listeners, note, running, stage
+from mlcli.base.stages.stage import note, running, stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
-from mlcli.data.files.signatures import FOLDER
-from mlcli.data.files.streams import LATIN
 from mlcli.data.options.input import Input, require_bare
-from mlcli.data.options.wording import NO_PAIRS, counted, place
+from mlcli.data.options.wording import counted, place
 from mlcli.data.prepare.categories import require_unchanged
 from mlcli.data.prepare.prepare import Prepared, unprepared
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Source, Table, coordinates
 from mlcli.data.write.table import text_names
-from mlcli.errors import ConfigError, GeometryError, MlcliError, UnsafeFile
+from mlcli.errors import ConfigError, GeometryError, MlcliError, UnsafeFile, option, options_in
 from mlcli.methods import Model, Projector, accepting, comparing
 from mlcli.methods.pca import PCA
 from mlcli.pipeline.process import ALONE, Process
@@ -38,10 +35,6 @@ from mlcli.rundir.reduction import Reduction
 from mlcli.stages.eigen.axes import Count, Share
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.similarities import NoProjection
-
-AT_ONCE = 64 << 20  # bytes of a file that is read a second time to see what would be refused next
-LEADS: Mapping[str, dict[str, Any]] = MappingProxyType({  # parts of hints, and options of the input that follows them
-    NO_PAIRS: {"kind": None}, LATIN: {"encoding": "latin-1"}})
 
 
 @frozen
@@ -208,47 +201,25 @@ def reduced(kept: Count | Share, prepared: Prepared, compute: Compute) -> Reduce
             return Reduced(prepared, method, method.fit(data, compute))
 
 
-def besides(error: MlcliError, config: RunConfig) -> MlcliError:
-    """The error with what a run would be refused for when its hint is followed, where a look at the file says it."""
-    path = config.input.path
-    if path == "-" or not Path(path).is_file() or Path(path).stat().st_size > AT_ONCE:
-        return error
-    try:
-        with no_listeners():
-            config.require_fitting()
-            begin(config)
-    except MlcliError as other:
-        return error.changed(hint=f"{error.hint}; besides, {other.what}: {other.hint}")
-    return error
-
-
-def _followed(error: MlcliError, config: RunConfig) -> MlcliError:
-    """An error of reading with what would be refused next."""
-    for words, options in LEADS.items():
-        if words in error.hint:
-            said = {name: getattr(config.input, name) for name in config.input.model_fields_set} | options
-            input = Input(**{name: value for name, value in said.items() if value is not None})
-            return besides(error, config.replace(input=input))
-    images = "; besides, images are points with features: leave out --kind or --dissimilarities"
-    return error.changed(hint=error.hint + images) if FOLDER in error.hint and config.input.square else error
-
-
 @contextmanager
 def _method_named(config: RunConfig) -> Iterator[None]:
-    """Errors of reading say what would be refused next.
-
-    Those that ask for another kind of input, or for a metric, name a method for it, where the chosen one has none.
-    """
+    """Name a method in errors of reading that ask for another kind of input, or for a metric, that this one lacks."""
     try:
         yield
-    except MlcliError as first:
-        error = _followed(first, config)
-        for asked, methods in ((f"--kind {error.kind}", accepting(config.input.replace(kind=error.kind).gives)
-                                if error.kind else []), ("--metric gower", comparing())):
-            unsaid = asked in error.hint and f"{asked} --method" not in error.hint
-            if unsaid and methods and config.method.name not in methods:
-                raise error.changed(hint=error.hint.replace(asked, f"{asked} --method {methods[0]}", 1)) from None
-        raise error from None
+    except MlcliError as error:
+        for path, value in options_in(error.hint):
+            methods = fitting_methods(config, path, value, error.kind)
+            if methods and config.method.name not in methods:
+                asked, method = option(path, value), option("method.name", methods[0])
+                raise error.changed(hint=error.hint.replace(asked, f"{asked} {method}", 1)) from None
+        raise
+
+
+def fitting_methods(config: RunConfig, path: str, value: str, kind: str) -> Sequence[str]:
+    """Return the methods that take what an option of a hint makes of the input; none where it decides on no method."""
+    if path == "input.kind" and kind and value == kind:
+        return accepting(config.input.replace(kind=kind).gives)
+    return comparing() if (path, value) == ("method.metric.name", "gower") else ()
 
 
 @contextmanager

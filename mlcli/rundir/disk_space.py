@@ -86,4 +86,4 @@ def require_disk(config: RunConfig, method: Method, table: Table) -> None:
                             f"{memory(output_bytes(config, method, table))}{among} on disk, and "
                             f"{memory(free_bytes(output))} are free", where=str(output),
                             hint="set TMPDIR to a larger disk" if config.output == "-" else
-                            "give an output directory on a larger disk (-o), or write less (--outputs)")
+                            "give an output directory on a larger disk (-o), or write less ({report.outputs})")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from mlcli.base.context import spelled
 from mlcli.errors import MlcliError, NumericalError
 from mlcli.publication.publish import publish, publishing
 from mlcli.publication.recovery import recover
@@ -40,7 +41,7 @@ def _set_aside(made: Draft, failed: Path, error: NumericalError) -> None:
     """Puts what was written beside the output, in the place of an earlier failure; of nothing else."""
     try:
         if any(made.path.iterdir()):
-            document = {"format": FORMAT, "error": error.fields(), "files": hashed(made.path)}
+            document = {"format": FORMAT, "error": spelled(error).fields(), "files": hashed(made.path)}
             (made.path / ERROR).write_text(json_text(document), encoding="utf-8")
             recover(failed)
             with retargeted(made, failed) as failure:

@@ -5,11 +5,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mlcli.base.context import context
 from mlcli.base.stages.stage import Note, Watcher, listening
-from mlcli.errors import DataError, NumericalError
+from mlcli.errors import DataError, NumericalError, spell
 
 
 @dataclass
@@ -37,7 +38,8 @@ class Journal(Watcher):
                 for name, (seconds, memory) in self._timed.items()]
 
     def note(self, note: Note) -> None:
-        """A note, kept once however often it is made."""
+        """Keep a note, once however often it is made, with options as the command spells them."""
+        note = replace(note, message=spell(note.message, context().spelling))
         if note not in self.notes:
             self.notes.append(note)
 

@@ -157,7 +157,7 @@ def require_intact(folder: Path, manifest: dict[str, Any], names: tuple[str, ...
     for name in names:
         if name not in manifest["files"] and not (folder / name).exists():
             raise InputMissing("NOT-WRITTEN", f"the run wrote no {name}", where=str(folder),
-                               hint="make it again with all of its outputs, as without --outputs")
+                               hint="make it again with all of its outputs, as without {report.outputs}")
         if name not in manifest["files"] or not is_intact(folder / name, manifest["files"][name]):
             raise UnsafeFile("HASH", f"{name} is not the file that the run wrote", where=str(folder / name),
                              hint="make the run again")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.context import spelled
 from mlcli.base.frozen import frozen
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flattened, text
@@ -91,7 +92,7 @@ def entry_of(name: str, folder: Path) -> Entry:
         config = config_of(folder)
         return Entry(name, folder, options_of(config), summary_of(folder, config))
     except MlcliError as error:
-        return Entry(name, folder, {}, {}, error.fields())
+        return Entry(name, folder, {}, {}, spelled(error).fields())
 
 
 def gather(parameters: Sequence[str], rows: Sequence[Row], folders: Sequence[Path]) -> Collected:
@@ -106,7 +107,7 @@ def gather(parameters: Sequence[str], rows: Sequence[Row], folders: Sequence[Pat
         except MlcliError as error:
             place = next(place for place in drawn_of(rows) if place not in drawn)
             rows[place] = failed_row(rows[place]["run"], {name: rows[place].get(name) for name in parameters},
-                                     error.fields())
+                                     spelled(error).fields())
 
 
 def write_collected(collected: Collected, folder: Path, *, label: str | None = None, seed: int = 0) -> tuple[Path, ...]:

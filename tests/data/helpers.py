@@ -15,6 +15,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError
+from tests.support import on_the_line
 
 
 class Notes(Watcher):
@@ -63,7 +64,7 @@ def refused(path: str, error: type[MlcliError], code: str, compute: Compute | No
     assert caught.value.code == f"E-{code}", repr(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.what
-    return caught.value
+    return caught.value.changed(hint=on_the_line(caught.value.hint))
 
 
 def feed(monkeypatch: pytest.MonkeyPatch, content: bytes, terminal: bool = False) -> None:

@@ -121,4 +121,4 @@ def test_rows_that_are_longer_by_mistake(tmp_path: Path, text: str) -> None:
     PRINTED, '"1" "2" "3"\n"1" 0 1.5 2\n"2" 1.5 0 2.5\n"3" 2 2.5 0\n', "1,2,3\n1,0,1.5,2\n2,1.5,0,2.5\n3,2,2.5,0\n"])
 def test_distances_of_numbered_points_are_known_as_such(tmp_path: Path, text: str) -> None:
     error = refused(written(tmp_path, text, "d.txt"), DataError, "LOOKS-LIKE-MATRIX")
-    assert error.kind == "dissimilarities" and "--kind dissimilarities" in error.hint
+    assert error.kind == "dissimilarities" and "--dissimilarities" in error.hint

@@ -148,7 +148,7 @@ def test_labels_of_an_archive_are_named(tmp_path: Path) -> None:
     np.savez(several, y=np.zeros(3), z=np.ones(3))
     with pytest.raises(DataError) as several_labels:
         joined(tmp_path, PLAIN, several.getvalue(), "z.npz")
-    assert several_labels.value.hint.endswith("--set input.labels.key=NAME")
+    assert several_labels.value.hint.endswith("{input.labels.key=NAME}")
     with pytest.raises(ConfigError) as unknown:
         joined(tmp_path, PLAIN, stream.getvalue(), "y.npz", key="z")
     assert unknown.value.where == "input.labels.key"

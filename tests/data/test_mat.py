@@ -119,7 +119,7 @@ def test_labels_are_a_row_or_a_column(tmp_path: Path, version: str, shape: tuple
     two = path_of(tmp_path, version, {"y": Y[:, None], "z": Y[:, None]}, "two.mat")
     with pytest.raises(DataError) as caught:
         read_labels(LabelFile(path=two))
-    assert caught.value.hint == "choose one with --set input.labels.key=y"
+    assert caught.value.hint == "choose one with {input.labels.key}, for example {input.labels.key=y}"
     with pytest.raises(DataError) as wide:
         read_labels(LabelFile(path=path, key="x"))
     assert wide.value.code == "E-LABEL-ARRAY"
@@ -134,7 +134,7 @@ def test_a_second_view_has_a_key_of_its_own(tmp_path: Path, version: str) -> Non
     np.testing.assert_array_equal(view.values, X[:, 1:])
     with pytest.raises(DataError) as caught:
         read(Input(path=first, view=View(path=both)))
-    assert "--set input.view.key=" in caught.value.hint
+    assert "{input.view.key=" in caught.value.hint
 
 
 @pytest.mark.parametrize("version", VERSIONS)

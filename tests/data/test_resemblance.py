@@ -9,8 +9,9 @@ from mlcli.base.types import Array
 from mlcli.data.options.input import Input
 from mlcli.data.read.resemblance import resemblance
 from mlcli.data.read.table import as_found
-from mlcli.errors import DataError
+from mlcli.errors import DataError, option
 from tests.data.helpers import refused, table_of, written
+from tests.support import on_the_line
 
 POINTS = np.random.default_rng(0).normal(size=(12, 5))
 APART = np.sqrt(((POINTS[:, None] - POINTS) ** 2).sum(axis=2))
@@ -31,7 +32,7 @@ def content(values: Array, *, ids: bool = True, names: bool = True) -> str:
 def test_a_matrix_is_recognized_by_its_diagonal(tmp_path: Path, values: Array, kind: str, ids: bool,
                                                 names: bool) -> None:
     error = refused(written(tmp_path, content(values, ids=ids, names=names)), DataError, "LOOKS-LIKE-MATRIX")
-    assert error.hint.startswith(f"give --kind {kind}")
+    assert error.hint.startswith(on_the_line("give " + option("input.kind", kind)))
     said = table_of(tmp_path, content(values, ids=ids, names=names), kind="features")
     assert np.array_equal(said.values, values)
 
@@ -60,9 +61,9 @@ def test_a_correlation_has_ones_and_nothing_beyond(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("head", "rows", "said"), [
-    ("source,target,weight", "a,b,1\na,c,2\n", "give --kind graph,"),
-    ("length,target,source", "1,2,3\n2,3,1\n", "give --kind graph,"),
-    ("source,target,affinity", "a,b,1\nc,d,2\n", "give --kind graph --set input.edges=affinities,")])
+    ("source,target,weight", "a,b,1\na,c,2\n", "give --graph,"),
+    ("length,target,source", "1,2,3\n2,3,1\n", "give --graph,"),
+    ("source,target,affinity", "a,b,1\nc,d,2\n", "give --graph --set input.edges=affinities,")])
 def test_a_list_of_edges_is_recognized_by_its_columns(tmp_path: Path, head: str, rows: str, said: str) -> None:
     error = refused(written(tmp_path, f"{head}\n{rows}"), DataError, "LOOKS-LIKE-MATRIX")
     assert error.hint.startswith(said) and error.kind == "graph"
@@ -79,7 +80,7 @@ def test_other_tables_with_such_columns_are_points(tmp_path: Path, head: str) ->
 def test_one_number_for_every_two_points_is_recognized(tmp_path: Path, count: int, code: str) -> None:
     path = tmp_path / "data.npy"
     np.save(path, np.arange(1.0, count + 1))
-    assert ("--kind dissimilarities" in refused(str(path), DataError, code).hint) == (count == 780)
+    assert ("--dissimilarities" in refused(str(path), DataError, code).hint) == (count == 780)
 
 
 def test_labels_of_other_rows_do_not_hide_what_a_table_is(tmp_path: Path) -> None:

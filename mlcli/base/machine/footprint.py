@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from mlcli.base.context import context, set_context
+from mlcli.errors import option
 
 MIB = 2**20
 PROGRAM = 72 * MIB  # the interpreter, NumPy, the options and the stages
@@ -56,7 +57,7 @@ def after_fit() -> AfterFit:
 def workers_fitting(left: float, each: float) -> str:
     """What to do where so many bytes are left for workers of this machine, each of which takes so many."""
     count = int((left - DASK) / each)
-    return f"--cluster local:{count} fits" if count > 0 else "leave --cluster out"
+    return f"{option('compute.cluster', f'local:{count}')} fits" if count > 0 else "leave {compute.cluster} out"
 
 
 def resident(threads: int, needs: Iterable[str] = ()) -> int:

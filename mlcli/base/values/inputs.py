@@ -114,7 +114,7 @@ class Features(Given):
             column = int(np.argmax(np.maximum(high, -low)))
             raise DataError("COLUMN-SCALES", f"a column is constant, and more than 2**{DWARFED} times larger than all "
                             "that varies: too few digits are left", where=f"column {column + 1} of the data",
-                            hint="make it zero with --scale center, or leave it out with --columns")
+                            hint="make it zero with {prepare.scale=center}, or leave it out with {input.columns}")
 
     def take(self, rows: Indices) -> Self:
         """Some of the points."""
@@ -125,7 +125,7 @@ class Features(Given):
 class Labeled(Features):
     """Points with the class that each belongs to: the first label column."""
 
-    needs: ClassVar[str] = "a label column; give --label-column"
+    needs: ClassVar[str] = "a label column; give {input.label_columns}"
     labels: Sequence[str] = ()  # n
 
     def take(self, rows: Indices) -> Self:
@@ -137,7 +137,7 @@ class Labeled(Features):
 class TwoViews(Features):
     """Points seen twice, as rows of two tables (n x d and n x e), each with units of its own."""
 
-    needs: ClassVar[str] = "a second view of the same rows; give --view"
+    needs: ClassVar[str] = "a second view of the same rows; give {input.view.path}"
     view: Features = Features(np.zeros((0, 0)), ())
 
     def take(self, rows: Indices) -> Self:
@@ -240,7 +240,7 @@ class WeightedGraph(Given):
 class LengthGraph(WeightedGraph):
     """A graph whose edges have lengths; a zero length is an edge."""
 
-    needs: ClassVar[str] = "lengths of the edges; give --set input.edges=lengths"
+    needs: ClassVar[str] = "lengths of the edges; give {input.edges=lengths}"
 
 
 @frozen
@@ -249,7 +249,7 @@ class AffinityGraph(WeightedGraph):
 
     power: ClassVar[int] = 2  # their inverses are squares of distances
     apart: ClassVar[bool] = False
-    needs: ClassVar[str] = "affinities of the edges; give --set input.edges=affinities"
+    needs: ClassVar[str] = "affinities of the edges; give {input.edges=affinities}"
 
     @property
     def number_unit(self) -> Unit:

@@ -145,7 +145,7 @@ class Unit:
         moved = (self**-1).number(value)
         if not 0 < moved < np.inf:
             raise NumericalError("KERNEL-RANGE", f"{value:g} is out of range for data of this size", where=where,
-                                 hint="scale the data, for example with --scale standard")
+                                 hint="scale the data, for example with {prepare.scale=standard}")
         return moved
 
 

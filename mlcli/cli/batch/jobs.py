@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mlcli.base.context import spelled
 from mlcli.base.frozen import frozen
 from mlcli.base.machine import blas
 from mlcli.base.machine.resources import CHOSEN
@@ -108,7 +109,7 @@ def lost(name: str, what: Lost, form: Form) -> Result:
              MlcliError("CRASH", f"the process of the run ended by itself, with {what.code}",
                         hint="this is a bug; please report it with the run's config.yaml"))
     tell(error, replace(form, run=name))
-    return {"run": name, "exit": error.exit_code, "error": error.fields()}, error.exit_code
+    return {"run": name, "exit": error.exit_code, "error": spelled(error).fields()}, error.exit_code
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import typer
 
+from mlcli.base.context import spelled
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.resources import forget_peak_memory
 from mlcli.base.rows.memo import Memo
@@ -274,7 +275,7 @@ def _one(run: Planned, manner: Manner, batch: Batch, documents: list[Document]) 
         raise
     except Exception as error:
         known = understood(error)
-        documents.append({"run": run.config.output, "exit": known.exit_code, "error": known.fields()})
+        documents.append({"run": run.config.output, "exit": known.exit_code, "error": spelled(known).fields()})
         if batch.due is None or not isinstance(known, UNSUITED):
             raise known from error
 

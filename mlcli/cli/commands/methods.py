@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mlcli.base.context import context
 from mlcli.cli.line.behavior import Json
 from mlcli.cli.line.completion import offering
 from mlcli.cli.line.flags import FLAGS
@@ -13,7 +14,7 @@ from mlcli.cli.screen.output import print_json
 from mlcli.config.build import chain_document
 from mlcli.config.describe import Row
 from mlcli.config.run_config import described
-from mlcli.errors import UsageError
+from mlcli.errors import UsageError, spell
 from mlcli.methods import ALIASES, METHODS, remedy_for
 
 Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=offering(METHODS),
@@ -55,7 +56,7 @@ def listing() -> str:
 
 def page(name: str) -> str:
     """A method's page: what it is, what it takes, its options."""
-    accepts = ", ".join(dict.fromkeys(kind.described() for kind in METHODS[name].accepts))
+    accepts = spell(", ".join(dict.fromkeys(kind.described() for kind in METHODS[name].accepts)), context().spelling)
     takes = f"Takes {accepts}. {METHODS[name].holds()}"
     other = [f"Also called {' or '.join(METHODS[name].aliases)}."] if METHODS[name].aliases else []
     parts = [f"{name}: {paragraphs(name)[0]}", *paragraphs(name)[1:], takes, *other, "Options:"]

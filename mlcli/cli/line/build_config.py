@@ -25,11 +25,9 @@ def built(layer: Layer) -> "RunConfig":
 
 
 def with_next(error: MlcliError, layer: Layer) -> MlcliError:
-    """An error with what the run that its hint leads to would be refused for, where that can be seen."""
-    from mlcli.pipeline.start import besides
-
+    """Return an error with the one that the configuration which its hint leads to would meet, if any."""
     try:
-        config = build(layer)
+        build(layer)
     except MlcliError as other:
         return error.changed(hint=f"{error.hint}; besides, {other.what}: {other.hint}")
-    return besides(error, config)
+    return error

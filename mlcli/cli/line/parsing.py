@@ -6,7 +6,8 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from mlcli.cli.line import remedies
+from mlcli.base.context import set_context
+from mlcli.cli.line.spelling import spelling_of
 from mlcli.errors import InputMissing, MlcliError, UsageError
 
 JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it takes a word; alone it is the first
@@ -16,12 +17,13 @@ class Command(TyperCommand):
     """A command that leaves nothing unread of what was said."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Carries the command out; remedies of errors are given in its options."""
-        remedies.own(frozenset(name for option in self.params for name in option.opts))
-        try:
-            return super().invoke(ctx)
-        except InputMissing as error:
-            raise of_data(error) from None
+        """Carry the command out, with its own options in all messages."""
+        spelling = spelling_of(frozenset(name for option in self.params for name in option.opts))
+        with set_context(spelling=spelling):
+            try:
+                return super().invoke(ctx)
+            except MlcliError as error:
+                raise (of_data(error) if isinstance(error, InputMissing) else error).spelled(spelling) from None
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reads the arguments; raises UsageError for an option that is given twice and would be read once."""

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 import typer
 
+from mlcli.base.context import spelled
 from mlcli.base.frozen import frozen
-from mlcli.cli.line.remedies import in_own_words
 from mlcli.errors import (
     STOPPING,
     MlcliError,
@@ -142,7 +142,7 @@ def written_down(error: Exception) -> str:
 
 def rendered(error: MlcliError, form: Form) -> str:
     """An error as one line of text or of JSON."""
-    error = in_own_words(error)
+    error = spelled(error)
     if form.json:
         return json.dumps({"error": error.fields(), **({"run": form.run} if form.run else {})})
     return f"mlcli: error[{error.code}]: {escaped(str(error) + (f'; in the run {form.run}' if form.run else ''))}"

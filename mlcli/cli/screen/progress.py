@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast, get_args
 
+from mlcli.base.context import context
 from mlcli.base.stages.stage import Listener, Note, Watcher, listening
 from mlcli.base.units import duration
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.screen.failure import escaped, say
-from mlcli.errors import UsageError
+from mlcli.errors import UsageError, spell
 from mlcli.rundir.journal import recording
 from mlcli.rundir.plain import plain
 
@@ -175,7 +176,7 @@ class Events(Watcher):
 
     def note(self, note: Note) -> None:
         """A warning or a fact."""
-        self.emit("note", code=note.code, message=note.message, facts=note.facts)
+        self.emit("note", code=note.code, message=spell(note.message, context().spelling), facts=note.facts)
 
 
 def mode_of(asked: Mode | None) -> Mode:

@@ -26,7 +26,7 @@ def format_of(opened: Opened, input: Input) -> Format:
         _refuse(f"{format.name} is not read from a compressed file", "input.path", "decompress it first")
     if format.pairs and not input.square:
         raise ConfigError("FORMAT", f"a {format.title} file holds dissimilarities", where="input.kind",
-                          kind="dissimilarities", hint="give --kind dissimilarities")
+                          kind="dissimilarities", hint="give {input.kind=dissimilarities}")
     if not (format.text or format.packed):
         _require_content(opened, format)
     if input.key is not None and not format.key:

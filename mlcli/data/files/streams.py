@@ -19,7 +19,7 @@ from mlcli.data.options.wording import place
 from mlcli.errors import DataError
 
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-LATIN = "--set input.encoding=latin-1"  # how most files that are not UTF-8 are read
+LATIN = "{input.encoding=latin-1}"  # how most files that are not UTF-8 are read
 FREE = 1 << 20  # bytes: content up to this size may be compressed to any ratio
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -156,7 +156,7 @@ def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
     if signature is not None:
         raise other_content(signature, path, "text")
     if encoding == "utf-8" and start.startswith(WIDE):
-        raise DataError("ENCODING", "the text is UTF-16", where=place(path), hint="give --set input.encoding=utf-16")
+        raise DataError("ENCODING", "the text is UTF-16", where=place(path), hint="give {input.encoding=utf-16}")
 
 
 def other_content(known: Signature, path: str, expected: str) -> DataError:

@@ -128,7 +128,8 @@ def require_kind(dtype: np.dtype[Any], shape: tuple[int, ...], input: Input) -> 
     if not input.chosen("kind") and sides == 1 and points_of_pairs(shape[0]) > LEAST:
         raise DataError("LOOKS-LIKE-MATRIX", f"the array holds {counted(shape[0], 'number')}, one for every two "
                         f"of {points_of_pairs(shape[0]):,} points, as scipy's pdist writes dissimilarities",
-                        where=place(input.path), kind="dissimilarities", hint="give --kind dissimilarities, or an "
+                        where=place(input.path), kind="dissimilarities", hint="give {input.kind=dissimilarities}, or "
+                                                                              "an "
                         "array of two dimensions")
     if sides != 2 and not condensed and not images:
         raise wrong_array(f"its shape is {shape} and its type {dtype}", input.path, pairs=input.square)

@@ -77,7 +77,8 @@ def named(entries: Entries, file: Opened, input: Input, compute: Compute) -> Spa
     if sides != entries.shape:
         rows, columns, words = columns, rows, ("cells", "genes")
     points = words[1] if input.transpose else words[0]
-    turn = "" if points == "cells" else f"; {'leave out' if input.transpose else 'give'} --transpose to make them cells"
+    turn = "" if points == "cells" else (
+        f"; {'leave out' if input.transpose else 'give'} {{input.transpose=true}} to make them cells")
     note("N-NAMES-BESIDE", f"rows and columns, {words[0]} and {words[1]}, have their names from {genes.path.name} and "
          f"{cells.path.name}; the points are {points}{turn}")
     return named_sparse(entries, rows, columns, input)

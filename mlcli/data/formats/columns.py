@@ -122,7 +122,8 @@ def require_numeric(types: list[Any], choice: Choice, path: str) -> None:
         raise DataError("TEXT-COLUMN" if texts else "COLUMN-TYPE",
                         f"{counted(len(bad), 'column')} cannot be used as numbers: {joined(parts, len(bad))}",
                         where=place(path), columns=[choice.names[column] for column in bad] if texts else (),
-                        hint="name it with --id-column or --label-column, or choose others with --columns")
+                        hint="name it with {input.id_column} or {input.label_columns}, or choose others with "
+                             "{input.columns}")
     for column in (choice.id, *choice.texts):
         if column is not None and not _has_text_form(types[column]):
             raise DataError("COLUMN-TYPE", f"column {shown(choice.names[column])} of type {types[column]} "

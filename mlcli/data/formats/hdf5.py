@@ -20,7 +20,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, nearest, place, shown
 from mlcli.data.table.selection import choose
 from mlcli.data.table.sheet import Sheet, require_content
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import ConfigError, DataError, option
 
 LISTED = 20  # matrices named in a message
 SAMPLES, OBSERVATIONS = "sample/matrix", "observation/matrix"  # of BIOM, which holds its counts twice
@@ -93,7 +93,8 @@ def only_one(file: Hdf5, there: list[str], noun: str) -> str:
         return there[0]
     raise DataError("HDF5-KEY", f"the file holds {counted(len(there), noun).replace('matrixs', 'matrices')}"
                     + (f": {listed(there, LISTED)}" if there else " of numbers"), where=place(file.path),
-                    hint=f"choose one with --key, for example --key {there[0]}" if there else "give another file")
+                    hint=f"choose one with {{input.key}}, for example {option('input.key', there[0])}" if there
+                    else "give another file")
 
 
 def unknown(file: Hdf5, key: str, there: list[str]) -> ConfigError:

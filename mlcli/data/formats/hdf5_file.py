@@ -100,7 +100,7 @@ class Hdf5:
         """The error for something that is no table of numbers."""
         said = "it is a group" if is_group(what) else f"its type is {what.dtype} and its shape {what.shape}"
         return DataError("ARRAY", f"{shown(what.name)} is not a matrix of real numbers: {said}",
-                         where=place(self.path), hint="choose another with --key")
+                         where=place(self.path), hint="choose another with {input.key}")
 
     def matrices(self) -> list[str]:
         """The paths of all that could be a table: matrices of numbers, dense or sparse."""

@@ -120,7 +120,8 @@ def _require_fitting(input: Input) -> None:
     for name in UNUSED:
         if getattr(input, name) != type(input).model_fields[name].default:
             raise ConfigError("IMAGES", f"{name} has no use with a folder of images, each of which is a row",
-                              where=f"input.{name}", hint="leave it out; labels of images come from a file (--labels)")
+                              where=f"input.{name}", hint="leave it out; labels of images come from a file "
+                                                          "({input.labels.path})")
     if input.format not in ("auto", "images") or input.view.path is not None or input.stream == "always":
         raise ConfigError("IMAGES", "a folder of images is read whole, and as nothing else", where="input.path",
                           hint="leave format, view and stream out, or give one file")

@@ -29,7 +29,7 @@ from mlcli.data.formats.sparse_table import Sparse, plain_sparse
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import counted, listed, nearest, place, shown
 from mlcli.data.table.sheet import FEWER
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import ConfigError, DataError, option
 
 START = b"MATLAB 7.3"  # of files that are HDF5
 FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, EOFError, NotImplementedError,
@@ -209,7 +209,7 @@ def chosen(file: MatFile, input: Input) -> Variable:
     elif len(fitting) > 1:
         raise DataError("MAT-KEY", f"the file holds {counted(len(fitting), 'variable')} of numbers: "
                         f"{listed([variable.name for variable in fitting], LISTED)}", where=place(input.path),
-                        hint=f"choose one with --key, for example --key {fitting[0].name}")
+                        hint=f"choose one with {{input.key}}, for example {option('input.key', fitting[0].name)}")
     elif fitting or every:
         found = (fitting or list(every.values()))[0]
     else:
@@ -223,7 +223,7 @@ def refused(variable: Variable, path: str) -> DataError:
     """The error for a variable that holds no real numbers."""
     return DataError("ARRAY", f"variable {shown(variable.name)} is not a matrix of real numbers: it is "
                      f"{NOUNS.get(variable.kind, 'an object')}", where=place(path),
-                     hint="choose another with --key, or save its numbers as a matrix")
+                     hint="choose another with {input.key}, or save its numbers as a matrix")
 
 
 @contextmanager
@@ -257,7 +257,7 @@ def entries_in(opened: Opened, input: Input, compute: Compute) -> Entries:
         variable = chosen(file, input)
         if variable.kind != "sparse":
             raise DataError("ARRAY", f"variable {shown(variable.name)} is not a sparse matrix", where=place(input.path),
-                            hint="save sparse(x), or choose another with --key")
+                            hint="save sparse(x), or choose another with {input.key}")
         return file.entries(variable)
 
 

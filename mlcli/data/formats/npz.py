@@ -27,7 +27,7 @@ from mlcli.data.formats.sparse_arrays import entries_of
 from mlcli.data.formats.sparse_table import Sparse, plain_sparse
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
-from mlcli.errors import ConfigError, DataError, UnsafeFile
+from mlcli.errors import ConfigError, DataError, UnsafeFile, option
 
 FAULTS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, ValueError,
           KeyError, OverflowError)
@@ -84,9 +84,11 @@ def _only_table(archive: zipfile.ZipFile, names: list[str], input: Input) -> zip
     tables = [entry for entry in archive.infolist() if _is_table(archive, entry, input)]
     if len(tables) != 1:
         raise DataError("NPZ-KEY", f"the archive holds {counted(len(names), 'array')}: {listed(names, 10)}",
-                        where=place(input.path), hint=f"choose one with --key, for example --key {names[0]}")
+                        where=place(input.path), hint=f"choose one with {{input.key}}, for example "
+                                                      f"{option('input.key', names[0])}")
     [taken] = names_in(tables)
-    note("N-ARRAY", f"read array {shown(taken)}, the only one of {listed(names)} with rows and columns; --key says "
+    note("N-ARRAY", f"read array {shown(taken)}, the only one of {listed(names)} with rows and columns; "
+                    f"{{input.key}} says "
          "otherwise")
     return tables[0]
 
@@ -104,7 +106,7 @@ def _only_labels(archive: zipfile.ZipFile, names: list[str], input: Input) -> zi
                if (shape := shape_of(archive, entry, input)) and math.prod(shape[1:]) == 1]
     if len(fitting) != 1:
         raise DataError("NPZ-KEY", f"{counted(len(fitting), 'array')} of {listed(names, 10)} may be labels",
-                        where=place(input.path), hint="name it: --set input.labels.key=NAME")
+                        where=place(input.path), hint="name it: {input.labels.key=NAME}")
     [taken] = names_in(fitting)
     note("N-ARRAY", f"labels are array {shown(taken)}, the only one of {listed(names)} with one for each row; "
          "input.labels.key says otherwise")

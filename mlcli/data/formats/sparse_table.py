@@ -35,7 +35,7 @@ class Sparse:
         if input.kind == "dissimilarities":
             raise ConfigError("SPARSE", "a sparse matrix does not say how far apart all points are",
                               where=place(input.path), hint=f"{NO_PAIRS}; "
-                              "if its entries are the edges of a graph, give --graph instead")
+                              "if its entries are the edges of a graph, give {input.kind=graph} instead")
         rows, columns = self.matrix.shape
         compute.require(8.0 * rows * columns + 12.0 * self.matrix.nnz, f"a sparse table of {rows:,} x {columns:,} "
                         "numbers with all its zeros", FEWER)
@@ -58,7 +58,7 @@ def named_sparse(entries: Entries, rows: tuple[str, ...], columns: tuple[str, ..
     for name, given in (("id_column", input.ids_from), ("label_columns", input.label_columns)):
         if given:
             raise ConfigError("FORMAT", "the matrix holds no columns of ids or labels", where=f"input.{name}",
-                              hint="leave it out; labels come from a file (--labels)")
+                              hint="leave it out; labels come from a file ({input.labels.path})")
     require_content(*entries.shape, input.path)
     choice = choose(columns, input)
     names = Sheet(np.empty((len(rows), 0)), choice.columns, True, rows, apart=True)

@@ -3,11 +3,12 @@
 import difflib
 from collections.abc import Sequence
 
-KEY = "with --key, for example --key "  # in hints; files of labels and second views have options of their own for it
 NAME, CELL, LISTED = 80, 40, 5
-NO_PAIRS = "if its rows are points with features, leave out --kind or --dissimilarities"  # where pairs were expected
+# where pairs were expected
+NO_PAIRS = "if its rows are points with features, leave out {input.kind} or {input.kind=dissimilarities}"
 
-COMPARED = "columns of words can be compared as categories (docs/metrics.md): --metric gower --columns NAME"
+COMPARED = ("columns of words can be compared as categories (docs/metrics.md): {method.metric.name=gower} "
+            "{input.columns=NAME}")
 
 
 def shown(text: str, limit: int = NAME) -> str:

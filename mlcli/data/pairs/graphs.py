@@ -113,7 +113,7 @@ class Reading:
         other = f"{edges.values[row + 1]:.17g}" if both else "nothing"
         return DataError("ASYMMETRIC", f"the graph has directions: {self.between(edges, row)} it holds "
                          f"{edges.values[row]:.17g}, and {other} the other way", where=self.where,
-                         hint="give --set input.symmetrize=mean, min or max")
+                         hint="give {input.symmetrize=mean}, min or max")
 
     @property
     def where(self) -> str:

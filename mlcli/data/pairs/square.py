@@ -62,7 +62,7 @@ def require_correlation(values: Array, ids: tuple[str, ...], where: str) -> None
     if len(off):
         raise DataError("NOT-CORRELATION", f"{counted(len(off), 'column')} without a correlation of one with itself: "
                         + joined([f"{values[row, row]:.17g} at {shown(ids[row])}" for row in off[:LISTED]], len(off)),
-                        where=where, hint="give --kind covariance for a matrix of variances and covariances")
+                        where=where, hint="give {input.kind=covariance} for a matrix of variances and covariances")
     row, column = np.unravel_index(int(np.abs(values).argmax()), values.shape)
     if abs(values[row, column]) > 1 + UNIT:
         raise DataError("NOT-CORRELATION", f"between {shown(ids[row])} and {shown(ids[column])} it holds "
@@ -97,7 +97,7 @@ def _require_square(values: Array, path: str) -> None:
     if rows != columns:
         raise DataError("NOT-SQUARE", f"the matrix has {counted(rows, 'row')} and {counted(columns, 'column')}",
                         where=place(path), hint="one row and one column for every point; "
-                        f"name columns of labels (--label-column); {NO_PAIRS}")
+                        f"name columns of labels ({{input.label_columns}}); {NO_PAIRS}")
 
 
 def matched(values: Array, sheet: Sheet, path: str) -> tuple[Array, tuple[str, ...]]:
@@ -146,7 +146,7 @@ def refuse_similarities(values: Array, where: str) -> None:
     """Refuses a matrix whose diagonal holds the largest entry of every row."""
     if look_like_similarities(values):
         raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
-                        where=where, kind="kernel", hint="turn them into dissimilarities, or give --kind kernel")
+                        where=where, kind="kernel", hint="turn them into dissimilarities, or give {input.kind=kernel}")
 
 
 def look_like_similarities(values: Array) -> bool:

@@ -25,7 +25,7 @@ def symmetric(values: Array, ids: tuple[str, ...], input: Input) -> Array:
     if not rounding and input.symmetrize == "error":
         raise DataError("ASYMMETRIC", f"the matrix is not symmetric: between {pair} it holds "
                         f"{values[row, column]:.17g} and {values[column, row]:.17g}", where=place(input.path),
-                        hint="give --set input.symmetrize=mean, min or max")
+                        hint="give {input.symmetrize=mean}, min or max")
     note("W-ASYMMETRY", f"the matrix was made symmetric; it differed most between {pair}, "
          f"by {2 * (gap / largest):.3g} of the largest entry", relative_gap=2 * (gap / largest), rounding=rounding)
     merge(values, "mean" if input.symmetrize == "error" else input.symmetrize)

@@ -18,7 +18,7 @@ def warn_if_squared(values: Array) -> None:
     share = violations(values)
     if share > SHARE:
         note("W-LOOKS-SQUARED", f"the triangle inequality fails in {share:.0%} of the triples, as it does for squared "
-             "distances; if they are squared, give --set input.squared=true", share=share)
+             "distances; if they are squared, give {input.squared=true}", share=share)
 
 
 def violations(values: Array) -> float:

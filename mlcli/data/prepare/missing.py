@@ -13,8 +13,8 @@ from mlcli.data.table.cells import refuse_nonfinite
 from mlcli.data.table.table import Table
 from mlcli.errors import DataError
 
-REMEDY = "correct them, or give --set prepare.missing=drop or mean; or model, with ppca, fa or lgssm"
-NEW = "correct them, or place them by a run that was made with --set prepare.missing=drop, mean or model"
+REMEDY = "correct them, or give {prepare.missing=drop} or mean; or model, with ppca, fa or lgssm"
+NEW = "correct them, or place them by a run that was made with {prepare.missing=drop}, mean or model"
 NO_FILL = np.zeros(0)
 
 
@@ -42,7 +42,8 @@ def kept_rows(table: Table) -> AnyArray:
 def nothing_left(table: Table, rows: int) -> DataError:
     """The error of a table in which every row has a gap."""
     return DataError("EMPTY", f"every one of the {counted(rows, 'row')} has a missing or infinite cell",
-                     where=where_of(table), hint="leave columns out with --columns, or give --set prepare.missing=mean")
+                     where=where_of(table), hint="leave columns out with {input.columns}, or give "
+                                                 "{prepare.missing=mean}")
 
 
 def note_dropped(ids: Sequence[str]) -> None:
@@ -64,7 +65,7 @@ def require_some(table: Table) -> AnyArray:
     empty = [table.columns[column] for column in np.flatnonzero(~present.any(axis=0))]
     if empty:
         raise DataError("ALL-MISSING", f"{counted(len(empty), 'column')} without any finite number: {listed(empty)}",
-                        where=where_of(table), hint="leave them out with --columns")
+                        where=where_of(table), hint="leave them out with {input.columns}")
     return present
 
 

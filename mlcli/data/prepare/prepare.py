@@ -170,7 +170,7 @@ class Prepare(Options):
             return Prepared(table, unprepared(()), ())
         if self.unmatched != "error" and table.view is None:
             raise ConfigError("PREPARE-OPTION", "unmatched: drop has no use without a second view",
-                              where="prepare.unmatched", hint="leave it out, or give --view")
+                              where="prepare.unmatched", hint="leave it out, or give {input.view.path}")
         return self._of_features(table) if table.view is None else self._of_views(table, table.view)
 
     def _of_features(self, table: Table) -> Prepared:

@@ -133,7 +133,8 @@ def completed_rows(table: Table, rows: Rows, policy: str) -> tuple[Rows, Array, 
     gaps = rows.gaps
     if policy == "model":
         raise ConfigError("STREAM", "missing: model needs the table in memory, and it is read in blocks",
-                          where="prepare.missing", hint="choose drop or mean, or give more memory (--memory-limit)")
+                          where="prepare.missing", hint="choose drop or mean, or give more memory "
+                                                        "({compute.memory_limit})")
     if rows.finite:
         return rows, _means(rows) if policy == "mean" else missing.NO_FILL, []
     if policy == "error":
@@ -161,7 +162,7 @@ def _means(rows: Rows) -> Array:
     count = moments.rows + np.asarray(gaps.present)
     if not np.all(count > 0):
         raise DataError("ALL-MISSING", f"{counted(int(np.sum(count == 0)), 'column')} without any finite number",
-                        hint="leave them out with --columns")
+                        hint="leave them out with {input.columns}")
     means = moments.shift + (moments.sums + gaps.sums) / count  # of gaps in the same units
     return np.asarray(means if moments.exponent is None else np.ldexp(means, moments.exponent))
 
@@ -225,7 +226,8 @@ def fitted_to(moments: Moments, columns: tuple[str, ...], scale: str, divisor: s
     """The center and spread of every column from its moments, as `scales.fitted` has them."""
     if scale == "robust":
         raise ConfigError("STREAM", "robust needs all numbers of a column at once, and the table is read in blocks",
-                          where="prepare.scale", hint="choose standard or range, or give more memory (--memory-limit)")
+                          where="prepare.scale", hint="choose standard or range, or give more memory "
+                                                      "({compute.memory_limit})")
     exponent = np.clip(moments.exponents, -FARTHEST, FARTHEST)
     known = moments.times_power(-exponent)
     if scale == "center":

@@ -118,7 +118,8 @@ def _require_spread(spread: Array, constant: Array, columns: tuple[str, ...]) ->
     names = [columns[column] for column in np.flatnonzero((spread == 0) & ~constant.astype(bool))]
     if names:
         raise DataError("ZERO-QUARTILES", f"{counted(len(names), 'column')} with equal quartiles: {listed(names)}",
-                        where="prepare.scale", hint="choose another scale, or leave the columns out with --columns")
+                        where="prepare.scale", hint="choose another scale, or leave the columns out with "
+                                                    "{input.columns}")
 
 
 def warn_of_constants(constant: AnyArray, columns: tuple[str, ...]) -> None:

@@ -27,7 +27,7 @@ class Transform:
     apply: Callable[[Array], Array]
     outside: Callable[[Array], AnyArray] | None = None  # the cells for which it is not defined
     domain: str = ""  # in words
-    remedy: str = "correct the cell, or leave its column out with --columns"
+    remedy: str = "correct the cell, or leave its column out with {input.columns}"
     whole: bool = False  # whether a cell's result depends on its whole row, which must not be all zeros
     inverse: Callable[[Array], Array] | None = None
     entries: Callable[[Any], Array] | None = None  # of sparse rows, where a cell's result depends on its row

@@ -15,7 +15,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.formats.arrays import LABEL
 from mlcli.data.formats.block_file import SMALL
-from mlcli.data.options.input import Input
+from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.wording import counted
 from mlcli.data.pairs.square import checked
 from mlcli.data.read.blocks import passed_over
@@ -27,11 +27,9 @@ from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.sheet import FEWER, Sheet, numbered, require_content, require_unique_ids
 from mlcli.data.table.table import Source, Table
-from mlcli.errors import DataError
+from mlcli.errors import DataError, option, options_in
 
 Names = Sequence[Any] | None
-OF_PYTHON = {"give --id-column ": "make it the index of the frame, or leave out the column ",
-             "or --no-id to keep it as data": "or give set={'input.id_column': 'none'} to keep it as data"}
 
 
 @stage("read")
@@ -103,13 +101,15 @@ def labels_of(given: Any) -> dict[str, Sequence[Any]]:
 
 @contextmanager
 def in_words_of_python() -> Iterator[None]:
-    """Errors of a table say what to do in Python, not with flags."""
+    """Name the index of a frame in errors, where files have a column of ids."""
     try:
         yield
     except DataError as error:
         hint = error.hint
-        for flags, words in OF_PYTHON.items():
-            hint = hint.replace(flags, words)
+        for path, name in options_in(hint):
+            if path == "input.id_column" and name != NO_IDS:
+                hint = hint.replace(f"give {option(path, name)}",
+                                    f"make it the index of the frame, or leave out the column {name}")
         raise error.changed(hint=hint) from error
 
 

@@ -60,7 +60,7 @@ def taken(table: Table, kept: Indices, input: Input, compute: Compute, streams: 
     if input.stream == "always" or (streams and not _held(some, input, compute)):
         return passed_over(table, input, compute)
     compute.require(16.0 * some.size, f"a table of {len(some):,} x {some.shape[1]:,} numbers",
-                    f"choose fewer rows (--rows), or {FEWER}")
+                    f"choose fewer rows ({{input.rows}}), or {FEWER}")
     values = in_memory(some)
     table = replace(table, values=values)
     if not input.square:  # its numbers were not looked at yet

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from shlex import quote
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.wording import COMPARED, counted, listed, place, shown
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
-from mlcli.errors import DataError
+from mlcli.errors import DataError, option
 
 NAMES = frozenset({"id", "subject", "participant", "respondent", "patient", "sample", "case", "record", "row"})
 DOUBTFUL = frozenset({"number", "code"})  # words of names that only warn
@@ -99,13 +98,13 @@ def require_no_ids_in(table: Table, values: Array, rows: AnyArray, input: Input,
 def _warn(name: str, says: str) -> None:
     """Notes a column that may hold ids."""
     note("W-ID-LIKE", f"column {shown(name)} {says} and is used as a feature; if it names the rows, give "
-         f"--id-column {quote(name)}", column=name)
+         f"{option('input.id_column', name)}", column=name)
 
 
 def _refuse(name: str, words: Sequence[str], input: Input, apart: bool) -> None:
     """Raises the error of ids among the features; beside text alone, `words`, naming them leaves no number."""
-    aside = "choose the others by --columns" if apart else f"give --id-column {quote(name)}"
-    ways = f"{aside} if it names the rows, or {'give ' if apart else ''}--no-id to keep it as data"
+    aside = "choose the others by {input.columns}" if apart else f"give {option('input.id_column', name)}"
+    ways = f"{aside} if it names the rows, or {'give ' if apart else ''}{{input.id_column=none}} to keep it as data"
     where = place(input.path)
     if not words:
         raise DataError("ID-COLUMN", f"column {shown(name)} holds whole numbers, all distinct, as ids do", where=where,

@@ -18,10 +18,10 @@ from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.numbers import are_numbers
-from mlcli.data.options.wording import KEY, counted, duplicates, listed, nearest, place, shown
+from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Source, Table
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import ConfigError, DataError, with_paths
 
 ENDINGS = FORMATS["images"].endings
 
@@ -77,7 +77,8 @@ def of_labels() -> Iterator[None]:
         yield
     except (ConfigError, DataError) as error:
         where = error.where.replace("input.key", "input.labels.key")
-        raise error.changed(where=where, hint=error.hint.replace(KEY, "with --set input.labels.key=")) from error
+        hint = with_paths(error.hint, {"input.key": "input.labels.key"})
+        raise error.changed(where=where, hint=hint) from error
 
 
 def _separates(separator: str, there: Opened, own: Input) -> bool:
@@ -112,7 +113,7 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
     if labels.rows != len(ids):
         raise DataError("LABELS-DIFFER", f"{counted(labels.rows, 'row')} of labels for {counted(len(ids), 'row')}, and "
                         "no ids in both to join them by", where=path,
-                        hint="name the ids of both files: --id-column, and --set input.labels.id_column=NAME")
+                        hint="name the ids of both files: {input.id_column}, and {input.labels.id_column=NAME}")
     note("N-LABELS-IN-ORDER", f"labels of {path} were joined row by row: the two files have no ids in common",
          columns=wanted)
     return {name: columns[name] for name in wanted}
@@ -171,10 +172,10 @@ def _none_in_common(ids: Sequence[str], columns: Texts, key: str, path: str,
     others = ",".join(name for name in columns if name != key)
     return DataError("LABELS-DIFFER", f"none of {counted(len(ids), 'id')} stands in column {shown(key)}: the rows are "
                      f"called {listed(ids, 2)}, the labels {listed(columns[key], 2)}", where=path,
-                     hint="write them alike in both files, or name the columns of ids: --id-column, and --set "
-                     f"input.labels.id_column=NAME; --set input.labels.columns=[{others}] joins row by row"
+                     hint="write them alike in both files, or name the columns of ids: {input.id_column}, and "
+                     f"{{input.labels.id_column=NAME}}; {{input.labels.columns={others}}} joins row by row"
                      if set(columns_of_table).isdisjoint(columns[key]) else
-                     "the labels are those of columns: give --transpose to make these the rows")
+                     "the labels are those of columns: give {input.transpose=true} to make these the rows")
 
 
 def _by_id(ids: Sequence[str], columns: Texts, key: str, wanted: Sequence[str],

@@ -1,7 +1,6 @@
 """New rows matched to a finished run: columns by name, or dissimilarities to its points."""
 
 from collections.abc import Sequence
-from shlex import quote
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from mlcli.data.options.wording import counted, listed, place
 from mlcli.data.read.id_columns import named_as_ids
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.sheet import Sheet
-from mlcli.errors import DataError
+from mlcli.errors import DataError, option
 
 
 def matched_columns(sheet: Sheet, wanted: tuple[str, ...], path: str, noun: str) -> Array:
@@ -43,10 +42,11 @@ def require_same(ids: Sequence[str], wanted: Sequence[str], path: str, noun: str
         parts = [f"{counted(len(names), 'column')} {word}: {listed(names)}"
                  for names, word in ((missing, "missing"), (extra, "not of the run")) if names]
         ids = [extra[column] for column in named_as_ids(extra)]
-        naming = f"give --id-column {quote(ids[0])} if it names the rows; " if ids else ""
+        naming = f"give {option('input.id_column', ids[0])} if it names the rows; " if ids else ""
         raise DataError("COLUMNS-DIFFER", "; ".join(parts), where=place(path),
                         hint=f"{naming}the run needs one column for each of its {counted(len(wanted), noun)}; choose "
-                        "them with --columns, and name ids and labels with --id-column and --label-column")
+                        "them with {input.columns}, and name ids and labels with {input.id_column} and "
+                        "{input.label_columns}")
 
 
 def matched_points(sheet: Sheet, points: tuple[str, ...], input: Input) -> Array:

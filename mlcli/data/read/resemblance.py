@@ -10,10 +10,10 @@ from mlcli.data.options.wording import place
 from mlcli.data.pairs.edge_list import EITHER, NUMBERS, SOURCE, TARGET
 from mlcli.data.pairs.symmetry import ROUNDING, from_triangle, worst_pair
 from mlcli.data.table.table import Table
-from mlcli.errors import DataError
+from mlcli.errors import DataError, option
 
 SMALLEST = 3  # rows; a smaller table is symmetric by chance
-KERNEL = "--kind kernel for similarities of points"
+KERNEL = "{input.kind=kernel} for similarities of points"
 SQUARE = "{rows} rows and columns, {form}, "  # how a matrix of pairs is known
 
 
@@ -39,12 +39,12 @@ DISSIMILARITIES = Resemblance("dissimilarities", "a matrix of dissimilarities", 
 COVARIANCE = Resemblance("covariance", "a covariance matrix", sign=SQUARE + "variances on the diagonal",
                          otherwise=KERNEL)
 APART = Resemblance("dissimilarities", "a matrix of dissimilarities", sign=SQUARE + "an empty diagonal",
-                    otherwise="--kind correlation for correlations")
+                    otherwise="{input.kind=correlation} for correlations")
 TOGETHER = Resemblance("correlation", "a correlation matrix", sign=SQUARE + "an empty diagonal")
 EDGES = "a list of the edges of a graph"
 NAMED = f"columns {SOURCE}, {TARGET} and "
 GRAPHS = {name: Resemblance("graph", EDGES, sign=NAMED + name, options=options) for name, options in (
-    (EITHER, ""), (NUMBERS["lengths"], ""), (NUMBERS["affinities"], " --set input.edges=affinities"))}
+    (EITHER, ""), (NUMBERS["lengths"], ""), (NUMBERS["affinities"], " {input.edges=affinities}"))}
 
 
 def resemblance(table: Table) -> Resemblance | None:
@@ -103,8 +103,9 @@ def refuse_resemblance(table: Table, input: Input) -> None:
     unlabeled = " and no labels" if input.labels.path is not None and not known.points else ""
     sign = known.sign.format(rows=len(table.ids), form=form)
     raise DataError("LOOKS-LIKE-MATRIX", f"the table looks like {known.what}: {sign}",
-                    where=place(input.path), kind=known.kind, hint=f"give --kind {known.kind}{known.options}"
-                    f"{unlabeled}{other}, or --kind features if its rows are points all the same")
+                    where=place(input.path), kind=known.kind,
+                    hint=f"give {option('input.kind', known.kind)}{known.options}"
+                    f"{unlabeled}{other}, or {{input.kind=features}} if its rows are points all the same")
 
 
 def _by_diagonal(diagonal: Array, *, alike: bool) -> Resemblance | None:

@@ -132,7 +132,8 @@ def _require_plain(input: Input) -> None:
     for name in ("squared", "symmetrize"):
         if getattr(input, name) not in (False, "error"):
             raise ConfigError("STREAM", f"{name} has no use with a matrix that is read in blocks",
-                              where=f"input.{name}", hint="write the matrix so, or give more memory (--memory-limit)")
+                              where=f"input.{name}", hint="write the matrix so, or give more memory "
+                                                          "({compute.memory_limit})")
 
 
 def _extent(size: int, largest: float) -> Moments:
@@ -154,7 +155,7 @@ def _require_conditions(looked: Looked, ids: Sequence[str], where: str) -> None:
     if looked.negative:
         row, column = looked.negative[0]
         raise DataError("NEGATIVE", f"cells below zero: the first in row {ids[row]}, column {ids[column]}", where=where,
-                        kind="kernel", hint="dissimilarities are zero or more; similarities are --kind kernel")
+                        kind="kernel", hint="dissimilarities are zero or more; similarities are {input.kind=kernel}")
     if looked.diagonal > ROUNDING * looked.largest:
         raise DataError("DIAGONAL", f"a point has a dissimilarity of {looked.diagonal:.17g} to itself", where=where,
                         hint="the diagonal must be zero")

@@ -145,7 +145,8 @@ def _with_categories(file: Opened, input: Input, format: Format, compute: Comput
         if not error.columns or input.transpose:
             raise
         if not input.columns:
-            raise error.changed(hint=f"{error.hint}; a column of text that --columns names is a category") from error
+            categories = "a column of text that {input.columns} names is a category"
+            raise error.changed(hint=f"{error.hint}; {categories}") from error
         sheet = read_sheet(file, as_texts(input, error.columns), format, compute, layout)
         return coded(sheet, categories_of(sheet, error.columns))
 

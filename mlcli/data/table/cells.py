@@ -59,4 +59,4 @@ def refuse_negative(values: Array, ids: Sequence[str], columns: Sequence[str], w
         mask = values < 0
         raise DataError("NEGATIVE", f"{counted(int(np.count_nonzero(mask)), 'cell')} below zero: "
                         + positions(mask, ids, columns), where=where, kind="kernel",
-                        hint="dissimilarities are zero or more; similarities are --kind kernel")
+                        hint="dissimilarities are zero or more; similarities are {input.kind=kernel}")

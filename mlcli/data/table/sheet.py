@@ -11,7 +11,7 @@ from mlcli.data.options.wording import counted, duplicates, listed, place
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.errors import DataError
 
-FEWER = "choose fewer columns, or put PCA ahead of the method (--reduce), which reads a table in blocks of rows"
+FEWER = "choose fewer columns, or put PCA ahead of the method ({prepare.reduce}), which reads a table in blocks of rows"
 
 
 @frozen
@@ -59,4 +59,4 @@ def require_unique_ids(ids: Sequence[str], path: str) -> None:
     again = [] if isinstance(ids, RowNumbers) else duplicates(ids)
     if again:
         raise DataError("DUPLICATE-IDS", f"ids occur more than once: {listed(again)}",
-                        where=place(path), hint="name another id column (--id-column), or make the ids unique")
+                        where=place(path), hint="name another id column ({input.id_column}), or make the ids unique")

@@ -10,16 +10,14 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.data.options.second_view import View
-from mlcli.data.options.wording import KEY, counted, listed, place
+from mlcli.data.options.wording import counted, listed, place
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import ConfigError, DataError, with_paths
 
 REASON = "without a row in the second view"
-FLAGS = {"--id-column or --label-column": "input.view.id_column",
-         "give --id-column ": "give --set input.view.id_column=", "--id-column": "input.view.id_column",
-         "--no-id": "--set input.view.id_column=none", "--columns": "input.view.columns",
-         KEY: "with --set input.view.key="}  # flags are of the first view
+PATHS = {f"input.{name}": f"input.view.{name}" for name in View.model_fields}
+NAMING = " or {input.label_columns}"  # a second view has no labels
 
 
 @contextmanager
@@ -28,11 +26,8 @@ def of_second_view() -> Iterator[None]:
     try:
         yield
     except (ConfigError, DataError) as error:
-        terms = {**FLAGS, **{f"input.{name}": f"input.view.{name}" for name in View.model_fields}}
-        where, hint = error.where, error.hint
-        for first, second in terms.items():
-            where, hint = where.replace(first, second), hint.replace(first, second)
-        raise error.changed(where=where, hint=hint) from error
+        hint = with_paths(error.hint.replace(NAMING, ""), PATHS)
+        raise error.changed(where=PATHS.get(error.where, error.where), hint=hint) from error
 
 
 @frozen
@@ -71,7 +66,8 @@ def _require_matched(table: Table, other: Table, rows: Indices, positions: Indic
              for part, outside in alone if outside]
     if parts and (policy == "error" or not len(rows)):
         raise DataError("ROWS-DIFFER", "; ".join(parts), where=_path(other),
-                        hint="rows are matched by id: name the id columns (--id-column, input.view.id_column), or "
+                        hint="rows are matched by id: name the id columns ({input.id_column}, "
+                             "{input.view.id_column}), or "
                         "leave out what only one view has with prepare.unmatched: drop")
     if parts:
         note("W-UNMATCHED", f"left out: {'; '.join(parts)}", rows=sum(len(outside) for _, outside in alone))

@@ -73,7 +73,7 @@ def refuse_text_columns(text: Text, layout: Layout, columns: list[int], cells: C
     raise DataError("TEXT-COLUMN", f"{counted(len(names), 'column')} of text among the numbers: {listed(names)}"
                     + "".join(f", for example {part}" for part in parts), where=place(text.path),
                     columns=names, hint=other_convention(text, cells)
-                    or "name it with --id-column or --label-column, or choose others with --columns"
+                    or "name it with {input.id_column} or {input.label_columns}, or choose others with {input.columns}"
                     + (f"; {NO_PAIRS}" if text.input.square else ""))
 
 
@@ -85,7 +85,7 @@ def refuse_cells(text: Text, layout: Layout, cells: Cells, code: str, one: str, 
     raise DataError(code, f"{counted(cells.total, 'cell')} {one if cells.total == 1 else many}: "
                     + joined(parts, cells.total), where=place(text.path, cells.first[0][0]),
                     hint=other_convention(text, cells) or "correct them; missing values are empty, NA or NaN, and "
-                    "--missing-markers names others")
+                    "{input.missing_markers} names others")
 
 
 def described(entry: tuple[int, int, int, str], layout: Layout) -> str:
@@ -101,5 +101,5 @@ def other_convention(text: Text, cells: Cells) -> str:
         return f"is the separator ; ? give {options_for(text, ';')}"
     commas = any("," in cell for cell in found)  # 1e400 is a number with a comma, too: it is too large with any point
     if text.input.point == "." and commas and all(is_number(cell, ",") for cell in found):
-        return "are these decimal commas? give --set input.decimal=','"
+        return "are these decimal commas? give {input.decimal=,}"
     return ""

@@ -13,7 +13,7 @@ from mlcli.base.values.missing import is_missing
 from mlcli.data.options.input import AllTexts
 from mlcli.data.options.numbers import is_number
 from mlcli.data.text.records import Text
-from mlcli.errors import DataError
+from mlcli.errors import DataError, option
 
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "blanks"}  # between cells
 LOOKED_AT = 50  # records
@@ -40,8 +40,9 @@ def as_written(text: Text) -> Text:
 def options_for(text: Text, separator: str) -> str:
     """The options that read a text by a separator, and by decimal commas where it has these then."""
     commas = as_written(replace(text, input=text.input.replace(separator=separator), separator=separator)).input.point
-    spoken = {"\t": "tab"}.get(separator, f"'{separator}'")
-    return f"--set input.separator={spoken}" + " --set input.decimal=','" * (commas == ",")
+    spoken = {"\t": "tab"}.get(separator, separator)
+    decimal = f" {option('input.decimal', ',')}" if commas == "," else ""
+    return option("input.separator", spoken) + decimal
 
 
 def _separator(text: Text, lines: Sequence[str]) -> str:

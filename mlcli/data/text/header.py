@@ -106,8 +106,8 @@ def _require_separated(text: Text, head: Head) -> None:
         marks = [" "]
     if marks:
         raise DataError("SEPARATOR", f"the first row is one cell, {shown(cells[0], 40)}, with {marks[0]!r} in it",
-                        where=place(text.path, 1), hint=f"give {options_for(text, marks[0])}, or --set "
-                        "input.separator=',' for a single column")
+                        where=place(text.path, 1), hint=f"give {options_for(text, marks[0])}, or "
+                        "{input.separator=,} for a single column")
 
 
 def holds_names(text: Text, cells: tuple[str, ...]) -> bool:
@@ -124,10 +124,10 @@ def tell_of_no_header(text: Text, cells: tuple[str, ...]) -> None:
     row = listed(cells, 3)
     if _counts(cells):
         note("W-HEADER-LIKE", f"the first row, {row}, counts as names of columns do and was read as data; give "
-             "--set input.header=true if it holds names, and --set input.header=false if it is data")
+             "{input.header=true} if it holds names, and {input.header=false} if it is data")
     else:
         note("N-NO-HEADER", f"the first row, {row}, was read as data; if it holds names, give "
-             "--set input.header=true")
+             "{input.header=true}")
 
 
 def _counts(cells: tuple[str, ...]) -> bool:
@@ -144,4 +144,4 @@ def warn_of_numbers(text: Text, cells: tuple[str, ...]) -> None:
     numbers = [cell for cell in cells if is_number(cell, text.input.point)]
     if text.input.header == "auto" and cells[0] != "" and 2 * len(numbers) >= len(cells):
         note("W-HEADER-NUMBERS", f"the first row was taken for names although {counted(len(numbers), 'cell')} of "
-             f"{len(cells)} are numbers; if it is data, give --set input.header=false", cells=len(numbers))
+             f"{len(cells)} are numbers; if it is data, give {{input.header=false}}", cells=len(numbers))

@@ -56,7 +56,9 @@ def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> S
     others = sheet.words[1:] if names else sheet.words
     uses = ("as names of the columns", "for nothing, as points are columns") if turned else ("as ids", "as labels")
     parts = [f"{listed([first])} {uses[0]}"] * names + [f"{listed(others)} {uses[1]}"] * bool(others)
-    options = "--id-column and --columns" if turned else "--id-column, --label-column and --columns"
+    options = "{input.id_column} and {input.columns}"
+    if not turned:
+        options = "{input.id_column}, {input.label_columns} and {input.columns}"
     note("N-TEXT-COLUMNS", f"columns of text were taken: {', '.join(parts)}; {options} say otherwise")
     if not names:
         return sheet

@@ -110,4 +110,4 @@ def require_numbers(layout: Layout, path: str) -> None:
                         hint=f"at least one column of numbers is needed; {COMPARED}")
     if not layout.choice.width:
         raise DataError("EMPTY", "no column is left for the numbers", where=place(path),
-                        hint="check --columns, --id-column, --label-column and input.header")
+                        hint="check {input.columns}, {input.id_column}, {input.label_columns} and input.header")

@@ -37,7 +37,8 @@ def tell_of_rounding(text: Text, layout: Layout, values: Array) -> None:
     if lost:
         raise DataError("INT-PRECISION", f"{counted(len(lost), 'column')} of whole numbers above 2**53 that differ "
                         f"only in digits that double precision does not hold: {listed(lost)}", where=place(text.path),
-                        hint="name it with --id-column or --label-column if it holds ids, or subtract what all have in "
+                        hint="name it with {input.id_column} or {input.label_columns} if it holds ids, or subtract "
+                             "what all have in "
                         "common")
     if names:
         note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",

@@ -117,7 +117,7 @@ def _reached(where: str) -> Iterator[None]:
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         why = f"the cluster cannot be reached: {(getattr(error, 'strerror', '') or str(error))[:300] or SILENT}"
         raise DependencyMissing("CLUSTER-UNREACHABLE", why, where=where,
-                                hint="start its scheduler, or leave --cluster out") from None
+                                hint="start its scheduler, or leave {compute.cluster} out") from None
 
 
 def _silence() -> None:

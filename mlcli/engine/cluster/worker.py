@@ -20,9 +20,9 @@ from mlcli.errors import DependencyMissing, InputMissing, MlcliError, StorageErr
 PACKAGES = ("numpy", "scipy", "pyarrow", "dask", "distributed")
 ALIKE = "start scheduler and workers in the environment of this command, as from one container image"
 OWN_READING = "workers read its blocks themselves: put it on storage that all machines share, under the same path, " \
-              "where workers may read it; or leave --cluster out"
+              "where workers may read it; or leave {compute.cluster} out"
 OWN_STORE = "workers read its blocks themselves: start them with the store's variables that this command has, as " \
-            "AWS_ENDPOINT_URL and AWS_PROFILE; or leave --cluster out"
+            "AWS_ENDPOINT_URL and AWS_PROFILE; or leave {compute.cluster} out"
 Versions = Mapping[str, str]
 
 

@@ -93,7 +93,7 @@ class StabilityFinding(Finding["Stable"]):
     def require_held(self) -> None:
         """Raises ConfigError: rows that are not in memory are not drawn again."""
         raise ConfigError("RESAMPLING", "stability was chosen, and the table is read in blocks of rows", where=WHERE,
-                          hint="leave it out, or give --set input.stream=never")
+                          hint="leave it out, or give {input.stream=never}")
 
     def step(self, planned: "Planned") -> Step | None:
         """Return the cost of the fits: as much as the run's own each, though some have fewer rows."""

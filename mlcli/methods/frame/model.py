@@ -147,7 +147,7 @@ class Model:
         embedding = by_rows(lambda some: unit.plain(some) + 0.0, self.embedding)
         if np.isfinite(largest_of(self.embedding)) and not in_range(embedding, self.embedding):
             raise NumericalError("RANGE", "coordinates in the data's unit leave the range of double precision",
-                                 hint="give the data in another unit, features with --scale standard")
+                                 hint="give the data in another unit, features with {prepare.scale=standard}")
         units = {"none": Unit(), "input": data.number_unit, "spectrum": data.unit**powers.spectrum}
         products = {name: product.plain(units[product.carried]) for name, product in self.products.items()}
         return replace(self, embedding=embedding, spectrum=spectrum, fit=plain_figures(self.fit, data.units),

@@ -71,7 +71,7 @@ class Stages(Options):
         kernel.refuse_unused("the graph is given", *kernel.of_points, where="method.kernel")
         if not kernel.of_weights and not data.apart:
             raise ConfigError("NEEDS", f"{kernel.name} needs lengths of the edges", where="input",
-                              hint="give --set input.edges=lengths, or use kernel graph_laplacian")
+                              hint="give {input.edges=lengths}, or use kernel graph_laplacian")
         return {"graph": joining, "kernel": kernel}
 
     def makes(self, kind: str = "features") -> tuple[Name, ...]:

@@ -167,7 +167,7 @@ def _error_of_pieces(data: Spatial, neighbors: Neighborhood, pieces: Indices, co
                      fewest: Callable[[int], int]) -> GeometryError:
     """The error that says what would connect the pieces."""
     return _pieces_error(data.ids, pieces, consequence, f"{neighbors.remedy(data, pieces, fewest)}, or give "
-                         "--set method.neighbors.pieces=largest or connect")
+                         "{method.neighbors.pieces=largest} or connect")
 
 
 def _pieces_error(ids: Sequence[str], pieces: Indices, consequence: str, hint: str) -> GeometryError:
@@ -188,7 +188,7 @@ def _error_of_groups(data: Spatial, lists: Lists) -> GeometryError:
     members = groups == numbers[sizes.argmin()]
     return GeometryError("CLOSED-GROUPS", f"{len(numbers)} groups of points have all their neighbors among themselves",
                          where=f"the smallest: {_first_ids(data.ids, members)}",
-                         hint="use more neighbors, or give --set method.neighbors.pieces=connect")
+                         hint="use more neighbors, or give {method.neighbors.pieces=connect}")
 
 
 def _first_ids(ids: Sequence[str], members: AnyArray) -> str:

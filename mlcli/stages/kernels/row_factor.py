@@ -105,7 +105,7 @@ class RowFactor:
         """The kernel of rows whose moments are known; raises ConfigError for a route that needs them in memory."""
         if route not in ("auto", "covariance"):
             raise ConfigError("STREAM", f"the route {route} needs the table in memory, and it is read in blocks",
-                              where="method.route", hint="leave it out, or give more memory (--memory-limit)")
+                              where="method.route", hint="leave it out, or give more memory ({compute.memory_limit})")
         assert rows.moments is not None
         with running("covariance"):
             return cls(rows, rows.moments.plain, route)

@@ -21,7 +21,7 @@ from mlcli.stages.algebra.linalg import EPS, inverse, symmetric_eigen
 from mlcli.stages.latent.model import Grouped
 
 Gaps = Literal["likelihood", "pairwise"]
-WHERE, REMEDY = "method.gaps", "leave columns out with --columns, or choose prepare.missing: mean"
+WHERE, REMEDY = "method.gaps", "leave columns out with {input.columns}, or choose prepare.missing: mean"
 
 
 @stored("normal", mean="d", covariance="dd")
@@ -128,7 +128,7 @@ def require_together(present: AnyArray, places: Indices) -> None:
     if together.size and together.min() < 2:
         one, other = (int(places[i]) + 1 for i in np.unravel_index(int(together.argmin()), together.shape))
         raise GeometryError("PAIRS", f"columns {one} and {other} of the data are known together in fewer than two rows",
-                            where="prepare.missing", hint="leave one of them out with --columns")
+                            where="prepare.missing", hint="leave one of them out with {input.columns}")
 
 
 def by_likelihood(points: Array, iterate: Iterate) -> tuple[Normal, dict[str, Any]]:

@@ -56,7 +56,7 @@ class BernoulliLikelihood(Options):
             row, column, value = wrong
             raise DataError("BERNOULLI", f"column {data.columns[column]!r}: {data.unit.number(value):.6g} is not "
                             "between 0 and 1", where="method.likelihood", row=row,
-                            hint="choose method.likelihood.name gaussian, or --scale range")
+                            hint="choose method.likelihood.name gaussian, or {prepare.scale=range}")
         return Standard.plain(data.values.shape[1])
 
     def level(self, standard: Standard) -> float | None:

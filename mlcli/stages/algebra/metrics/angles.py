@@ -77,4 +77,4 @@ def require_directions(name: str, gap: float, count: int) -> None:
     if 0 < gap <= CONSTANT:
         raise GeometryError("ALL-EQUAL", f"all {count} points are equal under {name}, but for rounding",
                             hint="columns with far larger numbers than the others decide it alone: bring all columns "
-                            "to one size (--scale standard), or choose euclidean")
+                            "to one size ({prepare.scale=standard}), or choose euclidean")

@@ -29,10 +29,10 @@ class Haversine(Metric):
         """Refuses anything but two columns, latitudes beyond ±90 and longitudes beyond ±360 degrees."""
         if points.shape[1] != 2:
             raise DataError("METRIC", f"haversine needs two columns, latitude and longitude, not {points.shape[1]}",
-                            where="method.metric", hint="choose them with --columns, latitude first")
+                            where="method.metric", hint="choose them with {input.columns}, latitude first")
         Domain(self.name, points, ids, columns).require_cells(
             np.abs(points) <= [90.0, 360.0], "up to 90 degrees of latitude, then 360 of longitude",
-            "correct the cell; latitude is the first column (--columns latitude,longitude)")
+            "correct the cell; latitude is the first column ({input.columns=latitude,longitude})")
 
     def represented(self, points: Array) -> Array:
         """Latitudes and longitudes in degrees, whose differences are exact for near points, and latitudes' cosines."""

@@ -1,0 +1,34 @@
+"""Options in messages, as the command at hand takes them: by their flags, or with --set."""
+
+import re
+
+from mlcli.errors import Spelling
+
+SET = "--set"
+PLAIN = re.compile(r"[\w./:@%+=-]+(,[\w./:@%+=-]+)*")  # what no shell and no YAML takes for something else
+
+
+def spelling_of(flags: frozenset[str]) -> Spelling:
+    """Return the spelling of options for a command with these flags; one without --set names those of `embed`."""
+    def spelled(path: str, value: str) -> str:
+        from mlcli.cli.line.flags import FLAGS, takes_list
+
+        fitting = [flag for flag in FLAGS.values()
+                   if flag.path == path and (SET not in flags or flag.names[-1] in flags)]
+        for flag in fitting:
+            if value and value == written(flag.constant):
+                return flag.names[-1]
+        quoted = value if PLAIN.fullmatch(value) else f"'{value}'"
+        for flag in fitting:
+            if flag.constant is None:
+                return f"{flag.names[-1]} {quoted}" if value else flag.names[-1]
+        if not value:
+            return path
+        return f"{SET} {path}={f'[{value}]' if takes_list(path) else quoted}"
+
+    return spelled
+
+
+def written(constant: object) -> str:
+    """Return a constant as YAML has it."""
+    return str(constant).lower() if isinstance(constant, bool) else str(constant)
