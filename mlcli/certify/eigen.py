@@ -9,11 +9,14 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.certify.subject import Subject, most
 
-INERTIA = 10_000  # rows up to which LDLᵀ is worth its n³/3
+INERTIA = 10_000  # largest number of rows for which LDLᵀ, n³/3 products, is computed
 
 
-def spectral(subject: Subject, claimed: bool, unit: bool) -> Iterator[Check]:
-    """Checks that need no input: of all numbers; where axes are eigenvectors, of them, as long as √λ or the unit √n."""
+def spectral_checks(subject: Subject, claimed: bool, unit: bool) -> Iterator[Check]:
+    """Checks without the input: all numbers are finite; with `claimed` eigenvectors, order, trace, orthogonality.
+
+    With `unit` axes have length √n, else √λ.
+    """
     spectrum = subject.spectrum
     named = {"embedding": subject.embedding, "eigenvalues": spectrum.solved, "axes": subject.projector.axes,
              "means": subject.projector.centering.means}
@@ -27,14 +30,14 @@ def spectral(subject: Subject, claimed: bool, unit: bool) -> Iterator[Check]:
         total, sizes = float(spectrum.solved.sum()), float(np.abs(spectrum.solved).sum())
         yield ratio("sum", abs(total - spectrum.solved_trace), subject.rounding * max(
             sizes, abs(spectrum.solved_trace)), "Σλ = the trace that the run states")
-    if subject.astray:
+    if subject.fit_rows_unknown:
         yield skipped("orthogonality", "without the input it is not known which rows carried the fit")
         return
-    coordinates, size = subject.carriers, float(subject.size) if unit else subject.top
+    coordinates, size = subject.fit_coordinates, float(subject.size) if unit else subject.top
     lengths = np.full(len(subject.values), size) if unit else subject.values
     allowed = subject.precision * size
     gap = sum(some.T @ some for some in parts(coordinates)) - np.diag(lengths)
-    yield ratio("orthogonality", most(gap), allowed * subject.placing + subject.entry,
+    yield ratio("orthogonality", most(gap), allowed * subject.landmark_growth + subject.entry,
                 "YᵀY = n I" if unit else "YᵀY = Λ, the eigenvalues kept")
     if subject.projector.centering.across or unit:
         # the constant vector is not part of any axis; centering subtracts the means and leaves their rounding
@@ -45,12 +48,12 @@ def spectral(subject: Subject, claimed: bool, unit: bool) -> Iterator[Check]:
 
 
 def worst(gaps: Array, sizes: Array | float) -> float:
-    """The largest gap over its size; zero where there is no gap."""
+    """Returns the largest quotient of gaps and sizes, (p,) arrays or of any one shape; zero where there is no gap."""
     return float(np.divide(gaps, sizes, out=np.zeros_like(gaps), where=gaps > 0).max(initial=0.0))
 
 
-def nothing_above(matrix: Callable[[], Array], size: int, last: float, known: int, allowed: float) -> Check:
-    """No more than the known eigenvalues lie above the last one kept.
+def count_check(matrix: Callable[[], Array], size: int, last: float, known: int, allowed: float) -> Check:
+    """Check that no more than the `known` eigenvalues of a symmetric (n, n) array lie above `last`, the last one kept.
 
     Sylvester's law: LDLᵀ of A - s I has as many positive pivots as A has eigenvalues above s.
     """
