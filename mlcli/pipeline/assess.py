@@ -7,7 +7,7 @@ from typing import Any
 from mlcli.base.machine.footprint import Later
 from mlcli.base.stages.stage import unheard
 from mlcli.config.run_config import RunConfig
-from mlcli.findings.dimension.choose import is_asked
+from mlcli.findings.dimension.choose import has_auto_axes
 from mlcli.findings.quality.labels import Labels
 from mlcli.pipeline.result import Run
 from mlcli.pipeline.start import Start
@@ -34,7 +34,7 @@ def drawing_of(config: RunConfig, start: Start) -> Later:
 
     Raises ConfigError where figures are to show labels that the table lacks.
     """
-    table, asked = start.prepared.table, is_asked(config.method)
+    table, asked = start.prepared.table, has_auto_axes(config.method)
     source = start.source.source
     read = Later() if source is None else Later(reading=source.reading, kept=source.kept)
     if config.output == "-":

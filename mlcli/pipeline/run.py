@@ -27,7 +27,7 @@ from mlcli.engine.cluster.notes import note_unused
 from mlcli.engine.resume import Resuming
 from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.findings import FINDINGS
-from mlcli.findings.dimension.choose import is_asked, rules_of, with_recommended_axes
+from mlcli.findings.dimension.choose import has_auto_axes, rules_of, with_recommended_axes
 from mlcli.findings.frame.files import write_document, write_text
 from mlcli.methods import Model
 from mlcli.pipeline.assess import assess, drawing_of
@@ -113,7 +113,7 @@ def compute(config: RunConfig, resume: Resuming | None = None, given: Table | No
         note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
     start = begun(config, given)
     config = config.with_image(start.source.image, start.features)
-    if is_asked(config.method):
+    if has_auto_axes(config.method):
         config = config.replace(method=with_recommended_axes(
             config.method, start.prepared.table.data(), lambda: rules_of(fitted(config, start, None))))
     return fitted(config, start, resume)

@@ -10,7 +10,7 @@ from mlcli.report.figures.curves import curve
 
 
 def dimension(document: Mapping[str, Any], kept: int) -> Part:
-    """The recommended number of axes, the answer of each rule, and the residual variance by dimension."""
+    """Returns the recommended number of axes, the answer of each rule, and the residual variance by dimension."""
     rows = [(words(name), number(rule.get("components")), rule.get("detail") or "", rule.get("rule") or "")
             for name, rule in document.get("rules", {}).items()]
     left = [(words(name), reason) for name, reason in document.get("left_out", {}).items()]
@@ -24,7 +24,7 @@ def _inapplicable(count: int) -> str:
 
 
 def residuals(document: Mapping[str, Any], kept: int) -> Part:
-    """Isomap's residual-variance curve."""
+    """Returns the residual-variance curve of Isomap."""
     rule = document.get("rules", {}).get("residual_variance", {})
     values = rule.get("figures", {}).get("residual_variances", ())
     if not values:

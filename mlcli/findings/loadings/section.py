@@ -7,11 +7,11 @@ from mlcli.report.drawing.html import Part, folded, section, sentence
 from mlcli.report.tables.table import as_html
 
 MOST_ROWS, MOST_AXES = 500, 20  # columns of the data, and axes, in the table
-OPEN = 40  # rows up to which it is not folded
+OPEN = 40  # number of rows up to which the table is not folded
 
 
 def loadings(run: Contents, cutoff: float) -> Part:
-    """Every column with its loadings, sorted by factor, and the correlations of the factors."""
+    """Returns every column with its loadings, sorted by factor, and the correlations of the factors."""
     table = loadings_table(run, cutoff, MOST_ROWS, MOST_AXES)
     if table is None:
         return None

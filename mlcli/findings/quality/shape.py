@@ -1,4 +1,4 @@
-"""The shape of quality.json, as far as it is used later."""
+"""The shape of quality.json, for the parts that are read back."""
 
 from typing import Any
 

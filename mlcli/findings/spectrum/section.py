@@ -14,7 +14,7 @@ LEADING = 10  # eigenvalues in the table
 
 
 def spectrum(run: Contents) -> Part:
-    """The scree plot, the cumulative share, and the first eigenvalues as a table."""
+    """Return the scree plot, the cumulative share, and the first eigenvalues as a table."""
     eigenvalues, summary = run.eigenvalues, run.manifest.get("spectrum") or {}
     if eigenvalues is None or not eigenvalues.values:
         return None
@@ -36,7 +36,7 @@ def spectrum(run: Contents) -> Part:
 
 
 def _expected(run: Contents) -> str:
-    """What the line in the scree plot is."""
+    """Return the explanation of the line in the scree plot, where there is one."""
     if run.scree is None or not run.scree.line:
         return ""
     return "The line is parallel analysis: what unrelated columns of the same size would show at the 95th percentile."

@@ -1,4 +1,4 @@
-"""The shape of stability.json, as far as it is used later."""
+"""The shape of stability.json, for the parts that are read back."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from mlcli.base.values.shape import Count, Name, Number, Shape
 
 
 class Interval(Shape):
-    """A figure, with how far it would change with other rows."""
+    """A figure with its interval and standard deviation over other rows."""
 
     value: Number
     low: Number

@@ -10,7 +10,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import advance, stage
 from mlcli.base.types import Array, Indices
-from mlcli.findings.frame.likeness import Agreement, Fit, agreement, principal_angles, procrustes, standardized
+from mlcli.findings.frame.likeness import Agreement, Fit, agreement, principal_angles, procrustes, standardize
 
 EXACT = 20_000  # points up to which the neighbors of all are found
 SAMPLE = 2_000  # of more points, those from which neighborhoods are compared
@@ -76,7 +76,7 @@ class Comparison:
         A Procrustes rotation mixes axes; they stay a run's own where it only mirrors them.
         """
         side, placed = self.sides[place], self.placed[place][:, :DRAWN]
-        own = standardized(side.values)[:, :DRAWN]
+        own = standardize(side.values)[:, :DRAWN]
         if all(alike(one, other) for one, other in zip(own.T, placed.T, strict=False)):
             return list(side.axes)
         return [f"turned onto {name}" for name in self.sides[0].axes]
@@ -113,7 +113,7 @@ def alike(first: Array, second: Array) -> bool:
 def side_by_side(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str, Sequence[str]], neighbors: int,
                  generator: np.random.Generator) -> Comparison:
     """Compares every two runs over their common rows."""
-    shapes = [standardized(side.values) for side in sides]
+    shapes = [standardize(side.values) for side in sides]
     rows, near = _seen_from(len(ids), generator), min(neighbors, (len(ids) - 1) // 2)
     every = list(combinations(range(len(sides)), 2))
     pairs = []
@@ -127,7 +127,7 @@ def side_by_side(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str,
 
 def aligned(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str, Sequence[str]]) -> Comparison:
     """Runs in one orientation, without a comparison of every two of them."""
-    return Comparison(sides, ids, labels, (), turned([standardized(side.values) for side in sides]))
+    return Comparison(sides, ids, labels, (), turned([standardize(side.values) for side in sides]))
 
 
 def _option(side: Side, path: str, sides: Sequence[Side]) -> str:

@@ -21,7 +21,7 @@ def spectrum_table(run: Contents, cutoff: float = 0.0) -> Table | None:
         return None
     columns = spectrum.columns
     rows: list[Row] = [(int(place), *numbers) for place, *numbers in zip(
-        spectrum.numbers("component"), *(spectrum.known(name) for name in list(columns)[1:]), strict=True)]
+        spectrum.numbers("component"), *(spectrum.numbers_or_none(name) for name in list(columns)[1:]), strict=True)]
     what = (run.manifest.get("spectrum") or {}).get("ranked_by", "eigenvalues")
     return Table(f"Spectrum: {what}, with shares of the trace.", tuple(columns), rows, words=())
 
