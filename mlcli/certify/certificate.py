@@ -32,7 +32,7 @@ class Certificate:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of all checks; `unchecked` if none failed but none looked at a number of the result."""
+        """The worst verdict of all checks; `unchecked` if none failed and none looked at a number of the result."""
         verdicts = {check.verdict for check in self.checks}
         worst: Verdict = next((verdict for verdict in WORST if verdict in verdicts), "pass")
         numbers = {check.verdict for check in self.checks if check.name not in FORMAL} - {"skipped"}
@@ -44,7 +44,7 @@ class Certificate:
         return [check for check in self.checks if check.verdict == "fail"]
 
     def document(self) -> dict[str, Any]:
-        """Returns the certificate as plain values, for JSON."""
+        """Return the certificate as plain values, for JSON."""
         return {"format": FORMAT, "verdict": self.verdict, "checks": [asdict(check) for check in self.checks],
                 "facts": self.facts}
 
@@ -54,13 +54,13 @@ class Claim:
     """A method's claim about its coordinates, and the checks that test it."""
 
     checks: Callable[[Subject], Iterator[Check]]  # against the input
-    tolerance: projection.Tolerance  # of coordinates that are projection.projection_check
+    tolerance: projection.Tolerance  # rounding of coordinates in projection_check
     eigenvectors: bool = True
     unit: bool = False  # whether axes are checked with unit variance, rather than that of the eigenvalues
 
 
 def claim_of(subject: Subject) -> Claim:
-    """Returns the claim that belongs to the method's `proof`. Nothing else reads `proof`."""
+    """Return the claim that belongs to the method's `proof`. Nothing else reads `proof`."""
     proof = subject.method.proof
     if proof == "kernel" and is_linear(subject):
         return Claim(linear_checks, projection.by_columns)
@@ -74,7 +74,7 @@ def claim_of(subject: Subject) -> Claim:
 
 
 def numbers(subject: Subject) -> Iterator[Check]:
-    """Yields every check of a result against its input; without the input, the checks that the result allows alone."""
+    """Yield every check of a result against its input; without the input, the checks that the result allows alone."""
     with np.errstate(all="ignore"):  # an overflow gives inf or NaN, and the check of it fails
         claim, there, asked = claim_of(subject), subject.places, subject
         subject = subject.rescale_axes("variance" if claim.unit else "roots") if claim.eigenvectors else subject
@@ -103,7 +103,7 @@ def numbers(subject: Subject) -> Iterator[Check]:
 
 
 def _graph_and_kernel_checks(subject: Subject) -> Iterator[Check]:
-    """Checks of the parts of a model besides its axes: a neighbor graph, or a kernel that was learned."""
+    """Yield checks of the parts of a model besides its axes: a neighbor graph, or a kernel that was learned."""
     graph = subject.similarity.parts.graph
     if graph is not None:
         yield from graph_checks(subject, graph)
@@ -112,7 +112,7 @@ def _graph_and_kernel_checks(subject: Subject) -> Iterator[Check]:
 
 
 def facts_of(subject: Subject) -> dict[str, Any]:
-    """Returns facts that are not judged: the numbers of rows, axes, points of the fit, eigenvalues and edges."""
+    """Return facts that are not judged: the numbers of rows, axes, points of the fit, eigenvalues and edges."""
     graph = subject.similarity.parts.graph if subject.places else None
     return {"rows": subject.size, "components": int(subject.embedding.shape[1]),
             "carriers": subject.fit_size if subject.places else 0,

@@ -13,7 +13,7 @@ INERTIA = 10_000  # largest number of rows for which LDLᵀ, n³/3 products, is 
 
 
 def spectral_checks(subject: Subject, claimed: bool, unit: bool) -> Iterator[Check]:
-    """Checks without the input: all numbers are finite; with `claimed` eigenvectors, order, trace, orthogonality.
+    """Yield checks without the input: all numbers are finite; with `claimed` eigenvectors, order, trace, orthogonality.
 
     With `unit` axes have length √n, else √λ.
     """
@@ -48,7 +48,7 @@ def spectral_checks(subject: Subject, claimed: bool, unit: bool) -> Iterator[Che
 
 
 def worst(gaps: Array, sizes: Array | float) -> float:
-    """Returns the largest quotient of gaps and sizes, (p,) arrays or of any one shape; zero where there is no gap."""
+    """Return the largest quotient of gaps and sizes, (p,) arrays or of any one shape; zero where there is no gap."""
     return float(np.divide(gaps, sizes, out=np.zeros_like(gaps), where=gaps > 0).max(initial=0.0))
 
 
@@ -64,7 +64,7 @@ def count_check(matrix: Callable[[], Array], size: int, last: float, known: int,
 
     shift = last + 10 * allowed
     pivots, places, _ = dsytrf((matrix() - shift * np.eye(size)).T, lower=1, lwork=64 * size, overwrite_a=1)
-    first = np.flatnonzero(places < 0)[::2]  # of blocks of two rows
+    first = np.flatnonzero(places < 0)[::2]  # the first row of each block of two rows
     beside = np.zeros(max(size - 1, 0))
     beside[first] = pivots[first + 1, first]
     above = int(np.sum(eigvalsh_tridiagonal(np.diag(pivots), beside) > 0))

@@ -17,7 +17,7 @@ PAIR = 2e-4  # seconds for a pair of columns
 
 
 def observations(subject: Subject) -> int:
-    """Returns the number of rows with a cell, or of those behind a covariance; one where their number is not known."""
+    """Return the number of rows with a cell, or of those behind a covariance; one where their number is not known."""
     if isinstance(subject.data, Covariance):
         return subject.data.observations or 1
     values = subject.data.values
@@ -25,7 +25,7 @@ def observations(subject: Subject) -> int:
 
 
 def implied_covariance(subject: Subject) -> Array | None:
-    """Returns Λ Φ Λᵀ + Ψ, a (d, d) array; None where the run stores no loadings, uniquenesses or correlations."""
+    """Return Λ Φ Λᵀ + Ψ, a (d, d) array; None where the run stores no loadings, uniquenesses or correlations."""
     fit, moments, decoder = subject.model.fit, subject.similarity.column_moments, subject.projector.affine
     shares = [0.0 if value is None else value for value in dict(fit.get("uniquenesses", {})).values()]
     factors = np.array(fit.get("factor_correlations", ()), dtype=np.float64)
@@ -58,12 +58,12 @@ def moment_checks(subject: Subject) -> Iterator[Check]:
 
 
 def deviations_of(covariance: Array) -> Array:
-    """Returns the square roots of the diagonal of a (d, d) array, a (d,) array; one where it is not positive."""
+    """Return the square roots of the diagonal of a (d, d) array, a (d,) array; one where it is not positive."""
     return np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
 
 
 def mean_rounding(points: Array, mean: Array, scale: Array) -> float:
-    """Returns the rounding by means far from zero, relative to the deviations.
+    """Return the rounding by means far from zero, relative to the deviations.
 
     `points` is an (n, d) array, `mean` and `scale` are (d,) arrays.
     """
@@ -72,7 +72,7 @@ def mean_rounding(points: Array, mean: Array, scale: Array) -> float:
 
 def complete_rows(points: Array, kind: Indices, patterns: AnyArray, mean: Array,
                   covariance: Array) -> tuple[Array, Array]:
-    """Returns the rows with missing cells filled by their expectations, and the sum of conditional covariances.
+    """Return the rows with missing cells filled by their expectations, and the sum of conditional covariances.
 
     The expectation is μ_m + C_mo C_oo⁻¹ (y_o - μ_o). `points` is an (n, d) array with NaN, `kind` an (n,) array with
     the pattern of each row, `patterns` a (k, d) array of cells that are present, `covariance` a (d, d) array. Returns

@@ -23,7 +23,7 @@ Squares = Callable[[Subject, Indices], tuple[Array, Array | float]]  # see squar
 
 
 def graph_checks(subject: Subject, graph: Graph) -> Iterator[Check]:
-    """All checks of a neighbor graph."""
+    """Yield the checks of a neighbor graph."""
     yield _shape(graph, subject.size)
     if graph.size == subject.size and isinstance(subject.data, WeightedGraph):
         yield edge_check(subject.data, graph.starts, graph.indices, graph.lengths)
@@ -56,7 +56,7 @@ def edge_check(data: WeightedGraph, starts: Indices, indices: Indices, numbers: 
 
 
 def matrix_positions(starts: Indices, indices: Indices) -> Indices:
-    """Returns the positions of the entries of compressed rows in a square matrix, row after row, an (m,) array."""
+    """Return the positions of the entries of compressed rows in a square matrix, row after row, an (m,) array."""
     size = len(starts) - 1
     return np.repeat(np.arange(size), np.diff(starts)) * size + indices
 
@@ -74,7 +74,7 @@ def _lengths(subject: Subject, graph: Graph) -> Check:
 
 
 def pair_distances(subject: Subject, left: Indices, right: Indices) -> tuple[Array, Array | float]:
-    """Returns distances in the input of pairs of embedded rows, and their errors beyond the usual rounding.
+    """Return distances in the input of pairs of embedded rows, and their errors beyond the usual rounding.
 
     `left` and `right` are (m,) arrays of rows; returns an (m,) array, and an (m,) array or zero. NaN for a pair without
     an edge where the input is a graph.
@@ -97,13 +97,14 @@ def pair_distances(subject: Subject, left: Indices, right: Indices) -> tuple[Arr
 
 
 def adjacency(subject: Subject, starts: Indices, indices: Indices) -> Joined:
-    """Returns a function from embedded rows to marks of their neighbors.
+    """Return a function from embedded rows to marks of their neighbors.
 
     `starts` and `indices` are compressed rows, (n + 1,) and (m,) arrays.
     """
     size = len(subject.given.values)
 
     def marks_of(rows: Indices) -> AnyArray:
+        """Return marks of the neighbors of embedded rows, an (m, n) array."""
         marks = np.zeros((len(rows), size), dtype=bool)
         columns = np.concatenate([indices[starts[i] : starts[i + 1]] for i in rows])
         marks[np.repeat(np.arange(len(rows)), np.diff(starts)[rows]), _input_rows(subject, columns)] = True
@@ -143,7 +144,7 @@ def neighbor_check(subject: Subject, joined: Joined, rule: str) -> Check:
 
 
 def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices], of_sample: Squares) -> Array:
-    """Returns the largest squared distance of a neighbor for each row of the input (n); NaN for one not checked."""
+    """Return the largest squared distance of a neighbor for each row of the input (n); NaN for one not checked."""
     size, asked = len(subject.given.values), subject.similarity.parts.neighbors
     k = min(asked.least, size - 1)
     bounds = np.full(size, np.nan if k else asked.farthest**2)
@@ -159,12 +160,12 @@ def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indice
 
 
 def _input_rows(subject: Subject, rows: Indices) -> Indices:
-    """Returns the indices among the input's rows of some embedded rows."""
+    """Return the indices among the input's rows of some embedded rows."""
     return rows if subject.model.kept is None else subject.model.kept[rows]
 
 
 def _shared_squares(subject: Subject, places: Indices) -> tuple[Array, Array | float]:
-    """Returns `squares_of`, shared with the next run of a sweep where the metric is Euclidean."""
+    """Return `squares_of`, shared with the next run of a sweep where the metric is Euclidean."""
     if not metric_of(subject.given).plain:
         return squares_of(subject, places)
     given = subject.given.values, places, type(subject.given).__name__
@@ -172,7 +173,7 @@ def _shared_squares(subject: Subject, places: Indices) -> tuple[Array, Array | f
 
 
 def squares_of(subject: Subject, places: Indices) -> tuple[Array, Array | float]:
-    """Returns squared distances from rows of the input to all of them, and how far two formulas may differ.
+    """Return squared distances from rows of the input to all of them, and how far two formulas may differ.
 
     `places` is an (m,) array of rows; returns an (m, n) array, infinite from a row to itself, and an array or a number.
     """

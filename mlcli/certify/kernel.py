@@ -30,20 +30,20 @@ class Rows:
         return len(self.chosen) == len(self.source.diagonal)
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Yields blocks of the rows that are checked, with their positions among them."""
+        """Yield blocks of the rows that are checked, with their positions among them."""
         size, step = len(self.chosen), max(1, ROOM // max(len(self.source.diagonal), 1))
         for start in range(0, size, step):
             part = slice(start, min(start + step, size))
             yield part, self.source.rows(self.chosen[part]) if self.held is None else self.held[part]
 
     def centered(self, means: Array) -> Iterator[tuple[slice, Array]]:
-        """Yields blocks of rows of H K H, with their positions; `means` is the (n,) array of row means of K."""
+        """Yield blocks of rows of H K H, with their positions; `means` is the (n,) array of row means of K."""
         for part, block in self.blocks():
             yield part, block - means - means[self.chosen[part], None] + means.mean()
 
 
 def kernel_checks(subject: Subject) -> Iterator[Check]:
-    """All checks of a kernel's eigenproblem."""
+    """Yield the checks of a kernel's eigenproblem."""
     there = subject.data is not None and not subject.fit_rows_unknown
     source = subject.similarity.witness(subject.data, subject.fit, subject.plan.full) if there else None
     if source is None:
@@ -69,7 +69,7 @@ def kernel_checks(subject: Subject) -> Iterator[Check]:
     else:
         yield count("means", int(np.count_nonzero(stated)), "means that are taken from a kernel that is not centered")
     means = means if rows.whole and subject.centered else stated
-    rounding = (source.noise + precision) * size * largest  # of entries, in the norm of the kernel
+    rounding = (source.noise + precision) * size * largest  # rounding of the entries, in the kernel's norm
     slack = subject.rounding * subject.top + subject.ties + rounding
     yield from _pairs(subject, rows, means, slack)
     yield _axes(subject)

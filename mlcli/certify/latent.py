@@ -55,7 +55,7 @@ class NoiseUnitModel:
 
 
 def latent_checks(subject: Subject) -> Iterator[Check]:
-    """All checks of a latent model against its points or their covariance."""
+    """Yield the checks of a latent model against its points or their covariance."""
     if isinstance(subject.data, Covariance):
         data, loadings = subject.data.normalized(), subject.model.loadings
         if loadings is None:
@@ -75,7 +75,7 @@ def latent_checks(subject: Subject) -> Iterator[Check]:
 
 
 def _complete_rows_checks(subject: Subject) -> Iterator[Check]:
-    """Checks against points without missing cells."""
+    """Yield the checks against points without missing cells."""
     projector, decoder, data = subject.projector, subject.projector.affine, Centered.of(subject)
     size, rough = max(len(data.points), 1), EPS * np.maximum(data.points.max(axis=0), -data.points.min(axis=0))
     sums, squares, scores = data.sums_and_error(projector.axes, subject.embedding)
@@ -97,13 +97,13 @@ def _complete_rows_checks(subject: Subject) -> Iterator[Check]:
 
 
 def _loose(subject: Subject) -> float:
-    """Returns the allowed relative distance of an iteration's result from the maximum; 0 for a closed form."""
+    """Return the allowed relative distance of an iteration's result from the maximum; 0 for a closed form."""
     iterate = dict(subject.method).get("iterate")
     return LOOSE * float(iterate.tolerance) if iterate is not None and "converged" in subject.model.fit else 0.0
 
 
 def _in_noise_units(subject: Subject, observed: DataCovariance, loadings: Array) -> NoiseUnitModel | None:
-    """Returns the model in units of equal noise; None where no column varies."""
+    """Return the model in units of equal noise; None where no column varies."""
     fit, columns = subject.model.fit, len(loadings)
     latent = subject.similarity.parts.latent if subject.places else None
     if latent is not None:
@@ -122,13 +122,14 @@ def _in_noise_units(subject: Subject, observed: DataCovariance, loadings: Array)
 
 
 def _maximum(subject: Subject, observed: DataCovariance, loadings: Array, unit: Unit) -> Iterator[Check]:
-    """Checks of the equations at the maximum, and of the likelihood and spectrum that the run states."""
+    """Yield checks of the equations at the maximum, and of the likelihood and spectrum that the run states."""
     scaled = _in_noise_units(subject, observed, loadings)
     if scaled is None:
         yield skipped("stationarity", "no column varies, or the run does not hold its uniquenesses")
         return
 
-    def whitened(block: Array) -> Array:  # A times a (d, k) array
+    def whitened(block: Array) -> Array:
+        """Return A times a block of vectors, a (d, k) array."""
         whole = np.zeros((len(loadings), block.shape[1]))
         whole[scaled.varying] = block / scaled.weights[:, None]
         return observed.apply(whole)[scaled.varying] / scaled.weights[:, None]
@@ -237,7 +238,7 @@ class Sums:
 
 
 def _probabilistic_gap_checks(subject: Subject, loose: float) -> Iterator[Check]:
-    """Checks of posteriors and likelihood of rows with missing cells, and that the likelihood is stationary."""
+    """Yield checks of posteriors and likelihood of rows with missing cells, and of its stationarity."""
     points, latent = subject.data.values, subject.similarity.latent
     size = float(np.sum(latent.loadings**2)) + len(latent.mean) * latent.noise
     if latent.noise <= ROUNDED * EPS * max(*points.shape, 10) * size:

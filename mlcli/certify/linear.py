@@ -37,13 +37,13 @@ class Centered:
 
     @classmethod
     def of(cls, subject: Subject) -> "Centered":
-        """Returns the rows that the plan checks."""
+        """Return the rows that the plan checks."""
         points = subject.data.values
         chosen = subject.plan.sample(0.4, NUMBER * max(points.shape[1], 1), len(points), least=64)
         return cls(points, subject.projector.centering.means, chosen)
 
     def blocks(self) -> Iterator[tuple[Indices, Array]]:
-        """Yields blocks of centered rows, with the indices of the rows."""
+        """Yield blocks of centered rows, with the indices of the rows."""
         rows = rows_of(self.points)
         if rows is not None and self.exact:
             for number in range(rows.blocks):
@@ -61,7 +61,7 @@ class Centered:
         return len(self.chosen) == len(self.points)
 
     def sums_and_error(self, axes: Array, coordinates: Array) -> tuple[Array, Array, float]:
-        """Returns column sums, column sums of squares, and the largest error of a score.
+        """Return column sums, column sums of squares, and the largest error of a score.
 
         `axes` is a (d, p) array, `coordinates` an (n, p) array. Axes without extent are left out of the error.
         """
@@ -74,12 +74,12 @@ class Centered:
         return sums, squares, worst
 
     def covariance(self, block: Array) -> Array:
-        """Returns XᵀX times a (d, k) array of vectors, a (d, k) array."""
+        """Return XᵀX times a (d, k) array of vectors, a (d, k) array."""
         return np.asarray(sum((part.T @ (part @ block) for _, part in self.blocks()), np.zeros_like(block)))
 
 
 def linear_checks(subject: Subject) -> Iterator[Check]:
-    """All checks of features, or of their covariance."""
+    """Yield the checks of features, or of their covariance."""
     if isinstance(subject.data, Covariance):
         yield _of_covariance(subject)
         return
@@ -128,12 +128,12 @@ def _of_covariance(subject: Subject) -> Check:
 
 
 def cancellation(subject: Subject) -> float:
-    """Returns the norm of the rounding that subtracting means far from zero leaves."""
+    """Return the norm of the rounding that subtracting means far from zero leaves."""
     return EPS * subject.largest * float(np.sqrt(subject.data.values.size))
 
 
 def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
-    """Checks of scores and trace; where all rows are checked, also of means and eigenvectors."""
+    """Yield checks of scores and trace; where all rows are checked, also of means and eigenvectors."""
     axes, coordinates, values = subject.projector.axes, subject.embedding, subject.values
     trace = max(subject.spectrum.solved_trace, 0.0)
     root, rough, size = np.sqrt(subject.top), cancellation(subject), max(len(data.points), 1)

@@ -15,14 +15,14 @@ class Plan:
 
     full: bool = False  # whether everything is checked, however long it takes
     seed: int = 0
-    rows: Rows | None = None  # of a table read in blocks, some of which are in memory
+    rows: Rows | None = None  # the rows of a table read in blocks, some of them in memory
 
     def allows(self, share: float, seconds: float) -> bool:
         """Whether work of `seconds` fits into a share of `WORK`; always where everything is checked."""
         return self.full or seconds <= share * WORK
 
     def sample(self, share: float, cost: float, size: int, least: int = 8) -> Indices:
-        """Returns sorted indices of the items to check out of `size`, at `cost` seconds each: all, or a seeded sample.
+        """Return sorted indices of the items to check out of `size`, at `cost` seconds each: all, or a seeded sample.
         """
         few = max(least, int(share * WORK / cost))
         if self.rows is not None and not self.full and size == len(self.rows):  # a sample of rows, not of landmarks
@@ -32,7 +32,7 @@ class Plan:
         return np.sort(np.random.default_rng(self.seed).choice(size, few, replace=False))
 
     def sample_in_memory(self, share: float, cost: float, size: int, least: int = 8) -> Indices:
-        """Returns `sample`, but for a table in blocks under a full plan the rows that are in memory.
+        """Return `sample`, but for a table in blocks under a full plan the rows that are in memory.
 
         For checks that need their rows in memory all at once.
         """

@@ -57,7 +57,7 @@ def projection_check(subject: Subject, tolerance: Tolerance) -> Check:
 
 
 def _rows(subject: Subject) -> Indices:
-    """Returns the indices of a few rows with the first and the last; all rows of a sequence."""
+    """Return the indices of a few rows with the first and the last; all rows of a sequence."""
     similarity, values = subject.similarity, subject.data.values
     if not similarity.alone:
         return np.arange(subject.size)
@@ -77,7 +77,7 @@ def _rows(subject: Subject) -> Indices:
 
 
 def _gap_to_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array:
-    """Returns the gaps between coordinates and the embedding, for a row with equal ones to the nearest of them."""
+    """Return the gaps between coordinates and the embedding, for a row with equal ones to the nearest of them."""
     gap = np.abs(coordinates - some_of(subject.embedding, rows))
     for place in np.flatnonzero(gap.max(axis=1) > 0) if subject.similarity.on_equals else ():
         twins = np.flatnonzero(_equal(subject, int(rows[place])))
@@ -87,7 +87,7 @@ def _gap_to_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array:
 
 
 def _axes_without_coordinates(subject: Subject) -> AnyArray:
-    """Returns the axes with a cost of one (p), on which Nyström's formula gives new points no coordinate."""
+    """Return the axes with a cost of one (p), on which Nyström's formula gives new points no coordinate."""
     axes = subject.embedding.shape[1]
     if not subject.spectrum.of_inverse:
         return np.zeros(axes, dtype=bool)
@@ -97,7 +97,7 @@ def _axes_without_coordinates(subject: Subject) -> AnyArray:
 
 
 def _equal(subject: Subject, row: int) -> AnyArray:
-    """Returns marks of the points at distance zero from one of them, up to the metric's rounding (n)."""
+    """Return marks of the points at distance zero from one of them, up to the metric's rounding (n)."""
     values, metric = subject.data.values, metric_of(subject.data)
     if isinstance(subject.data, Dissimilarities):
         return np.asarray(values[row] == 0)
@@ -108,13 +108,13 @@ def _equal(subject: Subject, row: int) -> AnyArray:
 
 
 def by_rows(subject: Subject, rows: Indices) -> Array | float:
-    """Returns the rounding of rows (m,) times axes, for coordinates that are not eigenvectors: one number or (p,)."""
+    """Return the rounding of rows (m,) times axes, for coordinates that are not eigenvectors: one number or (p,)."""
     size = most(subject.embedding)
     return OWN * size + subject.projector.rounding(subject.data.values[rows]) + solver_error(subject)
 
 
 def solver_error(subject: Subject) -> Array:
-    """Returns how far a row of a graph may be from its neighbors' mean over 1 - λ, by the residual of its axes (p).
+    """Return how far a row of a graph may be from its neighbors' mean over 1 - λ, by the residual of its axes (p).
 
     An iterative solver's residual of K v = v / λ, relative to the largest 1 / λ, is one of L v = λ v that is as large
     relative to λ (the norm of L is 2 at most); it may lie in one of n rows, whose coordinates have unit variance.
@@ -128,25 +128,25 @@ def solver_error(subject: Subject) -> Array:
 
 
 def by_weights(subject: Subject, rows: Indices) -> Array | float:
-    """Returns a few roundings of the largest coordinate, for rows (m,): a row's own weight is one."""
+    """Return a few roundings of the largest coordinate, for rows (m,): a row's own weight is one."""
     return 8 * EPS * most(subject.embedding)
 
 
 def by_columns(subject: Subject, rows: Indices) -> Array | float:
-    """Returns the rounding of an eigenproblem of the columns, and of centering them; `rows` is an (m,) array."""
+    """Return the rounding of an eigenproblem of the columns, and of centering them; `rows` is an (m,) array."""
     allowed, columns = subject.precision, subject.data.values.shape[1]
     return float(allowed * np.sqrt(subject.top) + 2 * EPS * subject.largest * np.sqrt(columns))
 
 
 def by_scores(subject: Subject, rows: Indices) -> Array | float:
-    """Returns the rounding of columns times weights; `rows` is an (m,) array of row numbers."""
+    """Return the rounding of columns times weights; `rows` is an (m,) array of row numbers."""
     sizes = subject.sizes
     rounding = EPS * float((sizes @ np.abs(subject.projector.axes)).max())
     return OWN * most(subject.embedding) + rounding
 
 
 def by_kernel(subject: Subject, rows: Indices) -> Array | float:
-    """Returns the rounding of kernel rows (m,), for each axis over the root of its eigenvalue, a (p,) array."""
+    """Return the rounding of kernel rows (m,), for each axis over the root of its eigenvalue, a (p,) array."""
     similarity, values, precision = subject.similarity, subject.data.values, subject.spectrum.tolerance
     degree = float(similarity.roundings)
     precision += 16 * EPS * degree * (1.0 if values.shape[1] <= NARROW else 4.0)
@@ -202,7 +202,7 @@ def same_metric(metric: Fitted, other: Fitted) -> bool:
 
 
 def _in_units(kernel: Any, unit: Unit) -> dict[str, Any]:
-    """Returns a kernel function's options in the units of the computation: `rate` and `gamma` carry the data's unit."""
+    """Return a kernel function's options in the units of the computation: `rate` and `gamma` carry the data's unit."""
     return {name: (unit**kernel.exponent).number(value) if name in ("rate", "gamma") and value is not None
             else value for name, value in kernel if name != "route"}
 
@@ -242,11 +242,11 @@ def _ranges(given: Any, metric: RangedGower) -> Check:
 
 
 def _lengths(subject: Subject, chosen: Indices) -> tuple[Array, Array]:
-    """Returns the distances of some points that a kernel is a function of, and their relative errors beyond 1e-9."""
+    """Return the distances of some points that a kernel is a function of, and their relative errors beyond 1e-9."""
     if subject.base is not subject.similarity:
         source = subject.base.witness(subject.data, subject.fit, subject.plan.full)
         found = -2 * source.rows(chosen)[:, chosen]
-        noise = source.noise * found.max(initial=0.0)  # of a square
+        noise = source.noise * found.max(initial=0.0)  # rounding of a squared distance
         return np.sqrt(found), np.divide(noise, 2 * found, out=np.zeros_like(found), where=found > 0)
     points, metric = subject.data.values[chosen], metric_of(subject.data)
     if metric.plain:
@@ -284,6 +284,6 @@ def stored_points(subject: Subject) -> Check:
 
 
 def _unlike(points: Array, others: Array) -> int:
-    """Returns the number of rows in which two arrays of one shape differ."""
+    """Return the number of rows in which two arrays of one shape differ."""
     pairs = ((points[rows], others[rows]) for rows in row_blocks(len(points), CACHED, points.shape[1]))
     return sum(int(np.sum((one != other).any(axis=1))) for one, other in pairs if not np.array_equal(one, other))

@@ -34,7 +34,7 @@ class Subject:
 
     @classmethod
     def of(cls, method: Method, given: Input | None, model: Model, plan: Plan) -> "Subject":
-        """Returns the subject with the model in the units of the computation, by exact powers of two."""
+        """Return the subject with the model in the units of the computation, by exact powers of two."""
         projector = model.projector
         model = replace(model, spectrum=model.spectrum and replace(model.spectrum, unit=Unit()))
         model = replace(model, embedding=projector.output_unit.measured(model.embedding),
@@ -62,7 +62,7 @@ class Subject:
         return self.chain is None or self.chain.centering != "none"
 
     def rescale_axes(self, scale: str) -> "Subject":
-        """Returns a subject whose axes have another scale: `roots` of eigenvalues, `unit` length, or `variance` one."""
+        """Return a subject whose axes have another scale: `roots` of eigenvalues, `unit` length, or `variance` one."""
         asked = "roots" if self.chain is None else self.chain.coordinates.scale
         if asked == scale or not self.places:
             return self
@@ -194,12 +194,12 @@ class Subject:
 
 
 def most(values: Array) -> float:
-    """Returns the largest absolute value of an array of any shape; NaN if it contains NaN."""
+    """Return the largest absolute value of an array of any shape; NaN if it contains NaN."""
     return float(np.max([np.abs(some).max(initial=0.0) for some in parts(values)]))
 
 
 def tie_width(values: Array, rounding: float, kept: int, power: int = 1) -> float:
-    """Returns the widest range of a power of values that count as equal, in groups with one of the first `kept`.
+    """Return the widest range of a power of values that count as equal, in groups with one of the first `kept`.
 
     `values` is an ordered (m,) array; values within `TIED` times `rounding` of the next count as equal.
     """
@@ -209,7 +209,7 @@ def tie_width(values: Array, rounding: float, kept: int, power: int = 1) -> floa
 
 
 def _places_in_file(points: Array, rows: Rows) -> Indices:
-    """Returns `_places` where rows are read in blocks; compares only rows with the same first number as a point."""
+    """Return `_places` where rows are read in blocks; compare only rows with the same first number as a point."""
     firsts, places, found = np.unique(points[:, :1]), [], []
     for first, part in all_parts(rows):
         alike = np.flatnonzero(np.isin(part[:, 0], firsts))
@@ -220,7 +220,7 @@ def _places_in_file(points: Array, rows: Rows) -> Indices:
 
 
 def _places(points: Array, among: Array) -> Indices:
-    """Returns the row numbers of points in another array, equal rows in their order; -1 where there is none."""
+    """Return the row numbers of points in another array, equal rows in their order; -1 where there is none."""
     rows: dict[bytes, list[int]] = {}
     for i, row in enumerate(np.ascontiguousarray(among)):
         rows.setdefault(row.tobytes(), []).append(i)

@@ -11,7 +11,7 @@ SERIES = 1e-5  # below it three terms of the series of log(1 + x) are enough
 
 
 def transform(values: Array, names: Sequence[str]) -> tuple[Array, Array]:
-    """Returns the rows after the transforms in their order, an (m, d) array, and rounding bounds, an (m, 1) array.
+    """Return the rows after the transforms in their order, an (m, d) array, and rounding bounds, an (m, 1) array.
 
     The bound comes on top of a relative 1e-9. A logarithm is rounded relative to its own size, and log-ratios of nearly
     equal cells are small differences of logarithms.

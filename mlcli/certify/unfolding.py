@@ -36,7 +36,7 @@ class Recomputed:
     unfolded: Unfolded
 
     def stated(self, name: str) -> float | None:
-        """Returns a squared length of `fit` in the units of the computation; None where it is missing or out of range.
+        """Return a squared length of `fit` in the units of the computation; None where it is missing or out of range.
         """
         value = self.subject.model.fit.get(name)
         unit = self.subject.data.unit
@@ -86,7 +86,7 @@ class Recomputed:
         return Bound(linear + soft, rounding, float(np.abs(weights).sum()) / least)
 
     def _weighted(self) -> Array:
-        """Returns Σ y vvᵀ over the basis, or the Laplacian with the constant vector's eigenvalue raised from zero."""
+        """Return Σ y vvᵀ over the basis, or the Laplacian with the constant vector's eigenvalue raised from zero."""
         left, right = (side[self.unfolded.counted] for side in (self.unfolded.left, self.unfolded.right))
         vectors = np.eye(self.subject.size) if self.unfolded.basis is None else self.unfolded.basis
         rows = vectors[left] - vectors[right]
@@ -96,7 +96,7 @@ class Recomputed:
 
 
 def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:
-    """All checks of a learned kernel."""
+    """Yield the checks of a learned kernel."""
     yield _shape(subject, unfolded)
     if len(unfolded.factor) != subject.size:
         return

@@ -23,7 +23,7 @@ ROOM = 2**18  # numbers of the local systems solved in one block
 
 
 def residual_matrix(data: Spatial, lists: Lists, ridge: float) -> tuple[Any, float]:
-    """Returns I - W, a sparse (n, n) array with weights solved again, and the largest share of rounding.
+    """Return I - W, a sparse (n, n) array with weights solved again, and the largest share of rounding.
 
     Points with equally many neighbors are solved in blocks. The share is that of a metric's rounding in a local system.
     """
@@ -47,7 +47,7 @@ def residual_matrix(data: Spatial, lists: Lists, ridge: float) -> tuple[Any, flo
 
 
 def solve_weights_by_distances(data: Spatial, names: Indices, ridge: float) -> tuple[Array, float]:
-    """Returns weights (V (Λ₊ + r)⁻¹ Vᵀ) 1, an (m, k) array, and the largest share of rounding in a local system.
+    """Return weights (V (Λ₊ + r)⁻¹ Vᵀ) 1, an (m, k) array, and the largest share of rounding in a local system.
 
     `names` is an (m, 1 + k) array: points, then their neighbors. The share is the norm of a system's errors over its
     trace.
@@ -69,7 +69,7 @@ def solve_weights_by_distances(data: Spatial, names: Indices, ridge: float) -> t
 
 
 def solve_weights(points: Array, neighbors: Array, ridge: float) -> Array:
-    """Returns the weights of points over their neighbors, an (m, k) array, by solving the local systems.
+    """Return the weights of points over their neighbors, an (m, k) array, by solving the local systems.
 
     `points` is an (m, d) array, `neighbors` an (m, k, d) array. Source: Saul and Roweis, 2003.
     """
@@ -82,7 +82,7 @@ def solve_weights(points: Array, neighbors: Array, ridge: float) -> Array:
 
 
 def weight_checks(subject: Subject) -> Iterator[Check]:
-    """All checks of reconstruction weights."""
+    """Yield the checks of reconstruction weights."""
     similarity = subject.similarity
     width, columns = similarity.neighbors.usual, subject.data.values.shape[1]
     row = ROW if straight(subject.data) else LOCAL
@@ -92,7 +92,7 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     policy = subject.chain.graph.neighbors.pieces
     lists, _ = connected_lists(subject.data, similarity.neighbors, policy)  # proven by `neighbor_check`
     root, rough = residual_matrix(subject.data, lists, similarity.ridge)
-    unsure = (EPS + rough) / similarity.ridge  # of a weight, relative
+    unsure = (EPS + rough) / similarity.ridge  # relative rounding of a weight
     sizes = abs(root)
     norm = float(sizes.sum(axis=0).max() * sizes.sum(axis=1).max())  # a bound of that of (I - W)ᵀ(I - W)
     costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
@@ -119,6 +119,6 @@ def _eigenproblem(subject: Subject, root: Any, norm: float, costs: Array, unsure
     yield ratio("residual", most(gaps / (norm * precision + ties)), 1.0,
                 "(I - W)ᵀ(I - W) v = v / λ, with weights solved again")
     again = np.sum(image * image, axis=0) / size
-    noise = norm * unsure**2  # of a sum of squares: the square of the error of a term
+    noise = norm * unsure**2  # rounding of the sum of squares
     relative = np.abs(again - costs) / (1e-4 * costs + 2 * np.sqrt(costs * noise) + noise)
     yield ratio("costs", most(relative), 1.0, "‖(I - W) v‖² = 1 / λ, to a ten-thousandth")

@@ -50,7 +50,7 @@ Command = Callable[[Setting, int], str]  # a setting and a number of axes to a c
 class Clock:
     """The start and the budget of an exploration."""
 
-    begun: float  # of the monotonic clock
+    begun: float  # start, on the monotonic clock
     budget: float  # seconds
 
     @property
@@ -66,7 +66,7 @@ class Clock:
 
 def conclude(layer: Layer, examined: Examination, made: Sequence[Trial], left: Sequence[Exclusion], clock: Clock,
              command: Command) -> Exploration:
-    """Returns the exploration: finished trials with scores, ranks and refits, the verdict and the recommendation."""
+    """Return the exploration: finished trials with scores, ranks and refits, the verdict and the recommendation."""
     config = base_config(layer)
     with threads_limited(config.compute.thread_count()):
         start = begin(config)
@@ -107,7 +107,7 @@ def conclude(layer: Layer, examined: Examination, made: Sequence[Trial], left: S
 
 
 def limit_sentences(sampled: Sample | None, *, cut: bool) -> list[str]:
-    """Returns sentences about parts of the exploration that the budget did not allow."""
+    """Return sentences about parts of the exploration that the budget did not allow."""
     said = [] if sampled is None else [
         f"All settings were tried on a random sample of {sampled.rows:,} of {sampled.of:,} rows, as the budget does "
         "not allow all; a command is for all rows, and mlcli plan says what it takes."]
@@ -115,12 +115,12 @@ def limit_sentences(sampled: Sample | None, *, cut: bool) -> list[str]:
 
 
 def facts_of(config: Any) -> Mapping[str, Any]:
-    """Returns the other settings that results depend on: seed and threads."""
+    """Return the other settings that results depend on: seed and threads."""
     return {"seed": config.compute.seed, "threads": config.compute.thread_count()}
 
 
 def size_of(start: Start) -> str:
-    """Returns the size of the input in words."""
+    """Return the size of the input in words."""
     table = start.prepared.table
     rows, columns = table.values.shape
     return f"{rows:,} rows x {columns:,} columns" if table.kind == "features" else f"{len(table.ids):,} points"
@@ -128,7 +128,7 @@ def size_of(start: Start) -> str:
 
 def candidates_of(made: Sequence[Trial], scores: Sequence[Assessment],
                   generator: np.random.Generator) -> tuple[list[int], list[Place]]:
-    """Returns the indices of the best setting of each method by R_NX, ordered by mean rank, and their ranks."""
+    """Return the indices of the best setting of each method by R_NX, ordered by mean rank, and their ranks."""
     best = []
     for method in dict.fromkeys(one.setting.method for one in made):
         own = [place for place, one in enumerate(made) if one.setting.method == method]
@@ -139,7 +139,7 @@ def candidates_of(made: Sequence[Trial], scores: Sequence[Assessment],
 
 
 def entry(made: Trial, score: Assessment) -> Entry:
-    """Returns the entry of a trial with its scores."""
+    """Return the entry of a trial with its scores."""
     setting = made.setting
     count = setting.values.get("method.neighbors.count")
     return Entry(made.folder.name, setting.method, setting.words, METHODS[setting.method].baseline, count, made.seconds,
@@ -148,14 +148,14 @@ def entry(made: Trial, score: Assessment) -> Entry:
 
 def candidate(entry: Entry, place: Place, made: Sequence[Trial], own: int,
               more: tuple[Sequence[tuple[int, Assessment]], Refit], axes: int) -> Candidate:
-    """Returns the best setting of a method with its rank, curve and refits."""
+    """Return the best setting of a method with its rank, curve and refits."""
     curve, refit = more
     return Candidate(entry, place, made[own].advice, curve, refit.fits, refit.m2, refit.overlap, refit.reason,
                      next_counts(made, own, axes))
 
 
 def next_counts(made: Sequence[Trial], own: int, axes: int) -> list[tuple[str, float]]:
-    """Returns the fits with the next smaller and larger numbers of neighbors, with their Procrustes statistics."""
+    """Return the fits with the next smaller and larger numbers of neighbors, with their Procrustes statistics."""
     def count(one: Trial) -> int | None:
         return one.setting.values.get("method.neighbors.count")
 
@@ -171,7 +171,7 @@ def next_counts(made: Sequence[Trial], own: int, axes: int) -> list[tuple[str, f
 
 
 def compare_best(best: Sequence[Trial], start: Start, axes: int, generator: np.random.Generator) -> Comparison:
-    """Compares every two of the best settings of all methods, in one orientation."""
+    """Compare every two of the best settings of all methods, in one orientation."""
     table = start.prepared.table
     # no method name: the names contain it
     sides = [Side(one.setting.name, "", one.config.input.path, len(one.values), one.cut(axes),
@@ -181,7 +181,7 @@ def compare_best(best: Sequence[Trial], start: Start, axes: int, generator: np.r
 
 def recommend(candidates: Sequence[Candidate], examined: Examination, verdict: Verdict, surface: Surface | None,
                 flat: Refit | None) -> Recommendation:
-    """Returns the choice of a method and of a number of axes, with sentences on both and on their stability."""
+    """Return the choice of a method and of a number of axes, with sentences on both and on their stability."""
     options = [Option(one.entry.method, one.entry.words, one.entry.linear, one.entry.judged, one.place)
                for one in candidates]
     if len(options) == 1:

@@ -78,11 +78,11 @@ class Examination:
     settings: Sequence[Setting]  # in the order of their trials
     left: Sequence[Exclusion]
     neighbors: int  # largest number of neighbors in a trial
-    structure: Structure | None  # of columns that are compared by Euclidean distances
+    structure: Structure | None  # statistics of columns in a Euclidean space
     sampled: Sample | None = None
 
     def trial_layer(self, layer: Layer) -> Layer:
-        """Returns the explored layer with the rows of the sample, where there is one."""
+        """Return the explored layer with the rows of the sample, where there is one."""
         return layer if self.sampled is None else with_rows(layer, self.sampled.rows)
 
     @property
@@ -94,7 +94,7 @@ class Examination:
 
 
 def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: float) -> Examination:
-    """Examines the data of a layer and plans the trials; raises the errors of reading and of the checkup.
+    """Examine the data of a layer and plans the trials; raises the errors of reading and of the checkup.
 
     The neighbors are kept in `folder` for the runs.
     """
@@ -136,7 +136,7 @@ class Clock:
 
 
 def sample_size(budget: float) -> int:
-    """Returns the number of rows for a budget (s): its root, as the work is proportional to pairs of rows."""
+    """Return the number of rows for a budget (s), by its square root: the work grows with pairs of rows."""
     return max(int(ROWS * budget**0.5), FEWEST_SAMPLED)
 
 
@@ -147,7 +147,7 @@ def allows_sampling(config: RunConfig, data: Input) -> bool:
 
 
 def with_rows(layer: Layer, rows: int) -> Layer:
-    """Returns the layer with a number of rows, drawn by the seed."""
+    """Return the layer with a number of rows, drawn by the seed."""
     return assignment("input.rows", rows, "explore").over(layer)
 
 
@@ -160,7 +160,7 @@ def allows_comparison(found: Examination, clock: Clock) -> bool:
 
 def examine_table(layer: Layer, start: Start, asked: int | None, clock: Clock,
                   sampled: Sample | None = None) -> Examination:
-    """Examines a table, or a sample of its rows."""
+    """Examine a table, or a sample of its rows."""
     config, data, budget = base_config(layer), start.prepared.table.data(), clock.budget
     report = check(config, rows_to_check(config, data, budget),
                    start.source if start.source.kind == "features" else None)  # features as in the file
@@ -181,7 +181,7 @@ def examine_table(layer: Layer, start: Start, asked: int | None, clock: Clock,
 
 
 def rows_to_check(config: RunConfig, data: Input, budget: float) -> int:
-    """Returns the number of rows whose neighbors the checkup can search for in a small share of the budget."""
+    """Return the number of rows whose neighbors the checkup can search for in a small share of the budget."""
     count = len(data.values)
     if data.kind != "features" or not isinstance(data, Spatial):
         return count
@@ -193,19 +193,19 @@ def rows_to_check(config: RunConfig, data: Input, budget: float) -> int:
 
 
 def base_config(layer: Layer) -> RunConfig:
-    """Returns the configuration for reading and preparing the data: that of a method with all metrics."""
+    """Return the configuration for reading and preparing the data: that of a method with all metrics."""
     return build(layer_of(Setting("isomap", {}), layer))
 
 
 def require_points(data: Input, kind: str, path: str) -> None:
-    """Refuses an input without points, such as a covariance; raises ConfigError."""
+    """Refuse an input without points, such as a covariance; raises ConfigError."""
     if not data.apart:
         raise ConfigError("NO-ROWS", f"{kind} has no points, so there are no embeddings to compare",
                           where="input.kind", hint=without_points(kind, path))
 
 
 def require_comparable(data: Input, path: str) -> None:
-    """Refuses points whose embeddings cannot differ; raises DataError for few points, GeometryError for equal ones."""
+    """Refuse points whose embeddings cannot differ; raises DataError for few points, GeometryError for equal ones."""
     count = len(data.values)
     if count < LEAST_ROWS:
         raise DataError("TOO-FEW", f"{counted(count, 'row')} cannot be explored: a neighborhood that is smaller than "
@@ -217,13 +217,13 @@ def require_comparable(data: Input, path: str) -> None:
 
 
 def without_points(kind: str, path: str) -> str:
-    """Returns the hint for a matrix without points."""
+    """Return the hint for a matrix without points."""
     return f"give features or dissimilarities; for axes of the columns: mlcli embed --kind {kind} {path}"
 
 
 @contextmanager
 def _hint_for_matrices(path: str) -> Iterator[None]:
-    """Points errors that ask for a correlation or covariance to the command that takes it."""
+    """Point errors that ask for a correlation or covariance to the command that takes it."""
     try:
         yield
     except MlcliError as error:
@@ -233,7 +233,7 @@ def _hint_for_matrices(path: str) -> Iterator[None]:
 
 
 def summary_of(config: RunConfig, data: Input, report: Report, sampled: Sample | None) -> Seen:
-    """Returns the facts of the data by which methods choose their settings; of a sample with the number of all rows."""
+    """Return the facts of the data by which methods choose their settings; of a sample with the number of all rows."""
     counts, pieces = neighbor_counts(len(data.values), report, whole=sampled is None)
     features = data.kind == "features"
     rows = np.sort(config.compute.generator().choice(len(data.values), min(len(data.values), SAMPLE), replace=False))
@@ -245,14 +245,14 @@ def summary_of(config: RunConfig, data: Input, report: Report, sampled: Sample |
 
 
 def most_axes(data: Input) -> int:
-    """Returns the largest number of axes for a comparison: fewer than points, and no more than columns."""
+    """Return the largest number of axes for a comparison: fewer than points, and no more than columns."""
     rows, columns = data.values.shape
     return max(min(rows - 1, columns if data.kind == "features" else rows - 1), 1)
 
 
 def predict(setting: Setting, layer: Layer, start: Start, axes: int, reading: float,
               time_of: tuple[float, float]) -> Setting | Exclusion:
-    """Returns a setting with its predicted seconds, or an exclusion with the reason."""
+    """Return a setting with its predicted seconds, or an exclusion with the reason."""
     data, (search, budget) = start.prepared.table.data(), time_of
     try:
         config = with_axes(build(layer_of(setting, layer)), axes)
@@ -275,7 +275,7 @@ def predict(setting: Setting, layer: Layer, start: Start, axes: int, reading: fl
 
 
 def search_seconds(config: RunConfig, data: Input) -> float:
-    """Returns the seconds of a search for the neighbors of all points, predicted or, for very many rows, timed.
+    """Return the seconds of a search for the neighbors of all points, predicted or, for very many rows, timed.
 
     Search trees visit few points or nearly all, which depends on the data: some of the rows are searched for and timed.
     """
@@ -291,7 +291,7 @@ def search_seconds(config: RunConfig, data: Input) -> float:
 
 
 def time_search(nearest: Nearest, data: Features, count: int, config: RunConfig) -> float:
-    """Returns the seconds of a search for the neighbors of `count` points among all."""
+    """Return the seconds of a search for the neighbors of `count` points among all."""
     rows = np.sort(config.compute.generator().choice(len(data.values), count, replace=False))
     start_time = time.perf_counter()
     nearest.of_new(data.values[rows], data.values, metric_of(data))

@@ -47,7 +47,7 @@ class Setting:
                          if name not in ("pieces", COMPONENTS))
 
     def with_axes(self, count: int) -> "Setting":
-        """Returns the setting with `count` axes as an option, where a fit with fewer axes is another fit."""
+        """Return the setting with `count` axes as an option, where a fit with fewer axes is another fit."""
         if has_nested_axes(self.method) or self.method == FACTORS:
             return self
         return Setting(self.method, {**self.options, METHODS[self.method].axes_section(): {COMPONENTS: count}})
@@ -68,7 +68,7 @@ class Exclusion:
 
 
 def neighbor_counts(size: int, report: Report, *, whole: bool) -> tuple[Sequence[int], str]:
-    """Returns the numbers of neighbors to try, and the policy for a graph in pieces.
+    """Return the numbers of neighbors to try, and the policy for a graph in pieces.
 
     All are below half the number of points. Where few neighbors connect the graph, no fewer are tried; where that takes
     more than the first number, or the points examined are not the `whole` table, shortest links connect the pieces.
@@ -82,7 +82,7 @@ def neighbor_counts(size: int, report: Report, *, whole: bool) -> tuple[Sequence
 
 
 def choose_axes(asked: int | None, report: Report, most: int, structure: Structure | None) -> tuple[int, str]:
-    """Returns the number of axes that methods are compared with, and the reason."""
+    """Return the number of axes that methods are compared with, and the reason."""
     if asked is not None:
         return asked, "as asked for"
     if structure is not None and structure.groups is not None and not structure.groups.inside:
@@ -100,7 +100,7 @@ def choose_axes(asked: int | None, report: Report, most: int, structure: Structu
 
 
 def settings_of(data: Given, summary: Seen, structure: Structure | None) -> tuple[list[Setting], list[Exclusion]]:
-    """Returns the settings that the methods propose, the first of each, then the second, ..., and the exclusions.
+    """Return the settings that the methods propose, the first of each, then the second, ..., and the exclusions.
 
     Factor analysis is tried where its model explains the covariance best.
     """
@@ -118,7 +118,7 @@ def settings_of(data: Given, summary: Seen, structure: Structure | None) -> tupl
 
 
 def require_explorable(layer: Layer) -> None:
-    """Refuses options that every trial decides for itself; raises UsageError."""
+    """Refuse options that every trial decides for itself; raises UsageError."""
     method = layer.values.get("method", {})
     inside = [f"method.{key}" for key in method if key != "metric"] if isinstance(method, dict) else ["method"]
     others = [key for key in layer.values if key not in (*SECTIONS, "method")]
@@ -129,7 +129,7 @@ def require_explorable(layer: Layer) -> None:
 
 
 def layer_of(setting: Setting, base: Layer) -> Layer:
-    """Returns the layers of one trial: the method's options over the shared ones, with the metric where it has one."""
+    """Return the layers of one trial: the method's options over the shared ones, with the metric where it has one."""
     kind = METHODS[setting.method]
     metric = base.values.get("method", {}).get("metric") if "metric" in kind.model_fields else None
     options = {**({} if metric is None else {"metric": metric}), **setting.options}
@@ -138,7 +138,7 @@ def layer_of(setting: Setting, base: Layer) -> Layer:
 
 
 def with_axes(config: RunConfig, count: int) -> RunConfig:
-    """Returns the configuration with at most `count` axes, as a default: options that the user chose stay."""
+    """Return the configuration with at most `count` axes, as a default: options that the user chose stay."""
     method = config.method
     options = method.axes_options
     if options.chosen(COMPONENTS):
@@ -153,7 +153,7 @@ def has_nested_axes(method: str) -> bool:
 
 
 def within_budget(settings: Sequence[Setting], room: float) -> Iterator[tuple[int, bool]]:
-    """Yields the position of each setting and whether it fits into `room` seconds after the settings before it.
+    """Yield the position of each setting and whether it fits into `room` seconds after the settings before it.
 
     The first one always fits.
     """

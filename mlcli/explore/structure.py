@@ -38,7 +38,7 @@ LOWER = 0.005  # smallest share of a column's own noise in its variance
 
 
 def structure_of(data: Input, seed: np.random.Generator) -> Structure | None:
-    """Returns statistics of columns in a Euclidean space; None for too few rows or columns, or rows in blocks."""
+    """Return statistics of columns in a Euclidean space; None for too few rows or columns, or rows in blocks."""
     if rows_of(data.values) is not None:
         return None
     values = sample_rows(data.values, MOST_ROWS, seed)
@@ -56,14 +56,14 @@ def structure_of(data: Input, seed: np.random.Generator) -> Structure | None:
 
 
 def sample_rows(values: Array, most: int, seed: np.random.Generator) -> Array:
-    """Returns all rows of an (n, d) array, or a sample of `most`, an (m, d) array."""
+    """Return all rows of an (n, d) array, or a sample of `most`, an (m, d) array."""
     if len(values) <= most:
         return values
     return values[np.sort(seed.choice(len(values), most, replace=False))]
 
 
 def axes_above(part: Array, seed: np.random.Generator) -> int:
-    """Returns the number of leading eigenvalues above those of the same columns permuted (parallel analysis).
+    """Return the number of leading eigenvalues above those of the same columns permuted (parallel analysis).
 
     `part` is an (n, d) array with centered columns.
     """
@@ -74,7 +74,7 @@ def axes_above(part: Array, seed: np.random.Generator) -> int:
 
 
 def nearer_than_permuted(part: Array, seed: np.random.Generator) -> float:
-    """Returns by how much neighbors are nearer than in copies with permuted columns, in their standard deviations.
+    """Return by how much neighbors are nearer than in copies with permuted columns, in their standard deviations.
 
     `part` is an (n, d) array. The mean logarithm of these distances is an estimate of the entropy (Kozachenko and
     Leonenko, 1987), and entropy is largest where columns are independent.
@@ -84,13 +84,13 @@ def nearer_than_permuted(part: Array, seed: np.random.Generator) -> float:
 
 
 def spread_of(points: Array) -> float:
-    """Returns the mean logarithm of the distance to a near neighbor; `points` is an (n, d) array."""
+    """Return the mean logarithm of the distance to a near neighbor; `points` is an (n, d) array."""
     near = np.partition(cdist(points, points), min(NEAR, len(points) - 1), axis=1)[:, min(NEAR, len(points) - 1)]
     return float(np.log(near[near > 0]).mean()) if (near > 0).any() else -np.inf
 
 
 def groups_of(part: Array, seed: np.random.Generator) -> Groups | None:
-    """Returns the groups with the largest silhouette, with the fewest axes that separate them; None for no groups.
+    """Return the groups with the largest silhouette, with the fewest axes that separate them; None for no groups.
 
     `part` is an (n, d) array with centered columns.
     """
@@ -115,13 +115,13 @@ def groups_of(part: Array, seed: np.random.Generator) -> Groups | None:
 
 
 def clouds(points: Array, seed: np.random.Generator) -> Iterator[Array]:
-    """Yields normal clouds of the shape of `points`, an (n, d) array, with the same variances along each axis."""
+    """Yield normal clouds of the shape of `points`, an (n, d) array, with the same variances along each axis."""
     for _ in range(REPLICATES // 2):
         yield seed.standard_normal(points.shape) * points.std(axis=0)
 
 
 def cluster(points: Array, count: int, seed: np.random.Generator) -> Indices | None:
-    """Returns the codes of k-means with the least sum of squares of a few starts; None where a group is very small.
+    """Return the codes of k-means with the least sum of squares of a few starts; None where a group is very small.
 
     `points` is an (n, d) array; returns an (n,) array.
     """
@@ -132,7 +132,7 @@ def cluster(points: Array, count: int, seed: np.random.Generator) -> Indices | N
 
 
 def silhouette(points: Array, codes: Indices) -> float:
-    """Returns the mean of (b - a) / max(a, b) over all points (Rousseeuw, 1987).
+    """Return the mean of (b - a) / max(a, b) over all points (Rousseeuw, 1987).
 
     `points` is an (n, d) array, `codes` an (n,) array.
     """
@@ -169,7 +169,7 @@ def are_separate(points: Array, codes: Indices) -> bool:
 
 
 def valley(points: Array, codes: Indices, one: int, other: int) -> float:
-    """Returns the density halfway between the centers of two groups, relative to the mean of those at the centers.
+    """Return the density halfway between the centers of two groups, relative to the mean of those at the centers.
 
     `points` is an (n, d) array, `codes` an (n,) array.
     """
@@ -182,7 +182,7 @@ def valley(points: Array, codes: Indices, one: int, other: int) -> float:
 
 
 def factors_of(values: Array) -> Factors | None:
-    """Returns the number of factors with the smallest BIC, where each column's own noise explains the covariance best.
+    """Return the number of factors with the smallest BIC, where each column's own noise explains the covariance best.
 
     That is better than with one noise for all columns (probabilistic PCA) with any number of axes, than independent
     columns, and than any covariance. `values` is an (n, d) array.

@@ -59,12 +59,12 @@ class Trial:
     warnings: Sequence[str]
 
     def cut(self, axes: int) -> Array:
-        """Returns the first `axes` axes, an (n, axes) array."""
+        """Return the first `axes` axes, an (n, axes) array."""
         return self.values[:, :axes]
 
 
 def read_trial(setting: Setting, folder: Path, config: RunConfig, document: Mapping[str, Any]) -> Trial:
-    """Returns a trial from its run's files; raises the errors of `finished`."""
+    """Return a trial from its run's files; raises the errors of `finished`."""
     run = finished(folder)
     spectrum, dimension = SpectrumFinding.of(run), DimensionFinding.of(run) or {}
     eigenvalues = [] if spectrum is None else spectrum.numbers("eigenvalue")
@@ -73,13 +73,13 @@ def read_trial(setting: Setting, folder: Path, config: RunConfig, document: Mapp
 
 
 def ranks_in(budget: float) -> float:
-    """Returns the number of ranks to compute within a budget (s). The clock plays no part, so results repeat."""
+    """Return the number of ranks to compute within a budget (s). The clock plays no part, so results repeat."""
     return min(WORK, RATE * budget)
 
 
 def reference_of(data: Given, compared: Given, table: Table, settings: int, connecting: int,
               generator: np.random.Generator, work: float) -> Reference:
-    """Returns the points that embeddings are scored from, all or a seeded sample, and the input's distances.
+    """Return the points that embeddings are scored from, all or a seeded sample, and the input's distances.
 
     `connecting` is the number of neighbors that connects the graph.
     """
@@ -94,7 +94,7 @@ def reference_of(data: Given, compared: Given, table: Table, settings: int, conn
 
 
 def graph_space(data: Given, compared: Given, neighbors: int) -> Space | None:
-    """Returns distances along the neighbor graph; None for a graph as input, one in pieces, or too many points."""
+    """Return distances along the neighbor graph; None for a graph as input, one in pieces, or too many points."""
     if len(data.values) > ALONG or isinstance(data, WeightedGraph) or not isinstance(
             compared, Features | Dissimilarities):
         return None
@@ -108,7 +108,7 @@ def graph_space(data: Given, compared: Given, neighbors: int) -> Space | None:
 
 def scores_by_axes(reference: Reference, made: Sequence[Trial], most: int,
                    work: float) -> list[list[tuple[int, Assessment]]]:
-    """Returns the scores of each trial with 1, 2, ... axes, where its axes are nested, from part of the points."""
+    """Return the scores of each trial with 1, 2, ... axes, where its axes are nested, from part of the points."""
     cuts = [(place, axes) for place, one in enumerate(made) if has_nested_axes(one.setting.method)
             for axes in range(1, min(most, one.values.shape[1]) + 1)]
     count = min(CURVES, max(FEWEST, int(work / (reference.size * (len(cuts) + 1)))))
@@ -128,18 +128,18 @@ class Refit:
     fits: int
     m2: float | None  # mean Procrustes statistic; None where no fit was made
     overlap: float | None  # mean share of common neighbors
-    reason: str = ""  # why there are fewer fits than asked for
+    reason: str = ""  # why fewer fits were made than planned
 
 
 def refit_all(made: Sequence[Trial], data: Given, axes: int, end: float) -> Iterator[Refit]:
-    """Yields the refits of each trial, as long as the time that the trial took remains before `end`."""
+    """Yield the refits of each trial, as long as the time that the trial took remains before `end`."""
     for place, one in enumerate(made):
         yield refit(one, data, axes, end)
         advance(place + 1, len(made))
 
 
 def refit(made: Trial, data: Given, axes: int, end: float) -> Refit:
-    """Fits one setting again to seeded parts of the rows and compares."""
+    """Fit one setting again to seeded parts of the rows and compares."""
     take, generator = getattr(data, "take", None), made.config.compute.generator()
     count, found, reason = int(SHARE * len(data.values)), list[tuple[float, float]](), ""
     for _ in range(DRAWS):
@@ -159,7 +159,7 @@ def refit(made: Trial, data: Given, axes: int, end: float) -> Refit:
 
 
 def likeness(made: Trial, part: Any, rows: Indices, axes: int) -> tuple[float, float]:
-    """Returns Procrustes m² and the share of common neighbors of a fit to some rows and the fit to all.
+    """Return Procrustes m² and the share of common neighbors of a fit to some rows and the fit to all.
 
     `rows` is an (m,) array of the rows in `part`.
     """
@@ -173,13 +173,13 @@ def likeness(made: Trial, part: Any, rows: Indices, axes: int) -> tuple[float, f
 
 
 def r_nx(one: Assessment, name: str = "r_nx") -> float:
-    """Returns the mean of a measure over the points."""
+    """Return the mean of a measure over the points."""
     return float(one.scores[name].mean())
 
 
 def surface_of(made: Sequence[Trial], scores: Sequence[Assessment], curves: Sequence[Sequence[tuple[int, Assessment]]],
                data: Given, axes: int, connecting: int) -> Surface | None:
-    """Returns the axes of a linear method that keep all neighborhoods of a surface; None where there is none.
+    """Return the axes of a linear method that keep all neighborhoods of a surface; None where there is none.
 
     A surface: no method keeps most neighborhoods with the axes compared, nor as many along the neighbor graph as those
     axes do, which a method that unrolls the surface would.
@@ -208,7 +208,7 @@ def surface_of(made: Sequence[Trial], scores: Sequence[Assessment], curves: Sequ
 
 
 def chance_of(made: Sequence[Trial], scores: Sequence[Assessment], data: Given, examined: Examination) -> Chance | None:
-    """Returns the best method's R_NX where it is no larger than on permuted columns; else None.
+    """Return the best method's R_NX where it is no larger than on permuted columns; else None.
 
     Computed only for columns that look unrelated.
     """
@@ -227,7 +227,7 @@ def chance_of(made: Sequence[Trial], scores: Sequence[Assessment], data: Given, 
 
 
 def r_nx_of(made: Trial, part: Features, axes: int) -> float:
-    """Returns R_NX of a trial's method fitted to some points."""
+    """Return R_NX of a trial's method fitted to some points."""
     with unheard():
         method = with_axes(made.config, axes).method.resolve(part)
         values = method.fit(part, made.config.compute).embedding
@@ -236,6 +236,6 @@ def r_nx_of(made: Trial, part: Features, axes: int) -> float:
 
 
 def sample_rows(made: Trial, count: int, most: int) -> Indices:
-    """Returns the numbers of all rows, or of a seeded sample of `most`, an (m,) array."""
+    """Return the numbers of all rows, or of a seeded sample of `most`, an (m,) array."""
     return np.arange(count) if count <= most else np.sort(
         made.config.compute.generator().choice(count, most, replace=False))

@@ -23,7 +23,7 @@ NAMES = (
 
 
 def load_finding(name: str) -> Finding[Any]:
-    """Returns the finding of this name, an instance of the class that its file declares."""
+    """Return the finding of this name, an instance of the class that its file declares."""
     kinds: list[Any] = list(vars(import_module(f"mlcli.findings.{name}")).values())
     return next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Finding)
                 and vars(kind).get("name") == name)()

@@ -34,8 +34,8 @@ class Place(IntEnum):
     """The place of a section on the page; sections of one place are in the order of the registry."""
 
     PICTURE = 0  # under the embedding
-    WORDS = 1  # beside the embedding, above the warnings
-    ADVICE = 2  # beside the embedding, below the warnings
+    WORDS = 1  # right of the embedding, above the warnings
+    ADVICE = 2  # right of the embedding, below the warnings
     ROWS = 3
     RESULT = 4
     DECODER = 5

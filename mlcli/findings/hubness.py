@@ -41,7 +41,7 @@ class Occurrences(Shape):
 
     @model_validator(mode="after")
     def of_all_counts(self) -> "Occurrences":
-        """Refuses counts that do not end at the largest."""
+        """Refuse counts that do not end at the largest."""
         if len(self.counts) != self.largest + 1:
             raise ValueError("should count the points up to those in most lists")
         return self

@@ -149,7 +149,7 @@ def test_a_panel_names_its_own_axes_where_they_are_not_turned() -> None:
     named = {"a": first, **others}
     sides = [replace(side(name, values), axes=[f"{name} 1", f"{name} 2"]) for name, values in named.items()]
     found = side_by_side(sides, [str(row) for row in range(60)], {}, 5, np.random.default_rng(0))
-    assert [found.axes_beside(place) for place in range(4)] == [
+    assert [found.axis_labels(place) for place in range(4)] == [
         ["a 1", "a 2"], ["mirrored 1", "mirrored 2"], ["turned onto a 1", "turned onto a 2"], ["one 1", "one 2"]]
     words = Seen(page(found, label=None, seed=0)).words
     assert words.count("mirrored 2") == 1 and words.count("turned onto a 1") == 1 and "turned 1" not in words

@@ -10,7 +10,7 @@ from mlcli.findings.decoded.pictures import Shape
 from mlcli.findings.frame.contents import Rows
 from mlcli.findings.images.figures import axes_as_images, over_plane
 from mlcli.findings.images.thumbnails import GAP, MOST_PICTURES, Thumbnails, box_of, choose_rows
-from mlcli.report.drawing.axes import spots
+from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Dots, Picture, Text
 from mlcli.report.figures.scatter import MOST, panel_of, plane
 from mlcli.report.page.page import page
@@ -30,7 +30,7 @@ SHAPES = [Image(8, 8), Image(4, 40), Image(50, 2, 3)]
 def test_pictures_do_not_overlap_and_leave_no_room_for_another(name: str, image: Image) -> None:
     values, box = CLOUDS[name], np.array(box_of(image)) + GAP
     rows = choose_rows(values, image, 0)
-    places = spots(plane(values), panel_of(values)) / box
+    places = to_pixels(plane(values), panel_of(values)) / box
     apart = np.abs(places[rows][:, None] - places[rows]).max(axis=2) + 2 * np.eye(len(rows))
     assert apart.min() >= 1
     if len(rows) < MOST_PICTURES and name != "many":
@@ -46,7 +46,7 @@ def test_each_picture_lies_at_its_own_point() -> None:
     assert {"Isomap 1", "Isomap 2"} <= {mark.text for mark in figure.marks if isinstance(mark, Text)}
     marked = next(mark for mark in figure.marks if isinstance(mark, Dots) and mark.kind == "mark")
     pictures = [mark for mark in figure.marks if isinstance(mark, Picture)]
-    whole = spots(plane(values), panel_of(values))
+    whole = to_pixels(plane(values), panel_of(values))
     shape = Shape.of(image, cells[rows])
     for row, place, picture in zip(rows, marked.points, pictures, strict=True):
         np.testing.assert_allclose(place, whole[row])

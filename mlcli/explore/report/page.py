@@ -7,7 +7,7 @@ from mlcli.explore.report.contents import Candidate, Entry, Exploration
 from mlcli.explore.report.heat import heat
 from mlcli.explore.report.ranking import figures
 from mlcli.report.comparison.page import embeddings_section
-from mlcli.report.drawing.html import Part, document, figure, joined, section, sentence, table, verbatim
+from mlcli.report.drawing.html import Part, document, figure, join, section, sentence, table, verbatim
 from mlcli.report.drawing.text import number, safe
 
 MEASURES = (("r_nx", "R_NX"), ("trustworthiness", "trustworthiness"), ("continuity", "continuity"))
@@ -15,13 +15,13 @@ OTHERS = (("distances", "distances"), ("geodesics", "paths"), ("label_error", "l
 
 
 def page(exploration: Exploration, *, label: str | None = None, seed: int = 0) -> str:
-    """Returns the page as one HTML document without scripts and without network."""
+    """Return the page as one HTML document without scripts and without network."""
     head = f'<p class="soft">{safe(f"{exploration.input}: {exploration.size}", 400)}</p>'
     parts = [_recommendation(exploration), _checkup(exploration), _ranking(exploration), _axes(exploration),
              _settings(exploration), _agreement(exploration),
              embeddings_section(exploration.comparison, label, seed), _stability(exploration.candidates),
              _exclusions(exploration), _conditions(exploration)]
-    return document("Which method, which k, how many axes", head, joined(parts))
+    return document("Which method, which k, how many axes", head, join(parts))
 
 
 def _recommendation(exploration: Exploration) -> Part:
@@ -89,7 +89,7 @@ def _settings(exploration: Exploration) -> Part:
 
 
 def _by_method(exploration: Exploration) -> list[Entry]:
-    """Returns all settings: methods in the order of their ranks, each by its number of neighbors."""
+    """Return all settings: methods in the order of their ranks, each by its number of neighbors."""
     ranked = [one.entry.method for one in exploration.candidates]
     last = len(ranked)
     return sorted(exploration.entries, key=lambda one: (

@@ -37,7 +37,10 @@ class Gain:
 
 
 def mean_ranks(values: Array) -> Array:
-    """Returns the mean rank over measures, a (..., m) array, of a (..., measures, m) array: 1 is best, ties share."""
+    """Return the mean rank over measures, an array of shape (..., m), of values of shape (..., measures, m).
+
+    Rank 1 is the largest value; equal values share the mean of their ranks.
+    """
     better = (values[..., None, :] > values[..., :, None]).sum(axis=-1)
     equal = (values[..., None, :] == values[..., :, None]).sum(axis=-1)
     ranks: Array = (better + (equal + 1) / 2).mean(axis=-2)
@@ -45,12 +48,12 @@ def mean_ranks(values: Array) -> Array:
 
 
 def score_array(judged: Sequence[Assessment]) -> Array:
-    """Returns the scores for the ranks, a (measures, m, b) array."""
+    """Return the scores for the ranks, a (measures, m, b) array."""
     return np.array([[one.scores[name] for one in judged] for name in MEASURES])
 
 
 def rank_methods(judged: Sequence[Assessment], generator: np.random.Generator) -> list[Place]:
-    """Returns the rank of each embedding, with its uncertainty over bootstrap samples of the points."""
+    """Return the rank of each embedding, with its uncertainty over bootstrap samples of the points."""
     scores = score_array(judged)
     count = scores.shape[-1]
     weights = generator.multinomial(count, np.full(count, 1 / count), DRAWS) / count
@@ -63,12 +66,12 @@ def rank_methods(judged: Sequence[Assessment], generator: np.random.Generator) -
 
 
 def best_of(judged: Sequence[Assessment]) -> int:
-    """Returns the index of the first embedding with the largest R_NX."""
+    """Return the index of the first embedding with the largest R_NX."""
     return int(np.argmax([one.scores["r_nx"].mean() for one in judged]))
 
 
 def gain(one: Assessment, other: Assessment) -> Gain:
-    """Returns the mean difference in R_NX, the first minus the second, over the same points."""
+    """Return the mean difference in R_NX, the first minus the second, over the same points."""
     differences = one.scores["r_nx"] - other.scores["r_nx"]
     count = len(differences)
     error = float(differences.std(ddof=1) / np.sqrt(count)) if count > 1 else 0.0
@@ -76,7 +79,7 @@ def gain(one: Assessment, other: Assessment) -> Gain:
 
 
 def figures(judged: Assessment) -> Mapping[str, float]:
-    """Returns the means over points, each with its standard error as NAME_se; points without a label do not count."""
+    """Return the means over points, each with its standard error as NAME_se; points without a label do not count."""
     shown: dict[str, float] = {}
     for name, scores in judged.scores.items():
         known = scores[~np.isnan(scores)]

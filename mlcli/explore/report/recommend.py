@@ -45,20 +45,19 @@ class Recommendation:
 
 
 def display_name(method: str) -> str:
-    """Returns a method's name as a sentence writes it."""
+    """Return a method's name as a sentence writes it."""
     return DISPLAY_NAMES.get(method, method)
 
 
 def no_choice(options: Sequence[Option]) -> Recommendation:
-    """Returns a recommendation without a choice, where a single method finished."""
+    """Return a recommendation without a choice, where a single method finished."""
     return Recommendation(None, False, [
         f"Nothing is recommended: of all methods {options[0].name} alone came to its end, so there is nothing to "
         "compare it with. More time (--budget) gives the others theirs; with --skip-existing what is there is kept."])
 
 
 def choose(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
-    """Chooses among candidates in the order of their ranks; returns position, whether linear is enough, and sentences.
-    """
+    """Choose among candidates in the order of their ranks; return position, whether linear is enough, and sentences."""
     linear = next((place for place, one in enumerate(options) if one.linear), None)
     others = [place for place, one in enumerate(options) if not one.linear]
     if linear is None or not others:
@@ -76,13 +75,13 @@ def choose(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
 
 
 def choose_first(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
-    """Chooses the first in rank, where there is no linear method to compare with."""
+    """Choose the first in rank, where there is no linear method to compare with."""
     return 0, False, [f"{options[0].name}: it is first by mean rank, with R_NX {options[0].r_nx:.3f}.",
                       *ties_sentence(0, options)]
 
 
 def choose_linear(linear: int, best: int, options: Sequence[Option]) -> tuple[int, bool, list[str]]:
-    """Chooses the linear method: the others' gain is within the error over the points, or too small to matter."""
+    """Choose the linear method: the others' gain is within the error over the points, or too small to matter."""
     base, other = options[linear], options[best]
     won = gain(other.judged, base.judged)
     most = (f"the most that another method gains in R_NX is {won.value:.3f} ± {won.error:.3f} ({other.name}), which "
@@ -94,7 +93,7 @@ def choose_linear(linear: int, best: int, options: Sequence[Option]) -> tuple[in
 
 
 def ties_sentence(place: int, options: Sequence[Option]) -> list[str]:
-    """Returns a sentence on the candidates whose R_NX differs by no more than chance; none where there are none."""
+    """Return a sentence on the candidates whose R_NX differs by no more than chance; none where there are none."""
     mine = options[place]
     names = [other.name for other in options if other is not mine and not gain(mine.judged, other.judged).counts]
     return [f"About as good: {', '.join(names)}."] if names else []
@@ -102,7 +101,7 @@ def ties_sentence(place: int, options: Sequence[Option]) -> list[str]:
 
 def fewer_axes_sentence(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Assessment]]], place: int,
                         axes: int) -> str:
-    """Returns a sentence on a method that keeps more with fewer axes: with two, else with most of them; else ""."""
+    """Return a sentence on a method that keeps more with fewer axes: with two, else with most of them; else ""."""
     by_count = [dict(curve) for curve in curves]
     found = {}
     for count in range(2, axes):
@@ -123,7 +122,7 @@ def fewer_axes_sentence(options: Sequence[Option], curves: Sequence[Sequence[tup
 
 def choose_fewer_axes(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Assessment]]], place: int,
                axes: int) -> tuple[int, int]:
-    """Returns the position and the number of axes of the method that keeps as much with the fewest axes.
+    """Return the position and the number of axes of the method that keeps as much with the fewest axes.
 
     Differences below `ENOUGH` do not count. The method at `place` is preferred; else the first by rank.
     """
@@ -138,12 +137,12 @@ def choose_fewer_axes(options: Sequence[Option], curves: Sequence[Sequence[tuple
 
 
 def means(curve: Sequence[tuple[int, Assessment]]) -> dict[int, float]:
-    """Returns the area under R_NX by the number of axes."""
+    """Return the area under R_NX by the number of axes."""
     return {count: float(one.scores["r_nx"].mean()) for count, one in curve}
 
 
 def axes_sentence(curve: Sequence[tuple[int, Assessment]], axes: int, kept: int) -> str:
-    """Returns a sentence with R_NX for fewer and more axes; empty for a method whose axes are not nested."""
+    """Return a sentence with R_NX for fewer and more axes; empty for a method whose axes are not nested."""
     values = means(curve)
     if kept not in values or len(values) < 2:
         return ""
@@ -154,7 +153,7 @@ def axes_sentence(curve: Sequence[tuple[int, Assessment]], axes: int, kept: int)
 
 
 def stability_sentence(fits: int, m2: float | None, overlap: float | None, reason: str) -> str:
-    """Returns a sentence on how well fits to parts of the rows agree with the fit to all."""
+    """Return a sentence on how well fits to parts of the rows agree with the fit to all."""
     if m2 is None or overlap is None:
         return f"How stable it is was not examined: {reason}." if reason else ""
     word = ("It is stable" if m2 <= TIGHT else "It is fairly stable" if m2 <= LOOSE else

@@ -36,14 +36,14 @@ class Reference:
 
     anchors: Indices  # b, ascending
     size: int  # n
-    neighbors: int  # of trustworthiness and continuity, below n/2
+    neighbors: int  # size of neighborhoods for trustworthiness and continuity, below n/2
     input: Space
     graph: Space | None  # distances along the neighbor graph
     codes: Indices | None  # n: the class of each point, -1 without one
 
 
 def ranks_of(squared: Array, rows: Indices) -> Indices:
-    """Returns the rank of every point from each of some, a (b, n) array, from 1; that of the point itself is 0.
+    """Return the rank of every point from each of some, a (b, n) array, from 1; that of the point itself is 0.
 
     `squared` is a (b, n) array of squared distances, `rows` a (b,) array with the points' own numbers.
     """
@@ -55,7 +55,7 @@ def ranks_of(squared: Array, rows: Indices) -> Indices:
 
 
 def agreement_curves(source: Indices, embedded: Indices) -> Array:
-    """Returns R_NX of each point, a (b, n - 2) array: common neighbors beyond chance, for sizes 1 to n - 2.
+    """Return R_NX of each point, a (b, n - 2) array: common neighbors beyond chance, for sizes 1 to n - 2.
 
     `source` and `embedded` are (b, n) arrays of ranks. R_NX(K) = ((n - 1) Q_NX(K) - K) / (n - 1 - K), with Q_NX(K) the
     share of the K nearest that are the same: 1 for the same neighborhoods, 0 for those of points placed at random (Lee,
@@ -70,7 +70,7 @@ def agreement_curves(source: Indices, embedded: Indices) -> Array:
 
 
 def area(curves: Array) -> Array:
-    """Returns the area under R_NX over log K (Lee et al., 2015) of a (..., n - 2) array; each doubling counts alike.
+    """Return the area under R_NX over log K (Lee et al., 2015) of a (..., n - 2) array; each doubling counts alike.
 
     The result has the shape of `curves` without its last axis.
     """
@@ -80,7 +80,7 @@ def area(curves: Array) -> Array:
 
 
 def neighbor_preservation(near: Indices, other: Indices, neighbors: int) -> Array:
-    """Returns 1 minus the normalized excess over k of the ranks in `other` of the k nearest of `near`, a (b,) array.
+    """Return 1 minus the normalized excess over k of the ranks in `other` of the k nearest of `near`, a (b,) array.
 
     `near` and `other` are (b, n) arrays of ranks. 1 where all stay within k, 0 in the worst case: trustworthiness and
     continuity (Venna and Kaski, 2001).
@@ -93,7 +93,7 @@ def neighbor_preservation(near: Indices, other: Indices, neighbors: int) -> Arra
 
 
 def rank_correlation(source: Indices, embedded: Indices) -> Array:
-    """Returns Spearman's correlation of the distances from each point to all others, a (b,) array.
+    """Return Spearman's correlation of the distances from each point to all others, a (b,) array.
 
     `source` and `embedded` are (b, n) arrays of ranks.
     """
@@ -106,7 +106,7 @@ def rank_correlation(source: Indices, embedded: Indices) -> Array:
 
 
 def assess(reference: Reference, embeddings: Sequence[Array]) -> list[Assessment]:
-    """Returns the scores of every embedding, (n, p) arrays; distances of the input are computed once for all."""
+    """Return the scores of every embedding, (n, p) arrays; distances of the input are computed once for all."""
     spaces = [Euclidean.of(values, reference.anchors) for values in embeddings]
     totals = [Total(np.zeros(max(reference.size - 2, 0))) for _ in embeddings]
     for group in row_blocks(len(reference.anchors), HELD, reference.size):
@@ -117,6 +117,7 @@ def assess(reference: Reference, embeddings: Sequence[Array]) -> list[Assessment
 
         def work(block: slice, source: Rows = source, graph: Rows | None = graph, strips: Sequence[Rows] = strips,
                  anchors: Indices = anchors) -> list[Assessment]:
+            """Return the scores of every embedding from a block of the anchors, a (b,) array."""
             here = anchors[block]
             near = ranks_of(source(block), here)
             along = None if graph is None else ranks_of(graph(block), here)
@@ -138,19 +139,19 @@ class Total:
     scores: list[Scores] = field(default_factory=list)
 
     def add(self, part: Assessment) -> None:
-        """Adds the scores of a block of points."""
+        """Add the scores of a block of points."""
         self.scores.append(part.scores)
         self.curve += part.curve
 
     def mean(self) -> Assessment:
-        """Returns the scores of all points, and the mean of their curves."""
+        """Return the scores of all points, and the mean of their curves."""
         scores = {name: np.concatenate([part[name] for part in self.scores]) for name in self.scores[0]}
         return Assessment(scores, self.curve / len(scores["r_nx"]))
 
 
 def _assess_block(reference: Reference, rows: Indices, near: Indices, along: Indices | None,
                   squared: Array) -> Assessment:
-    """Returns the scores of one embedding from a block of points; the curve is summed over them."""
+    """Return the scores of one embedding from a block of points; the curve is summed over them."""
     ranks = ranks_of(squared, rows)
     curves = agreement_curves(near, ranks)
     scores = {"r_nx": area(curves), "trustworthiness": neighbor_preservation(ranks, near, reference.neighbors),
@@ -165,7 +166,7 @@ def _assess_block(reference: Reference, rows: Indices, near: Indices, along: Ind
 
 
 def _label_errors(codes: Indices, rows: Indices, ranks: Indices) -> Array:
-    """Returns one where the nearest labeled point has another label, else zero; NaN for points without a label (b)."""
+    """Return one where the nearest labeled point has another label, else zero; NaN for points without a label (b)."""
     others = np.where((codes >= 0) & (ranks > 0), ranks, np.iinfo(np.int64).max)
     wrong = codes[others.argmin(axis=1)] != codes[rows]
     return np.where(codes[rows] >= 0, wrong.astype(np.float64), np.nan)

@@ -15,7 +15,7 @@ class Groups:
 
     count: int
     silhouette: float
-    reference: float  # the largest silhouette of as many parts of one normal cloud of the same covariance
+    reference: float  # the largest silhouette of parts of a normal cloud of the same covariance
     axes: int  # the fewest principal axes that separate them
     inside: int  # number of axes within the groups, by parallel analysis
 
@@ -27,7 +27,7 @@ class Factors:
     count: int
     bic: float
     equal: float  # with one noise for all columns (probabilistic PCA), of the best number of axes
-    free: float  # of any covariance
+    free: float  # with any covariance
 
 
 @frozen
@@ -36,7 +36,7 @@ class Structure:
 
     rows: int  # number of rows in the sample
     axes: int  # number of axes by parallel analysis
-    nearer: float  # how much nearer neighbors are than with permuted columns, in standard deviations of these
+    nearer: float  # how much nearer neighbors are than with permuted columns, in standard deviations
     groups: Groups | None
     factors: Factors | None
 
@@ -46,7 +46,7 @@ class Structure:
         return not self.axes and self.nearer <= FAR and self.groups is None and self.factors is None
 
     def document(self) -> dict[str, Any]:
-        """Returns the statistics as plain values, for JSON."""
+        """Return the statistics as plain values, for JSON."""
         parts = {"groups": self.groups, "factors": self.factors}
         return {"rows": self.rows, "parallel_analysis": self.axes, "nearer": self.nearer,
                 **{name: None if part is None else vars(part) for name, part in parts.items()}}
@@ -65,12 +65,12 @@ class Surface:
     """A surface that no method lays flat, and the axes of a linear method that contain it."""
 
     linear: int  # place among the candidates
-    axes: int  # of the linear method
+    axes: int  # number of axes of the linear method
     kept: float  # R_NX with these
     along: float  # R_NX of neighborhoods along the neighbor graph
     best: int  # place of the candidate that keeps most with the axes compared
     best_kept: float
-    best_along: float  # and the most that any keeps along the graph
+    best_along: float  # the largest R_NX of any method along the graph
 
 
 @frozen
@@ -82,13 +82,13 @@ class Verdict:
     statistics: Mapping[str, Any] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """Returns the verdict as plain values, for JSON."""
+        """Return the verdict as plain values, for JSON."""
         return {"name": self.name, "sentence": self.sentence, "statistics": dict(self.statistics)}
 
 
 def verdict_of(structure: Structure | None, chance: Chance | None, surface: Surface | None, axes: int,
                columns: int, names: Sequence[str]) -> Verdict:
-    """Returns the first verdict that holds, with all statistics; `names` are those of the candidates."""
+    """Return the first verdict that holds, with all statistics; `names` are those of the candidates."""
     name, sentence = _named(structure, chance, surface, axes, columns, names)
     statistics = {} if structure is None else structure.document()
     for key, found in (("chance", chance), ("surface", surface)):
@@ -98,7 +98,7 @@ def verdict_of(structure: Structure | None, chance: Chance | None, surface: Surf
 
 def _named(structure: Structure | None, chance: Chance | None, surface: Surface | None, axes: int, columns: int,
            names: Sequence[str]) -> tuple[str, str]:
-    """Returns the name of a verdict and its sentence."""
+    """Return the name of a verdict and its sentence."""
     if structure is not None and structure.unrelated and chance is not None:
         return "none", (
             f"No structure found: no eigenvalue lies above those of permuted columns (parallel analysis), neighbors "

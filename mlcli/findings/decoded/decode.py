@@ -15,7 +15,7 @@ from mlcli.data.table.table import Table
 from mlcli.findings.decoded.decoded import CANDIDATES, CELLS, FEWEST, IMAGES, LINES, ROWS, SHADES, Decoded
 from mlcli.findings.frame.result import Result
 from mlcli.methods import Model
-from mlcli.report.figures.scatter import panel_of, sampled
+from mlcli.report.figures.scatter import panel_of, sample_rows
 from mlcli.stages.similarities import Projector
 
 BLOCK = 2**20  # numbers in a block of decoding
@@ -25,7 +25,7 @@ Map = Callable[[AnyArray], Array]
 
 
 def decode_result(result: Result) -> Decoded | None:
-    """Returns the decoded rows and places of a run; of a table read in blocks, from rows that are in memory."""
+    """Return the decoded rows and places of a run; of a table read in blocks, from rows that are in memory."""
     model, table, start, sample = result.model, result.prepared, result.start, result.sample()
     if not result.source.rows:
         table = result.given
@@ -37,7 +37,7 @@ def decode_result(result: Result) -> Decoded | None:
 
 
 def decode_rows(model: Model, table: Table, features: Map, width: int, config: RunConfig) -> Decoded | None:
-    """Returns the decoded rows and places of a model; None where there is no decoder, or nothing to show.
+    """Return the decoded rows and places of a model; None where there is no decoder, or nothing to show.
 
     The table holds the prepared rows that were embedded; `features` maps such rows back to features, `width` of them.
     """
@@ -55,7 +55,7 @@ def decode_rows(model: Model, table: Table, features: Map, width: int, config: R
 
 def _decode(projector: Projector, decode: Map, embedding: Array, points: Array, features: Map,
              config: RunConfig) -> Decoded:
-    """Returns the decoded numbers, some of which may be out of range; features in the input's units."""
+    """Return the decoded numbers, some of which may be out of range; features in the input's units."""
     seed, width = config.compute.seed, points.shape[1]
     rows, errors = _spread(decode, points, embedding, seed)
     ends = np.quantile(embedding[:, :2], INNER, axis=0).T
@@ -67,7 +67,7 @@ def _decode(projector: Projector, decode: Map, embedding: Array, points: Array, 
 
 
 def _in_blocks(function: Map, places: AnyArray, width: int) -> Array:
-    """Returns a function of places, or of row numbers, block by block, each on one thread."""
+    """Return a function of places, or of row numbers, block by block, each on one thread."""
     def work(rows: slice) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             return function(places[rows])
@@ -76,13 +76,14 @@ def _in_blocks(function: Map, places: AnyArray, width: int) -> Array:
 
 
 def _spread(decode: Map, points: Array, embedding: Array, seed: int) -> tuple[Indices, Array]:
-    """Returns rows from the smallest to the largest reconstruction error, at even steps of rank, with their errors."""
-    some = sampled(len(embedding), CANDIDATES, seed)
+    """Return rows from the smallest to the largest reconstruction error, at even steps of rank, with their errors."""
+    some = sample_rows(len(embedding), CANDIDATES, seed)
     some = np.arange(len(embedding)) if some is None else some.astype(np.int64)
 
     def distances(rows: Indices) -> Array:
+        """Return the distances of rows (m,) to their reconstructions, an (m,) array."""
         off = points[rows] - decode(embedding[rows])
-        off = np.where(np.isnan(points[rows]), 0.0, off)  # of a row with missing cells, over the others
+        off = np.where(np.isnan(points[rows]), 0.0, off)  # the error is over cells that are not missing
         unit = Unit.of(off)
         return unit.plain(np.linalg.norm(unit.measured(off), axis=1))
 
@@ -93,25 +94,25 @@ def _spread(decode: Map, points: Array, embedding: Array, seed: int) -> tuple[In
 
 
 def _side(columns: int, image: tuple[int, ...] | None) -> int:
-    """Returns the number of places along an axis of the grid: fewer of large images."""
+    """Return the number of places along an axis of the grid: fewer of large images."""
     return LINES if image is None else int(np.clip(np.sqrt(CELLS / columns), FEWEST, IMAGES))
 
 
 def _grid(embedding: Array, ends: Array, side: int) -> Array:
-    """Returns places of a grid between the ends of the first axes, others at their means: y2 downward, y1 rightward."""
+    """Return places of a grid between the ends of the first axes, others at their means: y2 downward, y1 rightward."""
     across, *up = (np.linspace(low, high, side) for low, high in ends)
     return _at_means(embedding, *np.meshgrid(across, *(axis[::-1] for axis in up)))
 
 
 def _at_means(embedding: Array, *axes: Array) -> Array:
-    """Returns places with these values on the first axes, and the embedding's means on the others."""
+    """Return places with these values on the first axes, and the embedding's means on the others."""
     places = np.repeat(embedding.mean(axis=0)[None], axes[0].size, axis=0)
     places[:, : len(axes)] = np.column_stack([axis.ravel() for axis in axes])
     return places
 
 
 def _deviations(projector: Projector, embedding: Array) -> Array | None:
-    """Returns posterior standard deviations at the centers of cells of the scatter plot's panel; None without any."""
+    """Return posterior standard deviations at the centers of cells of the scatter plot's panel; None without any."""
     if embedding.shape[1] < 2 or projector.deviation(embedding[:1]) is None:
         return None
     panel = panel_of(embedding)

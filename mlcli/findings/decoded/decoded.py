@@ -40,7 +40,7 @@ class Decoded:
         return len(self.plane) if len(self.ends) == 1 else isqrt(len(self.plane))
 
     def require_sense(self) -> None:
-        """Raises ValueError where the numbers cannot be drawn, or are more than a run writes."""
+        """Raise ValueError where the numbers cannot be drawn, or are more than a run writes."""
         for name, value in vars(self).items():
             fine = value is None or (~np.isinf(value) if name == "originals" else np.isfinite(value)).all()
             if not fine or (value is not None and not value.size):
@@ -53,7 +53,7 @@ class Decoded:
             raise ValueError("deviations are below zero, or more than a run writes")
 
     def npz(self) -> bytes:
-        """Returns the content of decoded.npz."""
+        """Return the content of decoded.npz."""
         buffer = io.BytesIO()
         np.savez(buffer, **{name: value for name, value in vars(self).items() if value is not None})
         return buffer.getvalue()

@@ -11,7 +11,7 @@ from mlcli.findings.decoded.decoded import Decoded
 from mlcli.findings.decoded.layout import ABOVE, BOTTOM, LEFT, PLANE, RIGHT, TITLE, TOP, grid_labels
 from mlcli.report.drawing.axes import extent
 from mlcli.report.drawing.figure import Figure, Mark, Picture, Text
-from mlcli.report.drawing.text import rounded, shortened
+from mlcli.report.drawing.text import shorten, three_digits
 
 WIDE = 600  # largest width of a sheet in pixels, if it need not shrink
 CELL = 72  # largest width of an image in pixels, if it has fewer
@@ -29,12 +29,12 @@ class Shape:
 
     @classmethod
     def of(cls, image: Image, originals: Array) -> "Shape":
-        """Returns the shape of `report.image`, with the range of the originals, an (m, d) array."""
+        """Return the shape of `report.image`, with the range of the originals, an (m, d) array."""
         low, high = extent(float(end.reduce(originals, None)) for end in (np.fmin, np.fmax))  # without NaN
         return cls(image, low, high)
 
     def levels(self, values: Array) -> AnyArray:
-        """Returns rows (m, d) as images of levels from 0 to 255 and opacity, an (m, rows, columns, 2 or 4) array.
+        """Return rows (m, d) as images of levels from 0 to 255 and opacity, an (m, rows, columns, 2 or 4) array.
 
         Values beyond the range are black or white; a missing cell is transparent.
         """
@@ -45,14 +45,14 @@ class Shape:
         return np.concatenate([cells, np.where(there, np.uint8(255), np.uint8(0))], axis=3)
 
     def arrange(self, cells: AnyArray) -> AnyArray:
-        """Returns the cells of rows (m, d) at their places in the images, an (m, rows, columns, channels) array."""
+        """Return the cells of rows (m, d) at their places in the images, an (m, rows, columns, channels) array."""
         sides = self.image.rows, self.image.columns, self.image.channels
         if self.image.order == "row":
             return cells.reshape(-1, *sides)
         return cells.reshape(-1, *sides[::-1]).transpose(0, 3, 2, 1)
 
     def sheet(self, values: Array, across: int) -> AnyArray:
-        """Returns images of the rows of an (m, d) array, `across` in a line, with transparent gaps."""
+        """Return images of the rows of an (m, d) array, `across` in a line, with transparent gaps."""
         images, gap = self.levels(values), self.gap
         lines, (tall, wide) = len(images) // across, self.step
         sheet = np.zeros((lines * tall - gap, across * wide - gap, images.shape[3]), np.uint8)
@@ -72,13 +72,13 @@ class Shape:
         return self.image.rows + self.gap, self.image.columns + self.gap
 
     def scale(self, across: int) -> float:
-        """Returns the size of a pixel with `across` images in a line: a whole number, unless it must shrink."""
+        """Return the size of a pixel with `across` images in a line: a whole number, unless it must shrink."""
         whole = min(WIDE / (across * self.step[1]), CELL / self.image.columns)
         return float(int(whole)) if whole >= 1 else WIDE / (across * self.step[1])
 
 
 def row_figure(decoded: Decoded, shape: Shape, ids: Sequence[str]) -> Figure:
-    """Draws originals in a line, their reconstructions below, with the rows' names and their errors."""
+    """Draw originals in a line, their reconstructions below, with the rows' names and their errors."""
     count = len(decoded.rows)
     sheet = shape.sheet(np.concatenate([decoded.originals, decoded.reconstructed]), count)
     picture = sheet_picture(sheet, shape.scale(count))
@@ -88,13 +88,13 @@ def row_figure(decoded: Decoded, shape: Shape, ids: Sequence[str]) -> Figure:
     marks: list[Mark] = [picture, *(Text(LEFT - 10, y, name, "end", "small") for y, name in beside)]
     for place, (name, error) in enumerate(zip(ids, decoded.errors.tolist(), strict=True)):
         middle = LEFT + wide * place + shape.scale(count) * shape.image.columns / 2
-        marks += [Text(middle, TOP - 8, shortened(name, max(3, int(wide / LETTER))), "middle", "small"),
-                  Text(middle, below, rounded(error), "middle", "small")]
+        marks += [Text(middle, TOP - 8, shorten(name, max(3, int(wide / LETTER))), "middle", "small"),
+                  Text(middle, below, three_digits(error), "middle", "small")]
     return Figure(TITLE, LEFT + picture.width + RIGHT, below + 12, marks)
 
 
 def plane(decoded: Decoded, shape: Shape, axes: Sequence[str]) -> Figure:
-    """Draws images of the features at a grid of places, each at its place on the plane of the first two axes."""
+    """Draw images of the features at a grid of places, each at its place on the plane of the first two axes."""
     side, scale = decoded.side, shape.scale(decoded.side)
     picture = sheet_picture(shape.sheet(decoded.plane, side), scale)
     wide, tall = picture.width, picture.height

@@ -10,7 +10,7 @@ from mlcli.findings.decoded.decoded import Decoded
 from mlcli.findings.decoded.layout import ABOVE, BOTTOM, LEFT, PLANE, RIGHT, TITLE, TOP, grid_labels
 from mlcli.report.drawing.axes import extent, legend
 from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Mark, Part, Text
-from mlcli.report.drawing.text import rounded, shortened
+from mlcli.report.drawing.text import shorten, three_digits
 
 ACROSS = 4  # panels in a line
 WIDE, TALL, GAP = 144.0, 96.0, 12.0  # width and height of the panel of a row, and the gap, in pixels
@@ -27,19 +27,19 @@ class Heights:
 
     @classmethod
     def of(cls, decoded: Decoded, apart: bool) -> "Heights":
-        """Returns the range of all drawn values; with `apart`, of each column by itself."""
+        """Return the range of all drawn values; with `apart`, of each column by itself."""
         drawn = np.concatenate([decoded.originals, decoded.reconstructed, decoded.plane])
         ends = np.array([extent(values) for values in (drawn.T.tolist() if apart else [drawn.ravel().tolist()])])
         low, high = np.broadcast_to(ends.T, (2, drawn.shape[1]))
         return cls(low, high)
 
     def shares(self, row: Array) -> Array:
-        """Returns the heights of values, a (d,) array, as shares from 0 to 1; NaN where missing."""
+        """Return the heights of values, a (d,) array, as shares from 0 to 1; NaN where missing."""
         return (row / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
 
 
 def row_figure(decoded: Decoded, ids: Sequence[str], *, apart: bool) -> Figure:
-    """Draws each row with its reconstruction in its own panel, with its name and its error."""
+    """Draw each row with its reconstruction in its own panel, with its name and its error."""
     heights, count = Heights.of(decoded, apart), len(decoded.rows)
     marks: list[Mark] = []
     parts = [Part(x=LEFT - GAP / 2, y=0, width=WIDE + GAP, height=TOP, key=True)]
@@ -48,8 +48,8 @@ def row_figure(decoded: Decoded, ids: Sequence[str], *, apart: bool) -> Figure:
         top = TOP + ABOVE + place // ACROSS * (TALL + GAP + ABOVE)
         box = (left, top, WIDE, TALL)
         parts.append(Part(x=left - GAP / 2, y=top - ABOVE, width=WIDE + GAP, height=TALL + GAP + ABOVE))
-        marks += [frame(box), Text(left, top - 7, shortened(ids[place], 12), kind="small"),
-                  Text(left + WIDE, top - 7, f"error {rounded(decoded.errors[place])}", "end", "small"),
+        marks += [frame(box), Text(left, top - 7, shorten(ids[place], 12), kind="small"),
+                  Text(left + WIDE, top - 7, f"error {three_digits(decoded.errors[place])}", "end", "small"),
                   *line("curve", heights.shares(decoded.originals[place]), box),
                   *line("second", heights.shares(decoded.reconstructed[place]), box)]
     lines = -(-count // ACROSS)
@@ -59,7 +59,7 @@ def row_figure(decoded: Decoded, ids: Sequence[str], *, apart: bool) -> Figure:
 
 
 def plane(decoded: Decoded, axes: Sequence[str], *, apart: bool) -> Figure:
-    """Draws profiles of the features at a grid of places, each at its place on the plane of the first two axes."""
+    """Draw profiles of the features at a grid of places, each at its place on the plane of the first two axes."""
     side, heights = decoded.side, Heights.of(decoded, apart)
     wide, tall, gap = CELL
     marks: list[Mark] = []
@@ -72,13 +72,13 @@ def plane(decoded: Decoded, axes: Sequence[str], *, apart: bool) -> Figure:
 
 
 def frame(box: tuple[float, float, float, float]) -> Mark:
-    """Returns the border of a panel."""
+    """Return the border of a panel."""
     left, top, wide, tall = box
     return Bar(kind="frame", x=left, y=top, width=wide, height=tall)
 
 
 def line(kind: str, shares: Array, box: tuple[float, float, float, float]) -> list[Mark]:
-    """Draws a profile of heights from 0 to 1, a (d,) array, in a panel, interrupted where cells are missing."""
+    """Draw a profile of heights from 0 to 1, a (d,) array, in a panel, interrupted where cells are missing."""
     left, top, wide, tall = box
     x = left + INSIDE + np.linspace(0, wide - 2 * INSIDE, len(shares))
     y = top + tall - INSIDE - shares * (tall - 2 * INSIDE)

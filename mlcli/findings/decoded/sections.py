@@ -6,11 +6,11 @@ from mlcli.findings.decoded.decoded import CANDIDATES, Decoded
 from mlcli.findings.decoded.layout import PLANE
 from mlcli.findings.frame.contents import Contents
 from mlcli.report.drawing.html import Part, figure, section
-from mlcli.report.drawing.text import rounded
+from mlcli.report.drawing.text import three_digits
 
 
 def plane(run: Contents, image: Image | None) -> Part:
-    """Returns the features at a grid of places on the plane of the first two axes, as images or as profiles."""
+    """Return the features at a grid of places on the plane of the first two axes, as images or as profiles."""
     found = DecodedFinding.of(run)
     if found is None:
         return None
@@ -24,7 +24,7 @@ def plane(run: Contents, image: Image | None) -> Part:
 
 
 def reconstructions(run: Contents, image: Image | None) -> Part:
-    """Returns some rows with their reconstructions, as images or as profiles."""
+    """Return some rows with their reconstructions, as images or as profiles."""
     found = DecodedFinding.of(run)
     if found is None:
         return None
@@ -44,13 +44,14 @@ def _own_ranges(run: Contents) -> bool:
 
 
 def _values(run: Contents, found: Decoded, image: Image | None) -> str:
-    """Returns a sentence on the values of dark and light, or of the heights of lines."""
+    """Return a sentence on the values of dark and light, or of the heights of lines."""
     if image is not None:
         shape = pictures.Shape.of(image, found.originals)
-        return (f"Pixels go from {rounded(shape.low)} (dark) to {rounded(shape.high)} (light), the range of the "
-                "originals in the report; what lies beyond is drawn like the ends.")
+        low, high = three_digits(shape.low), three_digits(shape.high)
+        return (f"Pixels go from {low} (dark) to {high} (light), the range of the originals in the report; "
+                "what lies beyond is drawn like the ends.")
     lines = f"Lines go over the {found.plane.shape[1]:,} columns in their order"
     if _own_ranges(run):
         return f"{lines}, each column over a range of its own."
     heights = profiles.Heights.of(found, apart=False)
-    return f"{lines}; panels reach from {rounded(heights.low[0])} to {rounded(heights.high[0])}."
+    return f"{lines}; panels reach from {three_digits(heights.low[0])} to {three_digits(heights.high[0])}."

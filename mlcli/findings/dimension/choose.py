@@ -21,7 +21,7 @@ def has_auto_axes(method: Method) -> bool:
 
 
 def with_recommended_axes(method: Method, data: Input, advise: Callable[[], Mapping[str, Any]]) -> Method:
-    """Returns the method with the recommended number of axes, at least one, by a fit with the default count.
+    """Return the method with the recommended number of axes, at least one, by a fit with the default count.
 
     `advise` makes that fit and returns its document. Notes of that fit are suppressed. Raises ConfigError where no rule
     has a vote.

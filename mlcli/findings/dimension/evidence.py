@@ -29,7 +29,7 @@ Pairs = Callable[[Indices, Indices], Array]  # sources (s) and targets (t) to di
 
 
 def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> Evidence:
-    """Returns the evidence of a run; `data` holds the rows that were embedded."""
+    """Return the evidence of a run; `data` holds the rows that were embedded."""
     spectrum, reason, seed = model.ranks, without_eigenvalues(method), compute.seed
     if isinstance(data, Covariance):
         return of_matrix(method, model, data, seed)
@@ -54,7 +54,7 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
 
 
 def without_eigenvalues(method: Method) -> str:
-    """Returns why a method's spectrum does not determine the number of axes; empty where it holds eigenvalues."""
+    """Return why a method's spectrum does not determine the number of axes; empty where it holds eigenvalues."""
     if method.ranked_by is None:
         return f"{method.name} has no spectrum"
     if method.ranked_by.startswith("eigenvalues"):
@@ -63,14 +63,14 @@ def without_eigenvalues(method: Method) -> str:
 
 
 def some_rows(evidence: Evidence, model: Model, data: Given) -> Array:
-    """Returns all rows, or of very many a sample, an (m, d) array, in the units of the computation."""
+    """Return all rows, or of very many a sample, an (m, d) array, in the units of the computation."""
     most = max(ROOM // max(evidence.width, 1), FEWEST)
     some = data.values if evidence.size <= most and evidence.rows is None else data.values[evidence.sample(most)]
     return model.projector.input_unit.measured(some)
 
 
 def of_matrix(method: Method, model: Model, data: Covariance, seed: int) -> Evidence:
-    """Returns the evidence of a covariance: eigenvalues and columns, without rows; for factor analysis of correlations.
+    """Return the evidence of a covariance: eigenvalues and columns, without rows; for factor analysis of correlations.
     """
     solved = (data.value_unit / model.ranks.unit).plain(data.values)
     evidence = Evidence(method, model.ranks, model.embedding, None, len(data.values), None, None, seed,
@@ -83,7 +83,7 @@ def of_matrix(method: Method, model: Model, data: Covariance, seed: int) -> Evid
 
 
 def of_factors(evidence: Evidence, points: Array, most: int) -> Evidence:
-    """Returns the evidence of factor analysis: standardized columns, and the eigenvalues of their correlations.
+    """Return the evidence of factor analysis: standardized columns, and the eigenvalues of their correlations.
 
     `points` is an (m, d) array; `most` is the largest number of factors.
     """
@@ -102,13 +102,13 @@ def of_factors(evidence: Evidence, points: Array, most: int) -> Evidence:
 
 
 def of_correlations(correlations: Array) -> Spectrum:
-    """Returns the eigenvalues of correlations, a (d, d) array; those of very many columns cost too much for a report.
+    """Return the eigenvalues of correlations, a (d, d) array; those of very many columns cost too much for a report.
     """
     return Spectrum.given(symmetric_eigenvalues(correlations), float(len(correlations)), complete=True)
 
 
 def axes_of(model: Model) -> Array:
-    """Returns coordinates on the kept axes and on further computed ones, an (n, q) array, in the units of `solved`."""
+    """Return coordinates on the kept axes and on further computed ones, an (n, q) array, in the units of `solved`."""
     projector, spectrum, further = model.projector, model.ranks, model.ranks.further
     kept = projector.output_unit.measured(model.embedding)
     variances = projector.similarity.variances if isinstance(projector, Projector) else None
@@ -122,7 +122,7 @@ def axes_of(model: Model) -> Array:
 
 
 def method_distances(model: Model, data: Given, compute: Compute) -> Pairs | None:
-    """Returns the distances that the method aims to keep; None for one that does not keep any."""
+    """Return the distances that the method aims to keep; None for one that does not keep any."""
     projector, space = model.projector, model.space(compute)
     if space is not None:
         return space.between
@@ -136,7 +136,7 @@ def method_distances(model: Model, data: Given, compute: Compute) -> Pairs | Non
 
 
 def nearest_among(data: Given, rows: Indices, count: int) -> Array:
-    """Returns distances to the nearest others among `rows`, an (m, k) array; duplicates are one point."""
+    """Return distances to the nearest others among `rows`, an (m, k) array; duplicates are one point."""
     if not isinstance(data, Features):
         apart = input_space(data).between(rows, rows)
         return nearest_in_matrix(apart, count, without_self=True).lengths.reshape(-1, count)

@@ -15,7 +15,7 @@ MOST = 1e9  # dimensions: distances to neighbors then differ by rounding only
 
 
 def estimates(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
-    """Returns both estimates from one search for neighbors, among all points or a sample."""
+    """Return both estimates from one search for neighbors, among all points or a sample."""
     rows = evidence.sample(max(min(EXACT, int(math.sqrt(WORK / max(evidence.width, 1)))), FEWEST))
     if evidence.nearest is None or len(rows) < 4:
         reason = NotApplicable("it needs four points or more with distances between them")
@@ -26,14 +26,14 @@ def estimates(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
 
 
 def two_nn_verdict(nearest: Array, seen: dict[str, int | bool]) -> Verdict | NotApplicable:
-    """Returns the estimate from the first two neighbors; `nearest` is an (m, k) array of distances."""
+    """Return the estimate from the first two neighbors; `nearest` is an (m, k) array of distances."""
     value, error = two_nn(nearest), two_nn_error(nearest)
     return axes_verdict(value, "The intrinsic dimension by the ratio of second to first neighbor distances (TwoNN).",
                    f"{value:.2f}, standard error {error:.2f}", {"estimate": value, "estimate_se": error, **seen})
 
 
 def likelihood_verdict(nearest: Array, seen: dict[str, int | bool]) -> Verdict | NotApplicable:
-    """Returns the estimate from all neighbors; `nearest` is an (m, k) array of distances."""
+    """Return the estimate from all neighbors; `nearest` is an (m, k) array of distances."""
     value, neighbors = maximum_likelihood(nearest), nearest.shape[1]
     return axes_verdict(value, "The intrinsic dimension by maximum likelihood (Levina and Bickel).",
                    f"{value:.2f} from {neighbors} neighbors", {"estimate": value, "neighbors": neighbors, **seen})
@@ -41,7 +41,7 @@ def likelihood_verdict(nearest: Array, seen: dict[str, int | bool]) -> Verdict |
 
 def axes_verdict(value: float, rule: str, detail: str,
                  figures: dict[str, float | int | bool]) -> Verdict | NotApplicable:
-    """Returns an estimate as a whole number of axes, at least one."""
+    """Return an estimate as a whole number of axes, at least one."""
     if not value < MOST:
         return NotApplicable("the distances to neighbors have no ratios to go by: too many are equal")
     doubt = f"above {TRUSTED} no sample is dense enough, so it only says: at least" if value > TRUSTED else ""

@@ -23,13 +23,13 @@ ROOM = 2**17  # numbers in a sample of the rows
 
 
 def by_likelihood(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
-    """Returns the verdicts of the three likelihood rules."""
+    """Return the verdicts of the three likelihood rules."""
     return {"minka_evidence": minka(evidence), "ppca_bic": criterion(evidence),
             "fa_cross_validation": cross_validation(evidence)}
 
 
 def variances(evidence: Evidence) -> tuple[Array, int] | NotApplicable:
-    """Returns all eigenvalues of the covariance of the columns that vary, over n, and n."""
+    """Return all eigenvalues of the covariance of the columns that vary, over n, and n."""
     rows, columns = evidence.observations, len(evidence.norms) if evidence.of_columns else 0
     if evidence.method.columns_model != "equal noise" or not evidence.of_columns:
         return NotApplicable(evidence.no_eigenvalues or
@@ -45,7 +45,7 @@ def variances(evidence: Evidence) -> tuple[Array, int] | NotApplicable:
 
 
 def minka(evidence: Evidence) -> Verdict | NotApplicable:
-    """Returns the number of axes with the largest evidence, by Laplace's approximation (Minka, 2000)."""
+    """Return the number of axes with the largest evidence, by Laplace's approximation (Minka, 2000)."""
     given = variances(evidence)
     if isinstance(given, NotApplicable):
         return given
@@ -58,7 +58,7 @@ def minka(evidence: Evidence) -> Verdict | NotApplicable:
 
 
 def criterion(evidence: Evidence) -> Verdict | NotApplicable:
-    """Returns the number of axes with the smallest Bayesian information criterion (Schwarz, 1978)."""
+    """Return the number of axes with the smallest Bayesian information criterion (Schwarz, 1978)."""
     given = variances(evidence)
     if isinstance(given, NotApplicable):
         return given
@@ -69,7 +69,7 @@ def criterion(evidence: Evidence) -> Verdict | NotApplicable:
 
 
 def cross_validation(evidence: Evidence) -> Verdict | NotApplicable:
-    """Returns the number of factors under which held-out rows are most likely."""
+    """Return the number of factors under which held-out rows are most likely."""
     if not evidence.factors:
         return NotApplicable("it fits factor models, as fa does")
     if evidence.points is None:
@@ -97,7 +97,7 @@ def cross_validation(evidence: Evidence) -> Verdict | NotApplicable:
 
 
 def fold_likelihoods(evidence: Evidence, points: Array, most: int) -> Array:
-    """Returns the mean log-likelihood of held-out rows under 0, 1, ... factors, until it has fallen, a (k,) array.
+    """Return the mean log-likelihood of held-out rows under 0, 1, ... factors, until it has fallen, a (k,) array.
 
     `points` is an (m, d) array; all counts have the same folds.
     """
@@ -111,5 +111,5 @@ def fold_likelihoods(evidence: Evidence, points: Array, most: int) -> Array:
 
 
 def finite(values: Array) -> list[float | None]:
-    """Returns numbers for JSON, at most 20 of a (k,) array, None where not finite."""
+    """Return numbers for JSON, at most 20 of a (k,) array, None where not finite."""
     return [value if np.isfinite(value) else None for value in values[:20].tolist()]

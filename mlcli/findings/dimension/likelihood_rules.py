@@ -18,13 +18,13 @@ Gaussian = tuple[Array, Array]  # mean (d) and covariance (d x d)
 
 
 def noise_after(eigenvalues: Array) -> Array:
-    """Returns the mean of the last d - k of the (d,) array of descending eigenvalues, for k = 0 .. d - 1."""
+    """Return the mean of the last d - k of the (d,) array of descending eigenvalues, for k = 0 .. d - 1."""
     left = np.cumsum(eigenvalues[::-1])[::-1]
     return np.asarray(left / np.arange(len(eigenvalues), 0, -1))
 
 
 def ppca_log_likelihoods(eigenvalues: Array, rows: int) -> Array:
-    """Returns the log-likelihood of probabilistic PCA with k = 0 .. d - 1 axes, a (d,) array.
+    """Return the log-likelihood of probabilistic PCA with k = 0 .. d - 1 axes, a (d,) array.
 
     `eigenvalues` is the (d,) array of all eigenvalues of the covariance (divisor n). Source: Tipping and Bishop, 1999.
     """
@@ -35,7 +35,7 @@ def ppca_log_likelihoods(eigenvalues: Array, rows: int) -> Array:
 
 
 def ppca_parameters(columns: int) -> Array:
-    """Returns the number of free parameters of probabilistic PCA with k = 0 .. d - 1 axes, a (d,) array.
+    """Return the number of free parameters of probabilistic PCA with k = 0 .. d - 1 axes, a (d,) array.
 
     Mean, loadings up to a rotation, and noise.
     """
@@ -44,7 +44,7 @@ def ppca_parameters(columns: int) -> Array:
 
 
 def ppca_bic(eigenvalues: Array, rows: int) -> Array:
-    """Returns minus half the Bayesian information criterion of k = 0 .. d - 1 axes, a (d,) array.
+    """Return minus half the Bayesian information criterion of k = 0 .. d - 1 axes, a (d,) array.
 
     Log-likelihood minus ½ ln n for each parameter. `eigenvalues` is a (d,) array. Source: Schwarz, 1978.
     """
@@ -52,7 +52,7 @@ def ppca_bic(eigenvalues: Array, rows: int) -> Array:
 
 
 def minka_evidence(eigenvalues: Array, rows: int) -> Array:
-    """Returns Minka's log-evidence of k = 1 .. d - 1 axes, a (d - 1,) array; minus infinity where eigenvalues are tied.
+    """Return Minka's log-evidence of k = 1 .. d - 1 axes, a (d - 1,) array; minus infinity where eigenvalues are tied.
 
     By Laplace's method. It needs all d eigenvalues of the covariance, a (d,) array, and more points than columns.
     """
@@ -68,7 +68,7 @@ def minka_evidence(eigenvalues: Array, rows: int) -> Array:
 
 
 def _curvatures(eigenvalues: Array, noise: Array) -> Array:
-    """Returns Σ over i ≤ k and i < j of ln (1/λ̂ⱼ - 1/λ̂ᵢ)(λᵢ - λⱼ) for k = 1 .. d - 1, λ̂ the noise beyond k axes."""
+    """Return Σ over i ≤ k and i < j of ln (1/λ̂ⱼ - 1/λ̂ᵢ)(λᵢ - λⱼ) for k = 1 .. d - 1, λ̂ the noise beyond k axes."""
     columns, axes = len(eigenvalues), np.arange(1, len(eigenvalues))
     gaps = np.triu(_logs(eigenvalues[:, None] - eigenvalues), 1)
     from_first = np.cumsum(gaps.sum(axis=1))[:-1]  # pairs of i ≤ k with all j > i
@@ -79,7 +79,7 @@ def _curvatures(eigenvalues: Array, noise: Array) -> Array:
 
 def cross_validate(points: Array, fit: Callable[[Array, int], Gaussian], counts: Sequence[int], folds: int,
                     generator: np.random.Generator) -> Array:
-    """Returns the mean log-likelihood of a held-out point for every count of axes, a (c,) array.
+    """Return the mean log-likelihood of a held-out point for every count of axes, a (c,) array.
 
     `points` is an (n, d) array; `fit` maps the points of the other folds and a count to a normal distribution.
     """
@@ -92,7 +92,7 @@ def cross_validate(points: Array, fit: Callable[[Array, int], Gaussian], counts:
 
 
 def factor_gaussian(points: Array, factors: int, lower: float = 0.005, iterate: Iterate | None = None) -> Gaussian:
-    """Returns the normal distribution of the factor model with the largest likelihood.
+    """Return the normal distribution of the factor model with the largest likelihood.
 
     `points` is an (n, d) array with columns that all vary; returns a (d,) array and a (d, d) array.
     """
@@ -107,13 +107,13 @@ def factor_gaussian(points: Array, factors: int, lower: float = 0.005, iterate: 
 
 
 def log_density(points: Array, mean: Array, covariance: Array) -> Array:
-    """Returns the log-density of a normal distribution at points, an (m, d) array; an (m,) array."""
+    """Return the log-density of a normal distribution at points, an (m, d) array; an (m,) array."""
     values, vectors = symmetric_eigen(covariance)
     squares = ((points - mean) @ vectors) ** 2 / values
     return np.asarray(-0.5 * (len(mean) * np.log(2 * np.pi) + np.log(values).sum() + squares.sum(axis=1)))
 
 
 def _logs(values: Array | float) -> Array:
-    """Returns logarithms; NaN for numbers that are not positive."""
+    """Return logarithms; NaN for numbers that are not positive."""
     given = np.asarray(values, dtype=np.float64)
     return np.log(given, out=np.full(given.shape, np.nan), where=given > 0)

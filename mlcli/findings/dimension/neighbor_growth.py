@@ -13,7 +13,7 @@ from mlcli.base.types import Array
 
 
 def two_nn(nearest: Array) -> float:
-    """Returns the dimension from the ratios of second to first distances of `nearest`, an (n, k) array.
+    """Return the dimension from the ratios of second to first distances of `nearest`, an (n, k) array.
 
     The unbiased form (N - 1) / Σ log(r₂ / r₁) of the maximum likelihood over all ratios, none discarded; infinite where
     all ratios are one, NaN for fewer than two points with both. Source: Facco, d'Errico, Rodriguez and Laio, 2017.
@@ -23,7 +23,7 @@ def two_nn(nearest: Array) -> float:
 
 
 def two_nn_error(nearest: Array) -> float:
-    """Returns the standard error of `two_nn`, d / √(N - 2), for `nearest`, an (n, k) array; NaN for fewer than three.
+    """Return the standard error of `two_nn`, d / √(N - 2), for `nearest`, an (n, k) array; NaN for fewer than three.
 
     It is the error of independent ratios.
     """
@@ -32,7 +32,7 @@ def two_nn_error(nearest: Array) -> float:
 
 
 def maximum_likelihood(nearest: Array) -> float:
-    """Returns the dimension from all k distances of each point of `nearest`, an (n, k) array; NaN if none has two.
+    """Return the dimension from all k distances of each point of `nearest`, an (n, k) array; NaN if none has two.
 
     1 / d is the mean of log(r_k / r_j) over all points and j < k. Source: Levina and Bickel, 2005, with the inverses of
     the points' estimates averaged as MacKay and Ghahramani, 2005, corrected it.
@@ -48,14 +48,14 @@ def maximum_likelihood(nearest: Array) -> float:
 
 
 def _log_ratios(nearest: Array) -> Array:
-    """Returns log(r₂ / r₁) of the first two positive distances, for every point that has them."""
+    """Return log(r₂ / r₁) of the first two positive distances, for every point that has them."""
     first = (nearest == 0).sum(axis=1)
     rows = np.flatnonzero(first + 2 <= nearest.shape[1])
     return _log_quotients(nearest[rows, first[rows] + 1], nearest[rows, first[rows]])
 
 
 def _log_quotients(far: Array, near: Array) -> Array:
-    """Returns log(s / r), also where s / r is larger than any double."""
+    """Return log(s / r), also where s / r is larger than any double."""
     with np.errstate(over="ignore"):
         quotients = far / near
     return np.where(np.isfinite(quotients), np.log(quotients), np.log(far) - np.log(near))

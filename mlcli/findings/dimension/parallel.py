@@ -24,7 +24,7 @@ Replicate = Callable[[np.random.Generator], Array]
 
 
 def parallel_analysis(evidence: Evidence) -> Verdict | NotApplicable:
-    """Returns the number of leading eigenvalues above the replicates' 95th percentiles."""
+    """Return the number of leading eigenvalues above the replicates' 95th percentiles."""
     if not evidence.of_columns:
         return NotApplicable("it compares columns of features")
     rows, columns = evidence.observations, len(evidence.norms)
@@ -51,7 +51,7 @@ def parallel_analysis(evidence: Evidence) -> Verdict | NotApplicable:
 
 
 def choose_replicates(evidence: Evidence, rows: int) -> tuple[int, str, Replicate | None]:
-    """Returns number, kind and function of the replicates; None where even the fewest cost too much."""
+    """Return number, kind and function of the replicates; None where even the fewest cost too much."""
     moved, columns = evidence.columns, len(evidence.norms)
     side = min(rows, columns)
     for cost, kind, replicate, possible in (
@@ -65,7 +65,7 @@ def choose_replicates(evidence: Evidence, rows: int) -> tuple[int, str, Replicat
 
 
 def permuted_replicate(moved: Array) -> Replicate:
-    """Returns a function that permutes each column and returns the eigenvalues of the smaller product.
+    """Return a function that permutes each column and returns the eigenvalues of the smaller product.
 
     `moved` is an (n, d) array with columns of mean zero.
     """
@@ -79,7 +79,7 @@ def permuted_replicate(moved: Array) -> Replicate:
 
 
 def normal_replicate(freedom: int, norms: Array) -> Replicate:
-    """Returns a function that draws products of normal columns and returns their eigenvalues, a (d,) array.
+    """Return a function that draws products of normal columns and returns their eigenvalues, a (d,) array.
 
     The products have a Wishart distribution with `freedom` degrees of freedom, scaled to the norms, a (d,) array.
     """

@@ -12,7 +12,7 @@ MOST, SOME = 2 / 3, 1 / 3  # shares of the rules that nearly agree
 
 
 def recommendation(rules: Sequence[str], verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
-    """Returns the number of axes, the rule behind it, the rules that differ, their agreement, and the sentence.
+    """Return the number of axes, the rule behind it, the rules that differ, their agreement, and the sentence.
 
     `rules` are the method's own, best first; docs/dimension.md gives the reasons for this order. Rules that apply
     without doubt vote, each with a weight of one over its position; between equal sums the better rule decides.
@@ -38,7 +38,7 @@ def recommendation(rules: Sequence[str], verdicts: Mapping[str, Verdict]) -> dic
 
 
 def elect(voting: Sequence[str], counts: Mapping[str, int | None]) -> str:
-    """Returns the best rule among those with the count of the largest weight."""
+    """Return the best rule among those with the count of the largest weight."""
     weights: dict[int | None, float] = {}
     for place, name in enumerate(voting, start=1):
         weights[counts[name]] = weights.get(counts[name], 0.0) + 1 / place
@@ -47,21 +47,21 @@ def elect(voting: Sequence[str], counts: Mapping[str, int | None]) -> str:
 
 
 def agreement(count: int, others: Mapping[str, int | None]) -> dict[str, int]:
-    """Returns how many of the other rules give the same number, and how many one that differs by at most one."""
+    """Return how many of the other rules give the same number, and how many one that differs by at most one."""
     numbers = [number for number in others.values() if number is not None]
     return {"same": numbers.count(count), "near": sum(abs(number - count) <= NEAR for number in numbers),
             "of": len(numbers)}
 
 
 def advice(count: int, rule: str, detail: str) -> str:
-    """Returns a sentence with the number of axes and its rule."""
+    """Return a sentence with the number of axes and its rule."""
     if count == 0:
         return f"No axis stands out by {rule} ({detail})."
     return f"Keep {count} {'axis' if count == 1 else 'axes'} by {rule} ({detail})."
 
 
 def agreement_sentence(others: Mapping[str, int | None], differ: Mapping[str, int | None]) -> str:
-    """Returns a sentence on which other rules agree and which do not."""
+    """Return a sentence on which other rules agree and which do not."""
     agree = [words(name) for name in others if name not in differ]
     differing = [f"{words(name)} {number}" for name, number in differ.items()]
     if not differing:
@@ -71,13 +71,13 @@ def agreement_sentence(others: Mapping[str, int | None], differ: Mapping[str, in
 
 
 def no_vote_sentence(counts: Mapping[str, int | None], doubts: Mapping[str, str]) -> str:
-    """Returns a sentence on the rules without a vote, each with its count and the reason."""
+    """Return a sentence on the rules without a vote, each with its count and the reason."""
     doubtful = [f"{words(name)} {counts[name]} ({why})" for name, why in doubts.items()]
     return f"Without a vote: {'; '.join(doubtful)}." if doubtful else ""
 
 
 def strength_sentence(agreed: Mapping[str, int] | None) -> str:
-    """Returns a sentence on how far the rules agree; empty where there is nothing to compare."""
+    """Return a sentence on how far the rules agree; empty where there is nothing to compare."""
     if not agreed or not agreed["of"]:
         return ""
     near, whole = agreed["near"], agreed["of"]
@@ -86,11 +86,11 @@ def strength_sentence(agreed: Mapping[str, int] | None) -> str:
 
 
 def words(name: str) -> str:
-    """Returns a rule's name for people."""
+    """Return a rule's name for people."""
     return WORDS.get(name, name.replace("_", " "))
 
 
 def list_in_words(items: list[str]) -> str:
-    """Returns "A, b and c", with a capital."""
+    """Return "A, b and c", with a capital."""
     text = items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
     return text[0].upper() + text[1:]

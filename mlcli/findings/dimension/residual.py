@@ -21,7 +21,7 @@ LEAST = 1e-3  # a smaller residual variance counts as this one: the rest is nois
 
 
 def residual_variance(evidence: Evidence) -> Verdict | NotApplicable:
-    """Returns the point of the curve's logarithm farthest below the chord from no axis to the last."""
+    """Return the point of the curve's logarithm farthest below the chord from no axis to the last."""
     if evidence.method.scaleless:
         return NotApplicable(f"the coordinates of {evidence.method.name} have no scale, so their distances mean "
                              "nothing")
@@ -47,7 +47,7 @@ def residual_variance(evidence: Evidence) -> Verdict | NotApplicable:
 
 
 def choose_points(evidence: Evidence) -> tuple[Indices, Indices]:
-    """Returns points from which, and points to which, distances are compared; the first are among the others."""
+    """Return points from which, and points to which, distances are compared; the first are among the others."""
     if evidence.size <= (LINEAR if evidence.of_columns else EXACT):
         return np.arange(evidence.size), np.arange(evidence.size)
     targets = evidence.sample(TARGETS)
@@ -55,7 +55,7 @@ def choose_points(evidence: Evidence) -> tuple[Indices, Indices]:
 
 
 def residual_variances(distances: Array, sources: Array, targets: Array) -> Array:
-    """Returns 1 - r² of distances (s, t) and those from sources (s, q) to targets (t, q) on the first 1, ..., q axes.
+    """Return 1 - r² of distances (s, t) and those from sources (s, q) to targets (t, q) on the first 1, ..., q axes.
 
     A point's distance to itself, which is zero in both, is left out. Units, which change nothing, are powers of two.
     """

@@ -32,7 +32,7 @@ HEADER = ("rule", "components", "detail")
 
 @stage("dimension")
 def dimension(method: Method, model: Model, data: Input, compute: Compute) -> dict[str, Any]:
-    """Returns the content of dimension.json: recommendation, rules with their counts and figures, and those left out.
+    """Return the content of dimension.json: recommendation, rules with their counts and figures, and those left out.
 
     `data` holds the rows that were embedded, as the method used them.
     """
@@ -52,19 +52,19 @@ def dimension(method: Method, model: Model, data: Input, compute: Compute) -> di
 
 
 def apply_rules(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
-    """Returns the verdict of every rule."""
+    """Return the verdict of every rule."""
     return {**of_eigenvalues(evidence), **by_likelihood(evidence), "residual_variance": residual_variance(evidence),
             **estimates(evidence)}
 
 
 def of_eigenvalues(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
-    """Returns the verdicts of rules about eigenvalues or columns; none applies to a spectrum of something else."""
+    """Return the verdicts of rules about eigenvalues or columns; none applies to a spectrum of something else."""
     return {name: NotApplicable(evidence.no_eigenvalues) if evidence.no_eigenvalues else rule(evidence)
             for name, rule in SPECTRAL.items()}
 
 
 def dimension_table(document: Mapping[str, Any]) -> str:
-    """Returns the rules as CSV: rule, components, detail; those left out with the reason and no count."""
+    """Return the rules as CSV: rule, components, detail; those left out with the reason and no count."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADER)

@@ -11,7 +11,7 @@ SEEN = 30  # eigenvalues in the search for an elbow: as many as the scree plot s
 
 
 def variance_kept(evidence: Evidence, share: float) -> Verdict | NotApplicable:
-    """Returns the smallest number of axes whose eigenvalues sum to a share of the trace."""
+    """Return the smallest number of axes whose eigenvalues sum to a share of the trace."""
     if evidence.method.scaleless:
         return NotApplicable(no_variances(evidence))
     if evidence.factors:
@@ -29,7 +29,7 @@ def variance_kept(evidence: Evidence, share: float) -> Verdict | NotApplicable:
 
 
 def trace_share(evidence: Evidence, count: int) -> str:
-    """Returns the share of the trace that axes keep, in words; above 1, also the share of the positive eigenvalues.
+    """Return the share of the trace that axes keep, in words; above 1, also the share of the positive eigenvalues.
 
     Negative eigenvalues raise the first above 1.
     """
@@ -44,12 +44,12 @@ def trace_share(evidence: Evidence, count: int) -> str:
 
 
 def no_variances(evidence: Evidence) -> str:
-    """Returns why rules about shares of a variance do not apply."""
+    """Return why rules about shares of a variance do not apply."""
     return f"the eigenvalues of {evidence.method.name} are not variances"
 
 
 def elbow(evidence: Evidence) -> Verdict | NotApplicable:
-    """Returns the axes before the point of the scree plot farthest below the chord from its first point to its last.
+    """Return the axes before the point of the scree plot farthest below the chord from its first point to its last.
 
     Cattell's scree test (1966), with the elbow by Satopää, Albrecht, Irwin and Raghavan ("kneedle", 2011).
     """
@@ -65,12 +65,12 @@ def elbow(evidence: Evidence) -> Verdict | NotApplicable:
 
 
 def below_chord(values: Array) -> Array:
-    """Returns how far each value of a (k,) array lies below the line from the first to the last, a (k,) array."""
+    """Return how far each value of a (k,) array lies below the line from the first to the last, a (k,) array."""
     return np.linspace(values[0], values[-1], len(values)) - values
 
 
 def broken_stick(evidence: Evidence) -> Verdict | NotApplicable:
-    """Returns the number of leading eigenvalues above the mean lengths of a randomly broken stick's pieces, in order.
+    """Return the number of leading eigenvalues above the mean lengths of a randomly broken stick's pieces, in order.
 
     Frontier, 1976; the lengths are MacArthur's, 1957: (total / p) (1/k + ... + 1/p).
     """
@@ -92,12 +92,12 @@ def broken_stick(evidence: Evidence) -> Verdict | NotApplicable:
 
 
 def broken_stick_shares(count: int) -> Array:
-    """Returns the expected shares of a stick broken at random into `count` pieces, descending, a (count,) array."""
+    """Return the expected shares of a stick broken at random into `count` pieces, descending, a (count,) array."""
     return np.cumsum(1 / np.arange(count, 0, -1))[::-1] / count
 
 
 def kaiser(evidence: Evidence) -> Verdict | NotApplicable:
-    """Returns the number of eigenvalues above their mean; for correlations above one (Guttman, 1954; Kaiser, 1960)."""
+    """Return the number of eigenvalues above their mean; for correlations above one (Guttman, 1954; Kaiser, 1960)."""
     parts = evidence.parts
     if not evidence.of_columns or parts is None or not parts[0] or not parts[1] > 0:
         return NotApplicable("it compares variances of columns, and there are none"
@@ -112,7 +112,7 @@ def kaiser(evidence: Evidence) -> Verdict | NotApplicable:
 
 
 def eigengap(evidence: Evidence) -> Verdict | NotApplicable:
-    """Returns the number of axes before the largest gap of successive eigenvalues, whose span noise changes least.
+    """Return the number of axes before the largest gap of successive eigenvalues, whose span noise changes least.
 
     Davis and Kahan, 1970: a span's angle to its noisy self is at most the noise over the gap behind it.
     """

@@ -11,7 +11,7 @@ SAME, SAMPLED = 1e-6, 0.1  # relative spread of column norms that counts as roun
 
 
 def velicer(evidence: Evidence) -> Verdict | NotApplicable:
-    """Returns the number of axes after which the average squared partial correlation of columns is smallest."""
+    """Return the number of axes after which the average squared partial correlation of columns is smallest."""
     if not evidence.of_columns:
         return NotApplicable("it compares columns of features")
     columns, norms, rows = len(evidence.norms), evidence.norms, len(evidence.columns)
@@ -27,7 +27,7 @@ def velicer(evidence: Evidence) -> Verdict | NotApplicable:
 
 
 def average_partials(correlations: Array) -> Array:
-    """Returns the average squared partial correlation after partialling out 0, 1, ..., d - 2 axes, a (d - 1,) array.
+    """Return the average squared partial correlation after partialling out 0, 1, ..., d - 2 axes, a (d - 1,) array.
 
     `correlations` is a (d, d) array. NaN from the axis at which a column is explained completely.
     """

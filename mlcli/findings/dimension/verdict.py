@@ -110,11 +110,11 @@ class Evidence:
         return len(self.axes)
 
     def generator(self) -> np.random.Generator:
-        """Returns a new random generator; every call gives the same stream."""
+        """Return a new random generator; every call gives the same stream."""
         return np.random.default_rng(self.seed)
 
     def sample(self, most: int) -> Indices:
-        """Returns all points, or a random sample of `most` in their order; of those in memory where not all are."""
+        """Return all points, or a random sample of `most` in their order; of those in memory where not all are."""
         if self.rows is not None:
             return self.rows.some(most)
         if self.size <= most:
@@ -123,5 +123,5 @@ class Evidence:
 
 
 def count_leading(above: AnyArray) -> int:
-    """Returns how many of the first values are true, before the first false one."""
+    """Return how many of the first values are true, before the first false one."""
     return int(np.argmin(np.append(above, False)))

@@ -29,23 +29,23 @@ class Rows:
     read: dict[str, Sequence[float]] = field(default_factory=dict)  # columns converted to numbers so far
 
     def numbers(self, name: str) -> Sequence[float]:
-        """Returns a column as numbers, NaN where a cell is empty."""
+        """Return a column as numbers, NaN where a cell is empty."""
         if name not in self.read:
             self.read[name] = self.array(name).tolist()
         return self.read[name]
 
     def array(self, name: str) -> Array:
-        """Returns a column as an array, not cached: of a wide table it takes a quarter of the memory of a list."""
+        """Return a column as an array, not cached: of a wide table it takes a quarter of the memory of a list."""
         cells = self.columns[name]
         return cells if isinstance(cells, np.ndarray) else np.array(
             [float(cell) if cell else np.nan for cell in cells], dtype=np.float64)
 
     def texts(self, name: str) -> Sequence[str]:
-        """Returns a column of texts."""
+        """Return a column of texts."""
         return cast(Sequence[str], self.columns[name])
 
     def numbers_or_none(self, name: str) -> list[float | None]:
-        """Returns a column as numbers, None where a cell is empty."""
+        """Return a column as numbers, None where a cell is empty."""
         return [None if number != number else number for number in self.numbers(name)]
 
 
@@ -93,7 +93,7 @@ class Contents:
         return (self.findings.get("dimension") or {}).get("correlations", ())
 
     def _line(self, trace: float | None) -> list[float]:
-        """Returns the line of parallel analysis under a trace; empty where there is none."""
+        """Return the line of parallel analysis under a trace; empty where there is none."""
         rule = (self.findings.get("dimension") or {}).get("rules", {}).get("parallel_analysis", {})
         shares = rule.get("figures", {}).get("line_shares", ())
         return [share * trace for share in shares] if trace else []

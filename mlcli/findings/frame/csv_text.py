@@ -7,12 +7,12 @@ from itertools import chain
 
 
 def csv_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Returns a table as CSV."""
+    """Return a table as CSV."""
     return "".join(csv_lines(header, rows))
 
 
 def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """Yields a table as CSV, line by line."""
+    """Yield a table as CSV, line by line."""
     line = io.StringIO()
     writer = csv.writer(line, lineterminator="\n")
     for row in chain([header], rows):
@@ -23,5 +23,5 @@ def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterat
 
 
 def digits(value: float) -> str:
-    """Returns a number with 17 digits, which distinguish all doubles."""
+    """Return a number with 17 digits, which distinguish all doubles."""
     return f"{value:.17g}"

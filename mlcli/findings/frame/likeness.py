@@ -16,7 +16,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 def standardize(values: Array) -> Array:
-    """Returns coordinates, an (n, p) array, about their mean, with sum of squares 1; zero where all points are equal.
+    """Return coordinates, an (n, p) array, about their mean, with sum of squares 1; zero where all points are equal.
     """
     near_one = Unit.of(values).measured(values)
     mean = np.sum([some.sum(axis=0) for some in parts(near_one)], axis=0) / max(len(near_one), 1)
@@ -34,7 +34,7 @@ class Fit:
 
 
 def procrustes(first: Array, second: Array) -> Fit:
-    """Returns the symmetric Procrustes statistic m² = 1 - (Σσ)² and the aligned second embedding.
+    """Return the symmetric Procrustes statistic m² = 1 - (Σσ)² and the aligned second embedding.
 
     Both are standardized embeddings, (n, p) and (n, q) arrays; the one with fewer axes is padded with zeros. m² comes
     from the residuals, so that it is right also where it is tiny. Source: Gower, 1971; vegan's `protest`, SciPy's
@@ -55,12 +55,12 @@ def _pad(values: Array, rows: int, width: int) -> Array:
 
 
 def products(left: Array, right: Array) -> Array:
-    """Returns LᵀR, a (p, q) array, of the columns of two arrays with the same rows."""
+    """Return LᵀR, a (p, q) array, of the columns of two arrays with the same rows."""
     return np.sum([one.T @ other for one, other in together(left, right)], axis=0)
 
 
 def principal_angles(first: Array, second: Array) -> Array:
-    """Returns angles in degrees between the spans of two centered embeddings, (n, p) and (n, q) arrays, ascending.
+    """Return angles in degrees between the spans of two centered embeddings, (n, p) and (n, q) arrays, ascending.
 
     As many as the smaller rank. Small angles from sines, large ones from cosines (Björck and Golub, 1973; Knyazev and
     Argentati, 2002).
@@ -79,7 +79,7 @@ def principal_angles(first: Array, second: Array) -> Array:
 
 
 def _basis(values: Array) -> Array:
-    """Returns orthonormal columns with the same span, without axes of no extent: X = Q R, then again of Q."""
+    """Return orthonormal columns with the same span, without axes of no extent: X = Q R, then again of Q."""
     largest = np.max([np.abs(some).max(axis=0, initial=0.0) for some in parts(values)], axis=0)
     scale = np.maximum(largest, np.finfo(float).tiny)
     _, sizes, turn = singular(_triangle(some / scale for some in parts(values)))
@@ -90,12 +90,12 @@ def _basis(values: Array) -> Array:
 
 
 def _sizes(rows: Iterable[Array]) -> Array:
-    """Returns the singular values of a matrix, from blocks of its rows."""
+    """Return the singular values of a matrix, from blocks of its rows."""
     return singular(_triangle(rows))[1]
 
 
 def _triangle(rows: Iterable[Array]) -> Array:
-    """Returns R of A = Q R, from blocks of the rows of A."""
+    """Return R of A = Q R, from blocks of the rows of A."""
     return reduce(lambda above, some: triangle_of(np.vstack([above, some])), map(triangle_of, rows))
 
 
@@ -105,14 +105,14 @@ class Agreement:
 
     neighbors: int
     points: int
-    overlap: float  # of the k nearest in one, the share among the k nearest in the other
+    overlap: float  # share of the k nearest in one that are among the k nearest in the other
     jaccard: float  # neighbors in both over neighbors in either
     overlap_se: float | None
     jaccard_se: float | None
 
 
 def agreement(first: Array, second: Array, rows: Indices, neighbors: int) -> Agreement:
-    """Returns the mean overlap of neighborhoods of two embeddings, (n, p) and (n, q) arrays, at the points `rows` (m,).
+    """Return the mean overlap of neighborhoods of two embeddings, (n, p) and (n, q) arrays, at the points `rows` (m,).
     """
     near = [nearest_of_some(values, rows, neighbors).indices.reshape(len(rows), neighbors)
             for values in (first, second)]
@@ -123,7 +123,7 @@ def agreement(first: Array, second: Array, rows: Indices, neighbors: int) -> Agr
 
 
 def shared_counts(first: Indices, second: Indices) -> Indices:
-    """Returns how many of each row's entries are in both of two (m, k) arrays, an (m,) array; no row repeats an entry.
+    """Return how many of each row's entries are in both of two (m, k) arrays, an (m,) array; no row repeats an entry.
     """
     both = np.sort(np.concatenate([first, second], axis=1), axis=1)
     counts: Indices = (both[:, 1:] == both[:, :-1]).sum(axis=1)
@@ -131,6 +131,6 @@ def shared_counts(first: Indices, second: Indices) -> Indices:
 
 
 def _error(values: Array, size: int) -> float:
-    """Returns the standard error of a mean over a sample without repetition."""
+    """Return the standard error of a mean over a sample without repetition."""
     count = len(values)
     return float(values.std(ddof=1) * np.sqrt((1 - count / size) / count)) if count > 1 else float("nan")

@@ -16,7 +16,7 @@ class Planned:
     config: RunConfig
     method: Method  # with defaults resolved for the data
     table: Table  # prepared rows
-    features: int  # of decoded rows
+    features: int  # number of columns of decoded rows
     fit: Sequence[Step]
     memory: float  # bytes for the checks of a result
 

@@ -10,8 +10,8 @@ from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.config.report_options import Image
 from mlcli.findings.frame.result import Result
-from mlcli.report.drawing.axes import spots
-from mlcli.report.figures.scatter import MOST, panel_of, plane, sampled
+from mlcli.report.drawing.axes import to_pixels
+from mlcli.report.figures.scatter import MOST, panel_of, plane, sample_rows
 
 AREA = 37.4**2  # square pixels of a picture
 SIDES = 13.6, 102.0  # smallest and largest side in pixels
@@ -28,19 +28,19 @@ class Thumbnails:
     values: Array  # m x d, NaN where a cell is missing
 
     def require_sense(self) -> None:
-        """Raises ValueError where the numbers cannot be drawn, or are more than a run writes."""
+        """Raise ValueError where the numbers cannot be drawn, or are more than a run writes."""
         if not self.values.size or np.isinf(self.values).any() or len(self.rows) > MOST_PICTURES:
             raise ValueError("it is empty or too large, or holds a number that is not finite")
 
     def npz(self) -> bytes:
-        """Returns the content of thumbnails.npz."""
+        """Return the content of thumbnails.npz."""
         buffer = io.BytesIO()
         np.savez(buffer, rows=self.rows, values=self.values)
         return buffer.getvalue()
 
 
 def thumbnails_of(result: Result, image: Image) -> Thumbnails | None:
-    """Returns some rows of a run as images; of a table read in blocks, rows that are in memory."""
+    """Return some rows of a run as images; of a table read in blocks, rows that are in memory."""
     table, embedding, sample = result.prepared, result.model.embedding, result.sample()
     rows = choose_rows(embedding if sample is None else some_of(embedding, sample), image, result.config.compute.seed)
     rows = rows if sample is None else sample[rows]
@@ -50,22 +50,22 @@ def thumbnails_of(result: Result, image: Image) -> Thumbnails | None:
 
 
 def box_of(image: Image) -> tuple[float, float]:
-    """Returns width and height of a picture in pixels, in the proportions of the image."""
+    """Return width and height of a picture in pixels, in the proportions of the image."""
     ratio = image.columns / image.rows
     wide, tall = (float(np.clip(np.sqrt(AREA * part), *SIDES)) for part in (ratio, 1 / ratio))
     return wide, tall
 
 
 def choose_rows(embedding: Array, image: Image, seed: int) -> Indices:
-    """Returns the rows of an embedding, an (n, p) array, with pictures over its first two axes, an (m,) array.
+    """Return the rows of an embedding, an (n, p) array, with pictures over its first two axes, an (m,) array.
 
     Farthest-point sampling in the metric whose unit ball is a picture with its gap: each row is the one farthest from
     all before it, until every row lies under a picture of another. Then no two pictures overlap, and no more find room.
     Of very many rows, a sample is searched.
     """
-    rows = sampled(len(embedding), MOST, seed)
+    rows = sample_rows(len(embedding), MOST, seed)
     rows = np.arange(len(embedding)) if rows is None else rows
-    places = spots(plane(embedding), panel_of(embedding))[rows] / (np.array(box_of(image)) + GAP)
+    places = to_pixels(plane(embedding), panel_of(embedding))[rows] / (np.array(box_of(image)) + GAP)
     picked = [int(np.argmin(_distances(places, places.mean(axis=0))))]
     nearest = _distances(places, places[picked[0]])
     while nearest.max() >= 1 and len(picked) < MOST_PICTURES:
@@ -75,5 +75,5 @@ def choose_rows(embedding: Array, image: Image, seed: int) -> Indices:
 
 
 def _distances(places: AnyArray, place: AnyArray) -> Array:
-    """Returns Chebyshev distances from every place to one."""
+    """Return Chebyshev distances from every place to one."""
     return np.asarray(np.abs(places - place).max(axis=1))

@@ -12,7 +12,7 @@ from mlcli.findings.frame.contents import Contents
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.tables.table import Row, Table
 
-DECIMALS = 3  # of loadings about as large as correlations
+DECIMALS = 3  # decimals of loadings about as large as correlations
 ORDINARY = 0.1, 10.0  # range of the largest of these
 HUGE = np.errstate(over="ignore", invalid="ignore")  # numbers of a damaged file are left blank where squares overflow
 
@@ -34,7 +34,7 @@ class FactorLoadings:
     columns: tuple[str, ...]  # q, in loadings.csv
     axes: tuple[str, ...]  # q, names in figures
     values: Array  # d x q
-    head: str  # of the column of names
+    head: str  # head of the column of names
     correlations: Array  # q x q, of the factors
     standardized: bool
     adequacy: Array | None = None  # d
@@ -67,7 +67,7 @@ class FactorLoadings:
 
 @HUGE
 def loadings_of(run: Contents) -> FactorLoadings | None:
-    """Returns the loadings of a run; None where it has none."""
+    """Return the loadings of a run; None where it has none."""
     given = LoadingsFinding.of(run)
     if given is None or len(given.columns) < 2:
         return None
@@ -95,7 +95,7 @@ def loadings_of(run: Contents) -> FactorLoadings | None:
 
 def _with_shares(run: Contents, found: FactorLoadings, variances: Array | None,
                  uniquenesses: Array | None) -> FactorLoadings:
-    """Returns the loadings with communalities, where axes are factors and loadings are not of length one."""
+    """Return the loadings with communalities, where axes are factors and loadings are not of length one."""
     if run.config.method.columns_model == "none" or getattr(run.config.method, "loadings", "scaled") == "unit":
         return found
     communalities = np.einsum("ij,ij->i", found.values @ found.correlations, found.values)
@@ -108,7 +108,7 @@ def _with_shares(run: Contents, found: FactorLoadings, variances: Array | None,
 
 
 def _scaled(run: Contents, loadings: Array) -> Array | None:
-    """Returns the variances of columns that were scaled to one, over the method's divisor; None for others."""
+    """Return the variances of columns that were scaled to one, over the method's divisor; None for others."""
     config, rows = run.config, int(run.manifest["embedding"]["rows"])
     divisor = getattr(config.method, "divisor", None)
     if config.prepare.scale != "standard" or config.prepare.reduce is not None or divisor is None or rows < 2:
@@ -118,7 +118,7 @@ def _scaled(run: Contents, loadings: Array) -> Array | None:
 
 
 def _each(fit: Mapping[str, Any], name: str, columns: tuple[str, ...]) -> Array | None:
-    """Returns a figure of every column; None where the run does not have it for all."""
+    """Return a figure of every column; None where the run does not have it for all."""
     values = fit.get(name)
     if not isinstance(values, Mapping) or any(column not in values for column in columns):
         return None
@@ -128,7 +128,7 @@ def _each(fit: Mapping[str, Any], name: str, columns: tuple[str, ...]) -> Array 
 @HUGE
 def loadings_table(run: Contents, cutoff: float = 0.0, most: int | None = None,
                    first: int | None = None) -> Table | None:
-    """Returns variables with loadings, communality, uniqueness, complexity, sampling adequacy; then sums over factors.
+    """Return variables with loadings, communality, uniqueness, complexity, sampling adequacy; then sums over factors.
 
     With `most`, only that many variables, those that load most; with `first`, their loadings on that many axes.
     """
@@ -161,7 +161,7 @@ def _caption(found: FactorLoadings, cutoff: float) -> str:
 
 @HUGE
 def factors_table(run: Contents, cutoff: float = 0.0) -> Table | None:
-    """Returns for every factor the sum of squared loadings, and its shares of the variance."""
+    """Return for every factor the sum of squared loadings, and its shares of the variance."""
     found = loadings_of(run)
     rows = [] if found is None else _factor_rows(found)
     if found is None or not rows:
@@ -171,7 +171,7 @@ def factors_table(run: Contents, cutoff: float = 0.0) -> Table | None:
 
 
 def _factor_rows(found: FactorLoadings) -> list[Row]:
-    """Returns sums of squared loadings; of correlated factors with shared variance; proportions, cumulative ones."""
+    """Return sums of squared loadings; of correlated factors with shared variance; proportions, cumulative ones."""
     if found.shares is None:
         return []
     squares = (found.values**2).sum(axis=0)
@@ -187,7 +187,7 @@ def _factor_rows(found: FactorLoadings) -> list[Row]:
 
 
 def correlations_table(run: Contents, cutoff: float = 0.0) -> Table | None:
-    """Returns the correlations of the factors; None where they are uncorrelated."""
+    """Return the correlations of the factors; None where they are uncorrelated."""
     found = loadings_of(run)
     if found is None or not found.oblique:
         return None

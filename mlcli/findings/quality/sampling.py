@@ -16,8 +16,8 @@ Values = Callable[[Sums], dict[str, Array]]  # measures from sums, over any lead
 class Anchors:
     """The points from which neighborhoods and distances are measured."""
 
-    rows: Indices  # in ascending order
-    size: int  # of all points
+    rows: Indices  # row numbers in ascending order
+    size: int  # number of all points
 
     @property
     def exact(self) -> bool:

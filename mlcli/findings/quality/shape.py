@@ -15,7 +15,7 @@ class Curve(Shape):
 
     @model_validator(mode="after")
     def of_one_length(self) -> "Curve":
-        """Refuses values without a size of neighborhood, and vice versa."""
+        """Refuse values without a size of neighborhood, and vice versa."""
         if len(self.neighbors) != len(self.values):
             raise ValueError("should have as many neighbors as values")
         return self

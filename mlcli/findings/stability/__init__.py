@@ -78,7 +78,7 @@ class StabilityFinding(Finding["StabilityResult"]):
         return [(Place.RESULT, stability(value, run))]
 
     def require(self, config: "RunConfig") -> None:
-        """Raises ConfigError where rows cannot be drawn again, or the options do not fit the method."""
+        """Raise ConfigError where rows cannot be drawn again, or the options do not fit the method."""
         kind = config.method.resampling(config.input.gives)
         if kind is None:
             raise ConfigError("RESAMPLING", f"stability was chosen, and the rows of {config.input.gives} cannot be "
@@ -91,7 +91,7 @@ class StabilityFinding(Finding["StabilityResult"]):
                                   where=WHERE)
 
     def refuse_blocks(self) -> None:
-        """Raises ConfigError: rows outside memory cannot be drawn again."""
+        """Raise ConfigError: rows outside memory cannot be drawn again."""
         raise ConfigError("RESAMPLING", "stability was chosen, and the table is read in blocks of rows", where=WHERE,
                           hint="leave it out, or give --set input.stream=never")
 

@@ -57,7 +57,7 @@ def stability_of(result: Result, asked: Stability) -> StabilityResult | None:
 
 def summarize(model: Model, made: Sequence[Resample], *, asked: int, level: float,
               drawn: int | None) -> StabilityResult:
-    """Returns the figures of resamples, out of `asked`; each has `drawn` rows where none is repeated.
+    """Return the figures of resamples, out of `asked`; each has `drawn` rows where none is repeated.
 
     With repetition, intervals are Efron's percentiles (1979). Without, the spread of m of n rows is multiplied by √(m /
     (n - m)), as in the delete-d jackknife (Shao and Wu, 1989), and intervals reach from the run's own value as far as
@@ -76,7 +76,7 @@ def summarize(model: Model, made: Sequence[Resample], *, asked: int, level: floa
 
 
 def intervals(model: Model, made: Sequence[Resample], level: float, factor: float | None) -> dict[str, Any]:
-    """Returns intervals of the leading eigenvalues and of their shares.
+    """Return intervals of the leading eigenvalues and of their shares.
 
     Of a kernel that is the inverse of a cost there are none of eigenvalues, which do not carry over to other rows'
     kernels.
@@ -92,10 +92,10 @@ def intervals(model: Model, made: Sequence[Resample], level: float, factor: floa
 
 
 def interval(value: float, again: Array, level: float, factor: float | None) -> dict[str, float]:
-    """Returns a figure with its standard deviation and interval; `again` is a (b,) array of its values in resamples."""
+    """Return a figure with its standard deviation and interval; `again` is a (b,) array of its values in resamples."""
     unit = Unit.of(again)
     near_one = unit.measured(again)
-    ends = np.quantile(near_one, [(1 - level) / 2, (1 + level) / 2], method="weibull")  # of B, place (B + 1) q
+    ends = np.quantile(near_one, [(1 - level) / 2, (1 + level) / 2], method="weibull")  # place (B + 1) q of B
     deviation = float(near_one.std(ddof=factor is None))
     if factor is not None:
         ends = unit.measured(np.array(value)) + factor * (ends - np.median(near_one))
@@ -105,7 +105,7 @@ def interval(value: float, again: Array, level: float, factor: float | None) -> 
 
 
 def angles_of(angles: Array, level: float, factor: float) -> dict[str, float | None]:
-    """Returns the median and the level's quantile of angles, a (b,) array, in degrees; None for axes without extent."""
+    """Return the median and the level's quantile of angles, a (b,) array, in degrees; None for axes without extent."""
     if not np.isfinite(angles).all():
         return {"median": None, "at_most": None}
     found = np.minimum(factor * np.quantile(angles, [0.5, level]), 90.0)
@@ -113,7 +113,7 @@ def angles_of(angles: Array, level: float, factor: float) -> dict[str, float | N
 
 
 def moves(size: int, made: Sequence[Resample], *, sample: bool) -> tuple[Array, Array, Array]:
-    """Returns the number of resamples with each row, the deviations of its coordinates, and their correlation.
+    """Return the number of resamples with each row, the deviations of its coordinates, and their correlation.
 
     (n,), (n, 2) and (n,) arrays. Squares are over one less than the number of resamples where these are a sample, and
     over it in the jackknife.
@@ -135,13 +135,13 @@ def moves(size: int, made: Sequence[Resample], *, sample: bool) -> tuple[Array, 
 
 
 def spreads_of(found: StabilityResult) -> tuple[Sequence[str], Array]:
-    """Returns the column names of the deviations of points, and an (n, 3) or, with one axis, (n, 1) array."""
+    """Return the column names of the deviations of points, and an (n, 3) or, with one axis, (n, 1) array."""
     names = ("y1", "y2", "correlation") if found.deviations.shape[1] > 1 else ("y1",)
     return names, np.column_stack([found.deviations, found.correlations])[:, : len(names)]
 
 
 def stability_table(id_name: str, ids: Sequence[str], found: StabilityResult) -> str:
-    """Returns stability.csv: for each point the number of resamples with it, and the deviations of its coordinates."""
+    """Return stability.csv: for each point the number of resamples with it, and the deviations of its coordinates."""
     names, numbers = spreads_of(found)
     return csv_table([id_name, "resamples", *names],
                    ([name, int(count), *("" if math.isnan(value) else digits(value) for value in row)]

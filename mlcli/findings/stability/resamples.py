@@ -27,7 +27,7 @@ class Resample:
 
 
 def draws(size: int, count: int, share: float | None, generator: np.random.Generator) -> list[Indices]:
-    """Returns `count` draws of rows in ascending order: of all with repetition, or of a share without."""
+    """Return `count` draws of rows in ascending order: of all with repetition, or of a share without."""
     if share is None:
         return [np.sort(generator.integers(0, size, size)) for _ in range(count)]
     some = draw_size(size, share)
@@ -35,12 +35,12 @@ def draws(size: int, count: int, share: float | None, generator: np.random.Gener
 
 
 def draw_size(size: int, share: float) -> int:
-    """Returns the number of rows of a draw without repetition."""
+    """Return the number of rows of a draw without repetition."""
     return min(max(round(share * size), 2), size - 1)
 
 
 def refit_draws(model: Model, fit: Fit, drawn: Sequence[Indices]) -> list[Resample]:
-    """Returns a fit to each draw in comparison with the run's model, without those that fail.
+    """Return a fit to each draw in comparison with the run's model, without those that fail.
 
     `drawn` holds (m,) arrays of rows. Notes of the refits are suppressed.
     """
@@ -56,7 +56,7 @@ def refit_draws(model: Model, fit: Fit, drawn: Sequence[Indices]) -> list[Resamp
 
 
 def compare_fit(model: Model, other: Model, drawn: Indices) -> Resample:
-    """Returns the comparison of a fit to the drawn rows, an (m,) array, with the model of all rows."""
+    """Return the comparison of a fit to the drawn rows, an (m,) array, with the model of all rows."""
     inside = drawn if other.kept is None else drawn[other.kept]
     rows, first = np.unique(inside, return_index=True)
     unit = unit_of(model)
@@ -69,12 +69,12 @@ def compare_fit(model: Model, other: Model, drawn: Indices) -> Resample:
 
 
 def unit_of(model: Model) -> Unit:
-    """Returns the unit in which coordinates are compared: squares in it stay in range."""
+    """Return the unit in which coordinates are compared: squares in it stay in range."""
     return Unit.of(model.embedding)
 
 
 def align(values: Array, onto: Array) -> Array:
-    """Returns points, an (m, p) array, rotated, reflected and moved, not stretched, onto others (Schönemann, 1966)."""
+    """Return points, an (m, p) array, rotated, reflected and moved, not stretched, onto others (Schönemann, 1966)."""
     from scipy.linalg import orthogonal_procrustes  # takes longer to load than many runs take
 
     center, target = values.mean(axis=0), onto.mean(axis=0)
@@ -83,7 +83,7 @@ def align(values: Array, onto: Array) -> Array:
 
 
 def angle_between(model: Model, other: Model, own: Array, again: Array) -> float:
-    """Returns the largest principal angle between the axes, in degrees; NaN where an axis has no extent.
+    """Return the largest principal angle between the axes, in degrees; NaN where an axis has no extent.
 
     It is the angle of the loadings where there are any, else of the coordinates of the drawn rows, (m, p) arrays.
     """
@@ -99,5 +99,5 @@ def of_loadings(model: Model) -> bool:
 
 
 def pad_axes(values: Array, width: int) -> Array:
-    """Returns coordinates, an (m, p) array, with axes of zeros up to `width`."""
+    """Return coordinates, an (m, p) array, with axes of zeros up to `width`."""
     return np.pad(values, ((0, 0), (0, max(width - values.shape[1], 0))))

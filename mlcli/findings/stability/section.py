@@ -10,11 +10,11 @@ import numpy as np
 from mlcli.base.types import Array, Indices
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.stability.measure import StabilityResult, spreads_of
-from mlcli.report.drawing.axes import spots
+from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Curve, Dots, Figure, Line, Mark, Text
 from mlcli.report.drawing.html import Part, figure, section, sentence, table
 from mlcli.report.drawing.text import number
-from mlcli.report.figures.scatter import BOTTOM, LEFT, WIDE, panel_of, plane, sampled
+from mlcli.report.figures.scatter import BOTTOM, LEFT, WIDE, panel_of, plane, sample_rows
 
 TITLE = "Points in fits to rows drawn again"
 ELLIPSES = 200  # largest number of ellipses
@@ -23,7 +23,7 @@ RIGHT = 40
 
 
 def stability(found: StabilityResult, run: Contents) -> Part:
-    """Returns intervals as a table, the angle of the axes, and an ellipse for each point."""
+    """Return intervals as a table, the angle of the axes, and an ellipse for each point."""
     figures = found.figures
     return section("Stability", sentence(_how(figures), "soft"), _intervals(figures), _angle(figures),
                    _ellipses(run, found))
@@ -42,7 +42,7 @@ def _level(found: Mapping[str, Any]) -> str:
 
 
 def _intervals(found: Mapping[str, Any]) -> Part:
-    """Returns eigenvalues and shares, each with its interval."""
+    """Return eigenvalues and shares, each with its interval."""
     values, shares = found.get("eigenvalues", []), found.get("shares", [])
     head, rows = ["component"], [[str(axis + 1)] for axis in range(max(len(values), len(shares)))]
     for name, items, shown in (("eigenvalue", values, number), ("share of trace", shares, "{:.2%}".format)):
@@ -68,7 +68,7 @@ def _ellipses(run: Contents, stable: StabilityResult) -> Part:
     found = stable.figures
     names, spreads = spreads_of(stable)
     known = np.flatnonzero(np.isfinite(spreads).all(axis=1))
-    some = sampled(len(known), ELLIPSES, int(run.manifest.get("seed") or 0))
+    some = sample_rows(len(known), ELLIPSES, int(run.manifest.get("seed") or 0))
     rows = known if some is None else known[some]
     drawn = _drawn(run.embedding.values, spreads, rows, float(found["level"]), run.axes)
     sample = f" A random sample of {len(rows)} of {len(known):,} points." if some is not None else ""
@@ -78,20 +78,20 @@ def _ellipses(run: Contents, stable: StabilityResult) -> Part:
 
 
 def _drawn(embedding: Array, spreads: Array, rows: Indices, level: float, axes: Sequence[str]) -> Figure:
-    """Draws points (n, p) with the ellipses of some rows' spreads (n, 3), or the lines of their deviations (n, 1)."""
+    """Draw points (n, p) with the ellipses of some rows' spreads (n, 3), or the lines of their deviations (n, 1)."""
     places = plane(embedding)
     with np.errstate(over="ignore"):  # points out of range are drawn at the largest double
         outlines = [np.nan_to_num(places[row] + offsets(spreads[row], level)) for row in rows.tolist()]
     panel = panel_of(np.concatenate([places, *outlines]))
     marks: list[Mark] = [Text(LEFT, 22, TITLE, kind="title"), *panel.rows(), *panel.columns(),
-                         Dots("plain", spots(places[rows], panel), 1.6)]
-    marks += [_outline(spots(outline, panel)) for outline in outlines]
+                         Dots("plain", to_pixels(places[rows], panel), 1.6)]
+    marks += [_outline(to_pixels(outline, panel)) for outline in outlines]
     across, up = axes[:2] if embedding.shape[1] > 1 else ("row", axes[0])
     return Figure(TITLE, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, [*marks, *panel.names(across, up)])
 
 
 def _outline(pixels: Array) -> Mark:
-    """Returns an ellipse, or a vertical line."""
+    """Return an ellipse, or a vertical line."""
     if len(pixels) > 2:
         return Curve("ellipse", list(map(tuple, pixels.tolist())))
     (x1, y1), (x2, y2) = pixels.tolist()
@@ -99,7 +99,7 @@ def _outline(pixels: Array) -> Mark:
 
 
 def offsets(spread: Array, level: float) -> Array:
-    """Returns the outline, about its center, of the ellipse with a share `level` of a normal distribution.
+    """Return the outline, about its center, of the ellipse with a share `level` of a normal distribution.
 
     `spread` is a (3,) array of two deviations and a correlation: a circle of radius √(-2 ln(1 - level)) is mapped by a
     root of the covariance, to a (c, 2) array. Of a (1,) array, one deviation, both ends of the interval by normal

@@ -25,7 +25,7 @@ class Angle(Shape):
 
     @model_validator(mode="after")
     def of_both(self) -> "Angle":
-        """Refuses one figure without the other."""
+        """Refuse one figure without the other."""
         if (self.median is None) != (self.at_most is None):
             raise ValueError("should have both figures, or none")
         return self
@@ -45,7 +45,7 @@ class Stability(Shape):
 
     @model_validator(mode="after")
     def of_one_length(self) -> "Stability":
-        """Refuses shares of other axes than the eigenvalues, where there are both."""
+        """Refuse shares of other axes than the eigenvalues, where there are both."""
         if self.eigenvalues and self.shares and len(self.eigenvalues) != len(self.shares):
             raise ValueError("should have as many shares as eigenvalues")
         return self
