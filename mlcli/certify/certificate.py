@@ -63,17 +63,17 @@ def claim_of(subject: Subject) -> Claim:
     """Return the claim that belongs to the method's `proof`. Nothing else reads `proof`."""
     proof = subject.method.proof
     if proof == "kernel" and is_linear(subject):
-        return Claim(linear_checks, projection.by_columns)
+        return Claim(linear_checks, projection.column_tolerance)
     if proof == "kernel":
-        return Claim(kernel_checks, projection.by_kernel)
+        return Claim(kernel_checks, projection.kernel_tolerance)
     if proof == "weights":
-        return Claim(weight_checks, projection.by_weights, unit=True)
+        return Claim(weight_checks, projection.weight_tolerance, unit=True)
     if proof == "latent":
-        return Claim(latent_checks, projection.by_scores, eigenvectors=False)
-    return Claim(lambda subject: iter(()), projection.by_rows, eigenvectors=proof == "spectrum")
+        return Claim(latent_checks, projection.score_tolerance, eigenvectors=False)
+    return Claim(lambda subject: iter(()), projection.row_tolerance, eigenvectors=proof == "spectrum")
 
 
-def numbers(subject: Subject) -> Iterator[Check]:
+def check_numbers(subject: Subject) -> Iterator[Check]:
     """Yield every check of a result against its input; without the input, the checks that the result allows alone."""
     with np.errstate(all="ignore"):  # an overflow gives inf or NaN, and the check of it fails
         claim, there, asked = claim_of(subject), subject.places, subject

@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.rows.scratch import parts
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
-from mlcli.certify.subject import Subject, most
+from mlcli.certify.subject import Subject, max_abs
 
 INERTIA = 10_000  # largest number of rows for which LDLᵀ, n³/3 products, is computed
 
@@ -37,13 +37,13 @@ def spectral_checks(subject: Subject, claimed: bool, unit: bool) -> Iterator[Che
     lengths = np.full(len(subject.values), size) if unit else subject.values
     allowed = subject.precision * size
     gap = sum(some.T @ some for some in parts(coordinates)) - np.diag(lengths)
-    yield ratio("orthogonality", most(gap), allowed * subject.landmark_growth + subject.entry,
+    yield ratio("orthogonality", max_abs(gap), allowed * subject.landmark_growth + subject.entry,
                 "YᵀY = n I" if unit else "YᵀY = Λ, the eigenvalues kept")
     if subject.projector.centering.across or unit:
         # the constant vector is not part of any axis; centering subtracts the means and leaves their rounding
         sums = np.abs(sum(some.sum(axis=0) for some in parts(coordinates)))
         sums *= np.sqrt(lengths / max(len(coordinates), 1))
-        means = EPS * len(coordinates) * most(subject.projector.centering.means)
+        means = EPS * len(coordinates) * max_abs(subject.projector.centering.means)
         yield ratio("centering", float(sums.max(initial=0.0)), allowed + means, "column sums of Y are zero")
 
 

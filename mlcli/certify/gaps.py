@@ -8,7 +8,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, later, ratio, skipped
 from mlcli.base.values.inputs import Covariance
 from mlcli.base.values.scaling import all_finite
-from mlcli.certify.subject import Subject, most
+from mlcli.certify.subject import Subject, max_abs
 
 LOOSE = 10.0  # allowed distance from the maximum, in multiples of EM's tolerance
 PATTERN = 1e-4  # seconds of overhead for each pattern of missing cells
@@ -50,8 +50,9 @@ def moment_checks(subject: Subject) -> Iterator[Check]:
     found = (filled - mean) @ subject.projector.axes
     weight = float((scale + EPS * np.abs(mean)) @ np.abs(subject.projector.axes).sum(axis=1))
     far = float(np.abs(np.linalg.eigvalsh(implied / np.outer(scale, scale))[[0, -1]]).max())
-    rounding = EPS * max(*points.shape, 10) * max(most(subject.embedding), weight) * max(far, 1.0)
-    yield ratio("scores", most(found - subject.embedding), 10 * rounding + mean_rounding(points, mean, scale) * weight,
+    rounding = EPS * max(*points.shape, 10) * max(max_abs(subject.embedding), weight) * max(far, 1.0)
+    yield ratio("scores", max_abs(found - subject.embedding),
+                10 * rounding + mean_rounding(points, mean, scale) * weight,
                 "Y = (E[y | the row's cells] - mean) B, row by row")
     yield from (_pairwise(subject) if subject.method.gaps == "pairwise" else
                 _likelihood(subject, kind.ravel(), patterns))
@@ -101,7 +102,7 @@ def _likelihood(subject: Subject, kind: Indices, patterns: AnyArray) -> Iterator
     apart = (filled - mean)[some]
     scale = deviations_of(covariance)
     again = (apart.T @ apart + spread) / max(len(apart), 1)
-    worst = max(most((again - covariance) / np.outer(scale, scale)), most(apart.mean(axis=0) / scale))
+    worst = max(max_abs((again - covariance) / np.outer(scale, scale)), max_abs(apart.mean(axis=0) / scale))
     allowed = LOOSE * float(subject.method.iterate.tolerance) + EPS * max(*points.shape, 10)
     yield ratio("moments", worst, allowed + mean_rounding(points, mean, scale),
                 "expectations of the cells that are missing leave mean and covariance as they are")
@@ -126,7 +127,7 @@ def _pairwise(subject: Subject) -> Iterator[Check]:
         expected = (vectors * np.maximum(values, 0.0)) @ vectors.T
         expected /= np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
     deviations = np.nanstd(points[:, varying], axis=0)
-    wrong = most(covariance[np.ix_(varying, varying)] / np.outer(deviations, deviations) - expected)
+    wrong = max_abs(covariance[np.ix_(varying, varying)] / np.outer(deviations, deviations) - expected)
     rough = EPS * max(*points.shape, 10) + mean_rounding(points[:, varying], np.nanmean(points[:, varying], axis=0),
                                                      deviations)
     yield ratio("moments", wrong, 8 * rough, "the correlations are those of the rows that have both columns")

@@ -8,7 +8,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count, later, ratio, skipped
 from mlcli.certify.eigen import INERTIA, count_check, worst
-from mlcli.certify.subject import Subject, most
+from mlcli.certify.subject import Subject, max_abs
 from mlcli.stages.similarities.witness import Witness
 
 NUMBER = 2e-8  # seconds for each number of the kernel in all checks of it
@@ -52,10 +52,10 @@ def kernel_checks(subject: Subject) -> Iterator[Check]:
     size, stated, precision = len(source.diagonal), subject.projector.centering.means, subject.spectrum.tolerance
     chosen = subject.plan.sample(0.5, source.cost + NUMBER * size, size, least=2)
     rows = Rows(source, chosen, source.rows(chosen) if len(chosen) * size <= INERTIA**2 else None)
-    means, largest = np.empty(len(chosen)), most(source.diagonal)
+    means, largest = np.empty(len(chosen)), max_abs(source.diagonal)
     for part, block in rows.blocks():
         means[part] = block.mean(axis=1)
-        largest = max(largest, most(block))
+        largest = max(largest, max_abs(block))
     if not np.isfinite(means).all():
         wrong = int(np.sum(~np.isfinite(means)))
         yield count("kernel", wrong, f"rows that are not finite; {source.how}", exact=rows.whole)
@@ -64,7 +64,7 @@ def kernel_checks(subject: Subject) -> Iterator[Check]:
         yield ratio("means", float("inf"), 1.0, "there is one mean for every point of the fit")
         return
     if subject.centered:
-        yield ratio("means", most(means - stated[chosen]), (source.noise + precision) * largest,
+        yield ratio("means", max_abs(means - stated[chosen]), (source.noise + precision) * largest,
                     f"row means: {source.how}", exact=rows.whole)
     else:
         yield count("means", int(np.count_nonzero(stated)), "means that are taken from a kernel that is not centered")
@@ -105,7 +105,7 @@ def _axes(subject: Subject) -> Check:
     if axes.shape != coordinates.shape:
         return ratio("axes", float("inf"), 1.0, "the model has an axis for every column and a row for every point")
     carried = np.any(coordinates != 0, axis=0)
-    error = most(axes * np.where(carried, values, 0.0) - coordinates)
+    error = max_abs(axes * np.where(carried, values, 0.0) - coordinates)
     scale = subject.precision * np.sqrt(subject.top) * subject.landmark_growth
     least = float(values[values > 0].min(initial=np.inf))
     return ratio("axes", error, scale + subject.entry / np.sqrt(least), "axes of the model times λ = Y")

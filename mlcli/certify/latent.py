@@ -16,8 +16,8 @@ from mlcli.base.values.inputs import Covariance
 from mlcli.base.values.scaling import Unit, all_finite
 from mlcli.certify.eigen import count_check
 from mlcli.certify.gaps import moment_checks, observations
-from mlcli.certify.linear import Centered
-from mlcli.certify.subject import Subject, most
+from mlcli.certify.linear import CenteredRows
+from mlcli.certify.subject import Subject, max_abs
 from mlcli.stages.latent.model import Latent
 
 LOOSE = 10.0  # allowed distance from the maximum, in multiples of the iteration's tolerance
@@ -76,18 +76,18 @@ def latent_checks(subject: Subject) -> Iterator[Check]:
 
 def _complete_rows_checks(subject: Subject) -> Iterator[Check]:
     """Yield the checks against points without missing cells."""
-    projector, decoder, data = subject.projector, subject.projector.affine, Centered.of(subject)
+    projector, decoder, data = subject.projector, subject.projector.affine, CenteredRows.of(subject)
     size, rough = max(len(data.points), 1), EPS * np.maximum(data.points.max(axis=0), -data.points.min(axis=0))
     sums, squares, scores = data.sums_and_error(projector.axes, subject.embedding)
     weighed = float((rough + subject.rounding * np.sqrt(squares / max(len(data.chosen), 1)))
                     @ np.abs(projector.axes).sum(axis=1))
-    yield ratio("scores", scores, weighed + subject.rounding * most(subject.embedding),
+    yield ratio("scores", scores, weighed + subject.rounding * max_abs(subject.embedding),
                 "Y = (x - mean) B, row by row", exact=data.exact)
     if not data.exact or decoder is None:
         yield later("stationarity")
         return
     deviations, far = np.sqrt(squares / size), 0.0 if projector.similarity.variances is None else _loose(subject)
-    yield ratio("means", most(sums) / size,
+    yield ratio("means", max_abs(sums) / size,
                 8 * float(rough.max(initial=0.0)) + (EPS + far) * float(deviations.max(initial=0.0)),
                 "the model's means are the columns' means")
     yield count("decoder", int(np.sum(decoder.mean != projector.centering.means)),
@@ -255,7 +255,7 @@ def _probabilistic_gap_checks(subject: Subject, loose: float) -> Iterator[Check]
     largest = float(np.fmax.reduce(np.abs(points), axis=None, initial=0.0))
     rounding = EPS * max(*points.shape, 10) * size / latent.noise
     rounding += EPS * largest * np.sqrt(points.shape[1] / latent.noise)  # rounding by means far from zero
-    yield ratio("posterior", sums.worst, rounding * max(most(subject.embedding), 1.0),
+    yield ratio("posterior", sums.worst, rounding * max(max_abs(subject.embedding), 1.0),
                 "x | y has mean Wᵀ C⁻¹ (y - μ) and covariance I - Wᵀ C⁻¹ W over the cells that are there")
     found = sums.log_likelihood - subject.data.unit.logarithm(sums.cells)
     yield from _stated(subject, found, rounding * (sums.cells + abs(found)))
@@ -285,9 +285,9 @@ def _add(sums: Sums, subject: Subject, latent: Latent, rows: Indices, there: Any
     inverse = np.linalg.inv(loadings @ loadings.T + latent.noise * np.eye(len(loadings)))
     gain, solved = inverse @ loadings, residuals @ inverse
     spread = np.eye(loadings.shape[1]) - loadings.T @ gain
-    sums.worst = max(sums.worst, most(residuals @ gain - subject.embedding[rows]))
+    sums.worst = max(sums.worst, max_abs(residuals @ gain - subject.embedding[rows]))
     if subject.model.spreads is not None:
-        sums.worst = max(sums.worst, most(subject.model.spreads[rows] - spread))
+        sums.worst = max(sums.worst, max_abs(subject.model.spreads[rows] - spread))
     sums.log_likelihood -= 0.5 * (float(np.sum(residuals * solved)) + len(rows) * (
         len(loadings) * np.log(2 * np.pi) - float(np.linalg.slogdet(inverse)[1])))
     curve = solved.T @ solved - len(rows) * inverse

@@ -12,7 +12,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, PASS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Covariance, Features
 from mlcli.certify.eigen import count_check
-from mlcli.certify.subject import Subject, most
+from mlcli.certify.subject import Subject, max_abs
 
 NUMBER = 3e-9  # seconds for each number of the data in all passes of this module
 ROOT = 1.2e-9  # seconds per number, times the smaller side, for all singular values
@@ -28,7 +28,7 @@ def is_linear(subject: Subject) -> bool:
 
 
 @frozen
-class Centered:
+class CenteredRows:
     """Features, or a sample of their rows, minus the model's means."""
 
     points: Array
@@ -36,7 +36,7 @@ class Centered:
     chosen: Indices
 
     @classmethod
-    def of(cls, subject: Subject) -> "Centered":
+    def of(cls, subject: Subject) -> "CenteredRows":
         """Return the rows that the plan checks."""
         points = subject.data.values
         chosen = subject.plan.sample(0.4, NUMBER * max(points.shape[1], 1), len(points), least=64)
@@ -70,7 +70,7 @@ class Centered:
         for rows, part in self.blocks():
             sums += part.sum(axis=0)
             squares += np.einsum("ij,ij->j", part, part)
-            worst = max(worst, most((part @ axes - some_of(coordinates, rows))[:, drawn]))
+            worst = max(worst, max_abs((part @ axes - some_of(coordinates, rows))[:, drawn]))
         return sums, squares, worst
 
     def covariance(self, block: Array) -> Array:
@@ -88,11 +88,11 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
         divisor = {"none": 1, "n": len(points), "n-1": max(len(points) - 1, 1)}[subject.chain.coordinates.divisor]
         yield count("divisor", int(spectrum.divisor != divisor),
                     "eigenvalues written are sums of squares over the divisor asked for")
-    data, axes = Centered.of(subject), subject.projector.axes
+    data, axes = CenteredRows.of(subject), subject.projector.axes
     yield from _rows(subject, data)
     product = axes.T @ axes
     extent = (np.diag(product) != 0) | (subject.values > subject.rounding * 100 * subject.top)
-    yield ratio("directions", most(product - np.diag(extent.astype(float))),
+    yield ratio("directions", max_abs(product - np.diag(extent.astype(float))),
                 subject.precision, "WᵀW = I, but for an axis without extent")
     decoder = subject.projector.affine
     if decoder is not None:
@@ -122,7 +122,7 @@ def _of_covariance(subject: Subject) -> Check:
         roots = data.unit.measured(np.sqrt(values[: loadings.values.shape[1]]))
         found = loadings.values * roots
     squares = np.sum(found**2, axis=0)
-    error = max(most(data.values @ found - found * squares), most(found.T @ found - np.diag(squares)))
+    error = max(max_abs(data.values @ found - found * squares), max_abs(found.T @ found - np.diag(squares)))
     return ratio("residual", error, EPS * len(data.values) * float(np.linalg.norm(data.values)),
                  "the covariance times each axis is its eigenvalue times the axis")
 
@@ -132,7 +132,7 @@ def cancellation(subject: Subject) -> float:
     return EPS * subject.largest * float(np.sqrt(subject.data.values.size))
 
 
-def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
+def _rows(subject: Subject, data: CenteredRows) -> Iterator[Check]:
     """Yield checks of scores and trace; where all rows are checked, also of means and eigenvectors."""
     axes, coordinates, values = subject.projector.axes, subject.embedding, subject.values
     trace = max(subject.spectrum.solved_trace, 0.0)
@@ -146,16 +146,16 @@ def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
         yield later("residual")
         return
     if subject.centered:
-        yield ratio("means", most(sums) / size, EPS * (8 * subject.largest + root),
+        yield ratio("means", max_abs(sums) / size, EPS * (8 * subject.largest + root),
                     "the model's means are the columns' means")
     else:
         yield count("means", int(np.count_nonzero(data.means)), "means that are taken from columns that should stay")
     products = sum((part.T @ some_of(coordinates, rows) for rows, part in data.blocks()), np.zeros_like(axes))
-    apart = most(products - axes * np.where(extents(coordinates), values, 0.0))
+    apart = max_abs(products - axes * np.where(extents(coordinates), values, 0.0))
     yield ratio("residual", apart, subject.precision * subject.top + subject.ties + rough * root, "XᵀY = W Λ")
 
 
-def _eigenvalues(subject: Subject, data: Centered) -> Check:
+def _eigenvalues(subject: Subject, data: CenteredRows) -> Check:
     """Check all eigenvalues of the run; warns where one is accurate relative to the largest but not to itself."""
     rows = data.points - data.means
     if subject.centered:

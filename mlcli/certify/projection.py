@@ -14,7 +14,7 @@ from mlcli.base.values.inputs import Dissimilarities
 from mlcli.base.values.scaling import Unit
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
-from mlcli.certify.subject import Subject, most
+from mlcli.certify.subject import Subject, max_abs
 from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.algebra.metrics.gower import RangedGower
 from mlcli.stages.algebra.metrics.points import metric_of
@@ -49,8 +49,9 @@ def projection_check(subject: Subject, tolerance: Tolerance) -> Check:
     gap = _gap_to_twin(subject, rows, coordinates) * ~_axes_without_coordinates(subject)
     how = f"{len(rows)} training rows, projected, against their coordinates"
     check = ratio("projection", worst(gap, tolerance(subject, rows)), 1.0, how, exact=len(rows) == subject.size)
-    apart, size = float(gap.max(initial=0.0)), most(subject.embedding)
-    if tolerance is not by_rows or check.verdict != "pass" or apart <= max(LOST * size, most(solver_error(subject))):
+    apart, size = float(gap.max(initial=0.0)), max_abs(subject.embedding)
+    if tolerance is not row_tolerance or check.verdict != "pass" or apart <= max(
+            LOST * size, max_abs(solver_error(subject))):
         return check
     return replace(check, verdict="warn", how=f"{how}; they differ by {apart / (size or apart):.0e} of the largest "
                    "one: a row far from all others, or features that nearly depend on each other, leave no more digits")
@@ -107,9 +108,9 @@ def _equal(subject: Subject, row: int) -> AnyArray:
     return np.asarray((found.distances <= found.errors)[0])
 
 
-def by_rows(subject: Subject, rows: Indices) -> Array | float:
+def row_tolerance(subject: Subject, rows: Indices) -> Array | float:
     """Return the rounding of rows (m,) times axes, for coordinates that are not eigenvectors: one number or (p,)."""
-    size = most(subject.embedding)
+    size = max_abs(subject.embedding)
     return OWN * size + subject.projector.rounding(subject.data.values[rows]) + solver_error(subject)
 
 
@@ -127,30 +128,30 @@ def solver_error(subject: Subject) -> Array:
     return np.asarray(relative * np.sqrt(subject.size) / np.maximum(np.abs(1 - costs), relative))
 
 
-def by_weights(subject: Subject, rows: Indices) -> Array | float:
+def weight_tolerance(subject: Subject, rows: Indices) -> Array | float:
     """Return a few roundings of the largest coordinate, for rows (m,): a row's own weight is one."""
-    return 8 * EPS * most(subject.embedding)
+    return 8 * EPS * max_abs(subject.embedding)
 
 
-def by_columns(subject: Subject, rows: Indices) -> Array | float:
+def column_tolerance(subject: Subject, rows: Indices) -> Array | float:
     """Return the rounding of an eigenproblem of the columns, and of centering them; `rows` is an (m,) array."""
     allowed, columns = subject.precision, subject.data.values.shape[1]
     return float(allowed * np.sqrt(subject.top) + 2 * EPS * subject.largest * np.sqrt(columns))
 
 
-def by_scores(subject: Subject, rows: Indices) -> Array | float:
+def score_tolerance(subject: Subject, rows: Indices) -> Array | float:
     """Return the rounding of columns times weights; `rows` is an (m,) array of row numbers."""
     sizes = subject.sizes
     rounding = EPS * float((sizes @ np.abs(subject.projector.axes)).max())
-    return OWN * most(subject.embedding) + rounding
+    return OWN * max_abs(subject.embedding) + rounding
 
 
-def by_kernel(subject: Subject, rows: Indices) -> Array | float:
+def kernel_tolerance(subject: Subject, rows: Indices) -> Array | float:
     """Return the rounding of kernel rows (m,), for each axis over the root of its eigenvalue, a (p,) array."""
     similarity, values, precision = subject.similarity, subject.data.values, subject.spectrum.tolerance
     degree = float(similarity.roundings)
     precision += 16 * EPS * degree * (1.0 if values.shape[1] <= NARROW else 4.0)
-    largest = max(subject.largest, most(similarity.rows(values[rows[:FEW]])))
+    largest = max(subject.largest, max_abs(similarity.rows(values[rows[:FEW]])))
     rounding = subject.rounding * subject.top + precision * subject.fit_size * largest
     return np.asarray(rounding / np.sqrt(np.maximum(subject.values, rounding)))
 

@@ -132,7 +132,7 @@ class Subject:
     @property
     def top(self) -> float:
         """The largest absolute eigenvalue."""
-        return most(self.spectrum.solved)
+        return max_abs(self.spectrum.solved)
 
     @cached_property
     def rounding(self) -> float:
@@ -154,7 +154,7 @@ class Subject:
     @property
     def entry(self) -> float:
         """The rounding of a kernel entry in squares of landmarks' coordinates, which come from centered rows."""
-        return 0.0 if self.fit_size == self.size else EPS * self.fit_size * most(self.projector.centering.means)
+        return 0.0 if self.fit_size == self.size else EPS * self.fit_size * max_abs(self.projector.centering.means)
 
     @cached_property
     def landmark_growth(self) -> float:
@@ -193,7 +193,7 @@ class Subject:
         return self.embedding if self.fit_size == self.size else self.embedding[self.fit]
 
 
-def most(values: Array) -> float:
+def max_abs(values: Array) -> float:
     """Return the largest absolute value of an array of any shape; NaN if it contains NaN."""
     return float(np.max([np.abs(some).max(initial=0.0) for some in parts(values)]))
 

@@ -34,7 +34,7 @@ def _log1p(x: Array) -> Array:
     return np.where(np.abs(x) < SERIES, near * (1 - near * (0.5 - near / 3)), found)  # half the smallest double is zero
 
 
-def _over(x: Array, order: int) -> Array:
+def _normalize(x: Array, order: int) -> Array:
     """Rows over their norm of an order; divided by their largest entry first, so that no power overflows."""
     sized = x / np.abs(x).max(axis=1, keepdims=True)
     return np.asarray(sized / np.linalg.norm(sized, order, axis=1, keepdims=True))
@@ -49,10 +49,10 @@ def _clr(x: Array) -> Array:
 FORMULAS: dict[str, Callable[[Array], Array]] = {
     "log1p": _log1p,
     "sqrt": lambda x: np.asarray(x**0.5),
-    "total": lambda x: _over(x, 1),
-    "hellinger": lambda x: np.asarray(_over(x, 1) ** 0.5),
-    "cpm": lambda x: 1e6 * _over(x, 1),
-    "unit": lambda x: _over(x, 2),
+    "total": lambda x: _normalize(x, 1),
+    "hellinger": lambda x: np.asarray(_normalize(x, 1) ** 0.5),
+    "cpm": lambda x: 1e6 * _normalize(x, 1),
+    "unit": lambda x: _normalize(x, 2),
     "presence": lambda x: np.sign(np.abs(x)),
     "clr": _clr,
 }

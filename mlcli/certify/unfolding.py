@@ -11,7 +11,7 @@ from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import WeightedGraph
 from mlcli.certify.eigen import worst
 from mlcli.certify.graph import adjacency, edge_check, neighbor_check, pair_distances
-from mlcli.certify.subject import Subject, most
+from mlcli.certify.subject import Subject, max_abs
 from mlcli.stages.algebra.metrics.points import straight
 from mlcli.stages.unfolding.unfolded import Unfolded
 
@@ -29,7 +29,7 @@ class Bound:
 
 
 @frozen
-class Recomputed:
+class RecomputedUnfolding:
     """Quantities of an unfolding, computed again from its factor and the input."""
 
     subject: Subject
@@ -53,7 +53,7 @@ class Recomputed:
     def rough(self) -> float:
         """The largest rounding by the metric in a squared distance."""
         distances, errors = self._input_distances
-        return most(errors * (2 * distances + errors))
+        return max_abs(errors * (2 * distances + errors))
 
     @cached_property
     def _input_distances(self) -> tuple[Array, Array | float]:
@@ -75,7 +75,7 @@ class Recomputed:
     def bound(self) -> Bound:
         """The bound Σ y d²/λ, λ the least eigenvalue of Σ y vvᵀ over the mean-free vectors, or over the basis."""
         weights, squares = self.unfolded.weights, self.squares[self.unfolded.counted]
-        values = np.linalg.eigvalsh(self._weighted())
+        values = np.linalg.eigvalsh(self._weighted_laplacian())
         least, top = float(values[0]), float(np.abs(values).max())
         if not least > 0:
             return Bound(float("inf"), 0.0, 0.0)
@@ -85,7 +85,7 @@ class Recomputed:
         rounding = EPS * len(values) * (top / least * (abs(linear) + 2 * soft) + sizes)
         return Bound(linear + soft, rounding, float(np.abs(weights).sum()) / least)
 
-    def _weighted(self) -> Array:
+    def _weighted_laplacian(self) -> Array:
         """Return Σ y vvᵀ over the basis, or the Laplacian with the constant vector's eigenvalue raised from zero."""
         left, right = (side[self.unfolded.counted] for side in (self.unfolded.left, self.unfolded.right))
         vectors = np.eye(self.subject.size) if self.unfolded.basis is None else self.unfolded.basis
@@ -100,7 +100,7 @@ def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:
     yield _shape(subject, unfolded)
     if len(unfolded.factor) != subject.size:
         return
-    figures, fit = Recomputed(subject, unfolded), subject.model.fit
+    figures, fit = RecomputedUnfolding(subject, unfolded), subject.model.fit
     if unfolded.basis is not None:
         yield _basis(figures, unfolded.basis)
     yield from _eigenproblem(figures)
@@ -131,23 +131,23 @@ def _shape(subject: Subject, unfolded: Unfolded) -> Check:
     return count("unfolding", wrong, "rows of the kernel or pairs that belong to no point, numbers not finite")
 
 
-def _basis(figures: Recomputed, basis: Array) -> Check:
+def _basis(figures: RecomputedUnfolding, basis: Array) -> Check:
     """Check VᵀV = I and 1ᵀV = 0, and that the face contains the points' own kernel, which keeps all distances."""
     subject, factor = figures.subject, figures.unfolded.factor
     outside = factor - basis @ (basis.T @ factor)
-    error = max(most(basis.T @ basis - np.eye(basis.shape[1])), most(basis.sum(axis=0)),
-                most(outside) / np.sqrt(figures.trace))
+    error = max(max_abs(basis.T @ basis - np.eye(basis.shape[1])), max_abs(basis.sum(axis=0)),
+                max_abs(outside) / np.sqrt(figures.trace))
     if figures.unfolded.penalty is None and straight(subject.data):
         points = subject.data.values - subject.data.values.mean(axis=0)
-        error = max(error, most(points - basis @ (basis.T @ points)) / subject.largest / FACE * subject.rounding)
+        error = max(error, max_abs(points - basis @ (basis.T @ points)) / subject.largest / FACE * subject.rounding)
     return ratio("basis", float(error), subject.rounding, "VᵀV = I, 1ᵀV = 0, and K = V R Vᵀ, as the points' own kernel")
 
 
-def _eigenproblem(figures: Recomputed) -> Iterator[Check]:
+def _eigenproblem(figures: RecomputedUnfolding) -> Iterator[Check]:
     """Check K1 = 0, K Y = Y Λ and tr K. K = F Fᵀ is positive semidefinite by its form."""
     subject, factor, values = figures.subject, figures.unfolded.factor, figures.subject.values
     spectrum, stated = subject.spectrum, figures.stated("trace")
-    yield ratio("kernel", most(factor.sum(axis=0)), float(subject.rounding * np.sqrt(figures.trace)),
+    yield ratio("kernel", max_abs(factor.sum(axis=0)), float(subject.rounding * np.sqrt(figures.trace)),
                 "K = F Fᵀ, and the column sums of F are zero")
     gaps = np.linalg.norm(factor @ (factor.T @ subject.embedding) - subject.embedding * values, axis=0)
     scale = subject.precision * subject.top + subject.ties
@@ -156,7 +156,7 @@ def _eigenproblem(figures: Recomputed) -> Iterator[Check]:
     yield ratio("trace", error, subject.rounding * figures.trace, "‖F‖² = the trace, in fit and of the spectrum")
 
 
-def _pairs(figures: Recomputed) -> Check:
+def _pairs(figures: RecomputedUnfolding) -> Check:
     """Check that the pairs are those of the neighbor graph."""
     subject, unfolded = figures.subject, figures.unfolded
     one, other = np.concatenate([unfolded.left, unfolded.right]), np.concatenate([unfolded.right, unfolded.left])
@@ -167,7 +167,7 @@ def _pairs(figures: Recomputed) -> Check:
     return neighbor_check(subject, adjacency(subject, starts, other[order]), subject.chain.graph.rule)
 
 
-def _optimum(figures: Recomputed) -> Iterator[Check]:
+def _optimum(figures: RecomputedUnfolding) -> Iterator[Check]:
     """Check that the weights prove the bound, that the objective is not above it, and that the gap is as stated."""
     fit, bound, stated = figures.subject.model.fit, figures.bound, figures.stated("dual_bound")
     if fit["duality_gap"] is None or not np.isfinite(bound.value):

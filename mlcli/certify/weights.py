@@ -10,7 +10,7 @@ from mlcli.base.values.check import EPS, Check, later, ratio
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.certify.eigen import count_check
 from mlcli.certify.graph import adjacency, neighbor_check
-from mlcli.certify.subject import Subject, most, tie_width
+from mlcli.certify.subject import Subject, max_abs, tie_width
 from mlcli.stages.algebra.metrics.points import metric_of, straight
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.pieces import connected_lists
@@ -97,7 +97,7 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     norm = float(sizes.sum(axis=0).max() * sizes.sum(axis=1).max())  # a bound of that of (I - W)ᵀ(I - W)
     costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
     yield from _eigenproblem(subject, root, norm, costs, unsure)
-    last, rounding = most(costs), 10 * norm * (subject.rounding + unsure)
+    last, rounding = max_abs(costs), 10 * norm * (subject.rounding + unsure)
     if not subject.plan.full:
         yield later("count")
     elif last > 2 * rounding:  # the last cost kept is not below the shift, but the constant vector's zero is
@@ -116,9 +116,9 @@ def _eigenproblem(subject: Subject, root: Any, norm: float, costs: Array, unsure
     precision = subject.rounding + unsure + subject.spectrum.tolerance * ratios
     solved = subject.spectrum.solved  # powers of the singular values of I - W, the roots of costs
     ties = tie_width(solved[solved > 0] ** -0.5, subject.rounding, coordinates.shape[1], power=2)
-    yield ratio("residual", most(gaps / (norm * precision + ties)), 1.0,
+    yield ratio("residual", max_abs(gaps / (norm * precision + ties)), 1.0,
                 "(I - W)ᵀ(I - W) v = v / λ, with weights solved again")
     again = np.sum(image * image, axis=0) / size
     noise = norm * unsure**2  # rounding of the sum of squares
     relative = np.abs(again - costs) / (1e-4 * costs + 2 * np.sqrt(costs * noise) + noise)
-    yield ratio("costs", most(relative), 1.0, "‖(I - W) v‖² = 1 / λ, to a ten-thousandth")
+    yield ratio("costs", max_abs(relative), 1.0, "‖(I - W) v‖² = 1 / λ, to a ten-thousandth")

@@ -94,7 +94,7 @@ class Examination:
 
 
 def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: float) -> Examination:
-    """Examine the data of a layer and plans the trials; raises the errors of reading and of the checkup.
+    """Examine the data of a layer and plan the trials; raises the errors of reading and of the checkup.
 
     The neighbors are kept in `folder` for the runs.
     """

@@ -139,7 +139,7 @@ def refit_all(made: Sequence[Trial], data: Given, axes: int, end: float) -> Iter
 
 
 def refit(made: Trial, data: Given, axes: int, end: float) -> Refit:
-    """Fit one setting again to seeded parts of the rows and compares."""
+    """Fit one setting again to seeded parts of the rows and compare."""
     take, generator = getattr(data, "take", None), made.config.compute.generator()
     count, found, reason = int(SHARE * len(data.values)), list[tuple[float, float]](), ""
     for _ in range(DRAWS):

@@ -40,7 +40,7 @@ class Occurrences(Shape):
     counts: list[Count]  # points that are in 0, 1, ... lists
 
     @model_validator(mode="after")
-    def of_all_counts(self) -> "Occurrences":
+    def require_all_counts(self) -> "Occurrences":
         """Refuse counts that do not end at the largest."""
         if len(self.counts) != self.largest + 1:
             raise ValueError("should count the points up to those in most lists")

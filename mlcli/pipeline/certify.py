@@ -13,7 +13,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import stage, unheard
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count
-from mlcli.certify.certificate import Certificate, facts_of, numbers
+from mlcli.certify.certificate import Certificate, check_numbers, facts_of
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
 from mlcli.certify.transforms import transform
@@ -66,7 +66,7 @@ def _numbers(subject: Subject) -> list[Check]:
     """The checks of the numbers; those that a matrix of the result does not let finish count as failed."""
     checks: list[Check] = []
     try:
-        for check in numbers(subject):
+        for check in check_numbers(subject):
             checks.append(check)  # noqa: PERF402 (those before an error are kept)
     except np.linalg.LinAlgError as error:
         checks.append(count("matrices", 1, f"matrices of the result without a decomposition ({str(error)[:80]})"))

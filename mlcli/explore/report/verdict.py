@@ -89,14 +89,15 @@ class Verdict:
 def verdict_of(structure: Structure | None, chance: Chance | None, surface: Surface | None, axes: int,
                columns: int, names: Sequence[str]) -> Verdict:
     """Return the first verdict that holds, with all statistics; `names` are those of the candidates."""
-    name, sentence = _named(structure, chance, surface, axes, columns, names)
+    name, sentence = _name_and_sentence(structure, chance, surface, axes, columns, names)
     statistics = {} if structure is None else structure.document()
     for key, found in (("chance", chance), ("surface", surface)):
         statistics |= {} if found is None else {key: vars(found)}
     return Verdict(name, sentence, statistics)
 
 
-def _named(structure: Structure | None, chance: Chance | None, surface: Surface | None, axes: int, columns: int,
+def _name_and_sentence(structure: Structure | None, chance: Chance | None, surface: Surface | None, axes: int,
+                       columns: int,
            names: Sequence[str]) -> tuple[str, str]:
     """Return the name of a verdict and its sentence."""
     if structure is not None and structure.unrelated and chance is not None:

@@ -32,11 +32,12 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
     """Return the evidence of a run; `data` holds the rows that were embedded."""
     spectrum, reason, seed = model.ranks, without_eigenvalues(method), compute.seed
     if isinstance(data, Covariance):
-        return of_matrix(method, model, data, seed)
+        return matrix_evidence(method, model, data, seed)
     if not all_finite(data.values):  # there are no distances of rows with missing cells
         moments = model.projector.similarity.column_moments if isinstance(model.projector, Projector) else None
         if moments is not None and isinstance(data, Features):
-            return of_matrix(method, model, Covariance(moments, data.columns, observations=len(data.values)), seed)
+            return matrix_evidence(method, model, Covariance(moments, data.columns, observations=len(data.values)),
+                                   seed)
         return Evidence(method, spectrum, model.embedding, None, 1, None, None, seed,
                         no_eigenvalues=reason or THE_MODELS)
     width, rows = data.values.shape[1] if isinstance(data, Features) else 1, rows_of(data.values)
@@ -44,7 +45,7 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
                         partial(nearest_among, data) if data.apart else None, seed, observations=len(data.values),
                         no_eigenvalues=reason, rows=rows)
     if method.columns_model == "own noise":
-        return of_factors(evidence, some_rows(evidence, model, data), method.limit(data))
+        return factor_evidence(evidence, some_rows(evidence, model, data), method.limit(data))
     if spectrum.directions is not None:
         return replace(evidence, points=some_rows(evidence, model, data), of_columns=True)
     if reason:  # a method without eigenvalues does not aim to keep distances either
@@ -69,7 +70,7 @@ def some_rows(evidence: Evidence, model: Model, data: Given) -> Array:
     return model.projector.input_unit.measured(some)
 
 
-def of_matrix(method: Method, model: Model, data: Covariance, seed: int) -> Evidence:
+def matrix_evidence(method: Method, model: Model, data: Covariance, seed: int) -> Evidence:
     """Return the evidence of a covariance: eigenvalues and columns, without rows; for factor analysis of correlations.
     """
     solved = (data.value_unit / model.ranks.unit).plain(data.values)
@@ -78,11 +79,11 @@ def of_matrix(method: Method, model: Model, data: Covariance, seed: int) -> Evid
     if method.columns_model != "own noise":
         return evidence
     evidence = replace(evidence, moments=data.normalized().values)
-    evidence = replace(evidence, spectrum=of_correlations(evidence.correlations), factors=method.limit(data))
+    evidence = replace(evidence, spectrum=correlation_spectrum(evidence.correlations), factors=method.limit(data))
     return replace(evidence, moments=evidence.correlations)
 
 
-def of_factors(evidence: Evidence, points: Array, most: int) -> Evidence:
+def factor_evidence(evidence: Evidence, points: Array, most: int) -> Evidence:
     """Return the evidence of factor analysis: standardized columns, and the eigenvalues of their correlations.
 
     `points` is an (m, d) array; `most` is the largest number of factors.
@@ -96,12 +97,12 @@ def of_factors(evidence: Evidence, points: Array, most: int) -> Evidence:
     points = (points[:, varying] - points[:, varying].mean(axis=0)) / deviations[varying]
     widened = replace(evidence, points=points, of_columns=True, distances=None, factors=most,
                       no_eigenvalues="")
-    spectrum = of_correlations(widened.correlations)
+    spectrum = correlation_spectrum(widened.correlations)
     return replace(widened, spectrum=replace(spectrum, solved=spectrum.solved * evidence.size,
                                              solved_trace=spectrum.solved_trace * evidence.size))
 
 
-def of_correlations(correlations: Array) -> Spectrum:
+def correlation_spectrum(correlations: Array) -> Spectrum:
     """Return the eigenvalues of correlations, a (d, d) array; those of very many columns cost too much for a report.
     """
     return Spectrum.given(symmetric_eigenvalues(correlations), float(len(correlations)), complete=True)

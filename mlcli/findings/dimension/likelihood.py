@@ -22,7 +22,7 @@ LONGEST = Iterate(limit=50, tolerance=1e-3)  # enough for comparing likelihoods,
 ROOM = 2**17  # numbers in a sample of the rows
 
 
-def by_likelihood(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
+def likelihood_verdicts(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
     """Return the verdicts of the three likelihood rules."""
     return {"minka_evidence": minka(evidence), "ppca_bic": criterion(evidence),
             "fa_cross_validation": cross_validation(evidence)}

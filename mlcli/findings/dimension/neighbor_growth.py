@@ -19,7 +19,7 @@ def two_nn(nearest: Array) -> float:
     all ratios are one, NaN for fewer than two points with both. Source: Facco, d'Errico, Rodriguez and Laio, 2017.
     """
     logs = _log_ratios(nearest)
-    return _over(len(logs) - 1, float(logs.sum())) if len(logs) > 1 else float("nan")
+    return _ratio(len(logs) - 1, float(logs.sum())) if len(logs) > 1 else float("nan")
 
 
 def two_nn_error(nearest: Array) -> float:
@@ -44,7 +44,7 @@ def maximum_likelihood(nearest: Array) -> float:
     rows = near[:, -1]
     positive = np.where(near[rows], nearest[rows], nearest[rows, -1:])
     logs = _log_quotients(nearest[rows, -1:], positive)
-    return _over(terms, float(logs.sum())) if terms else float("nan")
+    return _ratio(terms, float(logs.sum())) if terms else float("nan")
 
 
 def _log_ratios(nearest: Array) -> Array:
@@ -61,5 +61,5 @@ def _log_quotients(far: Array, near: Array) -> Array:
     return np.where(np.isfinite(quotients), np.log(quotients), np.log(far) - np.log(near))
 
 
-def _over(count: int, total: float) -> float:
+def _ratio(count: int, total: float) -> float:
     return count / total if total > 0 else float("inf")

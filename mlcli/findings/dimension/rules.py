@@ -12,7 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
 from mlcli.findings.dimension.evidence import evidence_of
 from mlcli.findings.dimension.intrinsic import estimates
-from mlcli.findings.dimension.likelihood import by_likelihood
+from mlcli.findings.dimension.likelihood import likelihood_verdicts
 from mlcli.findings.dimension.parallel import parallel_analysis
 from mlcli.findings.dimension.recommend import recommendation
 from mlcli.findings.dimension.residual import residual_variance
@@ -53,11 +53,12 @@ def dimension(method: Method, model: Model, data: Input, compute: Compute) -> di
 
 def apply_rules(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
     """Return the verdict of every rule."""
-    return {**of_eigenvalues(evidence), **by_likelihood(evidence), "residual_variance": residual_variance(evidence),
+    return {**eigenvalue_verdicts(evidence), **likelihood_verdicts(evidence),
+            "residual_variance": residual_variance(evidence),
             **estimates(evidence)}
 
 
-def of_eigenvalues(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
+def eigenvalue_verdicts(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
     """Return the verdicts of rules about eigenvalues or columns; none applies to a spectrum of something else."""
     return {name: NotApplicable(evidence.no_eigenvalues) if evidence.no_eigenvalues else rule(evidence)
             for name, rule in SPECTRAL.items()}

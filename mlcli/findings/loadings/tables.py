@@ -78,19 +78,19 @@ def loadings_of(run: Contents) -> FactorLoadings | None:
     stated, correlations = fit.get("factor_correlations"), np.eye(len(columns))
     if stated and np.shape(stated) == correlations.shape:
         correlations = np.array(stated, dtype=np.float64)
-    variances = _each(fit, "variances", names)
+    variances = _column_figures(fit, "variances", names)
     standardized = run.config.method.columns_model == "own noise" and variances is not None
     if standardized and variances is not None:
         roots = np.sqrt(variances)
         values = np.divide(values, roots[:, None], out=np.zeros_like(values), where=roots[:, None] > 0)
         variances = np.sign(variances)
     elif variances is None:
-        variances = _scaled(run, values)
+        variances = _scaled_variances(run, values)
     axes = tuple(run.config.method.axis_names((), len(columns)))
     found = FactorLoadings(names=names, columns=tuple(columns), axes=axes, values=values, head=head,
                            correlations=correlations,
-                   standardized=standardized, adequacy=_each(fit, "sampling_adequacy", names))
-    return _with_shares(run, found, variances, _each(fit, "uniquenesses", names))
+                   standardized=standardized, adequacy=_column_figures(fit, "sampling_adequacy", names))
+    return _with_shares(run, found, variances, _column_figures(fit, "uniquenesses", names))
 
 
 def _with_shares(run: Contents, found: FactorLoadings, variances: Array | None,
@@ -107,7 +107,7 @@ def _with_shares(run: Contents, found: FactorLoadings, variances: Array | None,
     return replace(found, shares=Shares(communalities, uniquenesses, total))
 
 
-def _scaled(run: Contents, loadings: Array) -> Array | None:
+def _scaled_variances(run: Contents, loadings: Array) -> Array | None:
     """Return the variances of columns that were scaled to one, over the method's divisor; None for others."""
     config, rows = run.config, int(run.manifest["embedding"]["rows"])
     divisor = getattr(config.method, "divisor", None)
@@ -117,7 +117,7 @@ def _scaled(run: Contents, loadings: Array) -> Array | None:
     return np.where(loadings.any(axis=1), known[config.prepare.divisor] / known[divisor], 0.0)
 
 
-def _each(fit: Mapping[str, Any], name: str, columns: tuple[str, ...]) -> Array | None:
+def _column_figures(fit: Mapping[str, Any], name: str, columns: tuple[str, ...]) -> Array | None:
     """Return a figure of every column; None where the run does not have it for all."""
     values = fit.get(name)
     if not isinstance(values, Mapping) or any(column not in values for column in columns):

@@ -22,11 +22,11 @@ class Distances(Measure):
         """Return sums over each anchor's pairs; those over delta leave out pairs at distance zero."""
         sums: Sums = {"pairs": np.full(len(strip.rows), self.size - 1.0)}
         for columns in row_blocks(self.size, BLOCK):
-            for name, part in self._of(strip.kept[:, columns], strip.embedded[:, columns]).items():
+            for name, part in self._block_sums(strip.kept[:, columns], strip.embedded[:, columns]).items():
                 sums[name] = sums[name] + part if name in sums else part
         return sums
 
-    def _of(self, kept: Array, embedded: Array) -> Sums:
+    def _block_sums(self, kept: Array, embedded: Array) -> Sums:
         """Return the sums over a block of pairs, small enough for their distances to stay in the cache."""
         delta, d = np.sqrt(kept), np.sqrt(embedded)
         d *= self.scale

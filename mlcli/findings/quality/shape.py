@@ -14,7 +14,7 @@ class Curve(Shape):
     values: list[Number]
 
     @model_validator(mode="after")
-    def of_one_length(self) -> "Curve":
+    def require_one_length(self) -> "Curve":
         """Refuse values without a size of neighborhood, and vice versa."""
         if len(self.neighbors) != len(self.values):
             raise ValueError("should have as many neighbors as values")

@@ -8,7 +8,7 @@ from mlcli.findings.frame.contents import Contents
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.scree import Eigenvalues, cumulative, scree
-from mlcli.report.figures.shares import WHY, of_positive, passes
+from mlcli.report.figures.shares import WHY, exceed_one, positive_shares
 
 LEADING = 10  # eigenvalues in the table
 
@@ -23,7 +23,7 @@ def spectrum(run: Contents) -> Part:
     rows += [(len(rows) + i + 1, f"≥ {number(value)}", UNKNOWN, UNKNOWN)
              for i, value in enumerate(eigenvalues.at_least[: LEADING - len(rows)])]
     head = ["component", eigenvalues.what, "share of trace", "cumulative"]
-    if shares := of_positive(eigenvalues.values[:LEADING], eigenvalues.cumulative, summary.get("sum_of_positive")):
+    if shares := positive_shares(eigenvalues.values[:LEADING], eigenvalues.cumulative, summary.get("sum_of_positive")):
         head.append("cumulative, of positive ones")
         rows = [(*row, _percent(share)) for row, share in zip_longest(rows, shares)]
     ranked = None if eigenvalues.what.startswith("eigenvalues") else sentence(
@@ -32,7 +32,7 @@ def spectrum(run: Contents) -> Part:
                        figure(scree(run.scree or eigenvalues, "Scree plot"), _expected(run)),
                        figure(cumulative(eigenvalues, "Cumulative share of the trace"))),
                    table(head, rows, range(len(head))), _bounds(eigenvalues),
-                   sentence(WHY, "soft") if passes(eigenvalues.cumulative) else None, _negative(summary))
+                   sentence(WHY, "soft") if exceed_one(eigenvalues.cumulative) else None, _negative(summary))
 
 
 def _expected(run: Contents) -> str:

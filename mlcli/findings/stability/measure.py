@@ -17,7 +17,7 @@ from mlcli.findings.frame.contents import Rows
 from mlcli.findings.frame.csv_text import csv_table, digits
 from mlcli.findings.frame.result import Result
 from mlcli.findings.stability import Stability
-from mlcli.findings.stability.resamples import Resample, draw_size, draws, of_loadings, refit_draws, unit_of
+from mlcli.findings.stability.resamples import Resample, draw_size, draws, has_loadings, refit_draws, unit_of
 from mlcli.methods import Model
 from mlcli.rundir.plain import plain
 from mlcli.rundir.reading import damaged
@@ -70,7 +70,8 @@ def summarize(model: Model, made: Sequence[Resample], *, asked: int, level: floa
     figures = {"kind": "bootstrap" if drawn is None else "subsample", "resamples": len(made),
                "failed": asked - len(made), "rows": size if drawn is None else drawn, "level": level,
                **intervals(model, made, level, None if drawn is None else factor),
-               "angle": {"of": "loadings" if of_loadings(model) else "coordinates", **angles_of(angles, level, factor)}}
+               "angle": {"of": "loadings" if has_loadings(model) else "coordinates",
+                         **angles_of(angles, level, factor)}}
     counts, deviations, correlations = moves(size, made, sample=drawn is None)
     return StabilityResult(figures, counts, unit_of(model).plain(factor * deviations), correlations)
 

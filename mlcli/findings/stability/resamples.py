@@ -87,13 +87,13 @@ def angle_between(model: Model, other: Model, own: Array, again: Array) -> float
 
     It is the angle of the loadings where there are any, else of the coordinates of the drawn rows, (m, p) arrays.
     """
-    pair = (own - own.mean(axis=0), again - again.mean(axis=0)) if not of_loadings(model) else (
+    pair = (own - own.mean(axis=0), again - again.mean(axis=0)) if not has_loadings(model) else (
         model.loadings.values, other.loadings.values)  # type: ignore[union-attr]
     angles = principal_angles(*pair)
     return float(angles[-1]) if len(angles) == model.embedding.shape[1] else float("nan")
 
 
-def of_loadings(model: Model) -> bool:
+def has_loadings(model: Model) -> bool:
     """Whether axes are directions of the columns."""
     return model.loadings is not None
 

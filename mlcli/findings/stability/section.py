@@ -25,11 +25,11 @@ RIGHT = 40
 def stability(found: StabilityResult, run: Contents) -> Part:
     """Return intervals as a table, the angle of the axes, and an ellipse for each point."""
     figures = found.figures
-    return section("Stability", sentence(_how(figures), "soft"), _intervals(figures), _angle(figures),
+    return section("Stability", sentence(_description(figures), "soft"), _intervals(figures), _angle(figures),
                    _ellipses(run, found))
 
 
-def _how(found: Mapping[str, Any]) -> str:
+def _description(found: Mapping[str, Any]) -> str:
     rows = (f"{found['resamples']} fits to as many rows, drawn with repetition" if found["kind"] == "bootstrap" else
             f"{found['resamples']} fits to {number(found['rows'])} rows each, drawn without repetition; spreads are "
             "those of all rows, by the delete-d jackknife, and very wide where the result hangs on single rows")

@@ -24,7 +24,7 @@ class Angle(Shape):
     at_most: Number | None
 
     @model_validator(mode="after")
-    def of_both(self) -> "Angle":
+    def require_both(self) -> "Angle":
         """Refuse one figure without the other."""
         if (self.median is None) != (self.at_most is None):
             raise ValueError("should have both figures, or none")
@@ -44,7 +44,7 @@ class Stability(Shape):
     angle: Angle
 
     @model_validator(mode="after")
-    def of_one_length(self) -> "Stability":
+    def require_one_length(self) -> "Stability":
         """Refuse shares of other axes than the eigenvalues, where there are both."""
         if self.eigenvalues and self.shares and len(self.eigenvalues) != len(self.shares):
             raise ValueError("should have as many shares as eigenvalues")

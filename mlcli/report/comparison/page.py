@@ -53,11 +53,11 @@ def embeddings_section(comparison: Comparison, label: str | None, seed: int, sai
                f"turned onto.{drawn} {said}".rstrip())
     named = all(side.named for side in comparison.sides)
     if named and count <= LABELED and len(points) <= NAMED and has_matplotlib():
-        return section("Embeddings", _labeled(comparison, points), sentence(caption, "soft"))
+        return section("Embeddings", _labeled_panels(comparison, points), sentence(caption, "soft"))
     return section("Embeddings", figure(embeddings(comparison.sides, points), caption))
 
 
-def _labeled(comparison: Comparison, points: Sequence[Points]) -> Part:
+def _labeled_panels(comparison: Comparison, points: Sequence[Points]) -> Part:
     """Return a panel for each of few runs, with the ids of few points next to them."""
     plots = [Plot(part, title, PANEL, part.ids)
              for title, part in zip(run_tables.titles(comparison.sides, 60), points, strict=True)]

@@ -24,7 +24,7 @@ def clouds(values: Array, colors: Coloring, panel: Panel) -> list[Mark]:
     left, right, top, bottom = panel.edges
     shape = max(1, round((bottom - top) * FINE)), max(1, round((right - left) * FINE))
     reach = 2 if len(values) <= SPARSE else 1
-    groups = by_groups(values, colors, panel, shape)
+    groups = count_by_group(values, colors, panel, shape)
     shades, kinds = opacity(spread(groups.sum(axis=0), reach)), kinds_of(groups, colors, reach)
     pictures: list[Mark] = []
     for ground, kind in enumerate(BY_GROUND):
@@ -33,7 +33,7 @@ def clouds(values: Array, colors: Coloring, panel: Panel) -> list[Mark]:
     return pictures
 
 
-def by_groups(values: Array, colors: Coloring, panel: Panel, shape: tuple[int, int]) -> AnyArray:
+def count_by_group(values: Array, colors: Coloring, panel: Panel, shape: tuple[int, int]) -> AnyArray:
     """Return the number of points of each group in each cell, a (groups, rows, columns) array, from an (m, 2) array.
     """
     found, place = np.zeros((len(colors.kinds), shape[0] * shape[1]), dtype=np.int64), 0

@@ -28,12 +28,12 @@ def path_over(values: Array, ids: Sequence[str], way: Indices, length: float, *,
     title = f"The shortest path from {ends[0]} to {ends[1]}: {steps}, {number(length)} long"
     marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns(),
                          Dots("other", others, radius), Curve("way", list(map(tuple, passed.tolist()))),
-                         Dots("mark", passed, radius + 0.8), *_named(passed, ends),
+                         Dots("mark", passed, radius + 0.8), *_end_names(passed, ends),
                          *panel.names(*(axes if values.shape[1] > 1 else ("row", axes[0])))]
     return Figure(title, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, marks)
 
 
-def _named(passed: Array, ends: Sequence[str]) -> list[Mark]:
+def _end_names(passed: Array, ends: Sequence[str]) -> list[Mark]:
     """Return the names of both ends, each on the side that the path does not leave to; one for a single point."""
     marks: list[Mark] = []
     for (x, y), (toward, _), name in [(passed[0], passed[min(1, len(passed) - 1)], ends[0]),

@@ -7,15 +7,15 @@ ROUNDING = 1e-6  # rounding in a running sum of shares
 WHY = "Sums of shares pass 100% because negative eigenvalues are subtracted from the trace, of which they are shares."
 
 
-def passes(cumulative: Sequence[float | None]) -> bool:
+def exceed_one(cumulative: Sequence[float | None]) -> bool:
     """Whether running sums of shares pass one."""
     return any(share is not None and share > 1 + ROUNDING for share in cumulative)
 
 
-def of_positive(values: Sequence[float], cumulative: Sequence[float | None], whole: float | None) -> list[float]:
+def positive_shares(values: Sequence[float], cumulative: Sequence[float | None], whole: float | None) -> list[float]:
     """Return running sums as shares of the positive eigenvalues, whose sum is `whole`, where sums pass one.
 
     Empty otherwise, or where that sum is not known.
     """
     return [summed / whole for summed in accumulate(max(value, 0.0) for value in values)
-            ] if whole and passes(cumulative) else []
+            ] if whole and exceed_one(cumulative) else []
