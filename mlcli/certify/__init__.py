@@ -1,1 +1,1 @@
-"""The certificate: what a run computed, checked again from its input by other means."""
+"""The certificate: checks of a run's results by formulas and code independent of those that computed them."""

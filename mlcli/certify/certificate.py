@@ -1,4 +1,4 @@
-"""All checks of one result, and their verdict."""
+"""The certificate: all checks of one result, and their verdict."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.values.check import Check, Verdict, count, skipped
 from mlcli.certify import projection
-from mlcli.certify.eigen import spectral
+from mlcli.certify.eigen import spectral_checks
 from mlcli.certify.graph import graph_checks
 from mlcli.certify.kernel import kernel_checks
 from mlcli.certify.latent import latent_checks
@@ -32,7 +32,7 @@ class Certificate:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of all; `unchecked` where none failed and no number of the result was checked."""
+        """The worst verdict of all checks; `unchecked` if none failed and none looked at a number of the result."""
         verdicts = {check.verdict for check in self.checks}
         worst: Verdict = next((verdict for verdict in WORST if verdict in verdicts), "pass")
         numbers = {check.verdict for check in self.checks if check.name not in FORMAL} - {"skipped"}
@@ -44,46 +44,46 @@ class Certificate:
         return [check for check in self.checks if check.verdict == "fail"]
 
     def document(self) -> dict[str, Any]:
-        """The certificate as plain values."""
+        """Return the certificate as plain values, for JSON."""
         return {"format": FORMAT, "verdict": self.verdict, "checks": [asdict(check) for check in self.checks],
                 "facts": self.facts}
 
 
 @frozen
 class Claim:
-    """What a method says of its coordinates, and the checks of that."""
+    """A method's claim about its coordinates, and the checks that test it."""
 
     checks: Callable[[Subject], Iterator[Check]]  # against the input
-    tolerance: projection.Tolerance  # of coordinates that are projection.projected
+    tolerance: projection.Tolerance  # rounding of coordinates in projection_check
     eigenvectors: bool = True
     unit: bool = False  # whether axes are checked with unit variance, rather than that of the eigenvalues
 
 
 def claim_of(subject: Subject) -> Claim:
-    """The claim that goes with a method's proof; nothing else asks for it."""
+    """Return the claim that belongs to the method's `proof`. Nothing else reads `proof`."""
     proof = subject.method.proof
     if proof == "kernel" and is_linear(subject):
-        return Claim(linear_checks, projection.by_columns)
+        return Claim(linear_checks, projection.column_tolerance)
     if proof == "kernel":
-        return Claim(kernel_checks, projection.by_kernel)
+        return Claim(kernel_checks, projection.kernel_tolerance)
     if proof == "weights":
-        return Claim(weight_checks, projection.by_weights, unit=True)
+        return Claim(weight_checks, projection.weight_tolerance, unit=True)
     if proof == "latent":
-        return Claim(latent_checks, projection.by_scores, eigenvectors=False)
-    return Claim(lambda subject: iter(()), projection.by_rows, eigenvectors=proof == "spectrum")
+        return Claim(latent_checks, projection.score_tolerance, eigenvectors=False)
+    return Claim(lambda subject: iter(()), projection.row_tolerance, eigenvectors=proof == "spectrum")
 
 
-def numbers(subject: Subject) -> Iterator[Check]:
-    """Every check of a result against its input; without the input, whether the result agrees with itself."""
-    with np.errstate(all="ignore"):  # what overflows is not finite, and fails
+def check_numbers(subject: Subject) -> Iterator[Check]:
+    """Yield every check of a result against its input; without the input, the checks that the result allows alone."""
+    with np.errstate(all="ignore"):  # an overflow gives inf or NaN, and the check of it fails
         claim, there, asked = claim_of(subject), subject.places, subject
-        subject = subject.sized("variance" if claim.unit else "roots") if claim.eigenvectors else subject
+        subject = subject.rescale_axes("variance" if claim.unit else "roots") if claim.eigenvectors else subject
         if there:
             if subject.data is not None and len(subject.data.values) != subject.size:
                 missing = abs(len(subject.data.values) - subject.size)
                 yield count("size", missing, "rows of the data without coordinates")
                 return
-            checks = list(spectral(subject, claim.eigenvectors, claim.unit))
+            checks = list(spectral_checks(subject, claim.eigenvectors, claim.unit))
             yield from checks
             if checks[0].verdict == "fail":  # not finite
                 return
@@ -97,13 +97,13 @@ def numbers(subject: Subject) -> Iterator[Check]:
             yield projection.stored_points(subject)
         yield from claim.checks(subject)
         if there:
-            yield from _held(subject)
-            yield projection.projected(subject, claim.tolerance)
+            yield from _graph_and_kernel_checks(subject)
+            yield projection.projection_check(subject, claim.tolerance)
         yield from asked.method.identities(asked.data, asked.model, full=subject.plan.full)
 
 
-def _held(subject: Subject) -> Iterator[Check]:
-    """What a model holds besides its axes: a neighbor graph, or a kernel that was learned."""
+def _graph_and_kernel_checks(subject: Subject) -> Iterator[Check]:
+    """Yield checks of the parts of a model besides its axes: a neighbor graph, or a kernel that was learned."""
     graph = subject.similarity.parts.graph
     if graph is not None:
         yield from graph_checks(subject, graph)
@@ -112,8 +112,8 @@ def _held(subject: Subject) -> Iterator[Check]:
 
 
 def facts_of(subject: Subject) -> dict[str, Any]:
-    """What the checks do not judge: sizes, and the graph."""
+    """Return facts that are not judged: the numbers of rows, axes, points of the fit, eigenvalues and edges."""
     graph = subject.similarity.parts.graph if subject.places else None
     return {"rows": subject.size, "components": int(subject.embedding.shape[1]),
-            "carriers": subject.carried if subject.places else 0,
+            "carriers": subject.fit_size if subject.places else 0,
             "eigenvalues": len(subject.spectrum.solved), "edges": None if graph is None else graph.edges}

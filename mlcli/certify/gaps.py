@@ -1,4 +1,4 @@
-"""Factor analysis of points with missing cells: their moments and scores, computed again row by row."""
+"""Factor analysis of points with missing cells: moments and scores, computed again row by row."""
 
 from collections.abc import Iterator
 
@@ -8,16 +8,16 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, later, ratio, skipped
 from mlcli.base.values.inputs import Covariance
 from mlcli.base.values.scaling import all_finite
-from mlcli.certify.subject import Subject, most
+from mlcli.certify.subject import Subject, max_abs
 
-LOOSE = 10.0  # multiple of EM's tolerance: how far its result may be from the maximum
-PATTERN = 1e-4  # seconds for rows that have the same cells, besides the arithmetic
-CUBE, CELL = 2e-9, 2e-8  # seconds for d³ numbers of a pattern, and for a cell
+LOOSE = 10.0  # allowed distance from the maximum, in multiples of EM's tolerance
+PATTERN = 1e-4  # seconds of overhead for each pattern of missing cells
+CUBE, CELL = 2e-9, 2e-8  # seconds for each of d³ products of a pattern, and for each cell
 PAIR = 2e-4  # seconds for a pair of columns
 
 
 def observations(subject: Subject) -> int:
-    """The rows that have a cell, or those behind a covariance; one where their number is not known."""
+    """Return the number of rows with a cell, or of those behind a covariance; one where their number is not known."""
     if isinstance(subject.data, Covariance):
         return subject.data.observations or 1
     values = subject.data.values
@@ -25,7 +25,7 @@ def observations(subject: Subject) -> int:
 
 
 def implied_covariance(subject: Subject) -> Array | None:
-    """Λ Φ Λᵀ + Ψ (d x d); None where the run does not hold what it is made of."""
+    """Return Λ Φ Λᵀ + Ψ, a (d, d) array; None where the run stores no loadings, uniquenesses or correlations."""
     fit, moments, decoder = subject.model.fit, subject.similarity.column_moments, subject.projector.affine
     shares = [0.0 if value is None else value for value in dict(fit.get("uniquenesses", {})).values()]
     factors = np.array(fit.get("factor_correlations", ()), dtype=np.float64)
@@ -36,7 +36,7 @@ def implied_covariance(subject: Subject) -> Array | None:
 
 
 def moment_checks(subject: Subject) -> Iterator[Check]:
-    """Scores are expectations under the model's covariance (d x d); the moments are those that were asked for."""
+    """Checks that scores are conditional expectations, and that the moments are those of the method's `gaps` option."""
     points, mean, implied = subject.data.values, subject.projector.centering.means, implied_covariance(subject)
     if implied is None or not all_finite(implied):
         yield skipped("scores", "the run does not hold its uniquenesses or the correlations of its factors as numbers")
@@ -46,29 +46,39 @@ def moment_checks(subject: Subject) -> Iterator[Check]:
         yield later("scores")
         return
     scale = deviations_of(implied)
-    filled, _ = completed(points, kind.ravel(), patterns, mean, implied)
+    filled, _ = complete_rows(points, kind.ravel(), patterns, mean, implied)
     found = (filled - mean) @ subject.projector.axes
     weight = float((scale + EPS * np.abs(mean)) @ np.abs(subject.projector.axes).sum(axis=1))
     far = float(np.abs(np.linalg.eigvalsh(implied / np.outer(scale, scale))[[0, -1]]).max())
-    rounding = EPS * max(*points.shape, 10) * max(most(subject.embedding), weight) * max(far, 1.0)
-    yield ratio("scores", most(found - subject.embedding), 10 * rounding + far_means(points, mean, scale) * weight,
+    rounding = EPS * max(*points.shape, 10) * max(max_abs(subject.embedding), weight) * max(far, 1.0)
+    yield ratio("scores", max_abs(found - subject.embedding),
+                10 * rounding + mean_rounding(points, mean, scale) * weight,
                 "Y = (E[y | the row's cells] - mean) B, row by row")
     yield from (_pairwise(subject) if subject.method.gaps == "pairwise" else
                 _likelihood(subject, kind.ravel(), patterns))
 
 
 def deviations_of(covariance: Array) -> Array:
-    """The roots of the diagonal, one where it is not above zero."""
+    """Return the square roots of the diagonal of a (d, d) array, a (d,) array; one where it is not positive."""
     return np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
 
 
-def far_means(points: Array, mean: Array, scale: Array) -> float:
-    """What means far from zero cost, over the deviations."""
+def mean_rounding(points: Array, mean: Array, scale: Array) -> float:
+    """Return the rounding by means far from zero, relative to the deviations.
+
+    `points` is an (n, d) array, `mean` and `scale` are (d,) arrays.
+    """
     return EPS * float((np.maximum(np.abs(mean), np.nanmax(np.abs(points), axis=0)) / scale).max(initial=0.0))
 
 
-def completed(points: Array, kind: Indices, patterns: AnyArray, mean: Array, covariance: Array) -> tuple[Array, Array]:
-    """Rows with missing cells at C_mo C_oo⁻¹ (y_o - μ_o) + μ_m, and the sum of what is not known of them."""
+def complete_rows(points: Array, kind: Indices, patterns: AnyArray, mean: Array,
+                  covariance: Array) -> tuple[Array, Array]:
+    """Return the rows with missing cells filled by their expectations, and the sum of conditional covariances.
+
+    The expectation is μ_m + C_mo C_oo⁻¹ (y_o - μ_o). `points` is an (n, d) array with NaN, `kind` an (n,) array with
+    the pattern of each row, `patterns` a (k, d) array of cells that are present, `covariance` a (d, d) array. Returns
+    an (n, d) array and a (d, d) array.
+    """
     filled, spread = points.copy(), np.zeros_like(covariance)
     varies = np.diag(covariance) > 0
     for number, there in enumerate(patterns):
@@ -81,25 +91,25 @@ def completed(points: Array, kind: Indices, patterns: AnyArray, mean: Array, cov
 
 
 def _likelihood(subject: Subject, kind: Indices, patterns: AnyArray) -> Iterator[Check]:
-    """A step of EM leaves the mean and the covariance where they are: the likelihood has no slope in them."""
+    """Check that a step of EM changes neither mean nor covariance: the likelihood is stationary in both."""
     if not subject.model.fit.get("em_converged", True):
         yield skipped("moments", "the iteration stopped before it converged")
         return
     points, mean, covariance = subject.data.values, subject.projector.centering.means, subject.similarity.column_moments
-    filled, spread = completed(points, kind, patterns, mean, covariance)
+    filled, spread = complete_rows(points, kind, patterns, mean, covariance)
     some = patterns[kind].any(axis=1)
-    spread = spread - (~some).sum() * covariance  # rows without a cell say nothing
+    spread = spread - (~some).sum() * covariance  # rows without a cell carry no information
     apart = (filled - mean)[some]
     scale = deviations_of(covariance)
     again = (apart.T @ apart + spread) / max(len(apart), 1)
-    worst = max(most((again - covariance) / np.outer(scale, scale)), most(apart.mean(axis=0) / scale))
+    worst = max(max_abs((again - covariance) / np.outer(scale, scale)), max_abs(apart.mean(axis=0) / scale))
     allowed = LOOSE * float(subject.method.iterate.tolerance) + EPS * max(*points.shape, 10)
-    yield ratio("moments", worst, allowed + far_means(points, mean, scale),
+    yield ratio("moments", worst, allowed + mean_rounding(points, mean, scale),
                 "expectations of the cells that are missing leave mean and covariance as they are")
 
 
 def _pairwise(subject: Subject) -> Iterator[Check]:
-    """Correlations over the rows that have both columns, with negative eigenvalues made zero."""
+    """Check the correlations: each over the rows that have both columns, with negative eigenvalues set to zero."""
     points, covariance = subject.data.values, subject.similarity.column_moments
     varying = np.flatnonzero(np.diag(covariance) > 0)
     if not subject.plan.allows(0.5, PAIR * len(varying) ** 2 / 2):
@@ -117,7 +127,7 @@ def _pairwise(subject: Subject) -> Iterator[Check]:
         expected = (vectors * np.maximum(values, 0.0)) @ vectors.T
         expected /= np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
     deviations = np.nanstd(points[:, varying], axis=0)
-    wrong = most(covariance[np.ix_(varying, varying)] / np.outer(deviations, deviations) - expected)
-    rough = EPS * max(*points.shape, 10) + far_means(points[:, varying], np.nanmean(points[:, varying], axis=0),
+    wrong = max_abs(covariance[np.ix_(varying, varying)] / np.outer(deviations, deviations) - expected)
+    rough = EPS * max(*points.shape, 10) + mean_rounding(points[:, varying], np.nanmean(points[:, varying], axis=0),
                                                      deviations)
     yield ratio("moments", wrong, 8 * rough, "the correlations are those of the rows that have both columns")

@@ -7,43 +7,44 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count, later, ratio, skipped
-from mlcli.certify.eigen import INERTIA, nothing_above, worst
-from mlcli.certify.subject import Subject, most
+from mlcli.certify.eigen import INERTIA, count_check, worst
+from mlcli.certify.subject import Subject, max_abs
 from mlcli.stages.similarities.witness import Witness
 
-NUMBER = 2e-8  # seconds for one number of the kernel in all checks of it
-ROOM = 2**22  # numbers of the kernel held at once: 32 MiB
+NUMBER = 2e-8  # seconds for each number of the kernel in all checks of it
+ROOM = 2**22  # numbers of the kernel in memory at a time: 32 MiB
 
 
 @frozen
 class Rows:
-    """Rows of the kernel among the points that carried the fit, computed again; not held where they are too many."""
+    """Rows of the kernel among the points of the fit, computed again; block by block where they do not fit in memory.
+    """
 
     source: Witness
     chosen: Indices
-    held: Array | None  # m x n, not centered
+    held: Array | None  # (m, n) array, not centered; None where they are computed block by block
 
     @property
     def whole(self) -> bool:
-        """Whether every row is there."""
+        """Whether all rows are checked."""
         return len(self.chosen) == len(self.source.diagonal)
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """A few of the rows at a time, with their place among those chosen."""
+        """Yield blocks of the rows that are checked, with their positions among them."""
         size, step = len(self.chosen), max(1, ROOM // max(len(self.source.diagonal), 1))
         for start in range(0, size, step):
             part = slice(start, min(start + step, size))
             yield part, self.source.rows(self.chosen[part]) if self.held is None else self.held[part]
 
     def centered(self, means: Array) -> Iterator[tuple[slice, Array]]:
-        """The same rows of H K H."""
+        """Yield blocks of rows of H K H, with their positions; `means` is the (n,) array of row means of K."""
         for part, block in self.blocks():
             yield part, block - means - means[self.chosen[part], None] + means.mean()
 
 
 def kernel_checks(subject: Subject) -> Iterator[Check]:
-    """All checks of this page."""
-    there = subject.data is not None and not subject.astray
+    """Yield the checks of a kernel's eigenproblem."""
+    there = subject.data is not None and not subject.fit_rows_unknown
     source = subject.similarity.witness(subject.data, subject.fit, subject.plan.full) if there else None
     if source is None:
         yield skipped("residual", "the kernel cannot be computed again from the input")
@@ -51,10 +52,10 @@ def kernel_checks(subject: Subject) -> Iterator[Check]:
     size, stated, precision = len(source.diagonal), subject.projector.centering.means, subject.spectrum.tolerance
     chosen = subject.plan.sample(0.5, source.cost + NUMBER * size, size, least=2)
     rows = Rows(source, chosen, source.rows(chosen) if len(chosen) * size <= INERTIA**2 else None)
-    means, largest = np.empty(len(chosen)), most(source.diagonal)
+    means, largest = np.empty(len(chosen)), max_abs(source.diagonal)
     for part, block in rows.blocks():
         means[part] = block.mean(axis=1)
-        largest = max(largest, most(block))
+        largest = max(largest, max_abs(block))
     if not np.isfinite(means).all():
         wrong = int(np.sum(~np.isfinite(means)))
         yield count("kernel", wrong, f"rows that are not finite; {source.how}", exact=rows.whole)
@@ -63,26 +64,26 @@ def kernel_checks(subject: Subject) -> Iterator[Check]:
         yield ratio("means", float("inf"), 1.0, "there is one mean for every point of the fit")
         return
     if subject.centered:
-        yield ratio("means", most(means - stated[chosen]), (source.noise + precision) * largest,
+        yield ratio("means", max_abs(means - stated[chosen]), (source.noise + precision) * largest,
                     f"row means: {source.how}", exact=rows.whole)
     else:
         yield count("means", int(np.count_nonzero(stated)), "means that are taken from a kernel that is not centered")
     means = means if rows.whole and subject.centered else stated
-    rounding = (source.noise + precision) * size * largest  # of entries, in the norm of the kernel
+    rounding = (source.noise + precision) * size * largest  # rounding of the entries, in the kernel's norm
     slack = subject.rounding * subject.top + subject.ties + rounding
     yield from _pairs(subject, rows, means, slack)
     yield _axes(subject)
     yield _trace(subject, rows, means, rounding)
     if subject.plan.full:
-        yield nothing_above(lambda: np.concatenate([part for _, part in rows.centered(means)]), size,
+        yield count_check(lambda: np.concatenate([part for _, part in rows.centered(means)]), size,
                             float(subject.values[-1]), len(subject.values) - 1, slack)
     else:
         yield later("count")
 
 
 def _pairs(subject: Subject, rows: Rows, means: Array, slack: float) -> Iterator[Check]:
-    """(H K H Y)[rows] = Y[rows] Λ, and of all rows ‖H K H‖."""
-    coordinates, values, spectrum = subject.carriers, subject.values, subject.spectrum
+    """Check (H K H Y)[rows] = Y[rows] Λ, and where all rows are checked ‖H K H‖."""
+    coordinates, values, spectrum = subject.fit_coordinates, subject.values, subject.spectrum
     vectors = coordinates - coordinates.mean(axis=0) if subject.centered else coordinates
     gaps, squares = np.zeros(len(values)), 0.0
     for part, block in rows.centered(means):
@@ -90,7 +91,7 @@ def _pairs(subject: Subject, rows: Rows, means: Array, slack: float) -> Iterator
         squares += float(np.einsum("ij,ij->", block, block))
     # coordinates of unit vectors are √λ long, and where λ is rounding itself they may be as long as its root
     sizes = np.sqrt(np.maximum(values, slack))
-    if subject.carried != subject.size:  # landmarks are placed as new points are, whose rounding grows as λ₁ / λ
+    if subject.fit_size != subject.size:  # landmarks are projected as new points are, and rounding grows as λ₁ / λ
         sizes *= np.maximum(subject.top, slack) / np.maximum(values, slack)
     yield ratio("residual", worst(np.sqrt(gaps), sizes), slack, f"K v = λ v; {rows.source.how}", exact=rows.whole)
     norm = float(np.linalg.norm(spectrum.solved)) if spectrum.complete else spectrum.solved_frobenius
@@ -99,19 +100,19 @@ def _pairs(subject: Subject, rows: Rows, means: Array, slack: float) -> Iterator
 
 
 def _axes(subject: Subject) -> Check:
-    """The model's axes are V / √λ, so that an axis times its eigenvalue is the coordinate."""
-    coordinates, values, axes = subject.carriers, subject.values, subject.projector.axes
+    """Check that the model's axes are V / √λ, so that an axis times its eigenvalue is the coordinate."""
+    coordinates, values, axes = subject.fit_coordinates, subject.values, subject.projector.axes
     if axes.shape != coordinates.shape:
         return ratio("axes", float("inf"), 1.0, "the model has an axis for every column and a row for every point")
     carried = np.any(coordinates != 0, axis=0)
-    error = most(axes * np.where(carried, values, 0.0) - coordinates)
-    scale = subject.precision * np.sqrt(subject.top) * subject.placing
+    error = max_abs(axes * np.where(carried, values, 0.0) - coordinates)
+    scale = subject.precision * np.sqrt(subject.top) * subject.landmark_growth
     least = float(values[values > 0].min(initial=np.inf))
     return ratio("axes", error, scale + subject.entry / np.sqrt(least), "axes of the model times λ = Y")
 
 
 def _trace(subject: Subject, rows: Rows, means: Array, rounding: float) -> Check:
-    """The trace of H K H, from its diagonal and its means, is the one that the run states."""
+    """Check that the diagonal and the means of K give the trace of H K H that the run states."""
     stated = subject.spectrum.solved_trace
     if not np.isfinite(stated):
         return skipped("trace", "the run does not state the trace")

@@ -11,13 +11,13 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, PASS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Covariance, Features
-from mlcli.certify.eigen import nothing_above
-from mlcli.certify.subject import Subject, most
+from mlcli.certify.eigen import count_check
+from mlcli.certify.subject import Subject, max_abs
 
-NUMBER = 3e-9  # seconds for one number of the data in all passes of this page
-ROOT = 1.2e-9  # for one number and one column or row of the smaller side, in the roots of all eigenvalues
-BLOCK = 2**18  # numbers of the data taken up at once
-LOST = 1e-6  # relative error of an eigenvalue that is reported
+NUMBER = 3e-9  # seconds for each number of the data in all passes of this module
+ROOT = 1.2e-9  # seconds per number, times the smaller side, for all singular values
+BLOCK = 2**18  # numbers of the data in one block
+LOST = 1e-6  # relative error of an eigenvalue above which a warning is given
 
 
 def is_linear(subject: Subject) -> bool:
@@ -28,22 +28,22 @@ def is_linear(subject: Subject) -> bool:
 
 
 @frozen
-class Centered:
-    """Features, or some of their rows, less the means that the model holds."""
+class CenteredRows:
+    """Features, or a sample of their rows, minus the model's means."""
 
     points: Array
     means: Array
     chosen: Indices
 
     @classmethod
-    def of(cls, subject: Subject) -> "Centered":
-        """As many rows as the plan checks."""
+    def of(cls, subject: Subject) -> "CenteredRows":
+        """Return the rows that the plan checks."""
         points = subject.data.values
         chosen = subject.plan.sample(0.4, NUMBER * max(points.shape[1], 1), len(points), least=64)
         return cls(points, subject.projector.centering.means, chosen)
 
     def blocks(self) -> Iterator[tuple[Indices, Array]]:
-        """Which rows, and what they are."""
+        """Yield blocks of centered rows, with the indices of the rows."""
         rows = rows_of(self.points)
         if rows is not None and self.exact:
             for number in range(rows.blocks):
@@ -60,23 +60,26 @@ class Centered:
         """Whether all rows are checked."""
         return len(self.chosen) == len(self.points)
 
-    def passed(self, axes: Array, coordinates: Array) -> tuple[Array, Array, float]:
-        """Sums of the columns and of their squares, and how far scores are from the coordinates that have extent."""
+    def sums_and_error(self, axes: Array, coordinates: Array) -> tuple[Array, Array, float]:
+        """Return column sums, column sums of squares, and the largest error of a score.
+
+        `axes` is a (d, p) array, `coordinates` an (n, p) array. Axes without extent are left out of the error.
+        """
         (sums, squares), worst = np.zeros((2, self.points.shape[1])), 0.0
         drawn = extents(coordinates)
         for rows, part in self.blocks():
             sums += part.sum(axis=0)
             squares += np.einsum("ij,ij->j", part, part)
-            worst = max(worst, most((part @ axes - some_of(coordinates, rows))[:, drawn]))
+            worst = max(worst, max_abs((part @ axes - some_of(coordinates, rows))[:, drawn]))
         return sums, squares, worst
 
     def covariance(self, block: Array) -> Array:
-        """XᵀX times a block of vectors."""
+        """Return XᵀX times a (d, k) array of vectors, a (d, k) array."""
         return np.asarray(sum((part.T @ (part @ block) for _, part in self.blocks()), np.zeros_like(block)))
 
 
 def linear_checks(subject: Subject) -> Iterator[Check]:
-    """All checks of features, or of their covariance."""
+    """Yield the checks of features, or of their covariance."""
     if isinstance(subject.data, Covariance):
         yield _of_covariance(subject)
         return
@@ -85,11 +88,11 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
         divisor = {"none": 1, "n": len(points), "n-1": max(len(points) - 1, 1)}[subject.chain.coordinates.divisor]
         yield count("divisor", int(spectrum.divisor != divisor),
                     "eigenvalues written are sums of squares over the divisor asked for")
-    data, axes = Centered.of(subject), subject.projector.axes
+    data, axes = CenteredRows.of(subject), subject.projector.axes
     yield from _rows(subject, data)
     product = axes.T @ axes
     extent = (np.diag(product) != 0) | (subject.values > subject.rounding * 100 * subject.top)
-    yield ratio("directions", most(product - np.diag(extent.astype(float))),
+    yield ratio("directions", max_abs(product - np.diag(extent.astype(float))),
                 subject.precision, "WᵀW = I, but for an axis without extent")
     decoder = subject.projector.affine
     if decoder is not None:
@@ -103,14 +106,14 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
         yield later("eigenvalues")
     if subject.plan.full:
         allowed = subject.precision * subject.top + cancellation(subject) * np.sqrt(subject.top)
-        yield nothing_above(lambda: data.covariance(np.eye(len(axes))), len(axes), float(subject.values[-1]),
+        yield count_check(lambda: data.covariance(np.eye(len(axes))), len(axes), float(subject.values[-1]),
                             axes.shape[1] - 1, allowed)
     else:
         yield later("count")
 
 
 def _of_covariance(subject: Subject) -> Check:
-    """Loadings are eigenvectors of the covariance, of length the roots of their eigenvalues, or of length one."""
+    """Check that loadings are eigenvectors of the covariance, of length √λ or of length one."""
     data, loadings = subject.data.normalized(), subject.model.loadings
     if loadings is None:
         return skipped("residual", "the loadings are not at hand")
@@ -119,22 +122,22 @@ def _of_covariance(subject: Subject) -> Check:
         roots = data.unit.measured(np.sqrt(values[: loadings.values.shape[1]]))
         found = loadings.values * roots
     squares = np.sum(found**2, axis=0)
-    error = max(most(data.values @ found - found * squares), most(found.T @ found - np.diag(squares)))
+    error = max(max_abs(data.values @ found - found * squares), max_abs(found.T @ found - np.diag(squares)))
     return ratio("residual", error, EPS * len(data.values) * float(np.linalg.norm(data.values)),
                  "the covariance times each axis is its eigenvalue times the axis")
 
 
 def cancellation(subject: Subject) -> float:
-    """The norm of the rounding of subtracting means that are far from zero."""
+    """Return the norm of the rounding that subtracting means far from zero leaves."""
     return EPS * subject.largest * float(np.sqrt(subject.data.values.size))
 
 
-def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
-    """Scores and trace; of all rows, means and eigenvectors."""
+def _rows(subject: Subject, data: CenteredRows) -> Iterator[Check]:
+    """Yield checks of scores and trace; where all rows are checked, also of means and eigenvectors."""
     axes, coordinates, values = subject.projector.axes, subject.embedding, subject.values
     trace = max(subject.spectrum.solved_trace, 0.0)
     root, rough, size = np.sqrt(subject.top), cancellation(subject), max(len(data.points), 1)
-    sums, squares, scores = data.passed(axes, coordinates)
+    sums, squares, scores = data.sums_and_error(axes, coordinates)
     yield ratio("scores", scores, subject.precision * root + rough, "Y = (x - mean) W, row by row", exact=data.exact)
     surplus = float(squares.sum()) - subject.spectrum.solved_trace
     yield ratio("trace", abs(surplus) if data.exact else max(surplus, 0.0), subject.rounding * trace + rough * np.sqrt(
@@ -143,20 +146,20 @@ def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
         yield later("residual")
         return
     if subject.centered:
-        yield ratio("means", most(sums) / size, EPS * (8 * subject.largest + root),
+        yield ratio("means", max_abs(sums) / size, EPS * (8 * subject.largest + root),
                     "the model's means are the columns' means")
     else:
         yield count("means", int(np.count_nonzero(data.means)), "means that are taken from columns that should stay")
     products = sum((part.T @ some_of(coordinates, rows) for rows, part in data.blocks()), np.zeros_like(axes))
-    apart = most(products - axes * np.where(extents(coordinates), values, 0.0))
+    apart = max_abs(products - axes * np.where(extents(coordinates), values, 0.0))
     yield ratio("residual", apart, subject.precision * subject.top + subject.ties + rough * root, "XᵀY = W Λ")
 
 
-def _eigenvalues(subject: Subject, data: Centered) -> Check:
-    """All eigenvalues that are stated, with a warning where one is right relative to the largest but not to itself."""
+def _eigenvalues(subject: Subject, data: CenteredRows) -> Check:
+    """Check all eigenvalues of the run; warns where one is accurate relative to the largest but not to itself."""
     rows = data.points - data.means
     if subject.centered:
-        rows -= rows.mean(axis=0)  # which has digits that the model's may lack
+        rows -= rows.mean(axis=0)  # the mean of centered rows: digits that the model's means may lack
     roots = np.linalg.svd(rows, compute_uv=False)
     stated = np.maximum(subject.spectrum.solved, 0.0)[: len(roots)]
     again = roots[: len(stated)] ** 2

@@ -1,4 +1,4 @@
-"""How much of a result is checked: what a fixed amount of work allows, by sizes and known costs; or everything."""
+"""The extent of the checks: everything, or as much as fits a fixed amount of work, by sizes and known costs."""
 
 import numpy as np
 
@@ -6,32 +6,35 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Rows
 from mlcli.base.types import Indices
 
-WORK = 0.016  # seconds on a quiet machine, of which each check may take a share
+WORK = 0.016  # seconds on an idle machine; each check may take a share of them
 
 
 @frozen
 class Plan:
-    """What follows from sizes alone: the same input is checked in the same places, however busy the machine is."""
+    """A plan that depends on sizes alone: the same input is checked in the same places, however busy the machine is."""
 
     full: bool = False  # whether everything is checked, however long it takes
     seed: int = 0
-    rows: Rows | None = None  # of a table read in blocks, some of which are in memory
+    rows: Rows | None = None  # the rows of a table read in blocks, some of them in memory
 
     def allows(self, share: float, seconds: float) -> bool:
-        """Whether work of so many seconds fits into a share of it."""
+        """Whether work of `seconds` fits into a share of `WORK`; always where everything is checked."""
         return self.full or seconds <= share * WORK
 
     def sample(self, share: float, cost: float, size: int, least: int = 8) -> Indices:
-        """Which of `size` items are checked, at so many seconds for each: all, or a sample drawn with the seed."""
+        """Return sorted indices of the items to check out of `size`, at `cost` seconds each: all, or a seeded sample.
+        """
         few = max(least, int(share * WORK / cost))
-        if self.rows is not None and not self.full and size == len(self.rows):  # and not that of landmarks
+        if self.rows is not None and not self.full and size == len(self.rows):  # a sample of rows, not of landmarks
             return self.rows.some(few)
         if self.full or few >= size:
             return np.arange(size)
         return np.sort(np.random.default_rng(self.seed).choice(size, few, replace=False))
 
-    def held(self, share: float, cost: float, size: int, least: int = 8) -> Indices:
-        """The same for a check that holds the rows: of a table read in blocks those in memory, however much is allowed.
+    def sample_in_memory(self, share: float, cost: float, size: int, least: int = 8) -> Indices:
+        """Return `sample`, but for a table in blocks under a full plan the rows that are in memory.
+
+        For checks that need their rows in memory all at once.
         """
         if self.full and self.rows is not None:
             return self.rows.at_hand

@@ -1,4 +1,4 @@
-"""Projection: training rows get their own coordinates, and the model's options are those asked for."""
+"""Projection: training rows get their own coordinates, and the model's options are those of the method."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,7 +14,7 @@ from mlcli.base.values.inputs import Dissimilarities
 from mlcli.base.values.scaling import Unit
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
-from mlcli.certify.subject import Subject, most
+from mlcli.certify.subject import Subject, max_abs
 from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.algebra.metrics.gower import RangedGower
 from mlcli.stages.algebra.metrics.points import metric_of
@@ -23,19 +23,19 @@ from mlcli.stages.similarities.metric_witness import apart
 from mlcli.stages.similarities.squares import CACHED, NARROW, squared
 from mlcli.stages.similarities.witness import NUMBER, PATH
 
-MOST = 32  # rows that are projected, unless all are
-FEW = 1  # rows from which the size of an entry is estimated
+MOST = 32  # number of rows to project, unless all are
+FEW = 1  # number of rows from which the size of an entry is estimated
 ROW = 3e-5  # seconds for a row of few columns
-NEARLY = 1e-9  # share of the largest of numbers below which one may be zero but for rounding
+NEARLY = 1e-9  # share of the largest number below which one may be rounding of zero
 PAIRS = 400  # points whose distances show whether a rate is one over their median
-LOST = 1e-6  # of the largest coordinate: a larger difference is reported
-AT_ONE = 2e-8  # how near to one a cost is where new points have no coordinate
+LOST = 1e-6  # share of the largest coordinate; a larger difference gives a warning
+AT_ONE = 2e-8  # distance of a cost from one below which new points have no coordinate
 OWN = 1e-9  # relative rounding of coordinates in general
-Tolerance = Callable[[Subject, Indices], Array | float]  # the rounding of some rows' coordinates, of each axis or all
+Tolerance = Callable[[Subject, Indices], Array | float]  # rounding of rows' coordinates, one or (p,)
 
 
-def projected(subject: Subject, tolerance: Tolerance) -> Check:
-    """Training rows, projected by the model as it was stored, have the coordinates that the embedding gives them."""
+def projection_check(subject: Subject, tolerance: Tolerance) -> Check:
+    """Check that the stored model projects training rows to their coordinates in the embedding."""
     if not subject.similarity.places:
         return skipped("projection", "the points of a given graph have no features by which others could be placed")
     if not subject.method.reproduces():
@@ -46,25 +46,26 @@ def projected(subject: Subject, tolerance: Tolerance) -> Check:
     coordinates = subject.projector.project(subject.data.values[rows])
     if coordinates.shape != (len(rows), subject.embedding.shape[1]):
         return ratio("projection", float("inf"), 1.0, "there is a coordinate for every axis")
-    gap = _from_any_twin(subject, rows, coordinates) * ~_without_place(subject)
+    gap = _gap_to_twin(subject, rows, coordinates) * ~_axes_without_coordinates(subject)
     how = f"{len(rows)} training rows, projected, against their coordinates"
     check = ratio("projection", worst(gap, tolerance(subject, rows)), 1.0, how, exact=len(rows) == subject.size)
-    apart, size = float(gap.max(initial=0.0)), most(subject.embedding)
-    if tolerance is not by_rows or check.verdict != "pass" or apart <= max(LOST * size, most(unsolved(subject))):
+    apart, size = float(gap.max(initial=0.0)), max_abs(subject.embedding)
+    if tolerance is not row_tolerance or check.verdict != "pass" or apart <= max(
+            LOST * size, max_abs(solver_error(subject))):
         return check
     return replace(check, verdict="warn", how=f"{how}; they differ by {apart / (size or apart):.0e} of the largest "
                    "one: a row far from all others, or features that nearly depend on each other, leave no more digits")
 
 
 def _rows(subject: Subject) -> Indices:
-    """A few rows, the first and the last among them; all of a sequence."""
+    """Return the indices of a few rows with the first and the last; all rows of a sequence."""
     similarity, values = subject.similarity, subject.data.values
     if not similarity.alone:
         return np.arange(subject.size)
     graph = similarity.parts.graph
     cost = ROW + NUMBER * len(subject.projector.axes) * min(values.shape[1], NARROW)
     cost += 0.0 if graph is None else PATH * (graph.size + len(graph.indices))
-    held = subject.plan.held(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=1)
+    held = subject.plan.sample_in_memory(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=1)
     rows = np.union1d(held, [0, subject.size - 1])
     correction = similarity.parts.correction
     if correction is None or correction.constant == 0:
@@ -76,8 +77,8 @@ def _rows(subject: Subject) -> Indices:
     return rows[(squares <= EPS * squares.max(initial=0.0)).sum(axis=1) == 1]
 
 
-def _from_any_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array:
-    """How far rows are from their coordinates; where a row may be placed on an equal one, from that one's."""
+def _gap_to_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array:
+    """Return the gaps between coordinates and the embedding, for a row with equal ones to the nearest of them."""
     gap = np.abs(coordinates - some_of(subject.embedding, rows))
     for place in np.flatnonzero(gap.max(axis=1) > 0) if subject.similarity.on_equals else ():
         twins = np.flatnonzero(_equal(subject, int(rows[place])))
@@ -86,8 +87,8 @@ def _from_any_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array
     return gap
 
 
-def _without_place(subject: Subject) -> AnyArray:
-    """The axes on which the formula of Nyström gives new points no coordinate: those of a cost of one (p)."""
+def _axes_without_coordinates(subject: Subject) -> AnyArray:
+    """Return the axes with a cost of one (p), on which Nyström's formula gives new points no coordinate."""
     axes = subject.embedding.shape[1]
     if not subject.spectrum.of_inverse:
         return np.zeros(axes, dtype=bool)
@@ -97,7 +98,7 @@ def _without_place(subject: Subject) -> AnyArray:
 
 
 def _equal(subject: Subject, row: int) -> AnyArray:
-    """Which points are at no distance from one of them, but for a metric's rounding (n)."""
+    """Return marks of the points at distance zero from one of them, up to the metric's rounding (n)."""
     values, metric = subject.data.values, metric_of(subject.data)
     if isinstance(subject.data, Dissimilarities):
         return np.asarray(values[row] == 0)
@@ -107,14 +108,14 @@ def _equal(subject: Subject, row: int) -> AnyArray:
     return np.asarray((found.distances <= found.errors)[0])
 
 
-def by_rows(subject: Subject, rows: Indices) -> Array | float:
-    """To the rounding of rows times axes: for coordinates that are not eigenvectors of a kernel."""
-    size = most(subject.embedding)
-    return OWN * size + subject.projector.rounding(subject.data.values[rows]) + unsolved(subject)
+def row_tolerance(subject: Subject, rows: Indices) -> Array | float:
+    """Return the rounding of rows (m,) times axes, for coordinates that are not eigenvectors: one number or (p,)."""
+    size = max_abs(subject.embedding)
+    return OWN * size + subject.projector.rounding(subject.data.values[rows]) + solver_error(subject)
 
 
-def unsolved(subject: Subject) -> Array:
-    """How far a row of a graph may be from its neighbors' mean over 1 - λ, by the residual of its axes (p).
+def solver_error(subject: Subject) -> Array:
+    """Return how far a row of a graph may be from its neighbors' mean over 1 - λ, by the residual of its axes (p).
 
     An iterative solver's residual of K v = v / λ, relative to the largest 1 / λ, is one of L v = λ v that is as large
     relative to λ (the norm of L is 2 at most); it may lie in one of n rows, whose coordinates have unit variance.
@@ -127,36 +128,36 @@ def unsolved(subject: Subject) -> Array:
     return np.asarray(relative * np.sqrt(subject.size) / np.maximum(np.abs(1 - costs), relative))
 
 
-def by_weights(subject: Subject, rows: Indices) -> Array | float:
-    """Exactly: a row's own weight is one."""
-    return 8 * EPS * most(subject.embedding)
+def weight_tolerance(subject: Subject, rows: Indices) -> Array | float:
+    """Return a few roundings of the largest coordinate, for rows (m,): a row's own weight is one."""
+    return 8 * EPS * max_abs(subject.embedding)
 
 
-def by_columns(subject: Subject, rows: Indices) -> Array | float:
-    """To the rounding of an eigenproblem of the columns, and of centering them."""
+def column_tolerance(subject: Subject, rows: Indices) -> Array | float:
+    """Return the rounding of an eigenproblem of the columns, and of centering them; `rows` is an (m,) array."""
     allowed, columns = subject.precision, subject.data.values.shape[1]
     return float(allowed * np.sqrt(subject.top) + 2 * EPS * subject.largest * np.sqrt(columns))
 
 
-def by_scores(subject: Subject, rows: Indices) -> Array | float:
-    """To the rounding of columns times weights."""
+def score_tolerance(subject: Subject, rows: Indices) -> Array | float:
+    """Return the rounding of columns times weights; `rows` is an (m,) array of row numbers."""
     sizes = subject.sizes
     rounding = EPS * float((sizes @ np.abs(subject.projector.axes)).max())
-    return OWN * most(subject.embedding) + rounding
+    return OWN * max_abs(subject.embedding) + rounding
 
 
-def by_kernel(subject: Subject, rows: Indices) -> Array | float:
-    """To the rounding of kernel rows, for each axis over the root of its eigenvalue."""
+def kernel_tolerance(subject: Subject, rows: Indices) -> Array | float:
+    """Return the rounding of kernel rows (m,), for each axis over the root of its eigenvalue, a (p,) array."""
     similarity, values, precision = subject.similarity, subject.data.values, subject.spectrum.tolerance
     degree = float(similarity.roundings)
     precision += 16 * EPS * degree * (1.0 if values.shape[1] <= NARROW else 4.0)
-    largest = max(subject.largest, most(similarity.rows(values[rows[:FEW]])))
-    rounding = subject.rounding * subject.top + precision * subject.carried * largest
+    largest = max(subject.largest, max_abs(similarity.rows(values[rows[:FEW]])))
+    rounding = subject.rounding * subject.top + precision * subject.fit_size * largest
     return np.asarray(rounding / np.sqrt(np.maximum(subject.values, rounding)))
 
 
 def parameters(subject: Subject) -> Iterator[Check]:
-    """The model's kernel function, correction and neighbors are those that were asked for."""
+    """Check that the model's kernel function, correction, neighbors, metric and divisor are the method's options."""
     parts, chain, unit = subject.similarity.parts, subject.chain, subject.data.unit
     kernel: Any = None if chain is None else chain.kernel
     options = {} if kernel is None else dict(kernel)
@@ -177,7 +178,7 @@ def parameters(subject: Subject) -> Iterator[Check]:
         if correction.rule != "none":
             yield _correction(subject, correction.rule, correction.constant)
     if chain is not None:
-        rows = subject.carried
+        rows = subject.fit_size
         asked_divisor = {"none": 1, "n": rows, "n-1": max(rows - 1, 1)}[chain.coordinates.divisor]
         wrong += ["divisor"] if subject.spectrum.divisor != asked_divisor else []
     heat = None if parts.affinity is None else dict(parts.affinity).get("rate")
@@ -191,26 +192,25 @@ def parameters(subject: Subject) -> Iterator[Check]:
     asked_metric = metric_of(subject.data)
     wrong += [] if same_metric(parts.metric or asked_metric, asked_metric) else ["metric"]
     landmarks = None if chain is None else chain.landmarks
-    wrong += ["landmarks"] if landmarks is not None and subject.carried != min(landmarks, subject.size) else []
+    wrong += ["landmarks"] if landmarks is not None and subject.fit_size != min(landmarks, subject.size) else []
     yield count("parameters", len(wrong), f"options that are not as asked in the model: {', '.join(wrong) or 'none'}")
 
 
 def same_metric(metric: Fitted, other: Fitted) -> bool:
-    """Whether two metrics are one, with all that they know of the training points."""
+    """Whether two metrics are equal, with the values that they took from the training points."""
     return metric.name == other.name and all(
         np.array_equal(getattr(metric, name), known) for name, known in vars(other).items())
 
 
 def _in_units(kernel: Any, unit: Unit) -> dict[str, Any]:
-    """A kernel function's options as the computation has them: what multiplies lengths carries the data's unit."""
+    """Return a kernel function's options in the units of the computation: `rate` and `gamma` carry the data's unit."""
     return {name: (unit**kernel.exponent).number(value) if name in ("rate", "gamma") and value is not None
             else value for name, value in kernel if name != "route"}
 
 
 def _median(subject: Subject, rate: float, power: int) -> Check:
-    """One over the default rate is the median of d, or d², between different points, or landmarks; of a sample, about.
-    """
-    size, whole = subject.carried, subject.carried <= PAIRS
+    """Check that the default rate is one over the median of d, or d², between points; of a sample, about that."""
+    size, whole = subject.fit_size, subject.fit_size <= PAIRS
     generator = np.random.default_rng(subject.plan.seed + 4)
     chosen = np.arange(size) if whole else generator.choice(size, PAIRS, replace=False)
     pairs = np.triu_indices(len(chosen), 1)
@@ -218,7 +218,7 @@ def _median(subject: Subject, rate: float, power: int) -> Check:
     lengths, errors = lengths[lengths > 0] ** power, errors[lengths > 0] * power
     if not len(lengths):
         return count("rate", int(rate != 1.0), "the rate of points that are all equal is one")
-    near = 1e-9 + errors + subject.spectrum.tolerance  # which knows paths in single precision
+    near = 1e-9 + errors + subject.spectrum.tolerance  # paths may be in single precision
     below, wrong = around_median(lengths * rate, near, whole=whole)
     if whole and lengths.min() > NEARLY * lengths.max():  # else rounding decides which points are apart
         wrong = wrong or abs(float(np.median(lengths)) * rate - 1) > float(near.max())
@@ -227,13 +227,13 @@ def _median(subject: Subject, rate: float, power: int) -> Check:
 
 
 def _heat(rate: float, lengths: Array) -> Check:
-    """The default rate of heat weights is one over the median squared length of an edge."""
+    """Check that the default rate of heat weights is one over the median squared length of an edge."""
     gap = abs(float(np.median(lengths[lengths > 0] ** 2)) * rate - 1)
     return ratio("rate", gap, OWN, "rate times the median squared length of an edge is one")
 
 
 def _ranges(given: Any, metric: RangedGower) -> Check:
-    """The ranges of Gower's coefficient are those of the columns; constant ones and those of texts have none."""
+    """Check that the ranges of Gower's coefficient are those of the columns; constant ones and texts have none."""
     low, high = given.values.min(axis=0), given.values.max(axis=0)
     halves = high / 2 - low / 2
     numeric = np.setdiff1d(np.flatnonzero(halves), given.categories)
@@ -243,11 +243,11 @@ def _ranges(given: Any, metric: RangedGower) -> Check:
 
 
 def _lengths(subject: Subject, chosen: Indices) -> tuple[Array, Array]:
-    """The distances of some points that a kernel is a function of, and their relative errors beside 1e-9."""
+    """Return the distances of some points that a kernel is a function of, and their relative errors beyond 1e-9."""
     if subject.base is not subject.similarity:
         source = subject.base.witness(subject.data, subject.fit, subject.plan.full)
         found = -2 * source.rows(chosen)[:, chosen]
-        noise = source.noise * found.max(initial=0.0)  # of a square
+        noise = source.noise * found.max(initial=0.0)  # rounding of a squared distance
         return np.sqrt(found), np.divide(noise, 2 * found, out=np.zeros_like(found), where=found > 0)
     points, metric = subject.data.values[chosen], metric_of(subject.data)
     if metric.plain:
@@ -259,7 +259,7 @@ def _lengths(subject: Subject, chosen: Indices) -> tuple[Array, Array]:
 
 
 def _correction(subject: Subject, rule: str, constant: float) -> Check:
-    """A correction leaves no negative eigenvalue, and no smaller constant would suffice."""
+    """Check that a correction leaves no negative eigenvalue, and that no smaller constant would suffice."""
     spectrum = subject.spectrum
     if not spectrum.complete:
         return skipped("correction", "only the top of the spectrum was computed")
@@ -274,17 +274,17 @@ def _correction(subject: Subject, rule: str, constant: float) -> Check:
 
 
 def stored_points(subject: Subject) -> Check:
-    """The points that new ones are compared with are the input's."""
+    """Check that the model's training points are rows of the input."""
     points, origin = subject.similarity.parts.points, subject.similarity.parts.origin
     if points is None:
         return skipped("points", "the model holds no points")
-    own = subject.data.values[subject.fit] if len(points) == subject.carried != subject.size else subject.data.values
+    own = subject.data.values[subject.fit] if len(points) == subject.fit_size != subject.size else subject.data.values
     own = own if origin is None or not origin.any() else own - origin
     wrong = _unlike(points, own) if points.shape == own.shape else len(points)
     return count("points", wrong + int(np.sum(subject.fit < 0)), "points in the model that are not the input's")
 
 
 def _unlike(points: Array, others: Array) -> int:
-    """How many rows of two arrays of one shape differ."""
+    """Return the number of rows in which two arrays of one shape differ."""
     pairs = ((points[rows], others[rows]) for rows in row_blocks(len(points), CACHED, points.shape[1]))
     return sum(int(np.sum((one != other).any(axis=1))) for one, other in pairs if not np.array_equal(one, other))

@@ -1,4 +1,4 @@
-"""What is certified: a model and the data it came from, in the units in which it was computed."""
+"""The subject of a certificate: a model and its data, in the units in which it was computed."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -20,21 +20,21 @@ from mlcli.methods import Method, Model, Projector
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.similarities import require_projector
 
-TIED = 200  # roundings apart that eigenvalues may be and count as equal: twice the fit's, for it may compare roots
+TIED = 200  # eigenvalues fewer roundings apart count as equal: twice the fit's number, which may compare roots
 
 
 @frozen
 class Subject:
-    """A method, the data it was given and the model it returned."""
+    """A method, its input and the model that it returned."""
 
     method: Any  # a Method
-    given: Any  # an Input, all prepared rows; None where the input is gone
+    given: Any  # an Input, all prepared rows; None where the input is not available
     model: Model  # scaled to the units of the computation
     plan: Plan
 
     @classmethod
     def of(cls, method: Method, given: Input | None, model: Model, plan: Plan) -> "Subject":
-        """A model in plain numbers, taken back to the units of the computation by exact powers of two."""
+        """Return the subject with the model in the units of the computation, by exact powers of two."""
         projector = model.projector
         model = replace(model, spectrum=model.spectrum and replace(model.spectrum, unit=Unit()))
         model = replace(model, embedding=projector.output_unit.measured(model.embedding),
@@ -46,14 +46,14 @@ class Subject:
 
     @cached_property
     def data(self) -> Any:
-        """The rows that were embedded."""
+        """The rows that were embedded, of the input."""
         if self.given is None or self.model.kept is None:
             return self.given
         return self.given.take(self.model.kept)
 
     @cached_property
     def chain(self) -> Any:
-        """The stages that were asked for, where the method is a chain of them; else None."""
+        """The method's chain of stages with its options; None where the method is no chain."""
         return self.method.chain("features" if self.given is None else self.given.kind)
 
     @property
@@ -61,8 +61,8 @@ class Subject:
         """Whether the kernel is centered, or its columns are."""
         return self.chain is None or self.chain.centering != "none"
 
-    def sized(self, scale: str) -> "Subject":
-        """The same with axes of another scale: as long as the roots of eigenvalues, or of variance one."""
+    def rescale_axes(self, scale: str) -> "Subject":
+        """Return a subject whose axes have another scale: `roots` of eigenvalues, `unit` length, or `variance` one."""
         asked = "roots" if self.chain is None else self.chain.coordinates.scale
         if asked == scale or not self.places:
             return self
@@ -77,47 +77,47 @@ class Subject:
 
     @property
     def places(self) -> bool:
-        """Whether the model places points."""
+        """Whether the model can project new points."""
         return isinstance(self.model.projector, Projector)
 
     @property
     def projector(self) -> Projector:
-        """The way from points to coordinates, free of units."""
+        """The projector, free of units."""
         return require_projector(self.model.projector)
 
     @property
     def spectrum(self) -> Spectrum:
-        """The spectrum in the unit that it was solved in; an empty one where the method has none."""
+        """The spectrum in the unit in which it was solved; an empty one where the method has none."""
         return self.model.ranks
 
     @property
     def similarity(self) -> Any:
-        """How rows are compared, as the model holds it."""
+        """The model's similarity: how rows are compared."""
         return self.projector.similarity
 
     @property
     def base(self) -> Any:
-        """What finds the distances of a similarity that is a function of them; else the similarity."""
+        """The similarity that computes the distances, for one that is a function of distances; else the similarity."""
         return self.similarity.source
 
     @property
     def embedding(self) -> Array:
-        """The coordinates (n x p)."""
+        """The coordinates, an (n, p) array."""
         return self.model.embedding
 
     @property
     def size(self) -> int:
-        """The number of rows embedded."""
+        """The number of embedded rows."""
         return len(self.model.embedding)
 
     @cached_property
     def largest(self) -> float:
-        """The size of the largest number of the data."""
+        """The largest absolute value in the data."""
         return largest_of(self.data.values)
 
     @cached_property
     def sizes(self) -> Array:
-        """The largest size of a number in each column (d), NaN left out."""
+        """The largest absolute value of each column, a (d,) array; NaN is left out."""
         rows = rows_of(self.data.values)
         if rows is not None:
             return np.maximum(rows.max(axis=0), -rows.min(axis=0))
@@ -125,14 +125,14 @@ class Subject:
 
     @cached_property
     def values(self) -> Array:
-        """The kernel's eigenvalues that the axes belong to (p), none below zero."""
+        """The kernel's eigenvalues of the axes, a (p,) array, none below zero."""
         count, known = self.embedding.shape[1], np.maximum(self.spectrum.solved, 0.0)
         return np.append(known, np.zeros(count))[:count]
 
     @property
     def top(self) -> float:
-        """The largest eigenvalue in size."""
-        return most(self.spectrum.solved)
+        """The largest absolute eigenvalue."""
+        return max_abs(self.spectrum.solved)
 
     @cached_property
     def rounding(self) -> float:
@@ -142,41 +142,41 @@ class Subject:
 
     @property
     def precision(self) -> float:
-        """The same plus the tolerance of an iterative solver."""
+        """The rounding of the eigenproblem plus the tolerance of an iterative solver."""
         return self.rounding + self.spectrum.tolerance
 
     @cached_property
     def ties(self) -> float:
-        """How far apart eigenvalues are that count as equal: any rotation of their axes is as good."""
+        """The widest range of eigenvalues that count as equal: any rotation of their axes is as good."""
         solved = self.spectrum.solved
-        return tied(solved[solved > 0], self.rounding * self.top, self.embedding.shape[1])
+        return tie_width(solved[solved > 0], self.rounding * self.top, self.embedding.shape[1])
 
     @property
     def entry(self) -> float:
-        """The rounding of a kernel's entries in the squares of landmarks' places, which come from centered rows."""
-        return 0.0 if self.carried == self.size else EPS * self.carried * most(self.projector.centering.means)
+        """The rounding of a kernel entry in squares of landmarks' coordinates, which come from centered rows."""
+        return 0.0 if self.fit_size == self.size else EPS * self.fit_size * max_abs(self.projector.centering.means)
 
     @cached_property
-    def placing(self) -> float:
-        """How much rounding grows where landmarks are placed as new points are, by axes over the roots of λ."""
+    def landmark_growth(self) -> float:
+        """The growth of rounding where rows are projected from landmarks: the root of the largest λ over the least."""
         least = float(self.values[self.values > 0].min(initial=self.top))
-        return 1.0 if self.carried == self.size or least <= 0 else float(np.sqrt(self.top / least))
+        return 1.0 if self.fit_size == self.size or least <= 0 else float(np.sqrt(self.top / least))
 
     @cached_property
-    def carried(self) -> int:
-        """How many of the embedded rows carried the fit."""
+    def fit_size(self) -> int:
+        """The number of embedded rows in the fit: landmarks, or all."""
         parts = self.similarity.parts
         points = parts.points if parts.landmarks is None else parts.landmarks
         return self.size if points is None else len(points)
 
     @property
-    def astray(self) -> bool:
-        """Whether it is not known which they are."""
-        return self.carried != self.size and bool((self.fit < 0).any())
+    def fit_rows_unknown(self) -> bool:
+        """Whether it is not known which embedded rows are those of the fit."""
+        return self.fit_size != self.size and bool((self.fit < 0).any())
 
     @cached_property
     def fit(self) -> Indices:
-        """Which of the embedded rows carried the fit: landmarks, or all; -1 where it is not known."""
+        """The embedded rows of the fit, an (m,) array: landmarks, or all; -1 where a row is not known."""
         points, landmarks = self.similarity.parts.points, self.similarity.parts.landmarks
         if landmarks is not None:
             return np.asarray(landmarks)
@@ -188,26 +188,28 @@ class Subject:
         return _places(points, self.data.values) if rows is None else _places_in_file(points, rows)
 
     @cached_property
-    def carriers(self) -> Array:
-        """The coordinates of the rows that carried the fit."""
-        return self.embedding if self.carried == self.size else self.embedding[self.fit]
+    def fit_coordinates(self) -> Array:
+        """The coordinates of the rows of the fit, an (m, p) array."""
+        return self.embedding if self.fit_size == self.size else self.embedding[self.fit]
 
 
-def most(values: Array) -> float:
-    """The largest size of a number; NaN where there is one."""
+def max_abs(values: Array) -> float:
+    """Return the largest absolute value of an array of any shape; NaN if it contains NaN."""
     return float(np.max([np.abs(some).max(initial=0.0) for some in parts(values)]))
 
 
-def tied(values: Array, rounding: float, kept: int, power: int = 1) -> float:
-    """The widest range of a power of ordered values that count as equal, among groups with one of the first few."""
+def tie_width(values: Array, rounding: float, kept: int, power: int = 1) -> float:
+    """Return the widest range of a power of values that count as equal, in groups with one of the first `kept`.
+
+    `values` is an ordered (m,) array; values within `TIED` times `rounding` of the next count as equal.
+    """
     edges = [0, *(np.flatnonzero(np.abs(np.diff(values)) > TIED * rounding) + 1).tolist(), len(values)]
     return max((abs(float(values[b - 1] ** power - values[a] ** power)) for a, b in pairwise(edges)
                 if a < kept and b > a), default=0.0)
 
 
 def _places_in_file(points: Array, rows: Rows) -> Indices:
-    """The same where the other rows are read in blocks, of which those are looked at that begin like one of the points.
-    """
+    """Return `_places` where rows are read in blocks; compare only rows with the same first number as a point."""
     firsts, places, found = np.unique(points[:, :1]), [], []
     for first, part in all_parts(rows):
         alike = np.flatnonzero(np.isin(part[:, 0], firsts))
@@ -218,7 +220,7 @@ def _places_in_file(points: Array, rows: Rows) -> Indices:
 
 
 def _places(points: Array, among: Array) -> Indices:
-    """The rows of one array found in another, equal ones in their order; -1 where there is none."""
+    """Return the row numbers of points in another array, equal rows in their order; -1 where there is none."""
     rows: dict[bytes, list[int]] = {}
     for i, row in enumerate(np.ascontiguousarray(among)):
         rows.setdefault(row.tobytes(), []).append(i)

@@ -1,4 +1,4 @@
-"""The transforms of features by formulas of their own, for the certificate."""
+"""Transforms of features for the certificate, by formulas that differ from those of `data.prepare`."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,18 +7,19 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 
-SERIES = 1e-5  # up to which three terms of a logarithm's series are enough
+SERIES = 1e-5  # below it three terms of the series of log(1 + x) are enough
 
 
-def transformed(values: Array, names: Sequence[str]) -> tuple[Array, Array]:
-    """Rows (m x d) after the transforms, in their order, and what rounding may add to each (m x 1) beside 1e-9.
+def transform(values: Array, names: Sequence[str]) -> tuple[Array, Array]:
+    """Return the rows after the transforms in their order, an (m, d) array, and rounding bounds, an (m, 1) array.
 
-    Logarithms are rounded by their own size, of which little is left where they are all nearly equal.
+    The bound comes on top of a relative 1e-9. A logarithm is rounded relative to its own size, and log-ratios of nearly
+    equal cells are small differences of logarithms.
     """
     errors = np.zeros((len(values), 1))
     for name in names:
         found = FORMULAS[name](values)
-        if errors.any():  # of log-ratios, which are near zero
+        if errors.any():  # of log-ratios; they grow as the next transform scales the rows
             errors *= np.linalg.norm(found, axis=1, keepdims=True) / np.linalg.norm(values, axis=1, keepdims=True)
         if name == "clr":
             errors += 64 * EPS * (1 + np.abs(np.log(values)).max(axis=1, keepdims=True))
@@ -27,17 +28,20 @@ def transformed(values: Array, names: Sequence[str]) -> tuple[Array, Array]:
 
 
 def _log1p(x: Array) -> Array:
+    """log(1 + x) as 2 artanh(x / (2 + x)) for x up to one, and by three terms of its series near zero."""
     near = np.clip(x, None, 1.0)
     found = np.where(x > 1, np.log(x.clip(1.0) + 1), 2 * np.arctanh(near / (2 + near)))
-    return np.where(np.abs(x) < SERIES, near * (1 - near * (0.5 - near / 3)), found)  # halves of the smallest are none
+    return np.where(np.abs(x) < SERIES, near * (1 - near * (0.5 - near / 3)), found)  # half the smallest double is zero
 
 
-def _over(x: Array, order: int) -> Array:
+def _normalize(x: Array, order: int) -> Array:
+    """Rows over their norm of an order; divided by their largest entry first, so that no power overflows."""
     sized = x / np.abs(x).max(axis=1, keepdims=True)
     return np.asarray(sized / np.linalg.norm(sized, order, axis=1, keepdims=True))
 
 
 def _clr(x: Array) -> Array:
+    """Centered log-ratios, by logarithms to the base two."""
     powers = np.log2(x)
     return np.asarray(np.log(2) * (powers - powers.sum(axis=1, keepdims=True) / x.shape[1]))
 
@@ -45,10 +49,10 @@ def _clr(x: Array) -> Array:
 FORMULAS: dict[str, Callable[[Array], Array]] = {
     "log1p": _log1p,
     "sqrt": lambda x: np.asarray(x**0.5),
-    "total": lambda x: _over(x, 1),
-    "hellinger": lambda x: np.asarray(_over(x, 1) ** 0.5),
-    "cpm": lambda x: 1e6 * _over(x, 1),
-    "unit": lambda x: _over(x, 2),
+    "total": lambda x: _normalize(x, 1),
+    "hellinger": lambda x: np.asarray(_normalize(x, 1) ** 0.5),
+    "cpm": lambda x: 1e6 * _normalize(x, 1),
+    "unit": lambda x: _normalize(x, 2),
     "presence": lambda x: np.sign(np.abs(x)),
     "clr": _clr,
 }

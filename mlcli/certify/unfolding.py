@@ -1,4 +1,4 @@
-"""A learned kernel and its bound, from its factor, its weights and the input alone: optimality is proven again."""
+"""A learned kernel and its optimality bound, recomputed from its factor, its dual weights and the input alone."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -10,33 +10,34 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import WeightedGraph
 from mlcli.certify.eigen import worst
-from mlcli.certify.graph import apart, given_edges, joined_in, neighbors
-from mlcli.certify.subject import Subject, most
+from mlcli.certify.graph import adjacency, edge_check, neighbor_check, pair_distances
+from mlcli.certify.subject import Subject, max_abs
 from mlcli.stages.algebra.metrics.points import straight
 from mlcli.stages.unfolding.unfolded import Unfolded
 
-FACE = 1e-9  # share of the points' size that rounding may leave outside a face
+FACE = 1e-9  # allowed share of the points' size outside a face
 LEAST = 1e-290  # squared lengths below this have lost digits to the end of the range of doubles
 
 
 @frozen
 class Bound:
-    """What a dual proves: no kernel of the program has a larger objective."""
+    """An upper bound of the objective over all kernels that meet the constraints, proven by the dual weights."""
 
     value: float  # infinite where the weights prove nothing
     rounding: float
-    pull: float  # Σ |y|/λ: how much it moves for a unit of squared distance
+    pull: float  # Σ |y|/λ: the change of the bound for a change of one in every squared distance
 
 
 @frozen
-class Again:
-    """The figures of an unfolding, computed again."""
+class RecomputedUnfolding:
+    """Quantities of an unfolding, computed again from its factor and the input."""
 
     subject: Subject
     unfolded: Unfolded
 
     def stated(self, name: str) -> float | None:
-        """A squared length of `fit` in the units of the computation; None where there is none in range."""
+        """Return a squared length of `fit` in the units of the computation; None where it is missing or out of range.
+        """
         value = self.subject.model.fit.get(name)
         unit = self.subject.data.unit
         if value is None or (unit.exponent and abs(value) < LEAST):
@@ -44,25 +45,25 @@ class Again:
         return (unit**-2).number(float(value))
 
     @cached_property
-    def held(self) -> Array:
-        """The squared distances of the pairs in the input (m)."""
-        return self._apart[0] ** 2
+    def squares(self) -> Array:
+        """Squared distances of the pairs in the input, an (m,) array."""
+        return self._input_distances[0] ** 2
 
     @property
     def rough(self) -> float:
-        """How far a metric's rounding may move a squared distance."""
-        distances, errors = self._apart
-        return most(errors * (2 * distances + errors))
+        """The largest rounding by the metric in a squared distance."""
+        distances, errors = self._input_distances
+        return max_abs(errors * (2 * distances + errors))
 
     @cached_property
-    def _apart(self) -> tuple[Array, Array | float]:
-        return apart(self.subject, self.unfolded.left, self.unfolded.right)
+    def _input_distances(self) -> tuple[Array, Array | float]:
+        return pair_distances(self.subject, self.unfolded.left, self.unfolded.right)
 
     @cached_property
     def excess(self) -> Array:
-        """The errors of the kernel's squared distances; where distances may only shrink, the growth (m)."""
+        """Errors of the kernel's squared distances, an (m,) array; only growth where distances may shrink."""
         factor, left, right = self.unfolded.factor, self.unfolded.left, self.unfolded.right
-        excess = ((factor[left] - factor[right]) ** 2).sum(axis=1) - self.held
+        excess = ((factor[left] - factor[right]) ** 2).sum(axis=1) - self.squares
         return np.abs(excess) if self.subject.chain.kernel.constraints == "equal" else np.maximum(excess, 0.0)
 
     @cached_property
@@ -72,9 +73,9 @@ class Again:
 
     @cached_property
     def bound(self) -> Bound:
-        """Σ y d²/λ for the least eigenvalue λ of Σ y vvᵀ over the mean-free vectors, or over the basis."""
-        weights, squares = self.unfolded.weights, self.held[self.unfolded.counted]
-        values = np.linalg.eigvalsh(self._weighted())
+        """The bound Σ y d²/λ, λ the least eigenvalue of Σ y vvᵀ over the mean-free vectors, or over the basis."""
+        weights, squares = self.unfolded.weights, self.squares[self.unfolded.counted]
+        values = np.linalg.eigvalsh(self._weighted_laplacian())
         least, top = float(values[0]), float(np.abs(values).max())
         if not least > 0:
             return Bound(float("inf"), 0.0, 0.0)
@@ -84,8 +85,8 @@ class Again:
         rounding = EPS * len(values) * (top / least * (abs(linear) + 2 * soft) + sizes)
         return Bound(linear + soft, rounding, float(np.abs(weights).sum()) / least)
 
-    def _weighted(self) -> Array:
-        """Σ y vvᵀ: over a basis, or the Laplacian with the constant vector lifted out of the way."""
+    def _weighted_laplacian(self) -> Array:
+        """Return Σ y vvᵀ over the basis, or the Laplacian with the constant vector's eigenvalue raised from zero."""
         left, right = (side[self.unfolded.counted] for side in (self.unfolded.left, self.unfolded.right))
         vectors = np.eye(self.subject.size) if self.unfolded.basis is None else self.unfolded.basis
         rows = vectors[left] - vectors[right]
@@ -95,34 +96,34 @@ class Again:
 
 
 def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:
-    """All checks of this page."""
+    """Yield the checks of a learned kernel."""
     yield _shape(subject, unfolded)
     if len(unfolded.factor) != subject.size:
         return
-    again, fit = Again(subject, unfolded), subject.model.fit
+    figures, fit = RecomputedUnfolding(subject, unfolded), subject.model.fit
     if unfolded.basis is not None:
-        yield _basis(again, unfolded.basis)
-    yield from _eigenproblem(again)
+        yield _basis(figures, unfolded.basis)
+    yield from _eigenproblem(figures)
     if subject.chain.kernel.common_neighbors:
         yield skipped("neighbors", "pairs with a neighbor in common are not looked for again")
     else:
-        yield _pairs(again)
-    mean = float(again.held.mean())
-    violation = float(again.excess.max(initial=0.0)) / mean
-    scale = EPS * (16 + np.sqrt(subject.data.values.shape[1])) * (float(again.held.max()) / mean + violation)
-    scale += again.rough / mean
+        yield _pairs(figures)
+    mean = float(figures.squares.mean())
+    violation = float(figures.excess.max(initial=0.0)) / mean
+    scale = EPS * (16 + np.sqrt(subject.data.values.shape[1])) * (float(figures.squares.max()) / mean + violation)
+    scale += figures.rough / mean
     yield ratio("violation", abs(violation - float(fit["constraint_violation"])), scale,
                 f"distances of neighbors: squared, off by {violation:.2g} of their mean at most, as stated")
     if subject.chain.kernel.constraints != "equal":
         yield count("weights", int(np.sum(unfolded.weights < 0)), "weights below zero, where none may grow")
     if subject.plan.full:
-        yield from _optimum(again)
+        yield from _optimum(figures)
     else:
         yield later("bound")
 
 
 def _shape(subject: Subject, unfolded: Unfolded) -> Check:
-    """Every part has a row for each point, and every pair is one of points."""
+    """Check that every part has a row for each point, and every pair joins two points."""
     pairs, parts = np.concatenate([unfolded.left, unfolded.right]), [unfolded.factor]
     parts += [] if unfolded.basis is None else [unfolded.basis]
     wrong = int(np.sum((pairs < 0) | (pairs >= subject.size))) + sum(abs(len(part) - subject.size) for part in parts)
@@ -130,64 +131,65 @@ def _shape(subject: Subject, unfolded: Unfolded) -> Check:
     return count("unfolding", wrong, "rows of the kernel or pairs that belong to no point, numbers not finite")
 
 
-def _basis(again: Again, basis: Array) -> Check:
-    """VᵀV = I and 1ᵀV = 0; a face holds the points' own kernel, which keeps all distances."""
-    subject, factor = again.subject, again.unfolded.factor
+def _basis(figures: RecomputedUnfolding, basis: Array) -> Check:
+    """Check VᵀV = I and 1ᵀV = 0, and that the face contains the points' own kernel, which keeps all distances."""
+    subject, factor = figures.subject, figures.unfolded.factor
     outside = factor - basis @ (basis.T @ factor)
-    error = max(most(basis.T @ basis - np.eye(basis.shape[1])), most(basis.sum(axis=0)),
-                most(outside) / np.sqrt(again.trace))
-    if again.unfolded.penalty is None and straight(subject.data):
+    error = max(max_abs(basis.T @ basis - np.eye(basis.shape[1])), max_abs(basis.sum(axis=0)),
+                max_abs(outside) / np.sqrt(figures.trace))
+    if figures.unfolded.penalty is None and straight(subject.data):
         points = subject.data.values - subject.data.values.mean(axis=0)
-        error = max(error, most(points - basis @ (basis.T @ points)) / subject.largest / FACE * subject.rounding)
+        error = max(error, max_abs(points - basis @ (basis.T @ points)) / subject.largest / FACE * subject.rounding)
     return ratio("basis", float(error), subject.rounding, "VᵀV = I, 1ᵀV = 0, and K = V R Vᵀ, as the points' own kernel")
 
 
-def _eigenproblem(again: Again) -> Iterator[Check]:
-    """K1 = 0, K Y = Y Λ and tr K; positive semidefinite it is by its form, F Fᵀ."""
-    subject, factor, values = again.subject, again.unfolded.factor, again.subject.values
-    spectrum, stated = subject.spectrum, again.stated("trace")
-    yield ratio("kernel", most(factor.sum(axis=0)), float(subject.rounding * np.sqrt(again.trace)),
+def _eigenproblem(figures: RecomputedUnfolding) -> Iterator[Check]:
+    """Check K1 = 0, K Y = Y Λ and tr K. K = F Fᵀ is positive semidefinite by its form."""
+    subject, factor, values = figures.subject, figures.unfolded.factor, figures.subject.values
+    spectrum, stated = subject.spectrum, figures.stated("trace")
+    yield ratio("kernel", max_abs(factor.sum(axis=0)), float(subject.rounding * np.sqrt(figures.trace)),
                 "K = F Fᵀ, and the column sums of F are zero")
     gaps = np.linalg.norm(factor @ (factor.T @ subject.embedding) - subject.embedding * values, axis=0)
     scale = subject.precision * subject.top + subject.ties
     yield ratio("residual", worst(gaps, np.sqrt(np.maximum(values, scale))), scale, "F Fᵀ v = λ v")
-    error = max(abs(again.trace - total) for total in (spectrum.solved_trace, stated) if total is not None)
-    yield ratio("trace", error, subject.rounding * again.trace, "‖F‖² = the trace, in fit and of the spectrum")
+    error = max(abs(figures.trace - total) for total in (spectrum.solved_trace, stated) if total is not None)
+    yield ratio("trace", error, subject.rounding * figures.trace, "‖F‖² = the trace, in fit and of the spectrum")
 
 
-def _pairs(again: Again) -> Check:
-    """The pairs are those of the neighbor graph."""
-    subject, unfolded = again.subject, again.unfolded
+def _pairs(figures: RecomputedUnfolding) -> Check:
+    """Check that the pairs are those of the neighbor graph."""
+    subject, unfolded = figures.subject, figures.unfolded
     one, other = np.concatenate([unfolded.left, unfolded.right]), np.concatenate([unfolded.right, unfolded.left])
     starts = np.concatenate([[0], np.cumsum(np.bincount(one, minlength=subject.size))])
     order = np.lexsort((other, one))
     if isinstance(subject.data, WeightedGraph):
-        return given_edges(subject.data, starts, other[order], apart(subject, one[order], other[order])[0])
-    return neighbors(subject, joined_in(subject, starts, other[order]), subject.chain.graph.rule)
+        return edge_check(subject.data, starts, other[order], pair_distances(subject, one[order], other[order])[0])
+    return neighbor_check(subject, adjacency(subject, starts, other[order]), subject.chain.graph.rule)
 
 
-def _optimum(again: Again) -> Iterator[Check]:
-    """The bound is what the weights prove, it is not below the objective, and the gap is as stated."""
-    fit, bound, stated = again.subject.model.fit, again.bound, again.stated("dual_bound")
+def _optimum(figures: RecomputedUnfolding) -> Iterator[Check]:
+    """Check that the weights prove the bound, that the objective is not above it, and that the gap is as stated."""
+    fit, bound, stated = figures.subject.model.fit, figures.bound, figures.stated("dual_bound")
     if fit["duality_gap"] is None or not np.isfinite(bound.value):
         wrong = int(np.isfinite(bound.value) or fit["duality_gap"] is not None or bool(fit["converged"]))
         yield count("bound", wrong, "no bound is known, and none is stated")
         return
-    rounding, penalty = bound.rounding + again.subject.rounding * abs(again.trace), again.unfolded.penalty or 0.0
-    objective = again.trace - penalty / 2 * float(np.sum(again.excess[again.unfolded.counted] ** 2))
+    rounding = bound.rounding + figures.subject.rounding * abs(figures.trace)
+    penalty = figures.unfolded.penalty or 0.0
+    objective = figures.trace - penalty / 2 * float(np.sum(figures.excess[figures.unfolded.counted] ** 2))
     if stated is None:
         yield skipped("bound", "squared lengths are outside the range of doubles")
     else:
         yield ratio("bound", abs(bound.value - stated), rounding, "Σ y d²/λ of the stored weights = the bound stated")
     # violations let a kernel exceed the bound by their weighted sum
-    room = 0.0 if penalty else float(fit["constraint_violation"]) * again.held.mean() * bound.pull
+    room = 0.0 if penalty else float(fit["constraint_violation"]) * figures.squares.mean() * bound.pull
     yield count("duality", int(objective > bound.value + room + 10 * rounding),
                 f"objectives above their bound: {objective:.9g}, and at most {bound.value:.9g}")
-    size = max(abs(bound.value), abs(objective), again.trace)
+    size = max(abs(bound.value), abs(objective), figures.trace)
     gap = abs(bound.value - objective) / size
     yield ratio("gap", abs(gap - float(fit["duality_gap"])), 2 * rounding / size, f"a relative gap of {gap:.2e}")
     off = gap if penalty else max(gap, float(fit["constraint_violation"]))
-    tolerance = float(again.subject.chain.kernel.tolerance)
+    tolerance = float(figures.subject.chain.kernel.tolerance)
     slack = 10 * rounding / size
     wrong = off > tolerance + slack if fit["converged"] else off < tolerance - slack
     yield count("converged", int(wrong), f"gap and violation {off:.2e}, tolerance {tolerance:.2e}, as stated")

@@ -1,4 +1,4 @@
-"""Reconstruction weights, solved again: (I - W)ᵀ(I - W) Y = Y / λ."""
+"""Reconstruction weights of locally linear embedding, solved again: (I - W)ᵀ(I - W) Y = Y / λ."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,24 +8,24 @@ import numpy as np
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, later, ratio
 from mlcli.base.values.inputs import Dissimilarities, Spatial
-from mlcli.certify.eigen import nothing_above
-from mlcli.certify.graph import joined_in, neighbors
-from mlcli.certify.subject import Subject, most, tied
+from mlcli.certify.eigen import count_check
+from mlcli.certify.graph import adjacency, neighbor_check
+from mlcli.certify.subject import Subject, max_abs, tie_width
 from mlcli.stages.algebra.metrics.points import metric_of, straight
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.pieces import connected_lists
 from mlcli.stages.similarities.metric_witness import apart
 
-LOCAL = 1e-4  # seconds for a row of which only distances are known
-ROW, PAIR, GRAM = 2e-5, 2e-10, 4e-10  # seconds for a row; a column of a distance; one of a product in a local system
-APART = 1e5  # eigenvalues of M⁺ farther apart than this are found one after the other
-ROOM = 2**18  # numbers of the local systems solved together
+LOCAL = 1e-4  # seconds for a row with distances but no features
+ROW, PAIR, GRAM = 2e-5, 2e-10, 4e-10  # seconds for a row, a column of a distance, and one of a product
+APART = 1e5  # ratio of eigenvalues of M⁺ above which the solver computes them one after the other
+ROOM = 2**18  # numbers of the local systems solved in one block
 
 
 def residual_matrix(data: Spatial, lists: Lists, ridge: float) -> tuple[Any, float]:
-    """I - W, sparse, with weights solved again: the local systems of points with equally many neighbors together.
+    """Return I - W, a sparse (n, n) array with weights solved again, and the largest share of rounding.
 
-    Also the largest share of a local system that is a metric's rounding.
+    Points with equally many neighbors are solved in blocks. The share is that of a metric's rounding in a local system.
     """
     from scipy import sparse
 
@@ -38,18 +38,19 @@ def residual_matrix(data: Spatial, lists: Lists, ridge: float) -> tuple[Any, flo
             entries = lists.starts[part][:, None] + np.arange(width)
             names = lists.indices[entries]
             if straight(data):
-                weights[entries] = solved(points[part], points[names], ridge)
+                weights[entries] = solve_weights(points[part], points[names], ridge)
                 continue
-            weights[entries], share = solved_by_distances(data, np.column_stack([part, names]), ridge)
+            weights[entries], share = solve_weights_by_distances(data, np.column_stack([part, names]), ridge)
             rough = max(rough, share)
     return sparse.eye_array(size, format="csr") - sparse.csr_array(
         (weights, lists.indices, lists.starts), shape=(size, size)), rough
 
 
-def solved_by_distances(data: Spatial, names: Indices, ridge: float) -> tuple[Array, float]:
-    """The weights of points over their neighbors (m x 1 + k), by the pairs' distances: (V (Λ₊ + r)⁻¹ Vᵀ) 1.
+def solve_weights_by_distances(data: Spatial, names: Indices, ridge: float) -> tuple[Array, float]:
+    """Return weights (V (Λ₊ + r)⁻¹ Vᵀ) 1, an (m, k) array, and the largest share of rounding in a local system.
 
-    Also the largest share of a local system that is rounding: the norm of its errors over its trace.
+    `names` is an (m, 1 + k) array: points, then their neighbors. The share is the norm of a system's errors over its
+    trace.
     """
     weights, rough = np.empty((len(names), names.shape[1] - 1)), 0.0
     for place, some in enumerate(names):
@@ -67,8 +68,11 @@ def solved_by_distances(data: Spatial, names: Indices, ridge: float) -> tuple[Ar
     return weights, rough
 
 
-def solved(points: Array, neighbors: Array, ridge: float) -> Array:
-    """The weights of points (m x d) over their neighbors (m x k x d), by the local systems' own formula."""
+def solve_weights(points: Array, neighbors: Array, ridge: float) -> Array:
+    """Return the weights of points over their neighbors, an (m, k) array, by solving the local systems.
+
+    `points` is an (m, d) array, `neighbors` an (m, k, d) array. Source: Saul and Roweis, 2003.
+    """
     gaps = neighbors - points[:, None, :]
     grams = gaps @ gaps.transpose(0, 2, 1)
     traces = np.trace(grams, axis1=1, axis2=2)
@@ -78,7 +82,7 @@ def solved(points: Array, neighbors: Array, ridge: float) -> Array:
 
 
 def weight_checks(subject: Subject) -> Iterator[Check]:
-    """All checks of this page."""
+    """Yield the checks of reconstruction weights."""
     similarity = subject.similarity
     width, columns = similarity.neighbors.usual, subject.data.values.shape[1]
     row = ROW if straight(subject.data) else LOCAL
@@ -86,35 +90,35 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
         yield later("residual")
         return
     policy = subject.chain.graph.neighbors.pieces
-    lists, _ = connected_lists(subject.data, similarity.neighbors, policy)  # proven by `neighbors`
+    lists, _ = connected_lists(subject.data, similarity.neighbors, policy)  # proven by `neighbor_check`
     root, rough = residual_matrix(subject.data, lists, similarity.ridge)
-    unsure = (EPS + rough) / similarity.ridge  # of a weight
+    unsure = (EPS + rough) / similarity.ridge  # relative rounding of a weight
     sizes = abs(root)
     norm = float(sizes.sum(axis=0).max() * sizes.sum(axis=1).max())  # a bound of that of (I - W)ᵀ(I - W)
     costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
     yield from _eigenproblem(subject, root, norm, costs, unsure)
-    last, rounding = most(costs), 10 * norm * (subject.rounding + unsure)
+    last, rounding = max_abs(costs), 10 * norm * (subject.rounding + unsure)
     if not subject.plan.full:
         yield later("count")
     elif last > 2 * rounding:  # the last cost kept is not below the shift, but the constant vector's zero is
-        yield nothing_above(lambda: -(root.T @ root).toarray(), subject.size, -last, subject.embedding.shape[1],
+        yield count_check(lambda: -(root.T @ root).toarray(), subject.size, -last, subject.embedding.shape[1],
                             rounding / 10 + 1e-4 * last)
-    yield neighbors(subject, joined_in(subject, lists.starts, lists.indices), "lists")
+    yield neighbor_check(subject, adjacency(subject, lists.starts, lists.indices), "lists")
 
 
 def _eigenproblem(subject: Subject, root: Any, norm: float, costs: Array, unsure: float) -> Iterator[Check]:
-    """(I - W)ᵀ(I - W) v = v / λ, with all weights."""
+    """Check (I - W)ᵀ(I - W) v = v / λ, with all weights."""
     coordinates, size = subject.embedding, subject.size
     image = root @ coordinates
     gaps = np.linalg.norm(root.T @ image - coordinates * costs, axis=0) / np.sqrt(size)
     # an iterative solver's residuals are relative to the largest λ, and grow by its ratio to the axis' own
     ratios = np.clip(subject.top * costs, 1.0, APART)
     precision = subject.rounding + unsure + subject.spectrum.tolerance * ratios
-    solved = subject.spectrum.solved  # squares of what are the roots of costs, the singular values of I - W
-    ties = tied(solved[solved > 0] ** -0.5, subject.rounding, coordinates.shape[1], power=2)
-    yield ratio("residual", most(gaps / (norm * precision + ties)), 1.0,
+    solved = subject.spectrum.solved  # powers of the singular values of I - W, the roots of costs
+    ties = tie_width(solved[solved > 0] ** -0.5, subject.rounding, coordinates.shape[1], power=2)
+    yield ratio("residual", max_abs(gaps / (norm * precision + ties)), 1.0,
                 "(I - W)ᵀ(I - W) v = v / λ, with weights solved again")
     again = np.sum(image * image, axis=0) / size
-    noise = norm * unsure**2  # of a sum of squares whose terms have the root of this as their error
+    noise = norm * unsure**2  # rounding of the sum of squares
     relative = np.abs(again - costs) / (1e-4 * costs + 2 * np.sqrt(costs * noise) + noise)
-    yield ratio("costs", most(relative), 1.0, "‖(I - W) v‖² = 1 / λ, to a ten-thousandth")
+    yield ratio("costs", max_abs(relative), 1.0, "‖(I - W) v‖² = 1 / λ, to a ten-thousandth")

@@ -142,7 +142,7 @@ class Report(Measured):
     def require_memory_rows(self, *, held: bool) -> None:
         """Raises ConfigError where a finding needs rows that are not held in memory."""
         for finding in self.wanted() if not held else ():
-            finding.require_held()
+            finding.refuse_blocks()
 
     @property
     def plotting(self) -> list[str]:

@@ -1,1 +1,1 @@
-"""One data set by many methods and settings: which are tried, how they are judged, and what is said of them."""
+"""One data set by many methods and settings: plans the trials, scores and ranks them, and recommends one."""

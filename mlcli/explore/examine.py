@@ -1,4 +1,4 @@
-"""Before an exploration: the data examined, the settings that are worth a trial, and what each would take."""
+"""Before an exploration: examines the data, and chooses and times the settings that are worth a trial."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -24,14 +24,14 @@ from mlcli.explore.report.verdict import Structure
 from mlcli.explore.settings import (
     AXES,
     COUNTS,
-    LeftOut,
+    Exclusion,
     Setting,
-    axes_of,
-    counts_of,
-    fitting,
+    choose_axes,
     layer_of,
+    neighbor_counts,
     settings_of,
     with_axes,
+    within_budget,
 )
 from mlcli.explore.structure import structure_of
 from mlcli.methods import METHODS
@@ -47,86 +47,86 @@ from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.similarities.spaces import input_space
 
-SAMPLE = 500  # points whose distances say how wide kernels are tried
-CHECKED, FEWEST_CHECKED = 0.05, 1_000  # share of the budget that the checkup's search may take, and rows that it sees
-SEARCH = 0.25  # share of the budget that the search for neighbors may take
-EXAMINING = 0.4  # share of the budget from which on no more settings are planned
-PROBES = 100, 1_000  # points whose neighbors are searched for, to know how long it takes for all
-TRIALS = 0.8  # share of the budget until which trials go on; the rest is for measuring and fits to parts of the rows
-ROWS = 1_000  # rows on which several methods are tried within a second, four times as many within sixteen
+SAMPLE = 500  # points whose distances give the widths of kernels to try
+CHECKED, FEWEST_CHECKED = 0.05, 1_000  # share of the budget for the checkup's search, and its fewest rows
+SEARCH = 0.25  # share of the budget for the search for neighbors
+EXAMINING = 0.4  # share of the budget after which no more settings are planned
+PROBES = 100, 1_000  # numbers of points whose search times give the time for all points
+TRIALS = 0.8  # share of the budget for trials; the rest is for scores and fits to parts of the rows
+ROWS = 1_000  # rows for a budget of one second; four times as many for sixteen
 FEWEST_SAMPLED = 500
-LEAST_ROWS = 3  # below which no neighborhood is smaller than all other points
-LEAST = 5.0  # seconds that this may take whatever the budget
+LEAST_ROWS = 3  # with fewer rows every neighborhood contains all other points
+LEAST = 5.0  # seconds allowed here whatever the budget
 NEIGHBORS = ("neighbors", "fewer neighbors")
 
 
 @frozen
-class Sampled:
-    """Rows that settings are tried on, where the budget does not allow all of them."""
+class Sample:
+    """A sample of the rows for the trials, where the budget does not allow all of them."""
 
     rows: int
     of: int
 
 
 @frozen
-class Examined:
-    """What is known before the first trial."""
+class Examination:
+    """The data and the planned settings, before the first trial."""
 
     report: Report
-    axes: int  # that methods are compared with
-    why: str  # so many
-    asked: bool  # whether the user did
-    most: int  # axes that embeddings of nested axes are made with
+    axes: int  # number of axes that methods are compared with
+    why: str  # the reason for that number
+    asked: bool  # whether the user chose that number
+    most: int  # number of axes of embeddings with nested axes
     settings: Sequence[Setting]  # in the order of their trials
-    left: Sequence[LeftOut]
-    neighbors: int  # that the trials need, at most
-    structure: Structure | None  # of columns that are compared by Euclidean distances
-    sampled: Sampled | None = None
+    left: Sequence[Exclusion]
+    neighbors: int  # largest number of neighbors in a trial
+    structure: Structure | None  # statistics of columns in a Euclidean space
+    sampled: Sample | None = None
 
-    def tried(self, layer: Layer) -> Layer:
-        """The layer of what is explored with the rows that settings are tried on."""
-        return layer if self.sampled is None else of_rows(layer, self.sampled.rows)
+    def trial_layer(self, layer: Layer) -> Layer:
+        """Return the explored layer with the rows of the sample, where there is one."""
+        return layer if self.sampled is None else with_rows(layer, self.sampled.rows)
 
     @property
     def fixed(self) -> bool:
-        """Whether the number of axes is that of the user, of groups or of factors."""
+        """Whether the number of axes was chosen by the user, or is that of groups or factors."""
         known = self.structure
         return self.asked or (known is not None and (
             known.factors is not None or (known.groups is not None and not known.groups.inside)))
 
 
-def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: float) -> Examined:
-    """Examines the data of a layer and plans the trials; raises what reading and the checkup raise.
+def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: float) -> Examination:
+    """Examine the data of a layer and plan the trials; raises the errors of reading and of the checkup.
 
-    Neighbors that are found here stay in the folder for the runs.
+    The neighbors are kept in `folder` for the runs.
     """
     config = base_config(layer)
     if config.input.stream == "always":
         raise ConfigError("STREAM", "an exploration compares embeddings of a table in memory", where="input.stream",
-                          hint="leave input.stream out; {input.rows} N takes some of the rows")
+                          hint="leave {input.stream} out; {input.rows=N} takes some of the rows")
     process = Process(SharedInput())
     with threads_limited(config.compute.thread_count()):
-        begun = time.perf_counter()
-        with _points_wanted(config.input.path):
+        start_time = time.perf_counter()
+        with _hint_for_matrices(config.input.path):
             start = begin(config, process)
         data = start.prepared.table.data()
-        clock = Clock(begun, time.perf_counter() - begun, budget)
+        clock = Clock(start_time, time.perf_counter() - start_time, budget)
         require_points(data, config.input.kind, config.input.path)
         require_comparable(data, config.input.path)
-        few = rows_in(budget) if can_be_sampled(config, data) else len(data.values)
+        few = sample_size(budget) if allows_sampling(config, data) else len(data.values)
         with set_context(neighbors=max(COUNTS)), caching(folder, config.compute.thread_count()):
             if few >= len(data.values) or search_seconds(config, data) <= SEARCH * budget:
-                found = of_table(layer, start, asked, clock)
-                if few >= len(data.values) or compares(found, clock):
+                found = examine_table(layer, start, asked, clock)
+                if few >= len(data.values) or allows_comparison(found, clock):
                     return found
-            chosen = of_rows(layer, few)
+            chosen = with_rows(layer, few)
             some = begin(base_config(chosen), process)
-            return of_table(chosen, some, asked, clock, Sampled(len(some.prepared.table.ids), len(data.values)))
+            return examine_table(chosen, some, asked, clock, Sample(len(some.prepared.table.ids), len(data.values)))
 
 
 @frozen
 class Clock:
-    """The time that there is, and what reading has taken."""
+    """The start of the examination, the time of reading, and the budget."""
 
     begun: float
     reading: float  # seconds
@@ -134,56 +134,57 @@ class Clock:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the start."""
         return time.perf_counter() - self.begun
 
 
-def rows_in(budget: float) -> int:
-    """Rows that several methods are tried on within a budget (s): pairs of rows take the time."""
+def sample_size(budget: float) -> int:
+    """Return the number of rows for a budget (s), by its square root: the work grows with pairs of rows."""
     return max(int(ROWS * budget**0.5), FEWEST_SAMPLED)
 
 
-def can_be_sampled(config: RunConfig, data: Input) -> bool:
-    """Whether a run can take some of the rows: those of a file of features."""
+def allows_sampling(config: RunConfig, data: Input) -> bool:
+    """Whether a run can use some of the rows: those of a file of features."""
     return data.kind == "features" and not (is_run(config.input.path) or config.input.transpose
                                             or config.input.view.path is not None)
 
 
-def of_rows(layer: Layer, rows: int) -> Layer:
-    """The layer with so many rows, drawn by the seed."""
+def with_rows(layer: Layer, rows: int) -> Layer:
+    """Return the layer with a number of rows, drawn by the seed."""
     return assignment("input.rows", rows, "explore").over(layer)
 
 
-def compares(found: Examined, clock: Clock) -> bool:
-    """Whether the budget allows a trial besides those that others have to beat."""
-    fits = fitting(found.settings, TRIALS * clock.budget - clock.elapsed)
+def allows_comparison(found: Examination, clock: Clock) -> bool:
+    """Whether the budget allows a trial of a method besides the linear baselines."""
+    fits = within_budget(found.settings, TRIALS * clock.budget - clock.elapsed)
     return any(fit and not METHODS[setting.method].baseline
                for setting, (_, fit) in zip(found.settings, fits, strict=True))
 
 
-def of_table(layer: Layer, start: Start, asked: int | None, clock: Clock, sampled: Sampled | None = None) -> Examined:
-    """What is known of a table, or of a sample of its rows."""
+def examine_table(layer: Layer, start: Start, asked: int | None, clock: Clock,
+                  sampled: Sample | None = None) -> Examination:
+    """Examine a table, or a sample of its rows."""
     config, data, budget = base_config(layer), start.prepared.table.data(), clock.budget
     report = check(config, rows_to_check(config, data, budget),
-                   start.source if start.source.kind == "features" else None)  # else as the file holds it
-    seen = seen_of(config, data, report, sampled)
-    structure = structure_of(data, config.compute.generator()) if seen.euclidean else None
-    axes, why = axes_of(asked, report, most_axes(data), structure)
+                   start.source if start.source.kind == "features" else None)  # features as in the file
+    summary = summary_of(config, data, report, sampled)
+    structure = structure_of(data, config.compute.generator()) if summary.euclidean else None
+    axes, why = choose_axes(asked, report, most_axes(data), structure)
     most = max(axes, AXES)
-    settings, left = settings_of(data, seen, structure)
+    settings, left = settings_of(data, summary, structure)
     settings = [setting.with_axes(axes) for setting in settings]
     search = search_seconds(config, data)
-    planned = [predicted(setting, layer, start, most, 0.0 if place else clock.reading, (search, budget))
+    planned = [predict(setting, layer, start, most, 0.0 if place else clock.reading, (search, budget))
                if place == 0 or clock.elapsed < max(EXAMINING * budget, LEAST) else
-               LeftOut(setting.name, "too much of the budget was used up before it could be planned")
+               Exclusion(setting.name, "too much of the budget was used up before it could be planned")
                for place, setting in enumerate(settings)]
     timed = [part for part in planned if isinstance(part, Setting)]
-    left += [part for part in planned if isinstance(part, LeftOut)]
-    return Examined(report, axes, why, asked is not None, most, timed, left, max(seen.counts), structure, sampled)
+    left += [part for part in planned if isinstance(part, Exclusion)]
+    return Examination(report, axes, why, asked is not None, most, timed, left, max(summary.counts), structure, sampled)
 
 
 def rows_to_check(config: RunConfig, data: Input, budget: float) -> int:
-    """All rows, or as many as the checkup's search for neighbors takes a small share of the budget for."""
+    """Return the number of rows whose neighbors the checkup can search for in a small share of the budget."""
     count = len(data.values)
     if data.kind != "features" or not isinstance(data, Spatial):
         return count
@@ -195,19 +196,19 @@ def rows_to_check(config: RunConfig, data: Input, budget: float) -> int:
 
 
 def base_config(layer: Layer) -> RunConfig:
-    """The configuration that the data is read and prepared with: that of a method which takes all metrics."""
+    """Return the configuration for reading and preparing the data: that of a method with all metrics."""
     return build(layer_of(Setting("isomap", {}), layer))
 
 
 def require_points(data: Input, kind: str, path: str) -> None:
-    """Refuses what has no points to be placed; raises ConfigError."""
+    """Refuse an input without points, such as a covariance; raises ConfigError."""
     if not data.apart:
         raise ConfigError("NO-ROWS", f"{kind} has no points, so there are no embeddings to compare",
                           where="input.kind", hint=without_points(kind, path))
 
 
 def require_comparable(data: Input, path: str) -> None:
-    """Refuses points whose embeddings cannot differ; raises DataError for few points, GeometryError for equal ones."""
+    """Refuse points whose embeddings cannot differ; raises DataError for few points, GeometryError for equal ones."""
     count = len(data.values)
     if count < LEAST_ROWS:
         raise DataError("TOO-FEW", f"{counted(count, 'row')} cannot be explored: a neighborhood that is smaller than "
@@ -219,13 +220,13 @@ def require_comparable(data: Input, path: str) -> None:
 
 
 def without_points(kind: str, path: str) -> str:
-    """What to do with a matrix that holds no points."""
+    """Return the hint for a matrix without points."""
     return f"give features or dissimilarities; for axes of the columns: mlcli embed --kind {kind} {path}"
 
 
 @contextmanager
-def _points_wanted(path: str) -> Iterator[None]:
-    """Errors that ask for a kind of input that holds no points lead to the command that takes it."""
+def _hint_for_matrices(path: str) -> Iterator[None]:
+    """Point errors that ask for a correlation or covariance to the command that takes it."""
     try:
         yield
     except MlcliError as error:
@@ -234,9 +235,9 @@ def _points_wanted(path: str) -> Iterator[None]:
         raise error.changed(hint=f"it holds no points to compare: {without_points(error.kind, path)}") from None
 
 
-def seen_of(config: RunConfig, data: Input, report: Report, sampled: Sampled | None) -> Seen:
-    """What methods are told of the data; of a sample how many rows there are in all, as the settings are for these."""
-    counts, pieces = counts_of(len(data.values), report, whole=sampled is None)
+def summary_of(config: RunConfig, data: Input, report: Report, sampled: Sample | None) -> Seen:
+    """Return the facts of the data by which methods choose their settings; of a sample with the number of all rows."""
+    counts, pieces = neighbor_counts(len(data.values), report, whole=sampled is None)
     features = data.kind == "features"
     rows = np.sort(config.compute.generator().choice(len(data.values), min(len(data.values), SAMPLE), replace=False))
     compared = config.method.compared(data) if features else data
@@ -247,38 +248,39 @@ def seen_of(config: RunConfig, data: Input, report: Report, sampled: Sampled | N
 
 
 def most_axes(data: Input) -> int:
-    """The most axes that a comparison can ask for: fewer than points, and no more than columns."""
+    """Return the largest number of axes for a comparison: fewer than points, and no more than columns."""
     rows, columns = data.values.shape
     return max(min(rows - 1, columns if data.kind == "features" else rows - 1), 1)
 
 
-def predicted(setting: Setting, layer: Layer, start: Start, axes: int, reading: float,
-              time_of: tuple[float, float]) -> Setting | LeftOut:
-    """A setting with the seconds that it would take, or why it cannot be tried."""
+def predict(setting: Setting, layer: Layer, start: Start, axes: int, reading: float,
+              time_of: tuple[float, float]) -> Setting | Exclusion:
+    """Return a setting with its predicted seconds, or an exclusion with the reason."""
     data, (search, budget) = start.prepared.table.data(), time_of
     try:
         config = with_axes(build(layer_of(setting, layer)), axes)
         config.require_fitting()
-        with no_listeners():  # its notes are those of a run
+        with no_listeners():  # its notes appear when the trial runs
             method = config.method.resolve(data)
         if search > SEARCH * budget and isinstance(data, Spatial) and hasattr(method, "neighbors"):
-            return LeftOut(setting.name, "the search for neighbors alone would take more than a quarter of the budget",
+            return Exclusion(setting.name,
+                             "the search for neighbors alone would take more than a quarter of the budget",
                            search)
         steps = steps_of(method, data, config.compute, None)
     except MlcliError as error:
-        return LeftOut(setting.name, error.what)
+        return Exclusion(setting.name, error.what)
     needed, limit = peak(steps, data, method, config.compute), config.compute.memory_bytes()
     later = after(config, method, start, steps)
     seconds = reading + sum(step.seconds for step in (*steps, *later) if step.stage not in NEIGHBORS)
     if needed > limit:
-        return LeftOut(setting.name, "it does not fit in memory", seconds)
+        return Exclusion(setting.name, "it does not fit in memory", seconds)
     return Setting(setting.method, setting.options, seconds)
 
 
 def search_seconds(config: RunConfig, data: Input) -> float:
-    """The seconds of a search for the neighbors of all points: as predicted, of very many rows as some of them take.
+    """Return the seconds of a search for the neighbors of all points, predicted or, for very many rows, timed.
 
-    Trees look at few points or at nearly all, which only the data decides.
+    Search trees visit few points or nearly all, which depends on the data: some of the rows are searched for and timed.
     """
     if not isinstance(data, Spatial):
         return 0.0
@@ -287,13 +289,13 @@ def search_seconds(config: RunConfig, data: Input) -> float:
     nearest, size = Nearest(min(max(COUNTS), len(data.values) - 1)), len(data.values)
     if size <= LARGEST or not isinstance(compared, Features) or rows_of(compared.values) is not None:
         return nearest.step(compared, config.compute).seconds
-    few, more = (seconds_of(nearest, compared, count, config) for count in PROBES)
+    few, more = (time_search(nearest, compared, count, config) for count in PROBES)
     return size * max(more - few, 0.0) / (PROBES[1] - PROBES[0])
 
 
-def seconds_of(nearest: Nearest, data: Features, count: int, config: RunConfig) -> float:
-    """The seconds in which the neighbors of so many points are found among all."""
+def time_search(nearest: Nearest, data: Features, count: int, config: RunConfig) -> float:
+    """Return the seconds of a search for the neighbors of `count` points among all."""
     rows = np.sort(config.compute.generator().choice(len(data.values), count, replace=False))
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     nearest.of_new(data.values[rows], data.values, metric_of(data))
-    return time.perf_counter() - begun
+    return time.perf_counter() - start_time

@@ -1,4 +1,4 @@
-"""The settings of an exploration: from what methods say of an input to runs with their predicted times."""
+"""The settings of an exploration: methods with options that are worth a trial, and their configurations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -16,8 +16,8 @@ from mlcli.explore.report.verdict import Structure
 from mlcli.methods import METHODS
 from mlcli.methods.frame.trials import Seen
 
-COUNTS = (12, 8, 20, 5, 30)  # sizes of neighborhoods, in the order in which they are tried
-AXES = 8  # that embeddings are judged with, at most, unless more are asked for
+COUNTS = (12, 8, 20, 5, 30)  # numbers of neighbors, in the order of their trials
+AXES = 8  # largest number of axes that methods are compared with, unless the user chooses more
 FEWEST = 2
 OUTPUTS = ["embedding", "spectrum", "dimension"]
 COMPONENTS = "components"
@@ -35,20 +35,20 @@ class Setting:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """What makes it differ from the others, by config path."""
+        """The values that differ between settings, by config path."""
         return {"method.name": self.method, **dict(flattened(self.options, "method."))}
 
     @property
     def words(self) -> str:
-        """The options in few words: k=12, rate=0.5."""
-        said = {path.rpartition(".")[2]: value for path, value in flattened(self.options)}
+        """The options in short, such as "k=12, rate=0.5"."""
+        short = {path.rpartition(".")[2]: value for path, value in flattened(self.options)}
         names = {"count": "k"}
-        return ", ".join(f"{names.get(name, name)}={value}" for name, value in said.items()
+        return ", ".join(f"{names.get(name, name)}={value}" for name, value in short.items()
                          if name not in ("pieces", COMPONENTS))
 
     def with_axes(self, count: int) -> "Setting":
-        """The same with so many axes as an option where fewer axes are another fit."""
-        if nested(self.method) or self.method == FACTORS:
+        """Return the setting with `count` axes as an option, where a fit with fewer axes is another fit."""
+        if has_nested_axes(self.method) or self.method == FACTORS:
             return self
         return Setting(self.method, {**self.options, METHODS[self.method].axes_section(): {COMPONENTS: count}})
 
@@ -59,19 +59,19 @@ class Setting:
 
 
 @frozen
-class LeftOut:
-    """A setting, or a whole method, that was not tried or did not come to its end, and why."""
+class Exclusion:
+    """A setting, or a whole method, without a finished trial, and the reason."""
 
     name: str
     reason: str
     seconds: float | None = None  # predicted
 
 
-def counts_of(size: int, report: Report, *, whole: bool) -> tuple[Sequence[int], str]:
-    """The sizes of neighborhoods to try, and what is done where the graph falls into pieces.
+def neighbor_counts(size: int, report: Report, *, whole: bool) -> tuple[Sequence[int], str]:
+    """Return the numbers of neighbors to try, and the policy for a graph in pieces.
 
-    Below half of the points. Where few neighbors connect the graph, no fewer are tried; where that takes more than the
-    first size, or the points that are examined are not the `whole` table, pieces are connected by their shortest links.
+    All are below half the number of points. Where few neighbors connect the graph, no fewer are tried; where that takes
+    more than the first number, or the points examined are not the `whole` table, shortest links connect the pieces.
     """
     possible = [count for count in COUNTS if count <= max((size - 1) // 2, 1)] or [max((size - 1) // 2, 1)]
     connecting = report.graph.connecting_k if report.graph else 1
@@ -81,8 +81,8 @@ def counts_of(size: int, report: Report, *, whole: bool) -> tuple[Sequence[int],
     return ([*enough, connecting] if connecting > min(possible) and connecting not in possible else enough), "error"
 
 
-def axes_of(asked: int | None, report: Report, most: int, structure: Structure | None) -> tuple[int, str]:
-    """With how many axes methods are compared, and why so many."""
+def choose_axes(asked: int | None, report: Report, most: int, structure: Structure | None) -> tuple[int, str]:
+    """Return the number of axes that methods are compared with, and the reason."""
     if asked is not None:
         return asked, "as asked for"
     if structure is not None and structure.groups is not None and not structure.groups.inside:
@@ -99,26 +99,26 @@ def axes_of(asked: int | None, report: Report, most: int, structure: Structure |
     return count, (f"the intrinsic dimension is about {value:.1f}, the smaller of two estimates by neighbors{beyond}")
 
 
-def settings_of(data: Given, seen: Seen, structure: Structure | None) -> tuple[list[Setting], list[LeftOut]]:
-    """What the methods that take the data say is worth a trial: the first setting of each, then the second, ...
+def settings_of(data: Given, summary: Seen, structure: Structure | None) -> tuple[list[Setting], list[Exclusion]]:
+    """Return the settings that the methods propose, the first of each, then the second, ..., and the exclusions.
 
     Factor analysis is tried where its model explains the covariance best.
     """
     rows, left = [], []
     for name, kind in METHODS.items():
-        trials = kind.trials(seen) if isinstance(data, kind.accepts) else None
+        trials = kind.trials(summary) if isinstance(data, kind.accepts) else None
         if trials is None:
             continue
         rows.append([Setting(name, options) for options in trials.settings])
         if trials.reason:
-            left.append(LeftOut(name, trials.reason))
+            left.append(Exclusion(name, trials.reason))
     if structure is not None and structure.factors is not None:
         rows.insert(1, [Setting(FACTORS, {METHODS[FACTORS].axes_section(): {COMPONENTS: structure.factors.count}})])
     return [setting for rank in zip_longest(*rows) for setting in rank if setting is not None], left
 
 
 def require_explorable(layer: Layer) -> None:
-    """Refuses options that every trial decides for itself; raises UsageError."""
+    """Refuse options that every trial decides for itself; raises UsageError."""
     method = layer.values.get("method", {})
     inside = [f"method.{key}" for key in method if key != "metric"] if isinstance(method, dict) else ["method"]
     others = [key for key in layer.values if key not in (*SECTIONS, "method")]
@@ -129,7 +129,7 @@ def require_explorable(layer: Layer) -> None:
 
 
 def layer_of(setting: Setting, base: Layer) -> Layer:
-    """The layers of one trial: the method's own options above what all share, the metric where it has one."""
+    """Return the layers of one trial: the method's options over the shared ones, with the metric where it has one."""
     kind = METHODS[setting.method]
     metric = base.values.get("method", {}).get("metric") if "metric" in kind.model_fields else None
     options = {**({} if metric is None else {"metric": metric}), **setting.options}
@@ -138,7 +138,7 @@ def layer_of(setting: Setting, base: Layer) -> Layer:
 
 
 def with_axes(config: RunConfig, count: int) -> RunConfig:
-    """The run with so many axes, or as many as there are: as by default, not as chosen, unless they are chosen."""
+    """Return the configuration with at most `count` axes, as a default: options that the user chose stay."""
     method = config.method
     options = method.axes_options
     if options.chosen(COMPONENTS):
@@ -147,14 +147,15 @@ def with_axes(config: RunConfig, count: int) -> RunConfig:
     return config.replace(method=method.replace(**{method.axes_section(): axes}))
 
 
-def nested(method: str) -> bool:
+def has_nested_axes(method: str) -> bool:
     """Whether the first axes of a fit are those of a fit with fewer."""
     return METHODS[method].axes_section() == "eigensolve"
 
 
-def fitting(settings: Sequence[Setting], room: float) -> Iterator[tuple[int, bool]]:
-    """The place of each setting and whether it fits into the seconds that there are beside those before; the first
-    one always does.
+def within_budget(settings: Sequence[Setting], room: float) -> Iterator[tuple[int, bool]]:
+    """Yield the position of each setting and whether it fits into `room` seconds after the settings before it.
+
+    The first one always fits.
     """
     used = 0.0
     for place, setting in enumerate(settings):

@@ -1,7 +1,7 @@
-"""Structure of columns of numbers that statistics state before any method is tried: none at all, groups, or factors.
+"""Structure of columns of numbers, by statistics before any method is tried: none at all, groups, or factors.
 
-All are seen from a seeded sample of the rows, and compared with a reference that has no such structure: columns that
-are permuted each by itself (Buja and Eyuboglu, 1992), or one normal cloud of the same covariance.
+All are computed from a seeded sample of the rows, and compared with a reference that has no such structure: columns
+that are permuted each by itself (Buja and Eyuboglu, 1992), or one normal cloud of the same covariance.
 """
 
 from collections.abc import Iterator
@@ -16,38 +16,38 @@ from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Input
 from mlcli.explore.report.verdict import FAR, Factors, Groups, Structure
-from mlcli.findings.dimension.parallel import permuted
-from mlcli.findings.dimension.verdict import leading
+from mlcli.findings.dimension.parallel import permuted_replicate
+from mlcli.findings.dimension.verdict import count_leading
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.latent.factor_analysis import Bounds, Whole, equal_noise, maximum_likelihood
 
-MOST_ROWS = 20_000  # of which a factor model is fitted
-ROWS, FEWEST = 500, 20  # rows that are looked at for all else, and fewer than which say nothing
-WORK = 5e7  # products of numbers that all distances between these rows take, at most
+MOST_ROWS = 20_000  # largest number of rows for a factor model
+ROWS, FEWEST = 500, 20  # largest and smallest number of rows for all other statistics
+WORK = 5e7  # largest number of products for all distances between these rows
 REPLICATES = 20  # copies without structure
-NEAR = 5  # the neighbor whose distance says how dense points lie
+NEAR = 5  # the neighbor whose distance measures density
 MOST_GROUPS, STARTS = 8, 5
-AXES = 10  # principal axes in which groups are looked for
-SMALLEST = 0.05  # share of the points that a group has at least
-APART = 0.5  # silhouette from which on groups count as apart (Kaufman and Rousseeuw, 1990)
-VALLEY = 0.25  # density between two groups, as a share of that at their centers, up to which they are apart
+AXES = 10  # number of principal axes in the search for groups
+SMALLEST = 0.05  # smallest share of the points in a group
+APART = 0.5  # smallest silhouette of separate groups (Kaufman and Rousseeuw, 1990)
+VALLEY = 0.25  # largest density between separate groups, relative to that at their centers
 FACTOR_COLUMNS = 60
-ROWS_TO_COLUMN = 5  # rows for each column that a factor model is compared with others at
+ROWS_TO_COLUMN = 5  # fewest rows for each column in a comparison of factor models
 SURE = 10.0  # difference of BIC that is very strong evidence (Raftery, 1995)
-LOWER = 0.005  # smallest share of a column's variance that is its own
+LOWER = 0.005  # smallest share of a column's own noise in its variance
 
 
 def structure_of(data: Input, seed: np.random.Generator) -> Structure | None:
-    """The statistics of columns that are compared by Euclidean distances; None where there is too little to see."""
+    """Return statistics of columns in a Euclidean space; None for too few rows or columns, or rows in blocks."""
     if rows_of(data.values) is not None:
         return None
-    values = some(data.values, MOST_ROWS, seed)
+    values = sample_rows(data.values, MOST_ROWS, seed)
     values = values[:, values.std(axis=0) > 0]
     rows, columns = values.shape
     count = min(rows, ROWS, int(np.sqrt(WORK / max(columns, 1))))
     if count < FEWEST or columns < 2:
         return None
-    part = some(values, count, seed)
+    part = sample_rows(values, count, seed)
     part = (part - part.mean(axis=0)) / part.std()
     axes, nearer = axes_above(part, seed), nearer_than_permuted(part, seed)
     groups = groups_of(part, seed)
@@ -55,67 +55,76 @@ def structure_of(data: Input, seed: np.random.Generator) -> Structure | None:
     return Structure(len(part), axes, nearer, groups, factors)
 
 
-def some(values: Array, most: int, seed: np.random.Generator) -> Array:
-    """All rows, or a sample of so many."""
+def sample_rows(values: Array, most: int, seed: np.random.Generator) -> Array:
+    """Return all rows of an (n, d) array, or a sample of `most`, an (m, d) array."""
     if len(values) <= most:
         return values
     return values[np.sort(seed.choice(len(values), most, replace=False))]
 
 
 def axes_above(part: Array, seed: np.random.Generator) -> int:
-    """How many leading eigenvalues lie above those of the same columns permuted (parallel analysis)."""
-    replicate = permuted(part)
+    """Return the number of leading eigenvalues above those of the same columns permuted (parallel analysis).
+
+    `part` is an (n, d) array with centered columns.
+    """
+    replicate = permuted_replicate(part)
     null = np.array([replicate(seed) for _ in range(REPLICATES)])
     own = np.linalg.svd(part, compute_uv=False) ** 2
-    return leading(own > null.mean(axis=0) + FAR * null.std(axis=0))
+    return count_leading(own > null.mean(axis=0) + FAR * null.std(axis=0))
 
 
 def nearer_than_permuted(part: Array, seed: np.random.Generator) -> float:
-    """How much nearer neighbors are than in copies with permuted columns, in standard deviations of these.
+    """Return by how much neighbors are nearer than in copies with permuted columns, in their standard deviations.
 
-    The mean logarithm of these distances is an estimate of the entropy (Kozachenko and Leonenko, 1987), and entropy is
-    largest where columns are independent.
+    `part` is an (n, d) array. The mean logarithm of these distances is an estimate of the entropy (Kozachenko and
+    Leonenko, 1987), and entropy is largest where columns are independent.
     """
     null = np.array([spread_of(seed.permuted(part, axis=0)) for _ in range(REPLICATES)])
     return float((null.mean() - spread_of(part)) / max(null.std(), np.finfo(float).tiny))
 
 
 def spread_of(points: Array) -> float:
-    """The mean logarithm of the distance to a near neighbor."""
+    """Return the mean logarithm of the distance to a near neighbor; `points` is an (n, d) array."""
     near = np.partition(cdist(points, points), min(NEAR, len(points) - 1), axis=1)[:, min(NEAR, len(points) - 1)]
     return float(np.log(near[near > 0]).mean()) if (near > 0).any() else -np.inf
 
 
 def groups_of(part: Array, seed: np.random.Generator) -> Groups | None:
-    """The groups of the largest silhouette, where they lie apart; with the fewest axes that keep them apart."""
+    """Return the groups with the largest silhouette, with the fewest axes that separate them; None for no groups.
+
+    `part` is an (n, d) array with centered columns.
+    """
     turned, deviations, _ = np.linalg.svd(part, full_matrices=False)
     points = (turned * deviations)[:, :AXES]
     found = [(silhouette(points, codes), codes) for count in range(2, MOST_GROUPS + 1)
-             if (codes := clustered(points, count, seed)) is not None]
+             if (codes := cluster(points, count, seed)) is not None]
     if not found:
         return None
     best, codes = max(found, key=lambda one: one[0])
     count = int(codes.max()) + 1
-    if best < APART or not apart(points, codes):
+    if best < APART or not are_separate(points, codes):
         return None
     references = [silhouette(drawn, other) for drawn in clouds(points, seed)
-                  if (other := clustered(drawn, count, seed)) is not None]
+                  if (other := cluster(drawn, count, seed)) is not None]
     if references and best <= max(references):
         return None
     centers = np.array([part[codes == code].mean(axis=0) for code in range(count)])
     enough = next(axes for axes in range(1, points.shape[1] + 1)
-                  if axes == points.shape[1] or apart_with(points[:, :axes], codes, best))
+                  if axes == points.shape[1] or are_separate_on(points[:, :axes], codes, best))
     return Groups(count, best, max(references, default=0.0), enough, axes_above(part - centers[codes], seed))
 
 
 def clouds(points: Array, seed: np.random.Generator) -> Iterator[Array]:
-    """Normal clouds of as many points with the same variances along the principal axes."""
+    """Yield normal clouds of the shape of `points`, an (n, d) array, with the same variances along each axis."""
     for _ in range(REPLICATES // 2):
         yield seed.standard_normal(points.shape) * points.std(axis=0)
 
 
-def clustered(points: Array, count: int, seed: np.random.Generator) -> Indices | None:
-    """The codes of k-means with the smallest sum of squares of a few starts; None where a group is very small."""
+def cluster(points: Array, count: int, seed: np.random.Generator) -> Indices | None:
+    """Return the codes of k-means with the least sum of squares of a few starts; None where a group is very small.
+
+    `points` is an (n, d) array; returns an (n,) array.
+    """
     found = [kmeans2(points, count, minit="++", seed=seed) for _ in range(STARTS)]
     codes: Indices = min(found, key=lambda one: float(((points - one[0][one[1]]) ** 2).sum()))[1]
     small = np.bincount(codes, minlength=count).min() < max(SMALLEST * len(points), 2)
@@ -123,7 +132,10 @@ def clustered(points: Array, count: int, seed: np.random.Generator) -> Indices |
 
 
 def silhouette(points: Array, codes: Indices) -> float:
-    """Rousseeuw's mean of (b - a) / max(a, b) over all points."""
+    """Return the mean of (b - a) / max(a, b) over all points (Rousseeuw, 1987).
+
+    `points` is an (n, d) array, `codes` an (n,) array.
+    """
     apart_by, counts = cdist(points, points), np.bincount(codes)
     totals = np.stack([apart_by[:, codes == code].sum(axis=1) for code in range(len(counts))], axis=1)
     own = np.arange(len(points))
@@ -134,15 +146,17 @@ def silhouette(points: Array, codes: Indices) -> float:
     return float(((nearest - inside) / np.maximum(np.maximum(nearest, inside), np.finfo(float).tiny)).mean())
 
 
-def apart_with(points: Array, codes: Indices, whole: float) -> bool:
-    """Whether groups are as far apart on fewer axes."""
-    return silhouette(points, codes) >= whole and apart(points, codes)
+def are_separate_on(points: Array, codes: Indices, whole: float) -> bool:
+    """Whether groups are as separate on fewer axes as with the silhouette `whole`; an (n, d) array and its codes (n,).
+    """
+    return silhouette(points, codes) >= whole and are_separate(points, codes)
 
 
-def apart(points: Array, codes: Indices) -> bool:
+def are_separate(points: Array, codes: Indices) -> bool:
     """Whether hardly a point lies between any group and the nearest one, nor between two that share neighbors.
 
-    So the parts into which k-means cuts one curve or one sheet are no groups.
+    `points` is an (n, d) array, `codes` an (n,) array. So the parts into which k-means cuts one curve or one sheet are
+    no groups.
     """
     near = cKDTree(points).query(points, min(NEAR + 1, len(points)))[1][:, 1:]
     pairs = {(min(pair), max(pair)) for pair in zip(np.repeat(codes, near.shape[1]).tolist(),
@@ -155,7 +169,10 @@ def apart(points: Array, codes: Indices) -> bool:
 
 
 def valley(points: Array, codes: Indices, one: int, other: int) -> float:
-    """The density halfway between the centers of two groups, as a share of the mean of those at the centers."""
+    """Return the density halfway between the centers of two groups, relative to the mean of those at the centers.
+
+    `points` is an (n, d) array, `codes` an (n,) array.
+    """
     centers = [points[codes == code].mean(axis=0) for code in (one, other)]
     across = centers[1] - centers[0]
     both = points[(codes == one) | (codes == other)]
@@ -165,10 +182,10 @@ def valley(points: Array, codes: Indices, one: int, other: int) -> float:
 
 
 def factors_of(values: Array) -> Factors | None:
-    """The number of factors with the smallest BIC, where each column's own noise explains the covariance best.
+    """Return the number of factors with the smallest BIC, where each column's own noise explains the covariance best.
 
     That is better than with one noise for all columns (probabilistic PCA) with any number of axes, than independent
-    columns, and than any covariance.
+    columns, and than any covariance. `values` is an (n, d) array.
     """
     rows, columns = values.shape
     if columns > FACTOR_COLUMNS or rows < ROWS_TO_COLUMN * columns:
@@ -192,7 +209,7 @@ def factors_of(values: Array) -> Factors | None:
     own = {0: bic(shift + columns, columns)}
     bounds = Bounds.of(standard, LOWER)
     for count in range(1, columns):
-        if (columns - count) ** 2 <= columns + count:  # no degrees of freedom are left
+        if (columns - count) ** 2 <= columns + count:  # no degrees of freedom remain
             break
         with no_listeners():
             found = maximum_likelihood(standard, count, bounds, Iterate()).state

@@ -1,4 +1,4 @@
-"""What the trials made: their embeddings read back, judged alike, and fitted again to parts of the rows."""
+"""Finished trials: read back, scored with the same points, and fitted again to parts of the rows."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,15 +17,15 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Given, WeightedG
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError
-from mlcli.explore.examine import Examined
+from mlcli.explore.examine import Examination
 from mlcli.explore.report.ranking import ENOUGH, best_of
-from mlcli.explore.report.scores import Judged, Seen, judged
+from mlcli.explore.report.scores import Assessment, Reference, assess
 from mlcli.explore.report.verdict import Chance, Surface
-from mlcli.explore.settings import Setting, nested, with_axes
+from mlcli.explore.settings import Setting, has_nested_axes, with_axes
 from mlcli.findings.dimension import DimensionFinding
-from mlcli.findings.frame.likeness import agreement, procrustes, standardized
+from mlcli.findings.frame.likeness import agreement, procrustes, standardize
 from mlcli.findings.quality.labels import Labels
-from mlcli.findings.quality.measure import clipped
+from mlcli.findings.quality.measure import limit_neighbors
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.methods import METHODS
 from mlcli.pipeline.read_run import finished
@@ -33,53 +33,53 @@ from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.neighborhoods import nearest_lists
 from mlcli.stages.similarities.spaces import GeodesicSpace, Space, input_space
 
-MOST, FEWEST = 1_000, 16  # points that are looked from
-WORK, RATE = 2e8, 4e5  # ranks that are computed of all embeddings together at most, and for each second of the budget
-CURVES = 250  # points that curves over the number of axes are seen from
-ALONG = 5_000  # points up to which distances along the neighbor graph are compared
+MOST, FEWEST = 1_000, 16  # points in the sample that embeddings are scored from
+WORK, RATE = 2e8, 4e5  # ranks to compute for all embeddings: at most, and for each second of the budget
+CURVES = 250  # points for curves over the number of axes
+ALONG = 5_000  # largest number of points for distances along the neighbor graph
 NEIGHBORS = 12
-FEW = 5  # neighbors of the graph along which distances are compared, or as many as connect it: no short circuits
-ENOUGH_SEEN = 1_000  # rows in which surfaces are looked for, and half of them for what permuted columns keep
-MUCH = 2 / 3  # R_NX from which on axes hold most of a surface
-COPIES = 5  # with permuted columns
-DRAWS, SHARE = 3, 0.8  # fits to parts of the rows, and how large these are
+FEW = 5  # neighbors of that graph, or as many as connect it: more would make short circuits
+ENOUGH_SEEN = 1_000  # rows for the test of a surface; half of them for the test of chance
+MUCH = 2 / 3  # R_NX from which on an embedding keeps most of a surface
+COPIES = 5  # copies with permuted columns
+DRAWS, SHARE = 3, 0.8  # number of fits to parts of the rows, and share of the rows in each
 
 
 @frozen
-class Made:
-    """A trial that came to its end."""
+class Trial:
+    """A finished trial."""
 
     setting: Setting
     folder: Path
     config: RunConfig
     seconds: float
-    values: Array  # n x q, of at least as many axes as are compared where there are so many
+    values: Array  # (n, q) array; q is at least the number of axes compared, where there are so many
     eigenvalues: Sequence[float]
-    advice: Mapping[str, Any]  # what rules say of the number of axes
+    advice: Mapping[str, Any]  # the recommended number of axes
     warnings: Sequence[str]
 
     def cut(self, axes: int) -> Array:
-        """The first axes."""
+        """Return the first `axes` axes, an (n, axes) array."""
         return self.values[:, :axes]
 
 
-def read_back(setting: Setting, folder: Path, config: RunConfig, document: Mapping[str, Any]) -> Made:
-    """A trial's run from its files; raises what `finished` does."""
+def read_trial(setting: Setting, folder: Path, config: RunConfig, document: Mapping[str, Any]) -> Trial:
+    """Return a trial from its run's files; raises the errors of `finished`."""
     run = finished(folder)
     spectrum, dimension = SpectrumFinding.of(run), DimensionFinding.of(run) or {}
     eigenvalues = [] if spectrum is None else spectrum.numbers("eigenvalue")
-    return Made(setting, folder, config, float(document["seconds"]), run.embedding.values, eigenvalues,
+    return Trial(setting, folder, config, float(document["seconds"]), run.embedding.values, eigenvalues,
                 dimension.get("recommendation") or {}, [item["code"] for item in document["warnings"]])
 
 
 def ranks_in(budget: float) -> float:
-    """How many ranks are computed within a budget (s); never by the clock, so that the same command sees the same."""
+    """Return the number of ranks to compute within a budget (s). The clock plays no part, so results repeat."""
     return min(WORK, RATE * budget)
 
 
-def seen_from(data: Given, compared: Given, table: Table, settings: int, connecting: int,
-              generator: np.random.Generator, work: float) -> Seen:
-    """The points that embeddings are judged from: all of few, else a seeded sample.
+def reference_of(data: Given, compared: Given, table: Table, settings: int, connecting: int,
+              generator: np.random.Generator, work: float) -> Reference:
+    """Return the points that embeddings are scored from, all or a seeded sample, and the input's distances.
 
     `connecting` is the number of neighbors that connects the graph.
     """
@@ -87,13 +87,14 @@ def seen_from(data: Given, compared: Given, table: Table, settings: int, connect
     count = min(size, MOST, max(FEWEST, int(work / (size * (settings + 1)))))
     anchors = np.arange(size) if count == size else np.sort(generator.choice(size, count, replace=False))
     with no_listeners():
-        classes, near = Labels.first_of(table.labels), clipped(NEIGHBORS, size) or 1
-    return Seen(anchors, size, near, input_space(compared, anchors), along(data, compared, max(connecting, FEW)),
-                None if classes is None else classes.codes)
+        classes, near = Labels.first_of(table.labels), limit_neighbors(NEIGHBORS, size) or 1
+    return Reference(anchors, size, near, input_space(compared, anchors),
+                     graph_space(data, compared, max(connecting, FEW)),
+                     None if classes is None else classes.codes)
 
 
-def along(data: Given, compared: Given, neighbors: int) -> Space | None:
-    """Where distances are lengths of paths on the neighbor graph; None where it is given or in pieces."""
+def graph_space(data: Given, compared: Given, neighbors: int) -> Space | None:
+    """Return distances along the neighbor graph; None for a graph as input, one in pieces, or too many points."""
     if len(data.values) > ALONG or isinstance(data, WeightedGraph) or not isinstance(
             compared, Features | Dissimilarities):
         return None
@@ -105,15 +106,16 @@ def along(data: Given, compared: Given, neighbors: int) -> Space | None:
     return None
 
 
-def by_axes(seen: Seen, made: Sequence[Made], most: int, work: float) -> list[list[tuple[int, Judged]]]:
-    """What is measured of each with 1, 2, ... axes, where its axes are nested; seen from some of the points."""
-    cuts = [(place, axes) for place, one in enumerate(made) if nested(one.setting.method)
+def scores_by_axes(reference: Reference, made: Sequence[Trial], most: int,
+                   work: float) -> list[list[tuple[int, Assessment]]]:
+    """Return the scores of each trial with 1, 2, ... axes, where its axes are nested, from part of the points."""
+    cuts = [(place, axes) for place, one in enumerate(made) if has_nested_axes(one.setting.method)
             for axes in range(1, min(most, one.values.shape[1]) + 1)]
-    count = min(CURVES, max(FEWEST, int(work / (seen.size * (len(cuts) + 1)))))
-    few = seen.anchors[:: -(-len(seen.anchors) // count)]
-    part = Seen(few, seen.size, seen.neighbors, seen.input, None, None)
-    found = judged(part, [made[place].cut(axes) for place, axes in cuts]) if cuts else []
-    curves: list[list[tuple[int, Judged]]] = [[] for _ in made]
+    count = min(CURVES, max(FEWEST, int(work / (reference.size * (len(cuts) + 1)))))
+    few = reference.anchors[:: -(-len(reference.anchors) // count)]
+    part = Reference(few, reference.size, reference.neighbors, reference.input, None, None)
+    found = assess(part, [made[place].cut(axes) for place, axes in cuts]) if cuts else []
+    curves: list[list[tuple[int, Assessment]]] = [[] for _ in made]
     for (place, axes), one in zip(cuts, found, strict=True):
         curves[place].append((axes, one))
     return curves
@@ -121,23 +123,23 @@ def by_axes(seen: Seen, made: Sequence[Made], most: int, work: float) -> list[li
 
 @frozen
 class Refit:
-    """A setting fitted again to parts of the rows, compared with the fit to all."""
+    """A setting fitted again to parts of the rows, in comparison with the fit to all."""
 
     fits: int
     m2: float | None  # mean Procrustes statistic; None where no fit was made
-    overlap: float | None  # mean share of neighbors that are the same
-    reason: str = ""  # why there are fewer fits than asked for
+    overlap: float | None  # mean share of common neighbors
+    reason: str = ""  # why fewer fits were made than planned
 
 
-def refits(made: Sequence[Made], data: Given, axes: int, end: float) -> Iterator[Refit]:
-    """Each fitted again to seeded parts of the rows, while that ends in time by its seconds of before."""
+def refit_all(made: Sequence[Trial], data: Given, axes: int, end: float) -> Iterator[Refit]:
+    """Yield the refits of each trial, as long as the time that the trial took remains before `end`."""
     for place, one in enumerate(made):
-        yield refitted(one, data, axes, end)
+        yield refit(one, data, axes, end)
         advance(place + 1, len(made))
 
 
-def refitted(made: Made, data: Given, axes: int, end: float) -> Refit:
-    """One setting fitted again to parts of the rows."""
+def refit(made: Trial, data: Given, axes: int, end: float) -> Refit:
+    """Fit one setting again to seeded parts of the rows and compare."""
     take, generator = getattr(data, "take", None), made.config.compute.generator()
     count, found, reason = int(SHARE * len(data.values)), list[tuple[float, float]](), ""
     for _ in range(DRAWS):
@@ -156,26 +158,31 @@ def refitted(made: Made, data: Given, axes: int, end: float) -> Refit:
     return Refit(len(found), means[0], means[1], reason)
 
 
-def likeness(made: Made, part: Any, rows: Indices, axes: int) -> tuple[float, float]:
-    """Procrustes m² and the share of common neighbors of a fit to some rows and the fit to all."""
+def likeness(made: Trial, part: Any, rows: Indices, axes: int) -> tuple[float, float]:
+    """Return Procrustes m² and the share of common neighbors of a fit to some rows and the fit to all.
+
+    `rows` is an (m,) array of the rows in `part`.
+    """
     with no_listeners():
         method = with_axes(made.config, axes).method.resolve(part)
         again = method.fit(part, made.config.compute).embedding
-    sides = standardized(again), standardized(made.cut(axes)[rows])
+    sides = standardize(again), standardize(made.cut(axes)[rows])
     some = np.arange(len(rows))[:: -(-len(rows) // MOST)]
     near = min(NEIGHBORS, (len(rows) - 1) // 2)
     return procrustes(*sides).m2, agreement(*sides, some, near).overlap
 
 
-def r_nx(one: Judged, name: str = "r_nx") -> float:
-    """The mean of a measure."""
+def r_nx(one: Assessment, name: str = "r_nx") -> float:
+    """Return the mean of a measure over the points."""
     return float(one.scores[name].mean())
 
 
-def surface_of(made: Sequence[Made], scores: Sequence[Judged], curves: Sequence[Sequence[tuple[int, Judged]]],
+def surface_of(made: Sequence[Trial], scores: Sequence[Assessment], curves: Sequence[Sequence[tuple[int, Assessment]]],
                data: Given, axes: int, connecting: int) -> Surface | None:
-    """Axes of a linear method that hold all neighborhoods, where no method holds most of them with those compared,
-    nor as many along the neighbor graph, as one that unrolls the surface would.
+    """Return the axes of a linear method that keep all neighborhoods of a surface; None where there is none.
+
+    A surface: no method keeps most neighborhoods with the axes compared, nor as many along the neighbor graph as those
+    axes do, which a method that unrolls the surface would.
     """
     linear = next((place for place, one in enumerate(made) if METHODS[one.setting.method].baseline), None)
     best = best_of(scores)
@@ -185,14 +192,14 @@ def surface_of(made: Sequence[Made], scores: Sequence[Judged], curves: Sequence[
     take = getattr(data, "take", None)
     if count is None or take is None:
         return None
-    rows = rows_of_sample(made[linear], len(data.values), ENOUGH_SEEN)
+    rows = sample_rows(made[linear], len(data.values), ENOUGH_SEEN)
     part = take(rows)
     compared = made[linear].config.method.compared(part) if data.kind == "features" else part
-    graph = along(part, compared, max(connecting, FEW))
+    graph = graph_space(part, compared, max(connecting, FEW))
     if graph is None:
         return None
-    seen = Seen(np.arange(len(rows)), len(rows), 1, input_space(compared), graph, None)
-    *others, whole = judged(seen, [*(one.cut(axes)[rows] for one in made), made[linear].cut(count)[rows]])
+    reference = Reference(np.arange(len(rows)), len(rows), 1, input_space(compared), graph, None)
+    *others, whole = assess(reference, [*(one.cut(axes)[rows] for one in made), made[linear].cut(count)[rows]])
     most = max(r_nx(one, "geodesic_r_nx") for one in others)
     if r_nx(whole, "geodesic_r_nx") <= most + ENOUGH:
         return None
@@ -200,33 +207,35 @@ def surface_of(made: Sequence[Made], scores: Sequence[Judged], curves: Sequence[
                    best_kept=r_nx(scores[best]), best_along=most)
 
 
-def chance_of(made: Sequence[Made], scores: Sequence[Judged], data: Given, examined: Examined) -> Chance | None:
-    """What the best method keeps, where it keeps no more than of permuted columns; only of columns that look unrelated.
+def chance_of(made: Sequence[Trial], scores: Sequence[Assessment], data: Given, examined: Examination) -> Chance | None:
+    """Return the best method's R_NX where it is no larger than on permuted columns; else None.
+
+    Computed only for columns that look unrelated.
     """
     if examined.structure is None or not examined.structure.unrelated or not isinstance(data, Features):
         return None
     best = made[best_of(scores)]
     generator = best.config.compute.generator()
-    part = data.take(rows_of_sample(best, len(data.values), ENOUGH_SEEN // 2))
+    part = data.take(sample_rows(best, len(data.values), ENOUGH_SEEN // 2))
     try:
-        own, *others = [kept_of(best, one, examined.axes) for one in (part, *(
+        own, *others = [r_nx_of(best, one, examined.axes) for one in (part, *(
             replace(part, values=generator.permuted(part.values, axis=0)) for _ in range(COPIES)))]
     except MlcliError:
         return None
-    kept_by_few = own > 1 - ENOUGH and examined.axes < part.values.shape[1]  # the others hardly vary
+    kept_by_few = own > 1 - ENOUGH and examined.axes < part.values.shape[1]  # the other columns hardly vary
     return None if own > max(others) + ENOUGH or kept_by_few else Chance(own, max(others))
 
 
-def kept_of(made: Made, part: Features, axes: int) -> float:
-    """R_NX of a method's fit to some points."""
+def r_nx_of(made: Trial, part: Features, axes: int) -> float:
+    """Return R_NX of a trial's method fitted to some points."""
     with no_listeners():
         method = with_axes(made.config, axes).method.resolve(part)
         values = method.fit(part, made.config.compute).embedding
     rows = np.arange(len(part.values))
-    return r_nx(judged(Seen(rows, len(rows), 1, input_space(part), None, None), [values])[0])
+    return r_nx(assess(Reference(rows, len(rows), 1, input_space(part), None, None), [values])[0])
 
 
-def rows_of_sample(made: Made, count: int, most: int) -> Indices:
-    """All rows, or a seeded sample of so many."""
+def sample_rows(made: Trial, count: int, most: int) -> Indices:
+    """Return the numbers of all rows, or of a seeded sample of `most`, an (m,) array."""
     return np.arange(count) if count <= most else np.sort(
         made.config.compute.generator().choice(count, most, replace=False))

@@ -1,10 +1,10 @@
-"""The finding: something that a run says of its result beside the embedding.
+"""The finding: a result of a run besides the embedding.
 
 A finding is one file, or one package, of this folder and one line in `NAMES`: its option, its files with their shapes,
 how it is computed, written and read back, its sections on the page, its facts for the end of the run, and the findings
 that it needs. Whatever goes over findings, as the pipeline, the page, the options and the plan do, goes over the
-registry. The declaration is imported with the options of every run: at the top of its file it imports what lies below
-`config`; what computes, reads and draws is imported inside of its methods.
+registry. The declaration is imported with the options of every run: at the top of its file it imports modules below
+`config`; modules that compute, read and draw are imported inside of its methods.
 """
 
 from abc import ABC, abstractmethod
@@ -31,11 +31,11 @@ Value = TypeVar("Value")
 
 
 class Place(IntEnum):
-    """Where a section stands on the page; sections of one place stand in the order of the registry."""
+    """The place of a section on the page; sections of one place are in the order of the registry."""
 
     PICTURE = 0  # under the embedding
-    WORDS = 1  # beside the embedding, above the warnings
-    ADVICE = 2  # beside the embedding, below the warnings
+    WORDS = 1  # right of the embedding, above the warnings
+    ADVICE = 2  # right of the embedding, below the warnings
     ROWS = 3
     RESULT = 4
     DECODER = 5
@@ -51,15 +51,15 @@ class Json:
 
     def read(self, path: Path) -> dict[str, Any]:
         """Return the document; raises UnsafeFile."""
-        from mlcli.findings.frame.files import declared
+        from mlcli.findings.frame.files import class_at
         from mlcli.rundir.reading import json_of
 
-        return json_of(path, declared(self.where))
+        return json_of(path, class_at(self.where))
 
 
 @frozen
 class Columns:
-    """The shape of a small CSV file: columns that must be there, and how many of the first hold texts."""
+    """The shape of a small CSV file: required columns, and how many of the first hold texts."""
 
     names: Sequence[str]
     texts: int = 0
@@ -99,11 +99,11 @@ class File:
 
 
 class Finding(ABC, Generic[Value]):
-    """One finding. A value is made by `compute` in the run, or by `read` from its files later; both are equal."""
+    """One finding. `compute` makes its value in the run, `read` from the run's files later; both are equal."""
 
     name: ClassVar[str]
     files: ClassVar[Sequence[File]]
-    needs: ClassVar[Sequence[str]] = ()  # findings that `compute` or `sections` look at, where they are there
+    needs: ClassVar[Sequence[str]] = ()  # findings that `compute` or `sections` use, where a run has them
     option: ClassVar[Any] = None  # type and default of `report.NAME`
     output: ClassVar[bool] = False  # whether `report.outputs` lists it
     stage: ClassVar[str] = ""  # the sentence about the stage of this name
@@ -116,7 +116,7 @@ class Finding(ABC, Generic[Value]):
 
     @abstractmethod
     def compute(self, result: "Result", known: Mapping[str, Any]) -> Value | None:
-        """Return the value, None where there is none; `known` holds those of `needs`."""
+        """Return the value, None where there is none; `known` holds the values of `needs`."""
 
     @abstractmethod
     def write(self, value: Value, folder: Path, result: "Result") -> None:
@@ -124,17 +124,17 @@ class Finding(ABC, Generic[Value]):
 
     @abstractmethod
     def read(self, folder: Path, run: "Contents") -> Value | None:
-        """Return the value from its files, None where they are not there; raises UnsafeFile.
+        """Return the value from its files, None where they are missing; raises UnsafeFile.
 
-        Of `run` there are manifest, options and embedding.
+        `run` has manifest, options and embedding, and no findings yet.
         """
 
     @abstractmethod
     def sections(self, value: Value, run: "Contents") -> Iterable[tuple[Place, "Part"]]:
-        """Return what the page shows, and where."""
+        """Return the sections of the page, each with its place."""
 
     def facts(self, value: Value | None) -> Mapping[str, Any]:
-        """Return what the summary at the end of a run has of it, by keys of the summary."""
+        """Return facts for the summary at the end of a run, by keys of the summary."""
         return {}
 
     def headline(self) -> Sequence[str]:
@@ -142,17 +142,17 @@ class Finding(ABC, Generic[Value]):
         return ()
 
     def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
-        """Return what a terminal shows of the facts at the end of a run."""
+        """Return lines about the facts for the terminal at the end of a run."""
         return ()
 
     def require(self, config: "RunConfig") -> None:
-        """Raises ConfigError where the option was chosen and does not fit the others."""
+        """Check the option against the others; raises ConfigError where it was chosen and does not fit them."""
 
-    def require_held(self) -> None:
-        """Raises ConfigError where the option was chosen and needs rows in memory, which a run does not have."""
+    def refuse_blocks(self) -> None:
+        """Check that a table in blocks will do; raises ConfigError where the option needs all rows in memory."""
 
     def step(self, planned: "Planned") -> Step | None:
-        """Return what it would cost, None where that is not worth a word."""
+        """Return the predicted cost, None where it is negligible."""
         return None
 
     def cells(self, method: "Method", table: "Table") -> float:
@@ -160,11 +160,11 @@ class Finding(ABC, Generic[Value]):
         return 0
 
     def wanted(self, report: "Report") -> bool:
-        """Whether a run with these options has it, as far as options say."""
+        """Whether the options ask for it."""
         return self.option is None or report.setting(self.name) is not None
 
-    def early(self, config: "RunConfig") -> bool:
-        """Whether it is computed ahead of the fit that is written, which then depends on it."""
+    def precedes_fit(self, config: "RunConfig") -> bool:
+        """Whether it is computed before the fit that is written, which then depends on it."""
         return False
 
     @property

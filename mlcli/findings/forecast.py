@@ -1,4 +1,4 @@
-"""The forecast: the rows that come next, of methods of sequences."""
+"""The forecast: the rows after the last one, of methods of sequences."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ TABLE = File("forecast.csv")
 
 @frozen
 class Forecast:
-    """The rows that come next, in units of the input."""
+    """Means and standard deviations of the next rows, in units of the input."""
 
     columns: tuple[str, ...]  # d
     means: Array  # m x d
@@ -26,13 +26,13 @@ class Forecast:
 
 
 class ForecastFinding(Finding[Forecast]):
-    """Means and standard deviations of the rows that come next."""
+    """Means and standard deviations of the next rows of a sequence."""
 
     name = "forecast"
     files = (TABLE,)
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> Forecast | None:
-        """Return the forecast of the fit, back in units of the input; raises NumericalError."""
+        """Return the forecast of the fit, in units of the input; raises NumericalError."""
         forecast, start = result.model.forecast, result.start
         if forecast is None:
             return None
@@ -41,12 +41,12 @@ class ForecastFinding(Finding[Forecast]):
 
     def write(self, value: Forecast, folder: Path, result: "Result") -> None:
         """Write forecast.csv: for each step, from 1, the columns' means, then their standard deviations."""
-        from mlcli.findings.frame.csv_text import digits, written
+        from mlcli.findings.frame.csv_text import csv_table, digits
         from mlcli.findings.frame.files import write_text
 
         head = ["step", *value.columns, *(f"sd {name}" for name in value.columns)]
         rows = zip(value.means, value.deviations, strict=True)
-        write_text(folder / TABLE.name, written(head, (
+        write_text(folder / TABLE.name, csv_table(head, (
             [step, *map(digits, means), *map(digits, deviations)]
             for step, (means, deviations) in enumerate(rows, start=1))))
 

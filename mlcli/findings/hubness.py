@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from mlcli.report.drawing.html import Part
 
 FIGURES = File("hubness.json", Json("mlcli.findings.hubness:Document"))
-FEWEST = 3  # points whose counts have a skewness
-BLOCK = 2**18  # distances that are compared at once
-BARS = 40  # places of the curve, about
+FEWEST = 3  # number of points with a skewness
+BLOCK = 2**18  # distances in a block
+BARS = 40  # bins of the curve, about
 
 
 class Hubness(Options):
@@ -32,16 +32,16 @@ class Hubness(Options):
 
 
 class Occurrences(Shape):
-    """How often points are in lists, in one space."""
+    """Numbers of lists of neighbors that points are in, in one space."""
 
-    skewness: Number | None  # None where all points are in equally many
+    skewness: Number | None  # None where all counts are equal
     antihubs: Number
     largest: Count
     counts: list[Count]  # points that are in 0, 1, ... lists
 
     @model_validator(mode="after")
-    def of_all_counts(self) -> "Occurrences":
-        """Refuses counts that do not end at the largest."""
+    def require_all_counts(self) -> "Occurrences":
+        """Refuse counts that do not end at the largest."""
         if len(self.counts) != self.largest + 1:
             raise ValueError("should count the points up to those in most lists")
         return self
@@ -67,13 +67,13 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
     columns = ("hubness_skewness_data", "hubness_skewness", "antihubs_data", "antihubs")
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the counts of rows without missing cells, of many rows those of a sample."""
+        """Return the counts of rows without missing cells, of many rows for a sample."""
         from mlcli.base.stages.stage import running
 
         if not result.prepared.rows or not result.prepared.data().apart:
             return None
         with running("hubness"):
-            return measured(result, result.config.report.setting(self.name).neighbors)
+            return measure_hubness(result, result.config.report.setting(self.name).neighbors)
 
     def write(self, value: Mapping[str, Any], folder: Path, result: "Result") -> None:
         """Write hubness.json."""
@@ -86,7 +86,7 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
         return FIGURES.read(folder)
 
     def sections(self, value: Mapping[str, Any], run: "Contents") -> Iterable[tuple[Place, "Part"]]:
-        """Return the figures as a table, and how many points are in how many lists as curves."""
+        """Return the figures as a table, and the number of points by number of lists as curves."""
         from mlcli.report.drawing.html import figure, section, sentence, table
         from mlcli.report.drawing.text import number
         from mlcli.report.figures.curves import curve
@@ -118,7 +118,7 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
         return ("neighbors", *self.columns)
 
     def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
-        """Return the same in a line."""
+        """Return skewness and share of points in no list, in one line."""
         fact = summary.get(self.name)
         if not fact:
             return ()
@@ -140,13 +140,13 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
                     pairs * (rates().measured / cores + 2 * columns / product_rate(cores)), planned.memory)
 
 
-def measured(result: "Result", neighbors: int) -> Mapping[str, Any] | None:
+def measure_hubness(result: "Result", neighbors: int) -> Mapping[str, Any] | None:
     """Return the content of hubness.json; None where there are too few points."""
     import numpy as np
 
     from mlcli.base.stages.stage import note
     from mlcli.base.values.scaling import all_finite
-    from mlcli.findings.frame.result import compared
+    from mlcli.findings.frame.result import as_compared
     from mlcli.stages.similarities.spaces import Euclidean, input_space
 
     table, embedding, seed = result.prepared, result.model.embedding, result.config.compute.seed
@@ -161,16 +161,17 @@ def measured(result: "Result", neighbors: int) -> Mapping[str, Any] | None:
     if len(rows) < result.prepared.rows:
         note("N-HUBNESS-ROWS", f"hubness is counted among {len(rows):,} of {result.prepared.rows:,} rows")
     count = min(neighbors, len(rows) - 1)
-    space = input_space(compared(result, table), rows)
+    space = input_space(as_compared(result, table), rows)
     return {"rows": len(rows), "neighbors": count, "distances": space.name,
             "data": occurrences(lists(space, rows, count, seed), len(rows)),
             "embedding": occurrences(lists(Euclidean.of(embedding, rows), rows, count, seed), len(rows))}
 
 
 def lists(space: Any, rows: Indices, count: int, seed: int = 0) -> Indices:
-    """Return the nearest of some points among them (m x count), by their places.
+    """Return the `count` nearest neighbors of each point among `rows`, an (m, count) array of positions in `rows`.
 
-    Which of equal distances come first is drawn for each point: in an order of all, early points would be hubs.
+    `rows` is an (m,) array. Equal distances are in random order, drawn for each point: in a fixed order early points
+    would be hubs.
     """
     import numpy as np
 
@@ -188,7 +189,10 @@ def lists(space: Any, rows: Indices, count: int, seed: int = 0) -> Indices:
 
 
 def occurrences(near: Indices, size: int) -> dict[str, Any]:
-    """Return how often points are in lists (m x k): N_k, its skewness E(N - μ)³/σ³, and the share in none."""
+    """Return how often each of `size` points is in lists: N_k, its skewness E(N - μ)³/σ³, and the share in none.
+
+    `near` is an (m, k) array of positions. Source: Radovanović, Nanopoulos and Ivanović, 2010.
+    """
     import numpy as np
 
     numbers = np.bincount(near.ravel(), minlength=size)
@@ -200,7 +204,7 @@ def occurrences(near: Indices, size: int) -> dict[str, Any]:
 
 
 def histograms(*counts: list[int]) -> tuple[list[float], dict[str, Sequence[float]]]:
-    """Return places of about 40 bins, and the points in each: of the data, and of the embedding."""
+    """Return the middles of about 40 bins, and the number of points in each: in the data, and in the embedding."""
     width = -(-max(map(len, counts)) // BARS)
     bins = -(-max(map(len, counts)) // width)
     padded = [[*count, *[0] * (bins * width - len(count))] for count in counts]

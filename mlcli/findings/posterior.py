@@ -1,4 +1,4 @@
-"""The posterior: how far the coordinates of each point are known, given its features."""
+"""The posterior: the uncertainty of the coordinates of each point, given its features."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,19 +16,19 @@ TABLE = File("posterior.csv")
 
 
 class PosteriorFinding(Finding[Array]):
-    """Posterior covariances (n x p x p), or standard deviations (n x p), of methods with a distribution of them."""
+    """Posterior covariances, an (n, p, p) array, or standard deviations, an (n, p) array, of methods that have them."""
 
     name = "posterior"
     files = (TABLE,)
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> Array | None:
-        """Return what the fit knows."""
+        """Return the model's posterior covariances or deviations."""
         return result.model.spreads
 
     def write(self, value: Array, folder: Path, result: "Result") -> None:
         """Write posterior.csv: for each point the entries of its covariance on and above the diagonal.
 
-        Of axes that are independent there are the standard deviations, under their names.
+        `value` is an (n, p, p) array; for independent axes an (n, p) array of standard deviations, under their names.
         """
         import numpy as np
 
@@ -43,7 +43,7 @@ class PosteriorFinding(Finding[Array]):
         entries = by_rows(lambda some: np.stack([some[:, *pair] for pair in pairs], axis=1), value)
         names = tuple("_".join(f"y{i + 1}" for i in pair) for pair in pairs)
         table = Table(entries, names, result.embedding.ids, text_names(result.embedding)[0])
-        with no_listeners():  # ids were written already, with their notes
+        with no_listeners():  # notes about the ids were made when the embedding was written
             write_table(table, folder / TABLE.name, "csv")
 
     def read(self, folder: Path, run: "Contents") -> Array | None:
@@ -51,5 +51,5 @@ class PosteriorFinding(Finding[Array]):
         return None
 
     def sections(self, value: Array, run: "Contents") -> Iterable[tuple[Place, "Part"]]:
-        """Return nothing."""
+        """Return nothing; `value` has the shape of `compute`."""
         return ()

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from mlcli.report.drawing.html import Part
 
 TABLE = File("trace.csv", Columns(("iteration", "objective")))
-BESIDE = "validation"  # the column that is drawn beside the objective
+BESIDE = "validation"  # the column in one figure with the objective
 
 
 class TraceFinding(Finding["Rows"]):
-    """The objective and what went with it, of methods that iterate."""
+    """The objective after each iteration, with other curves of methods that iterate."""
 
     name = "trace"
     files = (TABLE,)
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> "Rows | None":
-        """Return the objective after each iteration, from 1, and the curves beside it."""
+        """Return the objective after each iteration, from 1, with the model's other curves."""
         import numpy as np
 
         from mlcli.findings.frame.contents import Rows
@@ -35,18 +35,18 @@ class TraceFinding(Finding["Rows"]):
 
     def write(self, value: "Rows", folder: Path, result: "Result") -> None:
         """Write trace.csv."""
-        from mlcli.findings.frame.csv_text import digits, written
+        from mlcli.findings.frame.csv_text import csv_table, digits
         from mlcli.findings.frame.files import write_text
 
         rows = zip(*(value.numbers(name) for name in value.columns), strict=True)
-        write_text(folder / TABLE.name, written([*value.columns], ([int(i), *map(digits, row)] for i, *row in rows)))
+        write_text(folder / TABLE.name, csv_table([*value.columns], ([int(i), *map(digits, row)] for i, *row in rows)))
 
     def read(self, folder: Path, run: "Contents") -> "Rows | None":
         """Return the columns of trace.csv."""
         return TABLE.read(folder)
 
     def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
-        """Return curves of the objective, beside that of rows that are held out, and of what went with it."""
+        """Return curves of the objective, in one figure with that of held-out rows, and of the other columns."""
         from mlcli.report.drawing.html import figure, section
         from mlcli.report.drawing.text import visible
         from mlcli.report.figures.curves import curve

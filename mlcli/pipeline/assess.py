@@ -7,11 +7,11 @@ from typing import Any
 from mlcli.base.machine.footprint import AfterFit
 from mlcli.base.stages.stage import no_listeners
 from mlcli.config.run_config import RunConfig
-from mlcli.findings.dimension.choose import is_asked
+from mlcli.findings.dimension.choose import has_auto_axes
 from mlcli.findings.quality.labels import Labels
 from mlcli.pipeline.result import Run
 from mlcli.pipeline.start import Start
-from mlcli.report.paper.drawings import drawing
+from mlcli.report.paper.drawings import plot_cost
 
 
 def assess(result: Run) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def drawing_of(config: RunConfig, start: Start) -> AfterFit:
 
     Raises ConfigError where figures are to show labels that the table lacks.
     """
-    table, asked = start.prepared.table, is_asked(config.method)
+    table, asked = start.prepared.table, has_auto_axes(config.method)
     source = start.source.source
     read = AfterFit() if source is None else AfterFit(reading=source.reading, kept=source.kept)
     if config.output == "-":
@@ -46,6 +46,6 @@ def drawing_of(config: RunConfig, start: Start) -> AfterFit:
             Labels.first_of(table.labels, measures.label)  # before the fit: one that has no classes
     if not table.rows:  # a covariance, whose columns have names
         table = table.take(())
-    drawn = drawing(report, table, unsure=config.method.unsure and config.draws_decoder(start.features))
+    drawn = plot_cost(report, table, unsure=config.method.unsure and config.draws_decoder(start.features))
     return replace(drawn, rules=report.setting("dimension") is not None or asked, quality=measures is not None,
                    reading=read.reading, kept=read.kept)

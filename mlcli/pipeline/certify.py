@@ -13,10 +13,10 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners, note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import Check, count
-from mlcli.certify.certificate import Certificate, facts_of, numbers
+from mlcli.certify.certificate import Certificate, check_numbers, facts_of
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
-from mlcli.certify.transforms import transformed
+from mlcli.certify.transforms import transform
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare.prepare import Dropped, Preparation
 from mlcli.data.table.table import Table
@@ -106,7 +106,7 @@ def _numbers(subject: Subject) -> list[Check]:
     """The checks of the numbers; those that a matrix of the result does not let finish count as failed."""
     checks: list[Check] = []
     try:
-        for check in numbers(subject):
+        for check in check_numbers(subject):
             checks.append(check)  # noqa: PERF402 (those before an error are kept)
     except np.linalg.LinAlgError as error:
         checks.append(count("matrices", 1, f"matrices of the result without a decomposition ({str(error)[:80]})"))
@@ -175,8 +175,8 @@ class Left:
 
 
 def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Left, plan: Plan) -> Check:
-    """Prepared numbers lead back to the input's, transformed where a run transforms them."""
-    chosen = plan.held(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
+    """Prepared numbers lead back to the input's, transform where a run transforms them."""
+    chosen = plan.sample_in_memory(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
     (original, errors), exact = unscaled(source.values[kept[chosen]], preparation), len(chosen) == len(kept)
     stated = data[chosen]
     back, there = preparation.undo(stated), np.isfinite(original) & (preparation.spread != 0)
@@ -191,7 +191,7 @@ def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Le
 def unscaled(values: Array, preparation: Preparation) -> tuple[Array, Array]:
     """The input's numbers as the scale should find them, and their errors; NaN where nothing fills a missing cell."""
     values = np.where(np.isfinite(values), values, preparation.fill if preparation.fill.size else np.nan)
-    values, errors = transformed(values, preparation.transform)
+    values, errors = transform(values, preparation.transform)
     return values if preparation.chosen is None else values[:, preparation.chosen], errors
 
 

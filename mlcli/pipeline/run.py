@@ -21,7 +21,7 @@ from mlcli.engine.cache import Folder
 from mlcli.engine.cluster.notes import note_unused
 from mlcli.errors import ConfigError
 from mlcli.findings import FINDINGS
-from mlcli.findings.dimension.choose import is_asked, rules_of, with_recommended_axes
+from mlcli.findings.dimension.choose import has_auto_axes, rules_of, with_recommended_axes
 from mlcli.findings.frame.files import write_document, write_text
 from mlcli.methods import Model
 from mlcli.pipeline.assess import assess, drawing_of
@@ -91,7 +91,7 @@ def compute(session: Session, given: Table | None = None) -> Run:
         note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
     start = read_start(config, session.process, given)
     config = config.with_image(start.source.image, start.features)
-    if is_asked(config.method):
+    if has_auto_axes(config.method):
         config = config.replace(method=with_recommended_axes(
             config.method, start.prepared.table.data(), lambda: rules_of(fit(config, start))))
     return fit(config, start, session)

@@ -173,7 +173,7 @@ def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) 
     points = table.kind != "covariance"
     numbers, drawn = numbers_written(config, method, table), PLOT in after_fit().needs
     planned = Planned(config, method, table, start.features, fit, held)
-    wanted = [finding for finding in FINDINGS.values() if finding.wanted(report) or finding.early(config)]
+    wanted = [finding for finding in FINDINGS.values() if finding.wanted(report) or finding.precedes_fit(config)]
     return [
         *(step for finding in wanted if (step := finding.step(planned)) is not None),
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures"

@@ -1,1 +1,1 @@
-"""What a run reports: its quality, its figures, its page, and how it compares with others."""
+"""The report of a run: figures, tables, its page, and comparisons with other runs."""

@@ -16,7 +16,7 @@ from mlcli.findings.frame.contents import Contents
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.pipeline.read_run import config_of, encoded, finished, without_rows
 from mlcli.publication.publish import write_whole
-from mlcli.report.comparison.runs_page import drawn_of, runs_page
+from mlcli.report.comparison.runs_page import runs_page, runs_to_draw
 from mlcli.rundir import names
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.reading import json_of
@@ -101,11 +101,11 @@ def gather(parameters: Sequence[str], rows: Sequence[Row], folders: Sequence[Pat
     while True:
         drawn: dict[int, Contents] = {}
         try:
-            for place in drawn_of(rows) if of_one_input([folders[place] for place in drawn_of(rows)]) else ():
+            for place in runs_to_draw(rows) if of_one_input([folders[place] for place in runs_to_draw(rows)]) else ():
                 drawn[place] = finished(folders[place])
             return Collected(parameters, rows, folders, drawn)
         except MlcliError as error:
-            place = next(place for place in drawn_of(rows) if place not in drawn)
+            place = next(place for place in runs_to_draw(rows) if place not in drawn)
             rows[place] = failed_row(rows[place]["run"], {name: rows[place].get(name) for name in parameters},
                                      spelled(error).fields())
 

@@ -15,11 +15,11 @@ from mlcli.data.table.row_numbers import RowNumbers, taken
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.quality import QualityFinding
-from mlcli.findings.quality.scale import counting
+from mlcli.findings.quality.scale import relevant_figures
 from mlcli.findings.quality.section import MEASURES
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.pipeline.read_run import finished, with_labels
-from mlcli.report.comparison.side_by_side import Comparison, Side, aligned, side_by_side
+from mlcli.report.comparison.side_by_side import Comparison, Side, align_runs, side_by_side
 from mlcli.rundir.disk_space import in_temporary_files
 
 COMPARED = ("input.", "prepare.", "method.", "compute.seed")  # options that decide on results
@@ -41,7 +41,7 @@ def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: 
 def align(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
     """Finished runs in one orientation, under some names; raises ConfigError and DataError."""
     with threads_limited(Compute().thread_count()), in_temporary_files():
-        return aligned(*sides_of(runs, folders, names, label))
+        return align_runs(*sides_of(runs, folders, names, label))
 
 
 def sides_of(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str],
@@ -108,7 +108,7 @@ def _side(name: str, run: Contents, rows: Indices) -> Side:
     """A run as one side of the comparison."""
     spectrum = SpectrumFinding.of(run)
     eigenvalues = [] if spectrum is None else spectrum.numbers("eigenvalue")
-    measures = {key: value for key, value in counting(QualityFinding.figures_of(run)).items()
+    measures = {key: value for key, value in relevant_figures(QualityFinding.figures_of(run)).items()
                 if key in MEASURES and isinstance(value, float)}
     options = {item.path: (item.value, item.default) for item in differences(run.config)
                if item.path.startswith(COMPARED)}

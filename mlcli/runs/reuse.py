@@ -19,7 +19,7 @@ from mlcli.errors import ConfigError, DataError
 from mlcli.methods import accepting, decoding
 from mlcli.pipeline.read_run import config_of
 from mlcli.report.drawing.figure import Figure
-from mlcli.report.figures.new_points import placed_over
+from mlcli.report.figures.new_points import new_points_over
 from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
@@ -88,7 +88,7 @@ def picture(folder: Path, new: Table | Placed) -> Figure:
     new = new.together() if isinstance(new, Placed) else new
     manifest = read_manifest(folder)
     _, embedding = intact_embedding(folder, manifest)
-    return placed_over(embedding.values, new.values, new.ids, new.labels, axes=axes_of(folder, manifest),
+    return new_points_over(embedding.values, new.values, new.ids, new.labels, axes=axes_of(folder, manifest),
                        seed=int(manifest.get("seed") or 0))
 
 

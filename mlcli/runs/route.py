@@ -10,7 +10,7 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError
 from mlcli.report.drawing.figure import Figure
-from mlcli.report.figures.path import way_over
+from mlcli.report.figures.path import path_over
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.placement import finished
@@ -39,7 +39,7 @@ class Routed:
 
     def figure(self) -> Figure:
         """The path over the first two axes."""
-        return way_over(self.embedding.values, self.embedding.ids, self.route.points, float(self.route.lengths[-1]),
+        return path_over(self.embedding.values, self.embedding.ids, self.route.points, float(self.route.lengths[-1]),
                         axes=self.axes, seed=self.seed)
 
 

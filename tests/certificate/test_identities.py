@@ -12,7 +12,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input, Labeled, TwoViews
 from mlcli.base.values.quantity import Quantity
-from mlcli.certify.certificate import numbers
+from mlcli.certify.certificate import check_numbers
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
 from mlcli.errors import MlcliError
@@ -56,7 +56,7 @@ def fitted(method: str, options: dict[str, Any], data: Input) -> tuple[Method, I
 
 def verdicts(resolved: Method, data: Input, model: Model) -> dict[str, str]:
     """What the certificate says of a model."""
-    return {check.name: check.verdict for check in numbers(Subject.of(resolved, data, model, Plan()))}
+    return {check.name: check.verdict for check in check_numbers(Subject.of(resolved, data, model, Plan()))}
 
 
 @pytest.mark.parametrize(("case", "family"), [

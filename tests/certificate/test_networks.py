@@ -8,7 +8,7 @@ import pytest
 
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
-from mlcli.certify.certificate import numbers
+from mlcli.certify.certificate import check_numbers
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
 from mlcli.methods import METHODS, Model
@@ -32,7 +32,7 @@ def fitted(method: str, options: dict[str, Any], points: Any = POINTS) -> tuple[
 
 def checked(method: Any, data: Any, model: Model, full: bool = False) -> dict[str, Check]:
     """What the certificate says, by name."""
-    return {check.name: check for check in numbers(Subject.of(method, data, model, Plan(full=full)))}
+    return {check.name: check for check in check_numbers(Subject.of(method, data, model, Plan(full=full)))}
 
 
 @pytest.mark.parametrize("method", ["autoencoder", "vae"])

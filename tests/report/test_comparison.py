@@ -12,7 +12,7 @@ from scipy.spatial import procrustes as peer
 from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
-from mlcli.findings.frame.likeness import agreement, principal_angles, procrustes, shared_counts, standardized
+from mlcli.findings.frame.likeness import agreement, principal_angles, procrustes, shared_counts, standardize
 from mlcli.report.comparison.page import page
 from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side
 from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen, some_everyday
@@ -27,11 +27,11 @@ def rotation(seed: int, axes: int = 3) -> Array:
 
 
 def m2(first: Array, second: Array) -> float:
-    return procrustes(standardized(first), standardized(second)).m2
+    return procrustes(standardize(first), standardize(second)).m2
 
 
 def angles(first: Array, second: Array) -> Array:
-    return principal_angles(standardized(first), standardized(second))
+    return principal_angles(standardize(first), standardize(second))
 
 
 @settings(max_examples=50, deadline=None)
@@ -41,8 +41,8 @@ def test_a_copy_turned_mirrored_scaled_and_moved_is_the_same(seed: int, power: f
     second = (first @ rotation(seed) + shift) * 10.0**power
     assert m2(first, second) < 1e-20
     assert (angles(first, second) < 1e-9).all()
-    fit = procrustes(standardized(first), standardized(second))
-    assert np.allclose(fit.turned, standardized(first), atol=1e-10)
+    fit = procrustes(standardize(first), standardize(second))
+    assert np.allclose(fit.turned, standardize(first), atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -60,8 +60,8 @@ def test_it_is_symmetric_also_between_different_numbers_of_axes(seed: int) -> No
 
 
 def test_a_small_distance_keeps_its_digits() -> None:
-    first = standardized(points(0))
-    noise = standardized(points(1))
+    first = standardize(points(0))
+    noise = standardize(points(1))
     noise -= first * np.vdot(first, noise)
     for size in (1e-3, 1e-6, 1e-9):
         found = m2(first, first + size * noise)
@@ -149,7 +149,7 @@ def test_a_panel_names_its_own_axes_where_they_are_not_turned() -> None:
     named = {"a": first, **others}
     sides = [replace(side(name, values), axes=[f"{name} 1", f"{name} 2"]) for name, values in named.items()]
     found = side_by_side(sides, [str(row) for row in range(60)], {}, 5, np.random.default_rng(0))
-    assert [found.axes_beside(place) for place in range(4)] == [
+    assert [found.axis_labels(place) for place in range(4)] == [
         ["a 1", "a 2"], ["mirrored 1", "mirrored 2"], ["turned onto a 1", "turned onto a 2"], ["one 1", "one 2"]]
     words = Seen(page(found, label=None, seed=0)).words
     assert words.count("mirrored 2") == 1 and words.count("turned onto a 1") == 1 and "turned 1" not in words

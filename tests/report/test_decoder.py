@@ -14,7 +14,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.table import Table
 from mlcli.findings.decoded import profiles
-from mlcli.findings.decoded.decode import decoded
+from mlcli.findings.decoded.decode import decode_rows
 from mlcli.findings.decoded.decoded import CANDIDATES, CELLS, Decoded
 from mlcli.findings.decoded.pictures import Shape
 from mlcli.methods import Model
@@ -57,7 +57,7 @@ def made(decoder: Decoder | None, points: Array, embedding: Array, prepare: dict
     prepared = Prepare.model_validate(prepare or {}).apply(Table(points, names, [str(i) for i in range(len(points))]))
     projector = Projector(Columns(), Centering(np.zeros(points.shape[1]), across=False),
                           np.zeros((points.shape[1], embedding.shape[1])), decoder, unit, unit)
-    return decoded(Model(embedding=embedding, projector=projector), prepared.table, prepared.preparation.undone,
+    return decode_rows(Model(embedding=embedding, projector=projector), prepared.table, prepared.preparation.undone,
                    len(prepared.table.columns), config)
 
 
@@ -213,7 +213,7 @@ def test_what_lies_beyond_the_range_is_drawn_like_its_ends() -> None:
 
 def drawn(found: Decoded, apart: bool) -> list[Array]:
     """The heights of the lines of originals and reconstructions, in turn."""
-    figure = profiles.beside(found, ["a"] * len(found.rows), apart=apart)
+    figure = profiles.row_figure(found, ["a"] * len(found.rows), apart=apart)
     return [-np.array(mark.points)[:, 1] for mark in figure.marks if isinstance(mark, Curve)]
 
 

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlcli.explore.report.heat import cell
-from mlcli.report.drawing.axes import Panel, Scale, round_step, spots
+from mlcli.report.drawing.axes import Panel, Scale, round_step, to_pixels
 from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Line, Part, Text
 from mlcli.report.drawing.matplotlib_figures import image
 from mlcli.report.drawing.palette import CLASSES, GROUND, INKS, STEPS, sequential
 from mlcli.report.drawing.svg import document, inline
-from mlcli.report.drawing.text import distinct, shortened, visible
+from mlcli.report.drawing.text import distinct, shorten, visible
 from mlcli.report.figures.coloring import SHAPED, Groups, Range, coloring, numbers_of
 from mlcli.report.figures.curves import curve, shepard
-from mlcli.report.figures.scatter import Points, pairs, plane, sampled, scatter
+from mlcli.report.figures.scatter import Points, pairs, plane, sample_rows, scatter
 from mlcli.report.figures.scree import Eigenvalues, cumulative, scree
 
 reals = st.floats(allow_nan=False, allow_infinity=False, width=64)
@@ -251,9 +251,9 @@ def test_letters_of_a_narrow_screen_are_as_large_as_the_drawing_lets_them() -> N
 
 
 def test_a_sample_is_seeded_ordered_and_without_repetition() -> None:
-    rows = sampled(1000, 100, 3)
-    assert rows is not None and np.array_equal(rows, sampled(1000, 100, 3)) and (np.diff(rows) > 0).all()
-    assert not np.array_equal(rows, sampled(1000, 100, 4)) and sampled(10, 100, 0) is None
+    rows = sample_rows(1000, 100, 3)
+    assert rows is not None and np.array_equal(rows, sample_rows(1000, 100, 3)) and (np.diff(rows) > 0).all()
+    assert not np.array_equal(rows, sample_rows(1000, 100, 4)) and sample_rows(10, 100, 0) is None
 
 
 def test_the_line_of_equality_needs_distances_of_one_size() -> None:
@@ -273,12 +273,12 @@ def test_curves_pass_through_their_values() -> None:
 
 def test_pixels_of_points() -> None:
     panel = Panel(Scale.over([0, 1], 10, 110), Scale.over([0, 1], 200, 100))
-    assert spots(np.array([[0.5, 0.25]]), panel).tolist() == [[60.0, 175.0]]
+    assert to_pixels(np.array([[0.5, 0.25]]), panel).tolist() == [[60.0, 175.0]]
 
 
 def test_names_are_cut_and_their_invisible_characters_shown() -> None:
     assert visible("a\x1b\n\u202eb") == r"a\x1b\n\u202eb" and len(visible("x" * 1000)) == 80
-    assert shortened("a_long_name_1", 9) != shortened("a_long_name_2", 9) and len(shortened("x" * 50, 9)) == 9
+    assert shorten("a_long_name_1", 9) != shorten("a_long_name_2", 9) and len(shorten("x" * 50, 9)) == 9
 
 
 @pytest.mark.parametrize(("format", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])

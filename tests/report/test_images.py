@@ -9,8 +9,8 @@ from mlcli.config.report_options import Image
 from mlcli.findings.decoded.pictures import Shape
 from mlcli.findings.frame.contents import Rows
 from mlcli.findings.images.figures import axes_as_images, over_plane
-from mlcli.findings.images.thumbnails import GAP, MOST_PICTURES, Thumbnails, box_of, chosen
-from mlcli.report.drawing.axes import spots
+from mlcli.findings.images.thumbnails import GAP, MOST_PICTURES, Thumbnails, box_of, choose_rows
+from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Dots, Picture, Text
 from mlcli.report.figures.scatter import MOST, panel_of, plane
 from mlcli.report.page.page import page
@@ -29,24 +29,24 @@ SHAPES = [Image(8, 8), Image(4, 40), Image(50, 2, 3)]
 @pytest.mark.parametrize("name", CLOUDS)
 def test_pictures_do_not_overlap_and_leave_no_room_for_another(name: str, image: Image) -> None:
     values, box = CLOUDS[name], np.array(box_of(image)) + GAP
-    rows = chosen(values, image, 0)
-    places = spots(plane(values), panel_of(values)) / box
+    rows = choose_rows(values, image, 0)
+    places = to_pixels(plane(values), panel_of(values)) / box
     apart = np.abs(places[rows][:, None] - places[rows]).max(axis=2) + 2 * np.eye(len(rows))
     assert apart.min() >= 1
     if len(rows) < MOST_PICTURES and name != "many":
         assert np.abs(places[:, None] - places[rows]).max(axis=2).min(axis=1).max() < 1
-    assert np.array_equal(rows, chosen(values, image, 0))
+    assert np.array_equal(rows, choose_rows(values, image, 0))
 
 
 def test_each_picture_lies_at_its_own_point() -> None:
     values, image = CLOUDS["plane"], Image(2, 2)
-    rows = chosen(values, image, 0)
+    rows = choose_rows(values, image, 0)
     cells = GENERATOR.uniform(size=(len(values), 4))
     figure = over_plane(values, Thumbnails(rows, cells[rows]), image, 0, ("Isomap 1", "Isomap 2"))
     assert {"Isomap 1", "Isomap 2"} <= {mark.text for mark in figure.marks if isinstance(mark, Text)}
     marked = next(mark for mark in figure.marks if isinstance(mark, Dots) and mark.kind == "mark")
     pictures = [mark for mark in figure.marks if isinstance(mark, Picture)]
-    whole = spots(plane(values), panel_of(values))
+    whole = to_pixels(plane(values), panel_of(values))
     shape = Shape.of(image, cells[rows])
     for row, place, picture in zip(rows, marked.points, pictures, strict=True):
         np.testing.assert_allclose(place, whole[row])
@@ -58,7 +58,7 @@ def test_each_picture_lies_at_its_own_point() -> None:
 @pytest.mark.parametrize("channels", [1, 3])
 def test_cells_come_in_either_order(channels: int) -> None:
     cells = np.arange(6.0 * channels)
-    rows, columns = (Shape(Image(2, 3, channels, order), 0.0, 5.0).placed(cells[None])[0]
+    rows, columns = (Shape(Image(2, 3, channels, order), 0.0, 5.0).arrange(cells[None])[0]
                      for order in ("row", "column"))
     assert np.array_equal(rows, cells.reshape((2, 3, channels)))
     assert np.array_equal(columns, cells.reshape((2, 3, channels), order="F"))

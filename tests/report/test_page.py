@@ -12,7 +12,7 @@ import pytest
 from mlcli.config.report_options import Report
 from mlcli.findings.frame.contents import Rows
 from mlcli.findings.loadings.section import MOST_AXES, OPEN
-from mlcli.findings.quality.measure import Measured
+from mlcli.findings.quality.measure import QualityResult
 from mlcli.report.page import provenance
 from mlcli.report.page.page import page
 from tests.report.support import contents, with_findings
@@ -67,7 +67,7 @@ class Seen(HTMLParser):
 
 def test_the_page_is_well_formed_and_holds_every_section() -> None:
     run = contents(axes=4, labels={"kind": ["a", "b", "c"] * 10},
-                   quality=Measured({"neighbors": 12, "anchors": 30, "exact": False, "distances": "euclidean",
+                   quality=QualityResult({"neighbors": 12, "anchors": 30, "exact": False, "distances": "euclidean",
                                      "trustworthiness": 0.91, "trustworthiness_se": 0.002,
                                      "q_nx": {"neighbors": [1, 2, 3], "values": [0.2, 0.4, 0.5]}},
                                     np.array([[1.0, 0.5], [2.0, 2.0]])),
@@ -151,7 +151,7 @@ def test_names_stay_text_wherever_they_stand(name: str) -> None:
     run = contents(rows=20, axes=3, labels={name: [name, "b"] * 10}, path=name, ids=[name + str(i) for i in range(20)],
                    trace=Rows({name: ["1", "2"], name + "2": ["3", "4"]}),
                    loadings=Rows({name: [name], "y1": ["1"]}),
-                   quality=Measured({name: 0.5}, None), certificate={"verdict": name, "checks": [
+                   quality=QualityResult({name: 0.5}, None), certificate={"verdict": name, "checks": [
                        {"name": name, "value": 1.0, "tolerance": 10.0, "verdict": name, "how": name}]},
                    dimension={"recommendation": {"sentence": name}, "left_out": {name: name},
                               "rules": {name: {"components": 2, "rule": name, "detail": name}}},

@@ -125,8 +125,8 @@ def test_labels_that_find_no_room_stand_where_their_points_are_and_the_page_says
 def test_the_same_plot_gives_the_same_bytes_at_the_size_that_was_chosen(format: str) -> None:
     plot = Plot(points(), "t", Look(size=(3.5, 2.5)), [f"s{row}" for row in range(40)], None, Ellipses(),
                 Arrows.of(LOADINGS, 3))
-    drawn = plot.drawn(format)
-    assert drawn == plot.drawn(format)
+    drawn = plot.draw(format)
+    assert drawn == plot.draw(format)
     shape = {"svg": b'viewBox="0 0 252 180"', "pdf": b"/MediaBox [ 0 0 252 180 ]",
              "png": (1050).to_bytes(4, "big") + (750).to_bytes(4, "big")}[format]
     assert shape in drawn
@@ -136,7 +136,7 @@ def test_the_same_plot_gives_the_same_bytes_at_the_size_that_was_chosen(format: 
                                   Look(font_size=6), Look(aspect="free")])
 def test_every_look_is_drawn(look: Look) -> None:
     cloud = points(CLOUD * [1.0, 4.0], groups=30)
-    assert Plot(cloud, "t", look).drawn("svg") != Plot(cloud, "t").drawn("svg")
+    assert Plot(cloud, "t", look).draw("svg") != Plot(cloud, "t").draw("svg")
 
 
 @pytest.mark.parametrize("palette", ["okabe-ito", "tab10", "set2", "dark2", "gray"])
@@ -152,14 +152,14 @@ def test_groups_are_told_apart_under_every_palette(palette: str) -> None:
 @pytest.mark.parametrize("scale", ["cividis", "magma", "gray"])
 def test_a_scale_of_numbers_has_a_bar(scale: str) -> None:
     numbers = replace(points(), colors=coloring("size", [*map(str, range(39)), "NA"]))
-    drawn = Plot(numbers, "t", Look.model_validate({"scale": scale})).drawn("svg")
-    assert b">size</text>" in drawn and drawn != Plot(numbers, "t").drawn("svg")
+    drawn = Plot(numbers, "t", Look.model_validate({"scale": scale})).draw("svg")
+    assert b">size</text>" in drawn and drawn != Plot(numbers, "t").draw("svg")
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-300, 1.0, 1e300])
 def test_coordinates_of_any_size_are_drawn(size: float) -> None:
     cloud = replace(points(CLOUD[:6] * size), colors=plain(6))
-    drawn = Plot(cloud, "t", Look(), list("abcdef"), None, Hulls()).drawn("svg")
+    drawn = Plot(cloud, "t", Look(), list("abcdef"), None, Hulls()).draw("svg")
     assert b"nan" not in drawn and b"inf" not in drawn and drawn.count(b"</text>") > 6
 
 
@@ -175,9 +175,9 @@ def test_few_points_are_labeled_on_the_page_in_colors_of_light_and_dark_screens(
 
 
 def test_many_points_are_not_labeled_by_themselves() -> None:
-    assert not drawings.plotted(contents(rows=61, report={"point_labels": "auto"}))
-    assert drawings.plotted(contents(rows=60, report={"point_labels": "auto"}))
-    assert not drawings.plotted(contents(rows=60, report={"point_labels": "none"}))
+    assert not drawings.uses_matplotlib(contents(rows=61, report={"point_labels": "auto"}))
+    assert drawings.uses_matplotlib(contents(rows=60, report={"point_labels": "auto"}))
+    assert not drawings.uses_matplotlib(contents(rows=60, report={"point_labels": "none"}))
 
 
 @pytest.mark.parametrize(("rows", "report", "needs"), [
@@ -188,12 +188,12 @@ def test_many_points_are_not_labeled_by_themselves() -> None:
 def test_what_drawing_takes_is_counted_where_something_is_drawn(rows: int, report: dict[str, Any],
                                                                 needs: tuple[str, ...]) -> None:
     run = contents(rows=rows, report=report)
-    assert drawings.drawing(run.config.report, run.embedding, unsure=False).needs == needs
+    assert drawings.plot_cost(run.config.report, run.embedding, unsure=False).needs == needs
 
 
 def test_no_names_stand_over_a_background_that_says_how_unsure_it_is() -> None:
     run = contents(rows=9, report={"point_labels": "auto"})
-    assert drawings.drawing(run.config.report, run.embedding, unsure=True) == NOTHING
+    assert drawings.plot_cost(run.config.report, run.embedding, unsure=True) == NOTHING
 
 
 @pytest.mark.parametrize("name", some_everyday(HOSTILE), ids=range(len(HOSTILE)))
@@ -211,7 +211,7 @@ def test_names_on_a_plot_stay_text(name: str) -> None:
 def test_edges_lie_under_the_points_each_once() -> None:
     ring = np.array([[row, (row + 1) % 40] for row in range(40)])
     cloud = points(CLOUD)
-    drawn = Plot(cloud, "t", Look(), (), Edges.of(CLOUD, ring, 0)).drawn("svg").decode()
+    drawn = Plot(cloud, "t", Look(), (), Edges.of(CLOUD, ring, 0)).draw("svg").decode()
     edge, dot = (f"{role}: {INKS[kind].light}" for role, kind in (("stroke", "edge"), ("fill", "c0")))
     assert drawn.count(edge) == 40 and drawn.rindex(edge) < drawn.index(dot)
 
@@ -225,11 +225,11 @@ def test_the_scree_plot_has_the_share_of_the_trace_on_a_scale_whose_zero_is_that
     assert line.get_ydata() == pytest.approx([62.5, 112.5, 100.0]) and list(line.get_xdata()) == [1, 2, 3]
     places = [axes.transData.transform((1, 0))[1] for axes in (left, right)]
     assert places[0] == pytest.approx(places[1])
-    assert b">cumulative share<" in ScreePlot(spectrum, "t").drawn("svg")
+    assert b">cumulative share<" in ScreePlot(spectrum, "t").draw("svg")
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == ["kept", "negative", "cumulative share"]  # in this order, whichever axes they are drawn on
     unknown = replace(spectrum, cumulative=[None] * 3)
-    assert b"cumulative" not in ScreePlot(unknown, "t").drawn("svg")
+    assert b"cumulative" not in ScreePlot(unknown, "t").draw("svg")
 
 
 def test_what_is_drawn_is_said() -> None:
@@ -296,7 +296,7 @@ def test_a_title_ends_before_the_legend_and_the_edge(title: str, size: tuple[flo
 
 
 def test_a_title_that_fits_stays_in_one_line() -> None:
-    drawn = Plot(points(), "pca: iris.csv", Look(size=(3.5, 3.0))).drawn("svg")
+    drawn = Plot(points(), "pca: iris.csv", Look(size=(3.5, 3.0))).draw("svg")
     assert b">pca: iris.csv</text>" in drawn
 
 

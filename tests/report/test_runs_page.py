@@ -8,8 +8,8 @@ import pytest
 
 from mlcli.report.comparison.quality_curves import quality_curves
 from mlcli.report.comparison.runs import MEASURES, best_by, lines, measures_of, numeric, ranking
-from mlcli.report.comparison.runs_page import DRAWN, drawn_of, runs_page
-from mlcli.report.comparison.side_by_side import Side, aligned
+from mlcli.report.comparison.runs_page import DRAWN, runs_page, runs_to_draw
+from mlcli.report.comparison.side_by_side import Side, align_runs
 from mlcli.report.drawing.figure import Dots, Segments, Text
 
 TRUST, CONTINUITY, RESIDUAL = MEASURES
@@ -82,11 +82,11 @@ def test_of_many_runs_the_best_are_drawn() -> None:
     values = np.random.default_rng(0).permutation(40) / 40
     rows = [row(str(place), value) for place, value in enumerate(values.tolist())]
     rows[3] = {"run": "3", "exit": 80, "error": "E-KRYLOV: no"}
-    drawn = drawn_of(rows)
+    drawn = runs_to_draw(rows)
     assert len(drawn) == DRAWN and drawn == sorted(drawn) and 3 not in drawn
     assert min(values[drawn]) > max(np.delete(values, [*drawn, 3]))
-    assert drawn_of(rows[:10]) == [0, 1, 2, 4, 5, 6, 7, 8, 9]
-    assert drawn_of([row(str(place)) for place in range(30)]) == list(range(DRAWN))
+    assert runs_to_draw(rows[:10]) == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+    assert runs_to_draw([row(str(place)) for place in range(30)]) == list(range(DRAWN))
 
 
 def test_names_are_text_and_embeddings_are_turned_onto_the_first() -> None:
@@ -96,7 +96,7 @@ def test_names_are_text_and_embeddings_are_turned_onto_the_first() -> None:
     hostile = '</title><script>alert(1)</script>"'
     sides = [Side(name, "isomap", "data.csv", 20, values, [2.0, 1.0], [0.6, 0.3])
              for name, values in ((hostile, points), ("other", 5 * points @ turn + 3))]
-    comparison = aligned(sides, [hostile] * 20, {"kind": [hostile, "b"] * 10})
+    comparison = align_runs(sides, [hostile] * 20, {"kind": [hostile, "b"] * 10})
     assert np.allclose(*comparison.placed, atol=1e-12)
     rows = [row(hostile, 0.9, k="1"), row("other", 0.8, k="2"),
             {"run": "third", "k": "3", "exit": 65, "error": f"E-CSV: {hostile}"}]

@@ -10,7 +10,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError
 from mlcli.findings.frame.contents import Contents, Rows
-from mlcli.findings.loadings.tables import correlations_table, loaded, loadings_table
+from mlcli.findings.loadings.tables import correlations_table, loadings_of, loadings_table
 from mlcli.methods import METHODS
 from mlcli.report.page.page import page
 from mlcli.report.page.tables import TABLES, tables_of
@@ -44,7 +44,7 @@ def of_pca(**options: object) -> Contents:
 
 
 def test_communalities_and_complexity_are_those_of_psych() -> None:
-    found = loaded(of_factors("varimax"))
+    found = loadings_of(of_factors("varimax"))
     assert found is not None and found.shares is not None and found.standardized and not found.oblique
     assert found.shares.communalities == pytest.approx(list(HARMAN["communalities"].values()), abs=2e-5)
     assert found.complexity == pytest.approx(list(HARMAN["complexity"].values()), abs=5e-4)  # psych prints one decimal

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from mlcli.findings.dimension.likelihood_rules import (
-    cross_validated,
+    cross_validate,
     factor_gaussian,
     log_density,
     minka_evidence,
@@ -60,9 +60,9 @@ def test_tied_eigenvalues_have_no_evidence() -> None:
 
 
 def test_held_out_points_are_likeliest_with_the_true_number_of_factors() -> None:
-    means = cross_validated(EACH, factor_gaussian, range(6), 5, np.random.default_rng(1))
+    means = cross_validate(EACH, factor_gaussian, range(6), 5, np.random.default_rng(1))
     assert means.argmax() == 3
-    assert np.array_equal(means, cross_validated(EACH, factor_gaussian, range(6), 5, np.random.default_rng(1)))
+    assert np.array_equal(means, cross_validate(EACH, factor_gaussian, range(6), 5, np.random.default_rng(1)))
 
 
 def test_the_density_is_that_of_the_factor_model() -> None:

@@ -37,9 +37,9 @@ from mlcli.publication.staging import drafted
 from mlcli.rundir.runs_table import NAME as TABLE
 
 if TYPE_CHECKING:
-    from mlcli.explore.examine import Examined
+    from mlcli.explore.examine import Examination
     from mlcli.explore.report.contents import Exploration
-    from mlcli.explore.settings import LeftOut
+    from mlcli.explore.settings import Exclusion
 
 FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column", "labels", "columns", "key",
          "transpose", "missing_markers", "rows", "where", "transform", "top_variance", "scale", "reduce", "metric",
@@ -90,7 +90,7 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
         shared = replace(manner, cache=cache)
         form = Form(json or manner.progress == "json", debug)
         examined = examine(layer, components, (begun, seconds), cache, Shown(manner.progress, quiet, form))
-        layer = examined.tried(layer)
+        layer = examined.trial_layer(layer)
         found, code = explored(layer, examined, folder, shared, Batch(jobs, skip_existing=not force),
                                (begun, seconds), form, again)
     write(found, folder, layer)
@@ -135,18 +135,18 @@ def refuse_existing(folder: Path, *, replaces: bool) -> None:
 
 
 def examine(layer: Layer, components: int | None, time_of: tuple[float, float], cache: Folder,
-            shown: Shown) -> "Examined":
+            shown: Shown) -> "Examination":
     """What is known before the first trial, found by a process of its own: readers start threads, and forks follow.
 
     Raises RefusedByPlan where the budget allows no trial after it.
     """
-    from mlcli.explore.examine import Examined
+    from mlcli.explore.examine import Examination
     from mlcli.explore.examine import examine as examined
 
     begun, budget = time_of
 
-    def work(number: int) -> tuple[Examined | None, int]:
-        results: list[Examined] = []
+    def work(number: int) -> tuple[Examination | None, int]:
+        results: list[Examination] = []
         with watching("none", quiet=True):
             code = attempt(lambda: results.append(examined(layer, cache, components, budget)), shown.form)
         return (results[0] if results else None), code
@@ -169,21 +169,21 @@ def examine(layer: Layer, components: int | None, time_of: tuple[float, float], 
     return found
 
 
-def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, batch: Batch,
+def explored(layer: Layer, examined: "Examination", folder: Path, manner: Manner, batch: Batch,
              time_of: tuple[float, float], form: Form, again: Any) -> tuple["Exploration", int]:
     """Carries out the trials that fit into the budget, and concludes; with the worst exit code."""
     from mlcli.explore.conclude import Clock, conclude
     from mlcli.explore.examine import TRIALS
-    from mlcli.explore.settings import LeftOut, fitting
-    from mlcli.explore.trials import Made, read_back
+    from mlcli.explore.settings import Exclusion, within_budget
+    from mlcli.explore.trials import Trial, read_trial
     from mlcli.pipeline.process import Process
     from mlcli.pipeline.shared_input import SharedInput
 
     clock = Clock(*time_of)
     room = (TRIALS * clock.budget - clock.elapsed) * batch.jobs
-    fits = [fit for _, fit in fitting(examined.settings, room)]
+    fits = [fit for _, fit in within_budget(examined.settings, room)]
     settings = [setting for setting, fit in zip(examined.settings, fits, strict=True) if fit]
-    left = [*examined.left, *(LeftOut(setting.name, "it does not fit into the budget", setting.seconds)
+    left = [*examined.left, *(Exclusion(setting.name, "it does not fit into the budget", setting.seconds)
                               for setting, fit in zip(examined.settings, fits, strict=True) if not fit)]
     runs = trials(settings, layer, folder, examined)
     until = clock.begun + TRIALS * clock.budget
@@ -195,20 +195,20 @@ def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, b
     documents, code = carry_out(runs, manner, form, replace(batch, due=due)) if runs else ([], 0)
     if any("error" in document and document["error"]["exit"] not in OF_A_SETTING for document in documents):
         raise typer.Exit(code)  # the error was told; given again, the command goes on from what has finished
-    made, tried = list[Made](), list[LeftOut]()
+    made, tried = list[Trial](), list[Exclusion]()
     for setting, run, document in zip(settings, runs, documents, strict=True):
         if LEFT_OUT in document or "error" in document:
             reason = document.get(LEFT_OUT) or document["error"]["what"]
-            tried.append(LeftOut(setting.name, reason, setting.seconds))
+            tried.append(Exclusion(setting.name, reason, setting.seconds))
         else:
-            made.append(read_back(setting, Path(run.config.output or ""), run.config, document))
+            made.append(read_trial(setting, Path(run.config.output or ""), run.config, document))
     if not made:
         raise nothing_made(folder, tried)
     with nullcontext() if manner.quiet else watching(manner.progress, manner.quiet):
         return conclude(layer, examined, made, [*left, *tried], clock, again), code
 
 
-def nothing_made(folder: Path, tried: Sequence["LeftOut"]) -> MlcliError:
+def nothing_made(folder: Path, tried: Sequence["Exclusion"]) -> MlcliError:
     """The error where no trial came to its end, whose table of runs is removed."""
     (folder / TABLE).unlink(missing_ok=True)
     with suppress(OSError):  # an earlier exploration's runs stay, and what a trial has kept to go on from
@@ -218,7 +218,7 @@ def nothing_made(folder: Path, tried: Sequence["LeftOut"]) -> MlcliError:
                          hint="give more time, or see what mlcli check says of the data")
 
 
-def trials(settings: Sequence[Any], layer: Layer, folder: Path, examined: "Examined") -> list[Planned]:
+def trials(settings: Sequence[Any], layer: Layer, folder: Path, examined: "Examination") -> list[Planned]:
     """The runs of some settings, below a folder, named by their values."""
     from mlcli.explore.settings import layer_of as trial_layer
     from mlcli.explore.settings import with_axes

@@ -6,7 +6,7 @@ from typing import Any
 
 from mlcli.cli.screen.columns import GAP, WIDTH, Cells, aligned
 from mlcli.findings.quality.section import MEASURES
-from mlcli.report.drawing.text import number, shortened
+from mlcli.report.drawing.text import number, shorten
 
 LEADING = 3  # eigenvalues of each run
 ANGLES = 3  # of two spans
@@ -21,7 +21,7 @@ def table(document: dict[str, Any]) -> list[str]:
     runs = document["runs"]
     places = [str(place) for place in range(1, len(runs) + 1)]
     numbers = {run["run"]: place for run, place in zip(runs, places, strict=True)}
-    listed = [("", "run", "method"), *((place, shortened(run["run"], PATH), run["method"])
+    listed = [("", "run", "method"), *((place, shorten(run["run"], PATH), run["method"])
                                        for place, run in zip(places, runs, strict=True))]
     differing = [(path, *values) for path, values in document["options"].items()]
     pairs = [pair_of(pair, numbers) for pair in document["pairs"]]
@@ -68,7 +68,7 @@ def in_blocks(rows: Sequence[Cells]) -> list[str]:
     """Rows of a name and a cell for each run, as tables below one another of as many runs as fit."""
     names, *left = zip(*rows, strict=True)
     room = WIDTH - max(map(len, names))
-    left = [tuple(shortened(cell, room - GAP) for cell in column) for column in left]
+    left = [tuple(shorten(cell, room - GAP) for cell in column) for column in left]
     lines = list[str]()
     while left:
         widths = accumulate(max(map(len, column)) + GAP for column in left)

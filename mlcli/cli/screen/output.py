@@ -43,10 +43,10 @@ def write_out(table: Any, output: str, format: str | None, *, force: bool) -> No
 
 def drawn(figure: Any, output: str, *, force: bool) -> AbstractContextManager[None]:
     """A figure in a file, in the format that its ending names, which appears when the block ends well."""
-    from mlcli.report.page.figure_files import drawn_as
+    from mlcli.report.page.figure_files import render
 
     path = Path(output)
-    content = drawn_as(figure, path.suffix[1:].lower())
+    content = render(figure, path.suffix[1:].lower())
     return publish.written(path, lambda draft: draft.write_bytes(content), force=force)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from mlcli.cli.screen.failure import escaped
 from mlcli.cli.screen.progress import line_of, on_terminal
 from mlcli.findings import FINDINGS
-from mlcli.report.figures.shares import WHY, of_positive, passes
+from mlcli.report.figures.shares import WHY, exceed_one, positive_shares
 
 MOST = 10  # eigenvalues shown
 WIDTH = 30  # characters of the longest bar
@@ -55,7 +55,7 @@ def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool) -> list[str]
     shares: Sequence[float | None] = [*(summary["scree"]["proportions"] or []), *unknown][: len(values)]
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     sums = list(accumulate(share or 0.0 for share in shares))
-    lines, total, beside = [], 0.0, of_positive(computed, sums, summary["spectrum"].get("sum_of_positive"))
+    lines, total, beside = [], 0.0, positive_shares(computed, sums, summary["spectrum"].get("sum_of_positive"))
     for place, (value, share) in enumerate(zip(values, shares, strict=True)):
         total += share or 0.0
         drawn = bar(abs(value) / largest if largest and math.isfinite(value) else 0.0, blocks).ljust(WIDTH)
@@ -70,7 +70,7 @@ def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool) -> list[str]
     plain = by.startswith("eigenvalues")
     head = f"   * kept{'eigenvalue' if plain else 'value':>{WIDTH + 11}}" + (f"{'share':>9}{'sum':>9}" if known else "")
     return [*([] if plain else [f"  axes are ranked by {by}"]), head + (f"{'positive':>10}" if beside else ""), *lines,
-            *([f"  {WHY}"] if passes(sums) else ())] if lines else []
+            *([f"  {WHY}"] if exceed_one(sums) else ())] if lines else []
 
 
 def bar(share: float, blocks: bool) -> str:

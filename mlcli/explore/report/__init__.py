@@ -1,1 +1,1 @@
-"""Embeddings of one input by many methods: judged alike, ranked, and shown on a page."""
+"""Embeddings of one input by many methods: scores, ranks, the recommendation, and the page."""

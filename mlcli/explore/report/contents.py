@@ -1,4 +1,4 @@
-"""What an exploration found, as plain values: its page and explore.json are made of it."""
+"""The contents of an exploration as plain values: the source of explore.html and explore.json."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,13 +8,13 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.explore.report.ranking import Place, figures
 from mlcli.explore.report.recommend import Recommendation
-from mlcli.explore.report.scores import Judged
+from mlcli.explore.report.scores import Assessment
 from mlcli.report.comparison.side_by_side import Comparison
 
 
 @frozen
 class Entry:
-    """A setting that was tried."""
+    """The trial of one setting."""
 
     run: str  # its directory's name
     method: str
@@ -22,7 +22,7 @@ class Entry:
     linear: bool
     count: int | None  # neighbors, where it has them
     seconds: float
-    judged: Judged
+    judged: Assessment
     warnings: Sequence[str]
 
     @property
@@ -31,27 +31,27 @@ class Entry:
         return f"{self.method} {self.words}".strip()
 
     def document(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the entry as plain values, for JSON."""
         return {"run": self.run, "method": self.method, "options": self.words, "linear": self.linear,
                 "seconds": self.seconds, "measures": dict(figures(self.judged)), "warnings": list(self.warnings)}
 
 
 @frozen
 class Candidate:
-    """The best setting of a method, with all that is said of it."""
+    """The best setting of a method, with its rank, curve and refits."""
 
     entry: Entry
     place: Place
-    advice: Mapping[str, Any]  # of the rules for the number of axes
-    by_axes: Sequence[tuple[int, Judged]]  # with 1, 2, ... axes; none where fewer axes are another fit
-    fits: int  # to parts of the rows
-    m2: float | None  # Procrustes statistic of these and the fit to all, on average
-    overlap: float | None  # of neighbors
-    unstable: str  # why there are fewer fits than asked for
+    advice: Mapping[str, Any]  # recommendation of the rules for the number of axes
+    by_axes: Sequence[tuple[int, Assessment]]  # with 1, 2, ... axes; empty where fewer axes are another fit
+    fits: int  # number of fits to parts of the rows
+    m2: float | None  # mean Procrustes statistic of these fits and the fit to all
+    overlap: float | None  # mean share of common neighbors
+    unstable: str  # why fewer fits were made than planned
     next_counts: Sequence[tuple[str, float]]  # the settings with the next numbers of neighbors, with Procrustes m²
 
     def document(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the candidate as plain values, for JSON."""
         curve = [{"axes": axes, **figures(one)} for axes, one in self.by_axes]
         return {**self.entry.document(), "mean_rank": self.place.mean_rank, "interval": list(self.place.interval),
                 "tied": self.place.tied, "components_advice": dict(self.advice), "by_axes": curve,
@@ -62,29 +62,29 @@ class Candidate:
 
 @frozen
 class Exploration:
-    """All of it."""
+    """All results of an exploration."""
 
     input: str
     size: str  # in words
     axes: int
-    why: str  # so many
-    findings: Sequence[Mapping[str, Any]]  # of the checkup
+    why: str  # the reason for that number
+    findings: Sequence[Mapping[str, Any]]  # findings of the checkup
     candidates: Sequence[Candidate]  # by mean rank
     entries: Sequence[Entry]  # all settings, in the order of their trials
     recommendation: Recommendation
     command: str  # empty where nothing is recommended
-    comparison: Comparison  # of the candidates, in their order
+    comparison: Comparison  # comparison of the candidates, in their order
     left: Sequence[tuple[str, str, float | None]]  # name, reason, predicted seconds
     anchors: int
     rows: int
-    neighbors: int  # of trustworthiness and continuity
+    neighbors: int  # size of neighborhoods for trustworthiness and continuity
     budget: float
     seconds: float
     facts: Mapping[str, Any]  # seed, threads, the options of every trial
     sampled: tuple[int, int] | None = None  # rows that settings were tried on, of how many
 
     def document(self) -> dict[str, Any]:
-        """The content of explore.json."""
+        """Return the content of explore.json."""
         place = self.recommendation.chosen
         entry = None if place is None else self.candidates[place].entry
         sample = self.sampled and {"rows": self.sampled[0], "of": self.sampled[1]}
@@ -105,5 +105,5 @@ class Exploration:
 
 
 def curve_places(size: int, most: int = 60) -> np.ndarray:
-    """Sizes of neighborhoods, evenly on a logarithmic scale, each once."""
+    """Return sizes of neighborhoods, evenly on a logarithmic scale, each once; an (m,) array of at most `most`."""
     return np.unique(np.geomspace(1, max(size, 1), most).round().astype(np.int64))

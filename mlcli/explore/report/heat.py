@@ -1,18 +1,19 @@
-"""How alike every two embeddings are, as a matrix of colors with its numbers."""
+"""The likeness of every two embeddings, as matrices of colors with their numbers."""
 
 from collections.abc import Callable, Sequence
 
 from mlcli.report.comparison.side_by_side import Pair
 from mlcli.report.drawing.figure import Bar, Figure, Mark, Part, Text
 from mlcli.report.drawing.palette import STEPS
-from mlcli.report.drawing.text import shortened
+from mlcli.report.drawing.text import shorten
 
 CELL, LEFT, TOP, GAP = 48.0, 136.0, 74.0, 24.0
-DARK = 9  # the last step of the scale that white text is read on better than black
+DARK = 9  # the last step of the scale on which white text is easier to read than black
 
 
 def heat(names: Sequence[str], pairs: Sequence[Pair]) -> Figure | None:
-    """Two matrices: Procrustes likeness 1 - m², and the share of common neighbors; None for a single embedding."""
+    """Return two matrices: likeness 1 - m² by Procrustes, and the share of common neighbors; None for one embedding.
+    """
     if len(names) < 2:
         return None
     width = LEFT + len(names) * CELL
@@ -28,12 +29,12 @@ def heat(names: Sequence[str], pairs: Sequence[Pair]) -> Figure | None:
 
 def matrix(title: str, names: Sequence[str], pairs: Sequence[Pair], value: Callable[[Pair], float], left: float,
            ) -> list[Mark]:
-    """One matrix with the names of its rows and columns."""
+    """Return the marks of one matrix with the names of its rows and columns."""
     place = {name: i for i, name in enumerate(names)}
     marks: list[Mark] = [Text(LEFT + left, 20, title)]
     for name, i in place.items():
-        marks += [Text(LEFT + left - 8, TOP + (i + 0.5) * CELL + 4, shortened(name, 20), "end", "small"),
-                  Text(LEFT + left + (i + 0.5) * CELL, TOP - 8 - 13 * (i % 2), shortened(name.partition(" ")[0], 10),
+        marks += [Text(LEFT + left - 8, TOP + (i + 0.5) * CELL + 4, shorten(name, 20), "end", "small"),
+                  Text(LEFT + left + (i + 0.5) * CELL, TOP - 8 - 13 * (i % 2), shorten(name.partition(" ")[0], 10),
                        "middle", "small"), *cell(i, i, 1.0, left)]
     for pair in pairs:
         i, j = place[pair.first], place[pair.second]
@@ -42,7 +43,7 @@ def matrix(title: str, names: Sequence[str], pairs: Sequence[Pair], value: Calla
 
 
 def cell(row: int, column: int, value: float, left: float) -> list[Mark]:
-    """A square of the color of a number between 0 and 1, with the number."""
+    """Return a square in the color of a number between 0 and 1, with the number."""
     x, y = LEFT + left + column * CELL, TOP + row * CELL
     if value != value:
         return [Bar(kind="grid", x=x, y=y, width=CELL - 2, height=CELL - 2)]

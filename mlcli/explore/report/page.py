@@ -1,4 +1,4 @@
-"""explore.html: what is recommended and why, and all that it rests on."""
+"""The page explore.html: the recommendation, its reasons, and all results that they rest on."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from mlcli.explore.report.contents import Candidate, Entry, Exploration
 from mlcli.explore.report.heat import heat
 from mlcli.explore.report.ranking import figures
 from mlcli.report.comparison.page import embeddings_section
-from mlcli.report.drawing.html import Part, document, figure, joined, section, sentence, table, verbatim
+from mlcli.report.drawing.html import Part, document, figure, join, section, sentence, table, verbatim
 from mlcli.report.drawing.text import number, safe
 
 MEASURES = (("r_nx", "R_NX"), ("trustworthiness", "trustworthiness"), ("continuity", "continuity"))
@@ -15,30 +15,30 @@ OTHERS = (("distances", "distances"), ("geodesics", "paths"), ("label_error", "l
 
 
 def page(exploration: Exploration, *, label: str | None = None, seed: int = 0) -> str:
-    """The page, without scripts and without network."""
+    """Return the page as one HTML document without scripts and without network."""
     head = f'<p class="soft">{safe(f"{exploration.input}: {exploration.size}", 400)}</p>'
-    parts = [_recommended(exploration), _checked(exploration), _ranking(exploration), _axes(exploration),
+    parts = [_recommendation(exploration), _checkup(exploration), _ranking(exploration), _axes(exploration),
              _settings(exploration), _agreement(exploration),
              embeddings_section(exploration.comparison, label, seed), _stability(exploration.candidates),
-             _left(exploration), _measured(exploration)]
-    return document("Which method, which k, how many axes", head, joined(parts))
+             _exclusions(exploration), _conditions(exploration)]
+    return document("Which method, which k, how many axes", head, join(parts))
 
 
-def _recommended(exploration: Exploration) -> Part:
+def _recommendation(exploration: Exploration) -> Part:
     sentences = exploration.recommendation.sentences
     command = [verbatim(exploration.command)] if exploration.command else []
     return section("Recommended", sentence(sentences[0][:1].upper() + sentences[0][1:], "lead"),
                    *(sentence(one) for one in sentences[1:]), *command)
 
 
-def _checked(exploration: Exploration) -> Part:
+def _checkup(exploration: Exploration) -> Part:
     rows = [(finding["code"], f"{finding['sentence']}; {finding['advice']}") for finding in exploration.findings]
     return section("What to know of the data", table(("finding", "what it says"), rows, (), (0,), said=True)
                    or sentence("The checkup found nothing that needs care.", "soft"))
 
 
 def _ranking(exploration: Exploration) -> Part:
-    rows = [_ranked(one, exploration.recommendation.chosen == place)
+    rows = [_rank_row(one, exploration.recommendation.chosen == place)
             for place, one in enumerate(exploration.candidates)]
     shown = [(key, words) for key, words in OTHERS if any(key in one.entry.judged.scores
                                                            for one in exploration.candidates)]
@@ -56,11 +56,12 @@ def _ranking(exploration: Exploration) -> Part:
         "The others do not rank, because each favors a method. Distances (rank correlation with those of the input) "
         "favors PCA and MDS; paths (the same with lengths of paths on the neighbor graph) favors Isomap; label error "
         "(nearest neighbor of another label) favors what separates groups.", "soft"),
-        figure(drawn.of_neighborhoods(exploration.candidates), "Small neighborhoods lie left, the arrangement of the "
+        figure(drawn.neighborhoods_figure(exploration.candidates),
+               "Small neighborhoods lie left, the arrangement of the "
                "whole right. The figure R_NX in the table is the mean height of a curve on this scale."))
 
 
-def _ranked(one: Candidate, chosen: bool) -> tuple[str, str, str, dict[str, str]]:
+def _rank_row(one: Candidate, chosen: bool) -> tuple[str, str, str, dict[str, str]]:
     low, high = one.place.interval
     known = figures(one.entry.judged)
     cells = {key: f"{known[key]:.3f}" + (f" ± {known[key + '_se']:.1g}" if key == "r_nx" else "")
@@ -72,7 +73,7 @@ def _ranked(one: Candidate, chosen: bool) -> tuple[str, str, str, dict[str, str]
 def _axes(exploration: Exploration) -> Part:
     rows = [(one.entry.name, str(one.advice["components"]), str(one.advice.get("sentence", "")))
             for one in exploration.candidates if one.advice.get("components")]
-    return section("How many axes", figure(drawn.of_axes(exploration.candidates),
+    return section("How many axes", figure(drawn.axes_figure(exploration.candidates),
                                            "The first axes of one fit. A curve that levels off has enough of them. "
                                            "Bars are standard errors over the points."),
                    table(("method", "axes", "rules of the method"), rows, (1,), (0,), said=True))
@@ -81,14 +82,14 @@ def _axes(exploration: Exploration) -> Part:
 def _settings(exploration: Exploration) -> Part:
     rows = [(one.name, *(f"{figures(one.judged)[key]:.3f}" for key, _ in MEASURES), f"{one.seconds:.2f}",
              ", ".join(dict.fromkeys(one.warnings)), one.run) for one in _by_method(exploration)]
-    return section("Settings", figure(drawn.of_counts(exploration.candidates, exploration.entries),
+    return section("Settings", figure(drawn.counts_figure(exploration.candidates, exploration.entries),
                                       "The level line is the linear method, which needs no neighbors."),
                    table(("setting", *(words for _, words in MEASURES), "seconds", "warnings", "run"), rows,
                          (1, 2, 3, 4), (0, 5)))
 
 
 def _by_method(exploration: Exploration) -> list[Entry]:
-    """All settings, methods in the order of their ranks and each by its number of neighbors."""
+    """Return all settings: methods in the order of their ranks, each by its number of neighbors."""
     ranked = [one.entry.method for one in exploration.candidates]
     last = len(ranked)
     return sorted(exploration.entries, key=lambda one: (
@@ -116,13 +117,13 @@ def _stability(candidates: Sequence[Candidate]) -> Part:
                  "soft"))
 
 
-def _left(exploration: Exploration) -> Part:
+def _exclusions(exploration: Exploration) -> Part:
     rows = [(name, reason, "–" if seconds is None else f"{seconds:,.2g}")
             for name, reason, seconds in exploration.left]
     return section("Left out", table(("setting", "why", "predicted seconds"), rows, (2,), (0,)))
 
 
-def _measured(exploration: Exploration) -> Part:
+def _conditions(exploration: Exploration) -> Part:
     which = ("all points" if exploration.anchors == exploration.rows else
              f"a random sample of {exploration.anchors:,} of {exploration.rows:,} points")
     return section("How it was measured", sentence(

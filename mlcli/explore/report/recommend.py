@@ -4,103 +4,104 @@ from collections.abc import Sequence
 
 from mlcli.base.frozen import frozen
 from mlcli.explore.report.ranking import ENOUGH, Place, gain
-from mlcli.explore.report.scores import Judged
+from mlcli.explore.report.scores import Assessment
 from mlcli.explore.report.verdict import Verdict
 
-CALLED = {"pca": "PCA", "mds": "MDS"}
+DISPLAY_NAMES = {"pca": "PCA", "mds": "MDS"}
 # Procrustes m² between fits to parts of the rows, up to which a picture is stable, and beyond which it depends on them
 TIGHT, LOOSE = 0.02, 0.1
 
 
 @frozen
 class Option:
-    """A candidate, as far as the choice goes."""
+    """A candidate, with the values that the choice depends on."""
 
     method: str
     words: str
     linear: bool
-    judged: Judged
+    judged: Assessment
     place: Place
 
     @property
     def name(self) -> str:
-        """As a sentence names it."""
-        return f"{called(self.method)}{f' ({self.words})' if self.words else ''}"
+        """The method and its options in a sentence."""
+        return f"{display_name(self.method)}{f' ({self.words})' if self.words else ''}"
 
     @property
     def r_nx(self) -> float:
-        """Its area under R_NX."""
+        """The mean area under R_NX."""
         return float(self.judged.scores["r_nx"].mean())
 
 
 @frozen
 class Recommendation:
-    """Which of the candidates, and why."""
+    """The chosen candidate, if any, with the reasons."""
 
     chosen: int | None  # None: nothing is recommended
-    enough: bool  # whether it is a linear method that others do not beat
+    enough: bool  # whether a linear method is as good as the others
     sentences: Sequence[str]
-    axes: int = 0  # to keep of it
+    axes: int = 0  # number of its axes to keep
     verdict: Verdict = Verdict("embedding")
 
 
-def called(method: str) -> str:
-    """A method's name in a sentence."""
-    return CALLED.get(method, method)
+def display_name(method: str) -> str:
+    """Return a method's name as a sentence writes it."""
+    return DISPLAY_NAMES.get(method, method)
 
 
-def nothing(options: Sequence[Option]) -> Recommendation:
-    """No choice, where a single method came to its end."""
+def no_choice(options: Sequence[Option]) -> Recommendation:
+    """Return a recommendation without a choice, where a single method finished."""
     return Recommendation(None, False, [
         f"Nothing is recommended: of all methods {options[0].name} alone came to its end, so there is nothing to "
         "compare it with. More time (--budget) gives the others theirs; with --skip-existing what is there is kept."])
 
 
-def chosen(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
-    """The choice among candidates in the order of their ranks: its place, whether it is linear, sentences."""
+def choose(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
+    """Choose among candidates in the order of their ranks; return position, whether linear is enough, and sentences."""
     linear = next((place for place, one in enumerate(options) if one.linear), None)
     others = [place for place, one in enumerate(options) if not one.linear]
     if linear is None or not others:
-        return first(options)
+        return choose_first(options)
     base = options[linear]
     gains = {place: gain(options[place].judged, base.judged) for place in others}
     better = [place for place in others if gains[place].counts]
     if not better:
-        return enough(linear, max(others, key=lambda place: gains[place].value), options)
+        return choose_linear(linear, max(others, key=lambda place: gains[place].value), options)
     top = better[0]
     won = gains[top]
     sentences = [f"{options[top].name}: it keeps R_NX {options[top].r_nx:.3f} where {base.name} keeps "
-                 f"{base.r_nx:.3f}, a difference of {won.value:.3f} ± {won.error:.3f}.", *tied(top, options)]
+                 f"{base.r_nx:.3f}, a difference of {won.value:.3f} ± {won.error:.3f}.", *ties_sentence(top, options)]
     return top, False, sentences
 
 
-def first(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
-    """The first in rank, where there is nothing that it would have to beat."""
+def choose_first(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
+    """Choose the first in rank, where there is no linear method to compare with."""
     return 0, False, [f"{options[0].name}: it is first by mean rank, with R_NX {options[0].r_nx:.3f}.",
-                      *tied(0, options)]
+                      *ties_sentence(0, options)]
 
 
-def enough(linear: int, best: int, options: Sequence[Option]) -> tuple[int, bool, list[str]]:
-    """The linear method: what others gain is less than the points leave open, or than matters."""
+def choose_linear(linear: int, best: int, options: Sequence[Option]) -> tuple[int, bool, list[str]]:
+    """Choose the linear method: the others' gain is within the error over the points, or too small to matter."""
     base, other = options[linear], options[best]
     won = gain(other.judged, base.judged)
     most = (f"the most that another method gains in R_NX is {won.value:.3f} ± {won.error:.3f} ({other.name}), which "
             + ("the points leave open" if won.value <= 2 * won.error else f"is less than the {ENOUGH:g} that count")
             if won.value > 0 else
             f"no other method keeps more neighbors; the next best, {other.name}, keeps R_NX {other.r_nx:.3f}")
-    said = f"{called(base.method)} is enough: it keeps R_NX {base.r_nx:.3f}, and {most}."
-    return linear, True, [said]
+    reason = f"{display_name(base.method)} is enough: it keeps R_NX {base.r_nx:.3f}, and {most}."
+    return linear, True, [reason]
 
 
-def tied(place: int, options: Sequence[Option]) -> list[str]:
-    """Which others do as well, where there are any: those that are not told apart in R_NX."""
+def ties_sentence(place: int, options: Sequence[Option]) -> list[str]:
+    """Return a sentence on the candidates whose R_NX differs by no more than chance; none where there are none."""
     mine = options[place]
     names = [other.name for other in options if other is not mine and not gain(mine.judged, other.judged).counts]
     return [f"About as good: {', '.join(names)}."] if names else []
 
 
-def of_fewer(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Judged]]], place: int, axes: int) -> str:
-    """Which method keeps more with fewer axes than are compared, where one does: with two, else with most of them."""
+def fewer_axes_sentence(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Assessment]]], place: int,
+                        axes: int) -> str:
+    """Return a sentence on a method that keeps more with fewer axes: with two, else with most of them; else ""."""
     by_count = [dict(curve) for curve in curves]
     found = {}
     for count in range(2, axes):
@@ -119,10 +120,11 @@ def of_fewer(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Jud
             f"against {kept - won:.3f}; -p {count} --skip-existing compares all with so many.")
 
 
-def with_fewer(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Judged]]], place: int,
+def choose_fewer_axes(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Assessment]]], place: int,
                axes: int) -> tuple[int, int]:
-    """The place and the number of axes of the method that keeps as much with the fewest, but for what does not count:
-    the same method where it does, else the first by rank that does.
+    """Return the position and the number of axes of the method that keeps as much with the fewest axes.
+
+    Differences below `ENOUGH` do not count. The method at `place` is preferred; else the first by rank.
     """
     kept = [means(curve) for curve in curves]
     if axes not in kept[place]:
@@ -134,13 +136,13 @@ def with_fewer(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, J
     return place, axes
 
 
-def means(curve: Sequence[tuple[int, Judged]]) -> dict[int, float]:
-    """The area under R_NX by the number of axes."""
+def means(curve: Sequence[tuple[int, Assessment]]) -> dict[int, float]:
+    """Return the area under R_NX by the number of axes."""
     return {count: float(one.scores["r_nx"].mean()) for count, one in curve}
 
 
-def of_axes(curve: Sequence[tuple[int, Judged]], axes: int, kept: int) -> str:
-    """What fewer or more axes than those recommended would change, of a method whose axes are nested."""
+def axes_sentence(curve: Sequence[tuple[int, Assessment]], axes: int, kept: int) -> str:
+    """Return a sentence with R_NX for fewer and more axes; empty for a method whose axes are not nested."""
     values = means(curve)
     if kept not in values or len(values) < 2:
         return ""
@@ -150,8 +152,8 @@ def of_axes(curve: Sequence[tuple[int, Judged]], axes: int, kept: int) -> str:
     return f"R_NX by the number of axes: {', '.join(parts)}{same}."
 
 
-def of_stability(fits: int, m2: float | None, overlap: float | None, reason: str) -> str:
-    """How much of it fits to parts of the rows repeat."""
+def stability_sentence(fits: int, m2: float | None, overlap: float | None, reason: str) -> str:
+    """Return a sentence on how well fits to parts of the rows agree with the fit to all."""
     if m2 is None or overlap is None:
         return f"How stable it is was not examined: {reason}." if reason else ""
     word = ("It is stable" if m2 <= TIGHT else "It is fairly stable" if m2 <= LOOSE else

@@ -6,47 +6,47 @@ from typing import Any
 
 from mlcli.base.frozen import frozen
 
-FAR = 4.0  # standard deviations beyond the mean of copies without structure that are no chance
+FAR = 4.0  # a value more standard deviations above the mean of copies without structure is no chance
 
 
 @frozen
 class Groups:
-    """Groups that lie apart."""
+    """Separate groups of points."""
 
     count: int
     silhouette: float
-    reference: float  # the largest silhouette of as many parts of one normal cloud of the same covariance
-    axes: int  # the fewest principal axes that keep them apart
-    inside: int  # axes that parallel analysis finds within the groups
+    reference: float  # the largest silhouette of parts of a normal cloud of the same covariance
+    axes: int  # the fewest principal axes that separate them
+    inside: int  # number of axes within the groups, by parallel analysis
 
 
 @frozen
 class Factors:
-    """Factors with noise of each column's own; BIC, where smaller is better."""
+    """A factor model with noise of each column's own; by BIC, smaller is better."""
 
     count: int
     bic: float
     equal: float  # with one noise for all columns (probabilistic PCA), of the best number of axes
-    free: float  # of any covariance
+    free: float  # with any covariance
 
 
 @frozen
 class Structure:
     """Statistics of the columns before any method is tried."""
 
-    rows: int  # that were looked at
-    axes: int  # that parallel analysis finds
-    nearer: float  # how much nearer neighbors are than with permuted columns, in standard deviations of these
+    rows: int  # number of rows in the sample
+    axes: int  # number of axes by parallel analysis
+    nearer: float  # how much nearer neighbors are than with permuted columns, in standard deviations
     groups: Groups | None
     factors: Factors | None
 
     @property
     def unrelated(self) -> bool:
-        """Whether columns look as if they had nothing to do with each other, and points lie in no groups."""
+        """Whether the columns look independent, and points lie in no groups."""
         return not self.axes and self.nearer <= FAR and self.groups is None and self.factors is None
 
     def document(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the statistics as plain values, for JSON."""
         parts = {"groups": self.groups, "factors": self.factors}
         return {"rows": self.rows, "parallel_analysis": self.axes, "nearer": self.nearer,
                 **{name: None if part is None else vars(part) for name, part in parts.items()}}
@@ -54,50 +54,52 @@ class Structure:
 
 @frozen
 class Chance:
-    """Neighborhoods that the best embedding keeps, and those that it keeps of permuted columns, as R_NX."""
+    """R_NX of the best method on the data, and on copies with permuted columns."""
 
     kept: float
-    permuted: float  # the most of some copies
+    permuted: float  # the largest over some copies
 
 
 @frozen
 class Surface:
-    """A surface that no method lays flat, and axes of a linear method that hold it."""
+    """A surface that no method lays flat, and the axes of a linear method that contain it."""
 
     linear: int  # place among the candidates
-    axes: int  # of the linear method
+    axes: int  # number of axes of the linear method
     kept: float  # R_NX with these
     along: float  # R_NX of neighborhoods along the neighbor graph
-    best: int  # place of the candidate that keeps most with as many axes as are compared,
+    best: int  # place of the candidate that keeps most with the axes compared
     best_kept: float
-    best_along: float  # and the most that any keeps along the graph
+    best_along: float  # the largest R_NX of any method along the graph
 
 
 @frozen
 class Verdict:
-    """What the data are, as far as statistics say."""
+    """A verdict on the data, with the statistics behind it."""
 
-    name: str  # none, groups, factors, surface; embedding where none of these holds
+    name: str  # none, groups, factors, surface; else embedding
     sentence: str = ""
     statistics: Mapping[str, Any] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the verdict as plain values, for JSON."""
         return {"name": self.name, "sentence": self.sentence, "statistics": dict(self.statistics)}
 
 
 def verdict_of(structure: Structure | None, chance: Chance | None, surface: Surface | None, axes: int,
                columns: int, names: Sequence[str]) -> Verdict:
-    """The first verdict that holds, with every statistic at hand; `names` are those of the candidates."""
-    name, sentence = _named(structure, chance, surface, axes, columns, names)
+    """Return the first verdict that holds, with all statistics; `names` are those of the candidates."""
+    name, sentence = _name_and_sentence(structure, chance, surface, axes, columns, names)
     statistics = {} if structure is None else structure.document()
     for key, found in (("chance", chance), ("surface", surface)):
         statistics |= {} if found is None else {key: vars(found)}
     return Verdict(name, sentence, statistics)
 
 
-def _named(structure: Structure | None, chance: Chance | None, surface: Surface | None, axes: int, columns: int,
+def _name_and_sentence(structure: Structure | None, chance: Chance | None, surface: Surface | None, axes: int,
+                       columns: int,
            names: Sequence[str]) -> tuple[str, str]:
+    """Return the name of a verdict and its sentence."""
     if structure is not None and structure.unrelated and chance is not None:
         return "none", (
             f"No structure found: no eigenvalue lies above those of permuted columns (parallel analysis), neighbors "

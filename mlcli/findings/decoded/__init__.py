@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from mlcli.report.drawing.html import Part
 
 ARRAYS = File("decoded.npz", Arrays("mlcli.findings.decoded.decoded:Decoded"))
-SMALL = 0.005  # of a start: what decoding takes
+SMALL = 0.005  # time of decoding, in starts of the program
 
 
 class DecodedFinding(Finding["Decoded"]):
-    """What the decoder makes of coordinates, of methods that have one."""
+    """Decoded rows and places of the plane, of methods with a decoder."""
 
     name = "decoded"
     files = (ARRAYS,)
-    needs = ("spectrum",)  # whose shares stand beside the axes
+    needs = ("spectrum",)  # for the shares in the labels of the axes
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> "Decoded | None":
-        """Return what the report draws; of a table read in blocks from the rows that are in memory."""
+        """Return the decoded rows and places; of a table read in blocks, rows that are in memory."""
         config = result.config
         if not (config.report.writes("report") and result.model.projector.decode
                 and config.draws_decoder(result.start.features)):
             return None
-        from mlcli.findings.decoded.decode import drawn
+        from mlcli.findings.decoded.decode import decode_result
 
-        return drawn(result)
+        return decode_result(result)
 
     def write(self, value: "Decoded", folder: Path, result: "Result") -> None:
         """Write decoded.npz."""
@@ -56,7 +56,7 @@ class DecodedFinding(Finding["Decoded"]):
         return [(Place.DECODER, side_by_side(plane(run, image), reconstructions(run, image)))]
 
     def step(self, planned: "Planned") -> Step | None:
-        """Return the cost of decoding."""
+        """Return the predicted cost of decoding."""
         from mlcli.base.machine.rates import rates
 
         config = planned.config

@@ -1,4 +1,4 @@
-"""Decodes what the report draws: some rows, a grid of the latent plane, and how sure the decoder is of it."""
+"""Decodes the contents of the report: some rows, a grid of the latent plane, and the decoder's deviations over it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,37 +15,36 @@ from mlcli.data.table.table import Table
 from mlcli.findings.decoded.decoded import CANDIDATES, CELLS, FEWEST, IMAGES, LINES, ROWS, SHADES, Decoded
 from mlcli.findings.frame.result import Result
 from mlcli.methods import Model
-from mlcli.report.figures.scatter import panel_of, sampled
+from mlcli.report.figures.scatter import panel_of, sample_rows
 from mlcli.stages.similarities import Projector
 
-BLOCK = 2**20  # numbers that are decoded at once
-WORK = 2**12  # numbers that the deviation of a place may need, about
+BLOCK = 2**20  # numbers in a block of decoding
+WORK = 2**12  # numbers for the deviation of a place, about
 INNER = 0.02, 0.98  # quantiles of the embedding between which the grid lies
 Map = Callable[[AnyArray], Array]
 
 
-def drawn(result: Result) -> Decoded | None:
-    """What the report shows of a run's decoder; of a table read in blocks from the rows that are in memory."""
+def decode_result(result: Result) -> Decoded | None:
+    """Return the decoded rows and places of a run; of a table read in blocks, from rows that are in memory."""
     model, table, start, sample = result.model, result.prepared, result.start, result.sample()
     if not result.source.rows:
         table = result.given
     if sample is None:
-        return decoded(model, table, start.undone, start.features, result.config)
+        return decode_rows(model, table, start.undone, start.features, result.config)
     some = replace(model, embedding=some_of(model.embedding, sample))
-    shown = decoded(some, table.take(sample), start.undone, start.features, result.config)
+    shown = decode_rows(some, table.take(sample), start.undone, start.features, result.config)
     return shown and replace(shown, rows=sample[shown.rows])
 
 
-def decoded(model: Model, table: Table, features: Map, width: int, config: RunConfig) -> Decoded | None:
-    """What the report shows of the decoder of a run; None where there is none, or nothing to show.
+def decode_rows(model: Model, table: Table, features: Map, width: int, config: RunConfig) -> Decoded | None:
+    """Return the decoded rows and places of a model; None where there is no decoder, or nothing to show.
 
-    The table holds the prepared rows that were embedded; `features` leads back from such rows to as many features as
-    `width` says.
+    The table holds the prepared rows that were embedded; `features` maps such rows back to features, `width` of them.
     """
     if not (table.rows and model.projector.decode and config.draws_decoder(width)):
         return None
     with running("reconstruct"), np.errstate(over="ignore", invalid="ignore"):
-        found = _decoded(model.projector, model.projector.decode, model.embedding, table.values, features, config)
+        found = _decode(model.projector, model.projector.decode, model.embedding, table.values, features, config)
     try:
         found.require_sense()
     except ValueError:
@@ -54,9 +53,9 @@ def decoded(model: Model, table: Table, features: Map, width: int, config: RunCo
     return found
 
 
-def _decoded(projector: Projector, decode: Map, embedding: Array, points: Array, features: Map,
+def _decode(projector: Projector, decode: Map, embedding: Array, points: Array, features: Map,
              config: RunConfig) -> Decoded:
-    """The numbers, some of which may be out of range; features as the input has them."""
+    """Return the decoded numbers, some of which may be out of range; features in the input's units."""
     seed, width = config.compute.seed, points.shape[1]
     rows, errors = _spread(decode, points, embedding, seed)
     ends = np.quantile(embedding[:, :2], INNER, axis=0).T
@@ -68,7 +67,7 @@ def _decoded(projector: Projector, decode: Map, embedding: Array, points: Array,
 
 
 def _in_blocks(function: Map, places: AnyArray, width: int) -> Array:
-    """A function of places, or of the numbers of rows, a few at a time, by one thread each."""
+    """Return a function of places, or of row numbers, block by block, each on one thread."""
     def work(rows: slice) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             return function(places[rows])
@@ -77,13 +76,14 @@ def _in_blocks(function: Map, places: AnyArray, width: int) -> Array:
 
 
 def _spread(decode: Map, points: Array, embedding: Array, seed: int) -> tuple[Indices, Array]:
-    """Rows from the smallest to the largest reconstruction error, at even steps of rank, with their errors."""
-    some = sampled(len(embedding), CANDIDATES, seed)
+    """Return rows from the smallest to the largest reconstruction error, at even steps of rank, with their errors."""
+    some = sample_rows(len(embedding), CANDIDATES, seed)
     some = np.arange(len(embedding)) if some is None else some.astype(np.int64)
 
     def distances(rows: Indices) -> Array:
+        """Return the distances of rows (m,) to their reconstructions, an (m,) array."""
         off = points[rows] - decode(embedding[rows])
-        off = np.where(np.isnan(points[rows]), 0.0, off)  # of a row with gaps, over the cells that are there
+        off = np.where(np.isnan(points[rows]), 0.0, off)  # the error is over cells that are not missing
         unit = Unit.of(off)
         return unit.plain(np.linalg.norm(unit.measured(off), axis=1))
 
@@ -94,25 +94,25 @@ def _spread(decode: Map, points: Array, embedding: Array, seed: int) -> tuple[In
 
 
 def _side(columns: int, image: tuple[int, ...] | None) -> int:
-    """Places along an axis of the grid: fewer of large images."""
+    """Return the number of places along an axis of the grid: fewer of large images."""
     return LINES if image is None else int(np.clip(np.sqrt(CELLS / columns), FEWEST, IMAGES))
 
 
 def _grid(embedding: Array, ends: Array, side: int) -> Array:
-    """Places of a grid between the ends of the first axes, the other axes at their means: y2 downward, y1 rightward."""
+    """Return places of a grid between the ends of the first axes, others at their means: y2 downward, y1 rightward."""
     across, *up = (np.linspace(low, high, side) for low, high in ends)
     return _at_means(embedding, *np.meshgrid(across, *(axis[::-1] for axis in up)))
 
 
 def _at_means(embedding: Array, *axes: Array) -> Array:
-    """Places with these values on the first axes, and the embedding's means on the others."""
+    """Return places with these values on the first axes, and the embedding's means on the others."""
     places = np.repeat(embedding.mean(axis=0)[None], axes[0].size, axis=0)
     places[:, : len(axes)] = np.column_stack([axis.ravel() for axis in axes])
     return places
 
 
 def _deviations(projector: Projector, embedding: Array) -> Array | None:
-    """Posterior standard deviations over the panel of the scatter plot, at the centers of cells; None without any."""
+    """Return posterior standard deviations at the centers of cells of the scatter plot's panel; None without any."""
     if embedding.shape[1] < 2 or projector.deviation(embedding[:1]) is None:
         return None
     panel = panel_of(embedding)

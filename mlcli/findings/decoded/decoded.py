@@ -1,4 +1,4 @@
-"""The numbers behind the pictures of a decoder, as decoded.npz holds them."""
+"""The numbers of a decoder's pictures, the content of decoded.npz."""
 
 import io
 from math import isqrt
@@ -9,10 +9,10 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 
-ROWS = 8  # that are drawn with their reconstructions
-CANDIDATES = 2_000  # rows of which these are chosen
+ROWS = 8  # number of rows with reconstructions
+CANDIDATES = 2_000  # number of rows from which these are chosen
 IMAGES, LINES = 10, 5  # places along each axis of the grid: of images, of profiles
-CELLS = 2**18  # of all images of the grid together, about
+CELLS = 2**18  # pixels of all images of the grid together, about
 FEWEST = 3  # places along an axis where images are large
 SHADES = 60, 65  # cells of the background across and up, at most
 
@@ -26,7 +26,7 @@ class Decoded:
     Features are in the input's units, or as a transform without an inverse left them.
     """
 
-    rows: Indices  # m: places of rows in the embedding, from the smallest error to the largest
+    rows: Indices  # m: row numbers in the embedding, from the smallest error to the largest
     originals: Array  # m x d, NaN where a cell is missing
     reconstructed: Array  # m x d
     errors: Array  # m: distance to the reconstruction, in the units of the prepared data
@@ -36,11 +36,11 @@ class Decoded:
 
     @property
     def side(self) -> int:
-        """Places along an axis of the grid."""
+        """Number of places along an axis of the grid."""
         return len(self.plane) if len(self.ends) == 1 else isqrt(len(self.plane))
 
     def require_sense(self) -> None:
-        """Raises ValueError where the numbers cannot be drawn, or are not as many as a run writes."""
+        """Raise ValueError where the numbers cannot be drawn, or are more than a run writes."""
         for name, value in vars(self).items():
             fine = value is None or (~np.isinf(value) if name == "originals" else np.isfinite(value)).all()
             if not fine or (value is not None and not value.size):
@@ -53,7 +53,7 @@ class Decoded:
             raise ValueError("deviations are below zero, or more than a run writes")
 
     def npz(self) -> bytes:
-        """The content of decoded.npz."""
+        """Return the content of decoded.npz."""
         buffer = io.BytesIO()
         np.savez(buffer, **{name: value for name, value in vars(self).items() if value is not None})
         return buffer.getvalue()

@@ -7,15 +7,15 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.findings.decoded.decoded import Decoded
-from mlcli.findings.decoded.layout import ABOVE, BOTTOM, LEFT, PLANE, RIGHT, TITLE, TOP, around
+from mlcli.findings.decoded.layout import ABOVE, BOTTOM, LEFT, PLANE, RIGHT, TITLE, TOP, grid_labels
 from mlcli.report.drawing.axes import extent, legend
 from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Mark, Part, Text
-from mlcli.report.drawing.text import rounded, shortened
+from mlcli.report.drawing.text import shorten, three_digits
 
-ACROSS = 4  # rows beside each other
-WIDE, TALL, GAP = 144.0, 96.0, 12.0  # of the panel of a row, and between two
-CELL = 112.0, 72.0, 6.0  # of a panel of the plane, and between two
-INSIDE = 4.0  # between the frame and the lines
+ACROSS = 4  # panels in a line
+WIDE, TALL, GAP = 144.0, 96.0, 12.0  # width and height of the panel of a row, and the gap, in pixels
+CELL = 112.0, 72.0, 6.0  # width and height of a panel of the plane, and the gap
+INSIDE = 4.0  # pixels between the frame and the lines
 
 
 @frozen
@@ -27,19 +27,19 @@ class Heights:
 
     @classmethod
     def of(cls, decoded: Decoded, apart: bool) -> "Heights":
-        """The range of all that is drawn; with `apart`, of each column by itself."""
+        """Return the range of all drawn values; with `apart`, of each column by itself."""
         drawn = np.concatenate([decoded.originals, decoded.reconstructed, decoded.plane])
         ends = np.array([extent(values) for values in (drawn.T.tolist() if apart else [drawn.ravel().tolist()])])
         low, high = np.broadcast_to(ends.T, (2, drawn.shape[1]))
         return cls(low, high)
 
     def shares(self, row: Array) -> Array:
-        """How high values (d) lie, from 0 to 1; NaN where missing."""
+        """Return the heights of values, a (d,) array, as shares from 0 to 1; NaN where missing."""
         return (row / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
 
 
-def beside(decoded: Decoded, ids: Sequence[str], *, apart: bool) -> Figure:
-    """Each row with its reconstruction in a panel of its own, with its name and its error."""
+def row_figure(decoded: Decoded, ids: Sequence[str], *, apart: bool) -> Figure:
+    """Draw each row with its reconstruction in its own panel, with its name and its error."""
     heights, count = Heights.of(decoded, apart), len(decoded.rows)
     marks: list[Mark] = []
     parts = [Part(x=LEFT - GAP / 2, y=0, width=WIDE + GAP, height=TOP, key=True)]
@@ -48,8 +48,8 @@ def beside(decoded: Decoded, ids: Sequence[str], *, apart: bool) -> Figure:
         top = TOP + ABOVE + place // ACROSS * (TALL + GAP + ABOVE)
         box = (left, top, WIDE, TALL)
         parts.append(Part(x=left - GAP / 2, y=top - ABOVE, width=WIDE + GAP, height=TALL + GAP + ABOVE))
-        marks += [frame(box), Text(left, top - 7, shortened(ids[place], 12), kind="small"),
-                  Text(left + WIDE, top - 7, f"error {rounded(decoded.errors[place])}", "end", "small"),
+        marks += [frame(box), Text(left, top - 7, shorten(ids[place], 12), kind="small"),
+                  Text(left + WIDE, top - 7, f"error {three_digits(decoded.errors[place])}", "end", "small"),
                   *line("curve", heights.shares(decoded.originals[place]), box),
                   *line("second", heights.shares(decoded.reconstructed[place]), box)]
     lines = -(-count // ACROSS)
@@ -59,7 +59,7 @@ def beside(decoded: Decoded, ids: Sequence[str], *, apart: bool) -> Figure:
 
 
 def plane(decoded: Decoded, axes: Sequence[str], *, apart: bool) -> Figure:
-    """Profiles of the features at a grid of places, each where it lies on the plane of the first two axes."""
+    """Draw profiles of the features at a grid of places, each at its place on the plane of the first two axes."""
     side, heights = decoded.side, Heights.of(decoded, apart)
     wide, tall, gap = CELL
     marks: list[Mark] = []
@@ -68,17 +68,17 @@ def plane(decoded: Decoded, axes: Sequence[str], *, apart: bool) -> Figure:
         marks += [frame(box), *line("curve", heights.shares(row), box)]
     whole = side * (wide + gap) - gap, len(decoded.plane) // side * (tall + gap) - gap
     return Figure(PLANE, LEFT + whole[0] + RIGHT, TOP + whole[1] + BOTTOM,
-                  [*marks, *around(decoded.ends, whole, (wide, tall), axes)])
+                  [*marks, *grid_labels(decoded.ends, whole, (wide, tall), axes)])
 
 
 def frame(box: tuple[float, float, float, float]) -> Mark:
-    """The border of a panel."""
+    """Return the border of a panel."""
     left, top, wide, tall = box
     return Bar(kind="frame", x=left, y=top, width=wide, height=tall)
 
 
 def line(kind: str, shares: Array, box: tuple[float, float, float, float]) -> list[Mark]:
-    """A profile of heights (d, from 0 to 1) in a panel, in pieces where cells are missing."""
+    """Draw a profile of heights from 0 to 1, a (d,) array, in a panel, interrupted where cells are missing."""
     left, top, wide, tall = box
     x = left + INSIDE + np.linspace(0, wide - 2 * INSIDE, len(shares))
     y = top + tall - INSIDE - shares * (tall - 2 * INSIDE)

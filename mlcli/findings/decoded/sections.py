@@ -1,4 +1,4 @@
-"""The parts of a report that show what a decoder does."""
+"""The parts of a report about a decoder."""
 
 from mlcli.config.report_options import Image
 from mlcli.findings.decoded import DecodedFinding, pictures, profiles
@@ -6,15 +6,15 @@ from mlcli.findings.decoded.decoded import CANDIDATES, Decoded
 from mlcli.findings.decoded.layout import PLANE
 from mlcli.findings.frame.contents import Contents
 from mlcli.report.drawing.html import Part, figure, section
-from mlcli.report.drawing.text import rounded
+from mlcli.report.drawing.text import three_digits
 
 
 def plane(run: Contents, image: Image | None) -> Part:
-    """The features at a grid of places on the plane of the first two axes, as images of a shape or as profiles."""
+    """Return the features at a grid of places on the plane of the first two axes, as images or as profiles."""
     found = DecodedFinding.of(run)
     if found is None:
         return None
-    drawn = (profiles.plane(found, run.axes, apart=_apart(run)) if image is None else
+    drawn = (profiles.plane(found, run.axes, apart=_own_ranges(run)) if image is None else
              pictures.plane(found, pictures.Shape.of(image, found.originals), run.axes))
     others = run.embedding.values.shape[1] - len(found.ends)
     means = f"; the other {'axis is' if others == 1 else f'{others} axes are'} at the mean" if others else ""
@@ -24,13 +24,13 @@ def plane(run: Contents, image: Image | None) -> Part:
 
 
 def reconstructions(run: Contents, image: Image | None) -> Part:
-    """Some rows beside what the decoder makes of their coordinates, as images of a shape or as profiles."""
+    """Return some rows with their reconstructions, as images or as profiles."""
     found = DecodedFinding.of(run)
     if found is None:
         return None
     ids = [run.embedding.ids[row] for row in found.rows.tolist()]
-    drawn = (profiles.beside(found, ids, apart=_apart(run)) if image is None else
-             pictures.beside(found, pictures.Shape.of(image, found.originals), ids))
+    drawn = (profiles.row_figure(found, ids, apart=_own_ranges(run)) if image is None else
+             pictures.row_figure(found, pictures.Shape.of(image, found.originals), ids))
     count = len(run.embedding.values)
     some = f" of a random sample of {CANDIDATES:,} of {count:,} rows" if count > CANDIDATES else ""
     said = (f"Rows from the smallest to the largest error, at even steps of rank{some}. The error is the distance "
@@ -38,19 +38,20 @@ def reconstructions(run: Contents, image: Image | None) -> Part:
     return section("Reconstructions", figure(drawn, said))
 
 
-def _apart(run: Contents) -> bool:
-    """Whether each column of a profile has a range of its own: where the columns were scaled, their units differ."""
+def _own_ranges(run: Contents) -> bool:
+    """Whether each column of a profile has its own range: where the columns were scaled, their units differ."""
     return run.config.prepare.scale not in ("none", "center")
 
 
 def _values(run: Contents, found: Decoded, image: Image | None) -> str:
-    """What light and dark, or the heights of lines, stand for."""
+    """Return a sentence on the values of dark and light, or of the heights of lines."""
     if image is not None:
         shape = pictures.Shape.of(image, found.originals)
-        return (f"Pixels go from {rounded(shape.low)} (dark) to {rounded(shape.high)} (light), the range of the "
-                "originals in the report; what lies beyond is drawn like the ends.")
+        low, high = three_digits(shape.low), three_digits(shape.high)
+        return (f"Pixels go from {low} (dark) to {high} (light), the range of the originals in the report; "
+                "what lies beyond is drawn like the ends.")
     lines = f"Lines go over the {found.plane.shape[1]:,} columns in their order"
-    if _apart(run):
+    if _own_ranges(run):
         return f"{lines}, each column over a range of its own."
     heights = profiles.Heights.of(found, apart=False)
-    return f"{lines}; panels reach from {rounded(heights.low[0])} to {rounded(heights.high[0])}."
+    return f"{lines}; panels reach from {three_digits(heights.low[0])} to {three_digits(heights.high[0])}."

@@ -1,4 +1,4 @@
-"""How many axes to keep: every rule that applies, the others with the reason, and one recommendation."""
+"""The number of axes to keep: every rule that applies, the others with the reason, and one recommendation."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -58,7 +58,7 @@ class DimensionFinding(Finding[Mapping[str, Any]]):
         return {self.name: None if value is None else value["recommendation"]}
 
     def headline(self) -> Sequence[str]:
-        """Return the count, and the rule that says it."""
+        """Return the count, and the rule that gives it."""
         return ("components", "by")
 
     def lines(self, summary: Mapping[str, Any]) -> Iterable[str]:
@@ -67,16 +67,16 @@ class DimensionFinding(Finding[Mapping[str, Any]]):
 
     def step(self, planned: "Planned") -> Step | None:
         """Return the cost of the rules."""
-        from mlcli.findings.dimension.choose import is_asked
+        from mlcli.findings.dimension.choose import has_auto_axes
         from mlcli.findings.dimension.cost import rules_step
 
-        return rules_step(planned, planned.fit if is_asked(planned.config.method) else ())
+        return rules_step(planned, planned.fit if has_auto_axes(planned.config.method) else ())
 
-    def early(self, config: "RunConfig") -> bool:
-        """Whether the rules say how many axes are kept."""
-        from mlcli.findings.dimension.choose import is_asked
+    def precedes_fit(self, config: "RunConfig") -> bool:
+        """Whether the rules determine how many axes are kept."""
+        from mlcli.findings.dimension.choose import has_auto_axes
 
-        return is_asked(config.method)
+        return has_auto_axes(config.method)
 
     def wanted(self, report: "Report") -> bool:
         """Whether the rules are applied."""

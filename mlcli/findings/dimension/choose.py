@@ -1,4 +1,4 @@
-"""As many axes as the rules recommend: asked of a fit with the default count, before the one that is written."""
+"""The number of axes by the rules, for `components: auto`: from a fit with the default count, before the final one."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from mlcli.base.stages.stage import mute_notes, note, running
 from mlcli.base.values.inputs import Input
 from mlcli.errors import ConfigError
 from mlcli.findings.dimension.rules import dimension
-from mlcli.findings.frame.result import Result, compared
+from mlcli.findings.frame.result import Result, as_compared
 from mlcli.methods import Method
 from mlcli.rundir.plain import plain
 from mlcli.stages.eigen.axes import AUTO
@@ -15,15 +15,16 @@ from mlcli.stages.eigen.axes import AUTO
 COUNT = "give a count, as in -p 2"
 
 
-def is_asked(method: Method) -> bool:
-    """Whether the rules are to say how many axes are kept."""
+def has_auto_axes(method: Method) -> bool:
+    """Whether the rules determine how many axes are kept."""
     return bool(method.axes_options.components == AUTO)
 
 
 def with_recommended_axes(method: Method, data: Input, advise: Callable[[], Mapping[str, Any]]) -> Method:
-    """The method with as many axes as are recommended, one at least; `advise` fits with the default count for that.
+    """Return the method with the recommended number of axes, at least one, by a fit with the default count.
 
-    What that fit notes is not told. Raises ConfigError where no rule has a vote.
+    `advise` makes that fit and returns its document. Notes of that fit are suppressed. Raises ConfigError where no rule
+    has a vote.
     """
     where = f"{method.axes_options.where}.components"
     if not method.rules:
@@ -43,6 +44,6 @@ def with_recommended_axes(method: Method, data: Input, advise: Callable[[], Mapp
 def rules_of(result: Result) -> Mapping[str, Any]:
     """Return the answers of the rules about a run."""
     table = result.prepared if result.source.rows else result.given
-    answers: Mapping[str, Any] = plain(dimension(result.config.method, result.model, compared(result, table),
+    answers: Mapping[str, Any] = plain(dimension(result.config.method, result.model, as_compared(result, table),
                                                  result.config.compute))
     return answers

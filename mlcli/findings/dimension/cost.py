@@ -7,15 +7,15 @@ from mlcli.base.stages.steps import Step
 from mlcli.findings.frame.planned import Planned
 from mlcli.stages.algebra.costs import neighbors_cost, pass_cost
 
-SAMPLED = 2000  # rows that rules search for neighbors in
-SMALL = 0.015  # of a start: what takes as long whatever the size
-COLUMNS = 0.05  # more of it for rules that look at columns
+SAMPLED = 2000  # rows in the rules' search for neighbors
+SMALL = 0.015  # constant part of the time, in starts of the program
+COLUMNS = 0.05  # additional part for rules about columns
 
 
 def rules_step(planned: Planned, first: Sequence[Step] = ()) -> Step:
     """Return the cost of the rules: a search for neighbors, and passes over the columns.
 
-    Where they decide on it, the fit that they are asked of comes first.
+    `first` are the steps of the fit for `components: auto`, which come first.
     """
     rows, columns = min(planned.table.values.shape[0], SAMPLED), planned.table.values.shape[1]
     of_columns = planned.method.columns_model != "none"

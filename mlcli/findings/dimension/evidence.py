@@ -1,4 +1,4 @@
-"""What the rules use, taken from a fitted model and its input; only the points used are copied."""
+"""The evidence for the rules, from a fitted model and its input; only the points in use are copied."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,39 +22,40 @@ from mlcli.stages.graph.nearest import nearest_in_matrix
 from mlcli.stages.similarities import NoProjection, Projector
 from mlcli.stages.similarities.spaces import input_space
 
-WIDEST = 300  # columns up to which the eigenvalues of their correlations cost little
+WIDEST = 300  # number of columns up to which the eigenvalues of their correlations cost little
 THE_MODELS = "the spectrum is the model's: all eigenvalues after those of its axes are its noise"
-ROOM, FEWEST = 2**20, 2000  # numbers of a sample of the rows of PCA, and rows of it
-Pairs = Callable[[Indices, Indices], Array]  # distances from some points to some (s x t), in any unit
+ROOM, FEWEST = 2**20, 2000  # numbers in a sample of the rows of PCA, and its fewest rows
+Pairs = Callable[[Indices, Indices], Array]  # sources (s) and targets (t) to distances (s, t), in any unit
 
 
 def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> Evidence:
-    """The evidence of a run; `data` holds the rows that were embedded."""
+    """Return the evidence of a run; `data` holds the rows that were embedded."""
     spectrum, reason, seed = model.ranks, without_eigenvalues(method), compute.seed
     if isinstance(data, Covariance):
-        return of_matrix(method, model, data, seed)
-    if not all_finite(data.values):  # distances do not distinguish rows
+        return matrix_evidence(method, model, data, seed)
+    if not all_finite(data.values):  # there are no distances of rows with missing cells
         moments = model.projector.similarity.column_moments if isinstance(model.projector, Projector) else None
         if moments is not None and isinstance(data, Features):
-            return of_matrix(method, model, Covariance(moments, data.columns, observations=len(data.values)), seed)
+            return matrix_evidence(method, model, Covariance(moments, data.columns, observations=len(data.values)),
+                                   seed)
         return Evidence(method, spectrum, model.embedding, None, 1, None, None, seed,
                         no_eigenvalues=reason or THE_MODELS)
     width, rows = data.values.shape[1] if isinstance(data, Features) else 1, rows_of(data.values)
-    evidence = Evidence(method, spectrum, axes_of(model), None, width, kept_distances(model, data, compute),
+    evidence = Evidence(method, spectrum, axes_of(model), None, width, method_distances(model, data, compute),
                         partial(nearest_among, data) if data.apart else None, seed, observations=len(data.values),
                         no_eigenvalues=reason, rows=rows)
     if method.columns_model == "own noise":
-        return of_factors(evidence, some_rows(evidence, model, data), method.limit(data))
+        return factor_evidence(evidence, some_rows(evidence, model, data), method.limit(data))
     if spectrum.directions is not None:
         return replace(evidence, points=some_rows(evidence, model, data), of_columns=True)
-    if reason:  # such a method does not aim to keep distances either
+    if reason:  # a method without eigenvalues does not aim to keep distances either
         return replace(evidence, distances=None)
     modeled = isinstance(model.projector, Projector) and model.projector.similarity.variances is not None
     return replace(evidence, no_eigenvalues=THE_MODELS) if modeled else evidence
 
 
 def without_eigenvalues(method: Method) -> str:
-    """Why the spectrum of a method does not say how many axes to keep; empty where it holds eigenvalues."""
+    """Return why a method's spectrum does not determine the number of axes; empty where it holds eigenvalues."""
     if method.ranked_by is None:
         return f"{method.name} has no spectrum"
     if method.ranked_by.startswith("eigenvalues"):
@@ -63,26 +64,30 @@ def without_eigenvalues(method: Method) -> str:
 
 
 def some_rows(evidence: Evidence, model: Model, data: Given) -> Array:
-    """All rows, or of very many a sample (m x d), in the units of the computation."""
+    """Return all rows, or of very many a sample, an (m, d) array, in the units of the computation."""
     most = max(ROOM // max(evidence.width, 1), FEWEST)
     some = data.values if evidence.size <= most and evidence.rows is None else data.values[evidence.sample(most)]
     return model.projector.input_unit.measured(some)
 
 
-def of_matrix(method: Method, model: Model, data: Covariance, seed: int) -> Evidence:
-    """The evidence of a covariance: eigenvalues and columns, without rows; of factor analysis the correlations'."""
+def matrix_evidence(method: Method, model: Model, data: Covariance, seed: int) -> Evidence:
+    """Return the evidence of a covariance: eigenvalues and columns, without rows; for factor analysis of correlations.
+    """
     solved = (data.value_unit / model.ranks.unit).plain(data.values)
     evidence = Evidence(method, model.ranks, model.embedding, None, len(data.values), None, None, seed,
                         of_columns=True, moments=solved, observations=data.observations)
     if method.columns_model != "own noise":
         return evidence
     evidence = replace(evidence, moments=data.normalized().values)
-    evidence = replace(evidence, spectrum=of_correlations(evidence.correlations), factors=method.limit(data))
+    evidence = replace(evidence, spectrum=correlation_spectrum(evidence.correlations), factors=method.limit(data))
     return replace(evidence, moments=evidence.correlations)
 
 
-def of_factors(evidence: Evidence, points: Array, most: int) -> Evidence:
-    """The evidence of factor analysis: its columns at one variance, and the eigenvalues of their correlations."""
+def factor_evidence(evidence: Evidence, points: Array, most: int) -> Evidence:
+    """Return the evidence of factor analysis: standardized columns, and the eigenvalues of their correlations.
+
+    `points` is an (m, d) array; `most` is the largest number of factors.
+    """
     if evidence.width > WIDEST:
         return replace(evidence, distances=None, no_eigenvalues=f"there are more than {WIDEST} columns")
     deviations = points.std(axis=0)
@@ -92,18 +97,19 @@ def of_factors(evidence: Evidence, points: Array, most: int) -> Evidence:
     points = (points[:, varying] - points[:, varying].mean(axis=0)) / deviations[varying]
     widened = replace(evidence, points=points, of_columns=True, distances=None, factors=most,
                       no_eigenvalues="")
-    spectrum = of_correlations(widened.correlations)
+    spectrum = correlation_spectrum(widened.correlations)
     return replace(widened, spectrum=replace(spectrum, solved=spectrum.solved * evidence.size,
                                              solved_trace=spectrum.solved_trace * evidence.size))
 
 
-def of_correlations(correlations: Array) -> Spectrum:
-    """The eigenvalues of correlations; those of very many columns would cost more than a report may."""
+def correlation_spectrum(correlations: Array) -> Spectrum:
+    """Return the eigenvalues of correlations, a (d, d) array; those of very many columns cost too much for a report.
+    """
     return Spectrum.given(symmetric_eigenvalues(correlations), float(len(correlations)), complete=True)
 
 
 def axes_of(model: Model) -> Array:
-    """Coordinates on the kept axes and on further ones that were computed (n x q), in the units of `solved`."""
+    """Return coordinates on the kept axes and on further computed ones, an (n, q) array, in the units of `solved`."""
     projector, spectrum, further = model.projector, model.ranks, model.ranks.further
     kept = projector.output_unit.measured(model.embedding)
     variances = projector.similarity.variances if isinstance(projector, Projector) else None
@@ -116,8 +122,8 @@ def axes_of(model: Model) -> Array:
     return np.column_stack([kept, further * np.sqrt(spectrum.solved[first: first + further.shape[1]])])
 
 
-def kept_distances(model: Model, data: Given, compute: Compute) -> Pairs | None:
-    """The distances that the method aims to keep; None for one that does not keep any."""
+def method_distances(model: Model, data: Given, compute: Compute) -> Pairs | None:
+    """Return the distances that the method aims to keep; None for one that does not keep any."""
     projector, space = model.projector, model.space(compute)
     if space is not None:
         return space.between
@@ -131,7 +137,7 @@ def kept_distances(model: Model, data: Given, compute: Compute) -> Pairs | None:
 
 
 def nearest_among(data: Given, rows: Indices, count: int) -> Array:
-    """Distances to the nearest others among some points (m x k), each of the places of duplicates once."""
+    """Return distances to the nearest others among `rows`, an (m, k) array; duplicates are one point."""
     if not isinstance(data, Features):
         apart = input_space(data).between(rows, rows)
         return nearest_in_matrix(apart, count, without_self=True).lengths.reshape(-1, count)

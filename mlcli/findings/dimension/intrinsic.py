@@ -1,47 +1,48 @@
-"""Intrinsic dimension of the input as a count of axes: TwoNN and maximum likelihood."""
+"""Intrinsic dimension of the input as a number of axes: TwoNN and maximum likelihood."""
 
 import math
 
 from mlcli.base.types import Array
 from mlcli.findings.dimension.neighbor_growth import maximum_likelihood, two_nn, two_nn_error
-from mlcli.findings.dimension.verdict import Evidence, LeftOut, Verdict
+from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict
 
-EXACT = 2000  # points that are used; of more, so many at random
-WORK = 4e8  # multiplications that their distances may take
-FEWEST = 100  # points that are used however many columns they have
+EXACT = 2000  # largest number of points; of more, a random sample
+WORK = 4e8  # largest number of multiplications for their distances
+FEWEST = 100  # number of points however many columns they have
 NEIGHBORS = 10
-TRUSTED = 10  # dimensions up to which samples of usual sizes are dense enough
+TRUSTED = 10  # largest dimension for which samples of usual sizes are dense enough
 MOST = 1e9  # dimensions: distances to neighbors then differ by rounding only
 
 
-def estimates(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
-    """Both estimates from one search for neighbors, among the points used."""
+def estimates(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
+    """Return both estimates from one search for neighbors, among all points or a sample."""
     rows = evidence.sample(max(min(EXACT, int(math.sqrt(WORK / max(evidence.width, 1)))), FEWEST))
     if evidence.nearest is None or len(rows) < 4:
-        reason = LeftOut("it needs four points or more with distances between them")
+        reason = NotApplicable("it needs four points or more with distances between them")
         return {"two_nn": reason, "maximum_likelihood": reason}
     nearest = evidence.nearest(rows, min(NEIGHBORS, len(rows) - 1))
     seen = {"points": len(nearest), "sampled": len(rows) < evidence.size}
-    return {"two_nn": by_two(nearest, seen), "maximum_likelihood": by_likelihood(nearest, seen)}
+    return {"two_nn": two_nn_verdict(nearest, seen), "maximum_likelihood": likelihood_verdict(nearest, seen)}
 
 
-def by_two(nearest: Array, seen: dict[str, int | bool]) -> Verdict | LeftOut:
-    """The estimate from the first two neighbors."""
+def two_nn_verdict(nearest: Array, seen: dict[str, int | bool]) -> Verdict | NotApplicable:
+    """Return the estimate from the first two neighbors; `nearest` is an (m, k) array of distances."""
     value, error = two_nn(nearest), two_nn_error(nearest)
-    return rounded(value, "The intrinsic dimension by the ratio of second to first neighbor distances (TwoNN).",
+    return axes_verdict(value, "The intrinsic dimension by the ratio of second to first neighbor distances (TwoNN).",
                    f"{value:.2f}, standard error {error:.2f}", {"estimate": value, "estimate_se": error, **seen})
 
 
-def by_likelihood(nearest: Array, seen: dict[str, int | bool]) -> Verdict | LeftOut:
-    """The estimate from all neighbors."""
+def likelihood_verdict(nearest: Array, seen: dict[str, int | bool]) -> Verdict | NotApplicable:
+    """Return the estimate from all neighbors; `nearest` is an (m, k) array of distances."""
     value, neighbors = maximum_likelihood(nearest), nearest.shape[1]
-    return rounded(value, "The intrinsic dimension by maximum likelihood (Levina and Bickel).",
+    return axes_verdict(value, "The intrinsic dimension by maximum likelihood (Levina and Bickel).",
                    f"{value:.2f} from {neighbors} neighbors", {"estimate": value, "neighbors": neighbors, **seen})
 
 
-def rounded(value: float, rule: str, detail: str, figures: dict[str, float | int | bool]) -> Verdict | LeftOut:
-    """An estimate as a whole number of axes, one at least."""
+def axes_verdict(value: float, rule: str, detail: str,
+                 figures: dict[str, float | int | bool]) -> Verdict | NotApplicable:
+    """Return an estimate as a whole number of axes, at least one."""
     if not value < MOST:
-        return LeftOut("the distances to neighbors have no ratios to go by: too many are equal")
+        return NotApplicable("the distances to neighbors have no ratios to go by: too many are equal")
     doubt = f"above {TRUSTED} no sample is dense enough, so it only says: at least" if value > TRUSTED else ""
     return Verdict(max(round(value), 1), rule, detail, figures, doubt)

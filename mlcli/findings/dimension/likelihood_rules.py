@@ -1,6 +1,6 @@
-"""How many axes by the likelihood: Minka's evidence and BIC for probabilistic PCA, cross-validation for factors.
+"""The number of axes by the likelihood: Minka's evidence and BIC for probabilistic PCA, cross-validation for factors.
 
-Each gives one figure for every count of axes, the largest the best. Source: Minka, "Automatic choice of dimensionality
+Each gives one figure for every count of axes, the largest the best. Sources: Minka, "Automatic choice of dimensionality
 for PCA", 2000; Tipping and Bishop, 1999; Schwarz, 1978.
 """
 
@@ -18,13 +18,16 @@ Gaussian = tuple[Array, Array]  # mean (d) and covariance (d x d)
 
 
 def noise_after(eigenvalues: Array) -> Array:
-    """For k = 0 .. d - 1 axes, the mean of the d - k eigenvalues (descending, of the covariance) that they leave."""
+    """Return the mean of the last d - k of the (d,) array of descending eigenvalues, for k = 0 .. d - 1."""
     left = np.cumsum(eigenvalues[::-1])[::-1]
     return np.asarray(left / np.arange(len(eigenvalues), 0, -1))
 
 
 def ppca_log_likelihoods(eigenvalues: Array, rows: int) -> Array:
-    """The log-likelihood of probabilistic PCA with k = 0 .. d - 1 axes, from all d eigenvalues over n."""
+    """Return the log-likelihood of probabilistic PCA with k = 0 .. d - 1 axes, a (d,) array.
+
+    `eigenvalues` is the (d,) array of all eigenvalues of the covariance (divisor n). Source: Tipping and Bishop, 1999.
+    """
     columns, noise = len(eigenvalues), noise_after(eigenvalues)
     leading = np.concatenate([[0.0], np.cumsum(_logs(eigenvalues))[:-1]])
     logs = leading + np.arange(columns, 0, -1) * _logs(noise)
@@ -32,20 +35,26 @@ def ppca_log_likelihoods(eigenvalues: Array, rows: int) -> Array:
 
 
 def ppca_parameters(columns: int) -> Array:
-    """The free parameters of probabilistic PCA with k = 0 .. d - 1 axes: mean, loadings but for a rotation, noise."""
+    """Return the number of free parameters of probabilistic PCA with k = 0 .. d - 1 axes, a (d,) array.
+
+    Mean, loadings up to a rotation, and noise.
+    """
     axes = np.arange(columns)
     return np.asarray(columns + columns * axes - axes * (axes - 1) / 2 + 1)
 
 
 def ppca_bic(eigenvalues: Array, rows: int) -> Array:
-    """Minus half the Bayesian information criterion of k = 0 .. d - 1 axes: likelihood less ½ ln n a parameter."""
+    """Return minus half the Bayesian information criterion of k = 0 .. d - 1 axes, a (d,) array.
+
+    Log-likelihood minus ½ ln n for each parameter. `eigenvalues` is a (d,) array. Source: Schwarz, 1978.
+    """
     return ppca_log_likelihoods(eigenvalues, rows) - 0.5 * ppca_parameters(len(eigenvalues)) * np.log(rows)
 
 
 def minka_evidence(eigenvalues: Array, rows: int) -> Array:
-    """Minka's log-evidence, by Laplace's method, of k = 1 .. d - 1 axes; minus infinity where eigenvalues are tied.
+    """Return Minka's log-evidence of k = 1 .. d - 1 axes, a (d - 1,) array; minus infinity where eigenvalues are tied.
 
-    All d eigenvalues of the covariance are needed, and more points than columns.
+    By Laplace's method. It needs all d eigenvalues of the covariance, a (d,) array, and more points than columns.
     """
     columns, noise = len(eigenvalues), noise_after(eigenvalues)
     halves = (columns - np.arange(columns)) / 2  # (d - i + 1) / 2 for i = 1 .. d
@@ -59,7 +68,7 @@ def minka_evidence(eigenvalues: Array, rows: int) -> Array:
 
 
 def _curvatures(eigenvalues: Array, noise: Array) -> Array:
-    """For k = 1 .. d - 1, Σ over i ≤ k and i < j of ln (1/λ̂ⱼ - 1/λ̂ᵢ)(λᵢ - λⱼ), with λ̂ the noise beyond k axes."""
+    """Return Σ over i ≤ k and i < j of ln (1/λ̂ⱼ - 1/λ̂ᵢ)(λᵢ - λⱼ) for k = 1 .. d - 1, λ̂ the noise beyond k axes."""
     columns, axes = len(eigenvalues), np.arange(1, len(eigenvalues))
     gaps = np.triu(_logs(eigenvalues[:, None] - eigenvalues), 1)
     from_first = np.cumsum(gaps.sum(axis=1))[:-1]  # pairs of i ≤ k with all j > i
@@ -68,9 +77,12 @@ def _curvatures(eigenvalues: Array, noise: Array) -> Array:
     return np.asarray(from_first + among - (axes - 1) * np.cumsum(_logs(eigenvalues))[:-1] + (columns - axes) * beyond)
 
 
-def cross_validated(points: Array, fit: Callable[[Array, int], Gaussian], counts: Sequence[int], folds: int,
+def cross_validate(points: Array, fit: Callable[[Array, int], Gaussian], counts: Sequence[int], folds: int,
                     generator: np.random.Generator) -> Array:
-    """The mean log-likelihood of a held-out point, under models fitted to the other folds, for every count of axes."""
+    """Return the mean log-likelihood of a held-out point for every count of axes, a (c,) array.
+
+    `points` is an (n, d) array; `fit` maps the points of the other folds and a count to a normal distribution.
+    """
     fold = generator.permutation(len(points)) % folds
     total = np.zeros(len(counts))
     for held in range(folds):
@@ -80,7 +92,10 @@ def cross_validated(points: Array, fit: Callable[[Array, int], Gaussian], counts
 
 
 def factor_gaussian(points: Array, factors: int, lower: float = 0.005, iterate: Iterate | None = None) -> Gaussian:
-    """The normal distribution of the factor model of largest likelihood, of columns that all vary."""
+    """Return the normal distribution of the factor model with the largest likelihood.
+
+    `points` is an (n, d) array with columns that all vary; returns a (d,) array and a (d, d) array.
+    """
     mean = points.mean(axis=0)
     deviations = points.std(axis=0)
     moments = Whole((points - mean).T @ (points - mean) / len(points) / np.outer(deviations, deviations))
@@ -92,13 +107,13 @@ def factor_gaussian(points: Array, factors: int, lower: float = 0.005, iterate: 
 
 
 def log_density(points: Array, mean: Array, covariance: Array) -> Array:
-    """The log-density of a normal distribution at some points (m)."""
+    """Return the log-density of a normal distribution at points, an (m, d) array; an (m,) array."""
     values, vectors = symmetric_eigen(covariance)
     squares = ((points - mean) @ vectors) ** 2 / values
     return np.asarray(-0.5 * (len(mean) * np.log(2 * np.pi) + np.log(values).sum() + squares.sum(axis=1)))
 
 
 def _logs(values: Array | float) -> Array:
-    """Logarithms; NaN for numbers that are zero or below."""
+    """Return logarithms; NaN for numbers that are not positive."""
     given = np.asarray(values, dtype=np.float64)
     return np.log(given, out=np.full(given.shape, np.nan), where=given > 0)

@@ -1,7 +1,7 @@
-"""Parallel analysis: eigenvalues above those of columns that have nothing to do with each other (Horn, 1965).
+"""Parallel analysis: eigenvalues above those of unrelated columns (Horn, 1965).
 
-A replicate keeps each column's own variance and removes what columns share: by permuting every column by itself (Buja
-and Eyuboglu, 1992), or where that is too expensive by normal data of the same size, whose matrix of products is drawn
+A replicate keeps each column's own variance and removes the correlations: by permuting every column by itself (Buja and
+Eyuboglu, 1992), or where that is too expensive by normal data of the same size, whose matrix of products is drawn
 directly (Bartlett's decomposition, 1933). The line is the replicates' 95th percentile (Glorfeld, 1995).
 """
 
@@ -10,39 +10,39 @@ from collections.abc import Callable
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.findings.dimension.verdict import Evidence, LeftOut, Verdict, leading
+from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict, count_leading
 from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 
 MOST, FEWEST = 100, 20  # replicates; fewer have no 95th percentile
 BUDGET = 6e7  # multiplications in all: some 15 ms
-SHUFFLE = 60  # multiplications that permuting one number is worth
-EIGEN = 3  # times m³ multiplications for the eigenvalues of a matrix of size m, made and solved
+SHUFFLE = 60  # cost of permuting one number, in multiplications
+EIGEN = 3  # cost of the eigenvalues of a matrix of size m with its product, in m³ multiplications
 PERCENTILE = 95.0
-DRAWN = 30  # eigenvalues of the line that are kept: as many as a scree plot has bars
+DRAWN = 30  # eigenvalues of the line to keep: as many as a scree plot has bars
 
 Replicate = Callable[[np.random.Generator], Array]
 
 
-def parallel_analysis(evidence: Evidence) -> Verdict | LeftOut:
-    """The leading eigenvalues above the replicates' 95th percentiles."""
+def parallel_analysis(evidence: Evidence) -> Verdict | NotApplicable:
+    """Return the number of leading eigenvalues above the replicates' 95th percentiles."""
     if not evidence.of_columns:
-        return LeftOut("it compares columns of features")
+        return NotApplicable("it compares columns of features")
     rows, columns = evidence.observations, len(evidence.norms)
     if rows is None:
-        return LeftOut("it needs the number of observations: input.observations")
+        return NotApplicable("it needs the number of observations: input.observations")
     if columns < 2 or rows < 3:
-        return LeftOut("it needs two columns that vary and three points")
-    count, kind, replicate = chosen(evidence, rows)
+        return NotApplicable("it needs two columns that vary and three points")
+    count, kind, replicate = choose_replicates(evidence, rows)
     if replicate is None:
-        return LeftOut(f"{FEWEST} replicates of {rows} x {columns} numbers cost more than a report may")
+        return NotApplicable(f"{FEWEST} replicates of {rows} x {columns} numbers cost more than a report may")
     if not evidence.spectrum.solved_trace > 0:
-        return LeftOut("the squares of these numbers vanish")
+        return NotApplicable("the squares of these numbers vanish")
     generator = evidence.generator()
     null = np.percentile([replicate(generator) for _ in range(count)], PERCENTILE, axis=0)
     values = evidence.spectrum.solved[: len(null)]
-    kept = leading(values > null[: len(values)])
+    kept = count_leading(values > null[: len(values)])
     if kept == len(values) < len(null):
-        return LeftOut(f"all {kept} eigenvalues computed are above the replicates'")
+        return NotApplicable(f"all {kept} eigenvalues computed are above the replicates'")
     line = null[:DRAWN] / evidence.spectrum.solved_trace
     return Verdict(kept, "The leading eigenvalues above the 95th percentile of those of unrelated columns.",
                    f"{count} replicates of {kind} columns",
@@ -50,21 +50,25 @@ def parallel_analysis(evidence: Evidence) -> Verdict | LeftOut:
                     "line_shares": line.tolist()})
 
 
-def chosen(evidence: Evidence, rows: int) -> tuple[int, str, Replicate | None]:
-    """How many replicates, of which kind, and how one is drawn; None where even the fewest cost too much."""
+def choose_replicates(evidence: Evidence, rows: int) -> tuple[int, str, Replicate | None]:
+    """Return number, kind and function of the replicates; None where even the fewest cost too much."""
     moved, columns = evidence.columns, len(evidence.norms)
     side = min(rows, columns)
     for cost, kind, replicate, possible in (
-            ((SHUFFLE + side) * rows * columns + EIGEN * side**3, "permuted", permuted(moved), len(moved) == rows),
-            (EIGEN * columns**3, "normal", normal(rows - 1, evidence.norms), rows > columns)):
+            ((SHUFFLE + side) * rows * columns + EIGEN * side**3, "permuted", permuted_replicate(moved),
+             len(moved) == rows),
+            (EIGEN * columns**3, "normal", normal_replicate(rows - 1, evidence.norms), rows > columns)):
         count = min(MOST, int(BUDGET / cost))
         if possible and count >= FEWEST:
             return count, kind, replicate
     return 0, "", None
 
 
-def permuted(moved: Array) -> Replicate:
-    """Eigenvalues of the smaller side of columns (n x d, of mean zero), each permuted by itself."""
+def permuted_replicate(moved: Array) -> Replicate:
+    """Return a function that permutes each column and returns the eigenvalues of the smaller product.
+
+    `moved` is an (n, d) array with columns of mean zero.
+    """
 
     def replicate(generator: np.random.Generator) -> Array:
         mixed = generator.permuted(moved, axis=0)
@@ -74,8 +78,11 @@ def permuted(moved: Array) -> Replicate:
     return replicate
 
 
-def normal(freedom: int, norms: Array) -> Replicate:
-    """Eigenvalues of the products of normal columns with `freedom` degrees of freedom, scaled to given norms."""
+def normal_replicate(freedom: int, norms: Array) -> Replicate:
+    """Return a function that draws products of normal columns and returns their eigenvalues, a (d,) array.
+
+    The products have a Wishart distribution with `freedom` degrees of freedom, scaled to the norms, a (d,) array.
+    """
     size = len(norms)
 
     def replicate(generator: np.random.Generator) -> Array:

@@ -1,4 +1,4 @@
-"""One sentence of recommendation: what the method's own rules say, weighed, and how far all rules agree."""
+"""One sentence of recommendation: a vote of the method's own rules, and how far all rules agree."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,15 +7,15 @@ from mlcli.findings.dimension.verdict import Verdict
 
 WORDS = {"velicer_map": "Velicer's MAP", "two_nn": "TwoNN", "kaiser": "Kaiser",
          "minka_evidence": "Minka's evidence", "ppca_bic": "BIC of ppca", "fa_cross_validation": "cross-validation"}
-NEAR = 1  # axes by which rules that nearly agree differ
+NEAR = 1  # difference in axes of rules that nearly agree
 MOST, SOME = 2 / 3, 1 / 3  # shares of the rules that nearly agree
 
 
 def recommendation(rules: Sequence[str], verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
-    """The number of axes, the rule that it comes from, the rules that differ, how far they agree, and the sentence.
+    """Return the number of axes, the rule behind it, the rules that differ, their agreement, and the sentence.
 
-    `rules` are the method's own, best first; docs/dimension.md says why in this order. Those that apply and have no
-    doubt vote, each with a weight of one over its place; between equal sums the better rule decides.
+    `rules` are the method's own, best first; docs/dimension.md gives the reasons for this order. Rules that apply
+    without doubt vote, each with a weight of one over its position; between equal sums the better rule decides.
     """
     counts = {name: verdict.components for name, verdict in verdicts.items()
               if verdict.components is not None and not name.startswith("variance_")}
@@ -25,19 +25,20 @@ def recommendation(rules: Sequence[str], verdicts: Mapping[str, Verdict]) -> dic
     if not voting:
         sentence = "No rule for the number of axes applies."
         return {"components": None, "by": None, "differ": {}, "agreement": None,
-                "sentence": f"{sentence} {aside(counts, doubts)}".strip()}
-    name = elected(voting, others)
+                "sentence": f"{sentence} {no_vote_sentence(counts, doubts)}".strip()}
+    name = elect(voting, others)
     count = others.pop(name)
     differ = {other: number for other, number in others.items() if number != count}
     agreed = agreement(count or 0, others)
-    said = (advice(count or 0, words(name), verdicts[name].detail), strength(agreed), voices(others, differ),
-            aside(counts, doubts))
+    said = (advice(count or 0, words(name), verdicts[name].detail), strength_sentence(agreed),
+            agreement_sentence(others, differ),
+            no_vote_sentence(counts, doubts))
     return {"components": count, "by": name, "differ": differ, "agreement": agreed,
             "sentence": " ".join(part for part in said if part)}
 
 
-def elected(voting: Sequence[str], counts: Mapping[str, int | None]) -> str:
-    """The best rule of those that say what most weight is behind."""
+def elect(voting: Sequence[str], counts: Mapping[str, int | None]) -> str:
+    """Return the best rule among those with the count of the largest weight."""
     weights: dict[int | None, float] = {}
     for place, name in enumerate(voting, start=1):
         weights[counts[name]] = weights.get(counts[name], 0.0) + 1 / place
@@ -46,37 +47,37 @@ def elected(voting: Sequence[str], counts: Mapping[str, int | None]) -> str:
 
 
 def agreement(count: int, others: Mapping[str, int | None]) -> dict[str, int]:
-    """How many of the other rules say the same number, and how many one that differs by one at most."""
+    """Return how many of the other rules give the same number, and how many one that differs by at most one."""
     numbers = [number for number in others.values() if number is not None]
     return {"same": numbers.count(count), "near": sum(abs(number - count) <= NEAR for number in numbers),
             "of": len(numbers)}
 
 
 def advice(count: int, rule: str, detail: str) -> str:
-    """What to keep, by which rule."""
+    """Return a sentence with the number of axes and its rule."""
     if count == 0:
         return f"No axis stands out by {rule} ({detail})."
     return f"Keep {count} {'axis' if count == 1 else 'axes'} by {rule} ({detail})."
 
 
-def voices(others: Mapping[str, int | None], differ: Mapping[str, int | None]) -> str:
-    """Which other rules agree and which do not."""
+def agreement_sentence(others: Mapping[str, int | None], differ: Mapping[str, int | None]) -> str:
+    """Return a sentence on which other rules agree and which do not."""
     agree = [words(name) for name in others if name not in differ]
     differing = [f"{words(name)} {number}" for name, number in differ.items()]
     if not differing:
         return "All other rules agree." if agree else ""
-    start = f"{listed(agree)} agree{'s' if len(agree) == 1 else ''}; the" if agree else "The"
+    start = f"{list_in_words(agree)} agree{'s' if len(agree) == 1 else ''}; the" if agree else "The"
     return f"{start} others differ: {', '.join(differing)}."
 
 
-def aside(counts: Mapping[str, int | None], doubts: Mapping[str, str]) -> str:
-    """The rules that have no vote here, each with its count and the reason."""
-    told = [f"{words(name)} {counts[name]} ({why})" for name, why in doubts.items()]
-    return f"Without a vote: {'; '.join(told)}." if told else ""
+def no_vote_sentence(counts: Mapping[str, int | None], doubts: Mapping[str, str]) -> str:
+    """Return a sentence on the rules without a vote, each with its count and the reason."""
+    doubtful = [f"{words(name)} {counts[name]} ({why})" for name, why in doubts.items()]
+    return f"Without a vote: {'; '.join(doubtful)}." if doubtful else ""
 
 
-def strength(agreed: Mapping[str, int] | None) -> str:
-    """How far the rules agree, in a sentence; empty where there is nothing to compare."""
+def strength_sentence(agreed: Mapping[str, int] | None) -> str:
+    """Return a sentence on how far the rules agree; empty where there is nothing to compare."""
     if not agreed or not agreed["of"]:
         return ""
     near, whole = agreed["near"], agreed["of"]
@@ -85,11 +86,11 @@ def strength(agreed: Mapping[str, int] | None) -> str:
 
 
 def words(name: str) -> str:
-    """A rule's name for people."""
+    """Return a rule's name for people."""
     return WORDS.get(name, name.replace("_", " "))
 
 
-def listed(items: list[str]) -> str:
-    """a, b and c, with a capital."""
+def list_in_words(items: list[str]) -> str:
+    """Return "A, b and c", with a capital."""
     text = items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
     return text[0].upper() + text[1:]

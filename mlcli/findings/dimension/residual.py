@@ -1,8 +1,8 @@
-"""The residual-variance curve: how much of the method's distances more and more axes leave unexplained.
+"""The residual-variance curve: the part of the method's distances that more and more axes leave unexplained.
 
 Tenenbaum, de Silva and Langford, 2000: 1 - r² between the distances that the method keeps and those between points on
-its first 1, ..., p axes; the curve's elbow is the dimension. The elbow is looked for on a logarithmic scale, on which
-a narrow sheet's second axis shows beside a long first one.
+its first 1, ..., p axes; the curve's elbow is the dimension. The elbow is searched on a logarithmic scale, on which a
+narrow sheet's second axis shows next to a long first one.
 """
 
 import numpy as np
@@ -12,30 +12,31 @@ from mlcli.base.rows.scratch import some_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.scaling import Unit
 from mlcli.findings.dimension.spectral import below_chord
-from mlcli.findings.dimension.verdict import Evidence, LeftOut, Verdict
+from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict
 
-EXACT, LINEAR = 700, 200  # points up to which all distances are compared; by PCA, which costs less itself
-ROWS = 64  # compared at once, few enough to stay in cache
-SOURCES, TARGETS = 60, 1000  # points of more, at random, whose distances to some others are compared
-LEAST = 1e-3  # a residual variance below this counts as this: the rest is noise or rounding
+EXACT, LINEAR = 700, 200  # largest number of points for all distances; for PCA, which costs less itself
+ROWS = 64  # rows of distances in a block, few enough to stay in cache
+SOURCES, TARGETS = 60, 1000  # of more points, random samples whose distances to each other are compared
+LEAST = 1e-3  # a smaller residual variance counts as this one: the rest is noise or rounding
 
 
-def residual_variance(evidence: Evidence) -> Verdict | LeftOut:
-    """The point of the curve's logarithm farthest below the chord from no axis, which leaves all, to the last."""
+def residual_variance(evidence: Evidence) -> Verdict | NotApplicable:
+    """Return the point of the curve's logarithm farthest below the chord from no axis to the last."""
     if evidence.method.scaleless:
-        return LeftOut(f"the coordinates of {evidence.method.name} have no scale, so their distances mean nothing")
+        return NotApplicable(f"the coordinates of {evidence.method.name} have no scale, so their distances mean "
+                             "nothing")
     if evidence.distances is None:
-        return LeftOut("the method keeps no distances, or they are not at hand")
-    sources, targets = compared(evidence)
+        return NotApplicable("the method keeps no distances, or they are not at hand")
+    sources, targets = choose_points(evidence)
     if len(targets) < 3:
-        return LeftOut("it needs three points")
+        return NotApplicable("it needs three points")
     axes = evidence.axes
     distances = evidence.distances(sources, targets)
     if not np.isfinite(distances).all():
-        return LeftOut("some distances are larger than any double")
+        return NotApplicable("some distances are larger than any double")
     curve = residual_variances(distances, some_of(axes, sources), some_of(axes, targets))
     if not np.isfinite(curve).all():
-        return LeftOut("all distances are equal")
+        return NotApplicable("all distances are equal")
     figures = {"residual_variances": curve.tolist(), "from": len(sources), "to": len(targets),
                "sampled": len(targets) < evidence.size}
     rule = "The elbow of the logarithm of 1 - r², of the method's distances and those on the first axes."
@@ -45,8 +46,8 @@ def residual_variance(evidence: Evidence) -> Verdict | LeftOut:
     return Verdict(count or None, rule, f"{curve[count - 1]:.4g} left" if count else "the curve has no elbow", figures)
 
 
-def compared(evidence: Evidence) -> tuple[Indices, Indices]:
-    """Points from which, and points to which, distances are compared; the first are among the others."""
+def choose_points(evidence: Evidence) -> tuple[Indices, Indices]:
+    """Return points from which, and points to which, distances are compared; the first are among the others."""
     if evidence.size <= (LINEAR if evidence.of_columns else EXACT):
         return np.arange(evidence.size), np.arange(evidence.size)
     targets = evidence.sample(TARGETS)
@@ -54,7 +55,7 @@ def compared(evidence: Evidence) -> tuple[Indices, Indices]:
 
 
 def residual_variances(distances: Array, sources: Array, targets: Array) -> Array:
-    """1 - r² between distances (s x t) and those from sources (s x q) to targets (t x q) on the first 1, ..., q axes.
+    """Return 1 - r² of distances (s, t) and those from sources (s, q) to targets (t, q) on the first 1, ..., q axes.
 
     A point's distance to itself, which is zero in both, is left out. Units, which change nothing, are powers of two.
     """

@@ -1,4 +1,4 @@
-"""All rules over one model, as a document and as a table."""
+"""All rules for one model, as a document and as a table."""
 
 import csv
 import io
@@ -12,18 +12,18 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
 from mlcli.findings.dimension.evidence import evidence_of
 from mlcli.findings.dimension.intrinsic import estimates
-from mlcli.findings.dimension.likelihood import by_likelihood
+from mlcli.findings.dimension.likelihood import likelihood_verdicts
 from mlcli.findings.dimension.parallel import parallel_analysis
 from mlcli.findings.dimension.recommend import recommendation
 from mlcli.findings.dimension.residual import residual_variance
 from mlcli.findings.dimension.spectral import broken_stick, eigengap, elbow, kaiser, variance_kept
 from mlcli.findings.dimension.velicer import velicer
-from mlcli.findings.dimension.verdict import Evidence, LeftOut, Verdict
+from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Model
 
 SHARES = (0.8, 0.9, 0.95, 0.99)
-SPECTRAL: dict[str, Callable[[Evidence], Verdict | LeftOut]] = {
+SPECTRAL: dict[str, Callable[[Evidence], Verdict | NotApplicable]] = {
     **{f"variance_{share:.0%}".rstrip("%"): partial(variance_kept, share=share) for share in SHARES},
     "elbow": elbow, "broken_stick": broken_stick, "kaiser": kaiser, "parallel_analysis": parallel_analysis,
     "velicer_map": velicer, "eigengap": eigengap}
@@ -32,13 +32,13 @@ HEADER = ("rule", "components", "detail")
 
 @stage("dimension")
 def dimension(method: Method, model: Model, data: Input, compute: Compute) -> dict[str, Any]:
-    """The content of dimension.json: recommendation, rules with their counts and figures, and those left out.
+    """Return the content of dimension.json: recommendation, rules with their counts and figures, and those left out.
 
-    `data` holds the rows that were embedded, as the method saw them.
+    `data` holds the rows that were embedded, as the method used them.
     """
-    with single_threaded_blas():  # products this small gain nothing from threads, which would decide their rounding
+    with single_threaded_blas():  # threads would not speed up such small products, and change their rounding
         evidence = evidence_of(method, model, data, compute)
-        reached = verdicts(evidence)
+        reached = apply_rules(evidence)
     applied = {name: verdict for name, verdict in reached.items() if isinstance(verdict, Verdict)}
     return {
         "kept": model.embedding.shape[1],
@@ -46,25 +46,26 @@ def dimension(method: Method, model: Model, data: Input, compute: Compute) -> di
         "rules": {name: {"components": verdict.components, "rule": verdict.rule, "detail": verdict.detail,
                          "figures": verdict.figures,
                          **({"doubt": verdict.doubt} if verdict.doubt else {})} for name, verdict in applied.items()},
-        "left_out": {name: verdict.reason for name, verdict in reached.items() if isinstance(verdict, LeftOut)},
+        "left_out": {name: verdict.reason for name, verdict in reached.items() if isinstance(verdict, NotApplicable)},
         **({"correlations": evidence.correlation_eigenvalues} if evidence.correlation_eigenvalues else {}),
     }
 
 
-def verdicts(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
-    """What every rule says."""
-    return {**of_eigenvalues(evidence), **by_likelihood(evidence), "residual_variance": residual_variance(evidence),
+def apply_rules(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
+    """Return the verdict of every rule."""
+    return {**eigenvalue_verdicts(evidence), **likelihood_verdicts(evidence),
+            "residual_variance": residual_variance(evidence),
             **estimates(evidence)}
 
 
-def of_eigenvalues(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
-    """The rules that look at eigenvalues or at columns; none of them where a spectrum holds something else."""
-    return {name: LeftOut(evidence.no_eigenvalues) if evidence.no_eigenvalues else rule(evidence)
+def eigenvalue_verdicts(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
+    """Return the verdicts of rules about eigenvalues or columns; none applies to a spectrum of something else."""
+    return {name: NotApplicable(evidence.no_eigenvalues) if evidence.no_eigenvalues else rule(evidence)
             for name, rule in SPECTRAL.items()}
 
 
 def dimension_table(document: Mapping[str, Any]) -> str:
-    """The rules of `dimension` as CSV: rule, components, detail; those left out with the reason and no count."""
+    """Return the rules as CSV: rule, components, detail; those left out with the reason and no count."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADER)

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlcli.findings.dimension.recommend import words
-from mlcli.report.drawing.html import Part, figure, folded, section, sentence, table
+from mlcli.report.drawing.html import Part, figure, fold, section, sentence, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.curves import curve
 
 
 def dimension(document: Mapping[str, Any], kept: int) -> Part:
-    """The recommended number of axes, the answer of each rule, and the residual variance by dimension."""
+    """Return the recommended number of axes, the answer of each rule, and the residual variance by dimension."""
     rows = [(words(name), number(rule.get("components")), rule.get("detail") or "", rule.get("rule") or "")
             for name, rule in document.get("rules", {}).items()]
     left = [(words(name), reason) for name, reason in document.get("left_out", {}).items()]
     return section("How many dimensions", sentence(document["recommendation"]["sentence"], "lead"),
                    table(("rule", "axes", "found", "what it says"), rows, (1,), said=True), residuals(document, kept),
-                   folded(_inapplicable(len(left)), table(("rule", "why"), left)))
+                   fold(_inapplicable(len(left)), table(("rule", "why"), left)))
 
 
 def _inapplicable(count: int) -> str:
@@ -24,7 +24,7 @@ def _inapplicable(count: int) -> str:
 
 
 def residuals(document: Mapping[str, Any], kept: int) -> Part:
-    """Isomap's residual-variance curve."""
+    """Return the residual-variance curve of Isomap."""
     rule = document.get("rules", {}).get("residual_variance", {})
     values = rule.get("figures", {}).get("residual_variances", ())
     if not values:

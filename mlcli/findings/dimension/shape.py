@@ -1,4 +1,4 @@
-"""The shape of dimension.json, as far as it is used later."""
+"""The shape of dimension.json, for the parts that are read back."""
 
 from pydantic import Field
 
@@ -6,13 +6,13 @@ from mlcli.base.values.shape import Count, Number, Shape
 
 
 class Recommendation(Shape):
-    """How many axes to keep."""
+    """The recommended number of axes, in a sentence."""
 
     sentence: str
 
 
 class Figures(Shape):
-    """What decided a rule."""
+    """Figures of a rule that are drawn."""
 
     residual_variances: list[Number] = Field(default=[])
     line_shares: list[Number] = Field(default=[])

@@ -1,24 +1,24 @@
-"""Velicer's minimum average partial test: axes are kept while they explain what columns share (Velicer, 1976)."""
+"""Velicer's minimum average partial test: axes are kept while they explain shared variance (Velicer, 1976)."""
 
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.findings.dimension.verdict import Evidence, LeftOut, Verdict
+from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict
 from mlcli.stages.algebra.linalg import EPS, symmetric_eigen
 
-WIDEST = 150  # columns up to which its d³ multiplications cost little
-SAME, SAMPLED = 1e-6, 0.1  # relative spread of the columns' sizes, of all rows and of a sample, that is rounding
+WIDEST = 150  # largest number of columns for its d³ multiplications
+SAME, SAMPLED = 1e-6, 0.1  # relative spread of column norms that counts as rounding: of all rows, and of a sample
 
 
-def velicer(evidence: Evidence) -> Verdict | LeftOut:
-    """As many axes as leave the smallest average squared correlation between columns once they are partialled out."""
+def velicer(evidence: Evidence) -> Verdict | NotApplicable:
+    """Return the number of axes after which the average squared partial correlation of columns is smallest."""
     if not evidence.of_columns:
-        return LeftOut("it compares columns of features")
+        return NotApplicable("it compares columns of features")
     columns, norms, rows = len(evidence.norms), evidence.norms, len(evidence.columns)
     if columns < 3 or columns > WIDEST:
-        return LeftOut(f"{columns} columns vary, and it takes from 3 to {WIDEST}")
+        return NotApplicable(f"{columns} columns vary, and it takes from 3 to {WIDEST}")
     if np.ptp(norms) > (SAME if rows in (0, evidence.size) else SAMPLED) * norms.max():
-        return LeftOut("it is for correlations, and the columns' variances differ: use prepare.scale=standard")
+        return NotApplicable("it is for correlations, and the columns' variances differ: use prepare.scale=standard")
     averages = average_partials(evidence.correlations)
     count = int(np.nanargmin(averages))
     return Verdict(count, "As many axes as leave the smallest average squared partial correlation between columns.",
@@ -27,9 +27,9 @@ def velicer(evidence: Evidence) -> Verdict | LeftOut:
 
 
 def average_partials(correlations: Array) -> Array:
-    """The average squared partial correlation (d - 1) once 0, 1, ..., d - 2 axes are partialled out.
+    """Return the average squared partial correlation after partialling out 0, 1, ..., d - 2 axes, a (d - 1,) array.
 
-    NaN from where a column is explained completely.
+    `correlations` is a (d, d) array. NaN from the axis at which a column is explained completely.
     """
     size = len(correlations)
     values, vectors = symmetric_eigen(correlations)

@@ -1,4 +1,4 @@
-"""What a rule for the number of axes says, and what all rules use."""
+"""The verdict of a rule for the number of axes, and the evidence for all rules."""
 
 from collections.abc import Callable
 from dataclasses import field
@@ -17,34 +17,34 @@ from mlcli.stages.eigen.spectrum import Spectrum
 
 @frozen
 class Verdict:
-    """A rule that applies."""
+    """The answer of a rule that applies."""
 
     components: int | None  # axes to keep; None where the rule gives figures and no count
     rule: str  # the rule in one sentence
-    detail: str  # what decided, in a few words
+    detail: str  # the deciding figure, in a few words
     figures: dict[str, Any] = field(default_factory=dict)
     doubt: str = ""  # why it has no vote in the recommendation here, where it has none
 
 
 @frozen
-class LeftOut:
-    """A rule that does not apply, and why."""
+class NotApplicable:
+    """A rule that does not apply, with the reason."""
 
     reason: str
 
 
 @frozen
 class Evidence:
-    """What the rules use; the eigenvalues are those of `method`, everything else is given where it exists.
+    """The evidence for the rules: the eigenvalues of `method`, and everything else where it exists.
 
-    Of factor analysis they are those of the correlations of the columns, which `points` then has at one variance.
+    Of factor analysis they are the eigenvalues of the correlations of the columns, and `points` is standardized.
     """
 
     method: Method
     spectrum: Spectrum
-    axes: Array  # n x q: coordinates on the kept axes and on further ones that were computed, in one unit
+    axes: Array  # (n, q) array: coordinates on the kept axes and on further ones that were computed, in one unit
     points: Array | None  # where `of_columns`: all rows, or of very many a sample, in the units of `solved` (m x d)
-    width: int  # columns of the input: what one distance costs
+    width: int  # number of columns of the input, the cost of one distance
     distances: Callable[[Indices, Indices], Array] | None  # from some points to some (s x t), those the method keeps
     nearest: Callable[[Indices, int], Array] | None  # to the nearest others among some points (m x k), of the input
     seed: int = 0
@@ -57,13 +57,13 @@ class Evidence:
 
     @property
     def positive(self) -> Array:
-        """The computed eigenvalues that are more than rounding, in the units of `solved`."""
+        """The computed eigenvalues above rounding, in the units of `solved`."""
         solved = self.spectrum.solved
         return solved[solved > 10 * max(self.size, 1) * EPS * float(solved[:1].max(initial=0.0))]
 
     @property
     def parts(self) -> tuple[int, float] | None:
-        """How many eigenvalues the positive total is made of, and that total; None where either is unknown."""
+        """The number of eigenvalues in the positive total, and that total; None where either is unknown."""
         if self.of_columns:
             most = self.width if self.points is None else self.size - 1
             return min(most, len(self.norms)), self.spectrum.solved_trace
@@ -71,7 +71,7 @@ class Evidence:
 
     @cached_property
     def columns(self) -> Array:
-        """The columns of `points` that vary, less their means."""
+        """The columns of `points` that vary, minus their means, an (m, c) array."""
         if self.points is None:
             return np.zeros((0, 0))
         points = self.points
@@ -80,7 +80,7 @@ class Evidence:
 
     @cached_property
     def norms(self) -> Array:
-        """The sizes of the columns that vary, such that the squares sum to the trace."""
+        """The norms of the columns that vary, scaled so that the squares sum to the trace, a (c,) array."""
         if self.moments is not None:
             return np.sqrt(np.diag(self.moments)[np.diag(self.moments) > 0])
         norms = np.linalg.norm(self.columns, axis=0)
@@ -89,7 +89,7 @@ class Evidence:
 
     @property
     def correlations(self) -> Array:
-        """The correlations of the columns that vary."""
+        """The correlations of the columns that vary, a (c, c) array."""
         if self.moments is None:
             norms = np.linalg.norm(self.columns, axis=0)
             return np.asarray(self.columns.T @ self.columns / np.outer(norms, norms))
@@ -98,7 +98,7 @@ class Evidence:
 
     @property
     def correlation_eigenvalues(self) -> list[float]:
-        """The eigenvalues of the correlations that factor analysis explains; empty for other methods."""
+        """The eigenvalues of the correlations in factor analysis; empty for other methods."""
         if not self.factors or self.no_eigenvalues:
             return []
         shares = self.spectrum.solved / self.spectrum.solved_trace
@@ -110,11 +110,11 @@ class Evidence:
         return len(self.axes)
 
     def generator(self) -> np.random.Generator:
-        """A fresh random generator; every call gives the same stream."""
+        """Return a new random generator; every call gives the same stream."""
         return np.random.default_rng(self.seed)
 
     def sample(self, most: int) -> Indices:
-        """All points, or so many of them at random, in their order; of those in memory where not all are."""
+        """Return all points, or a random sample of `most` in their order; of those in memory where not all are."""
         if self.rows is not None:
             return self.rows.some(most)
         if self.size <= most:
@@ -122,6 +122,6 @@ class Evidence:
         return np.sort(self.generator().choice(self.size, most, replace=False))
 
 
-def leading(above: AnyArray) -> int:
-    """How many of the first come before one that fails."""
+def count_leading(above: AnyArray) -> int:
+    """Return how many of the first values are true, before the first false one."""
     return int(np.argmin(np.append(above, False)))

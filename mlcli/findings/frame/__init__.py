@@ -1,1 +1,1 @@
-"""The frame of all findings: what they are computed of, written to and read from, and what a page shows them with."""
+"""The frame of all findings: the result that they are computed from, their files, and the contents of a page."""

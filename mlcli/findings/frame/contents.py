@@ -1,4 +1,4 @@
-"""Contents of a run: what a report is made of, from memory at the end of the run, from its files later."""
+"""Contents of a run: the source of a report, from memory at the end of the run, or from its files later."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -16,7 +16,7 @@ from mlcli.report.figures.scree import Eigenvalues
 class Embedding:
     """The rows of embedding.csv."""
 
-    values: Array  # n x p
+    values: Array  # (n, p) array
     ids: Sequence[str]  # n
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)  # label column -> n texts
 
@@ -26,32 +26,32 @@ class Rows:
     """A small CSV file: its columns by name, of texts, or of numbers with NaN where a cell is empty."""
 
     columns: Mapping[str, Sequence[str] | Array]
-    read: dict[str, Sequence[float]] = field(default_factory=dict)  # columns as numbers, once they are asked for
+    read: dict[str, Sequence[float]] = field(default_factory=dict)  # columns converted to numbers so far
 
     def numbers(self, name: str) -> Sequence[float]:
-        """A column as numbers, NaN where a cell is empty."""
+        """Return a column as numbers, NaN where a cell is empty."""
         if name not in self.read:
             self.read[name] = self.array(name).tolist()
         return self.read[name]
 
     def array(self, name: str) -> Array:
-        """The same as an array, which is not kept: of a wide table it takes a quarter of the memory."""
+        """Return a column as an array, not cached: of a wide table it takes a quarter of the memory of a list."""
         cells = self.columns[name]
         return cells if isinstance(cells, np.ndarray) else np.array(
             [float(cell) if cell else np.nan for cell in cells], dtype=np.float64)
 
     def texts(self, name: str) -> Sequence[str]:
-        """A column of texts."""
+        """Return a column of texts."""
         return cast(Sequence[str], self.columns[name])
 
-    def known(self, name: str) -> list[float | None]:
-        """A column as numbers, None where there is none."""
+    def numbers_or_none(self, name: str) -> list[float | None]:
+        """Return a column as numbers, None where a cell is empty."""
         return [None if number != number else number for number in self.numbers(name)]
 
 
 @frozen
 class Contents:
-    """A finished run; what it does not have is None."""
+    """A finished run; parts that it does not have are None."""
 
     manifest: Mapping[str, Any]  # run.json without the hashes of the files
     config: RunConfig
@@ -59,10 +59,10 @@ class Contents:
     embedding: Embedding
     findings: Mapping[str, Any] = field(default_factory=dict)  # values by the names of findings
     certificate: Mapping[str, Any] | None = None
-    edges: Indices | None = None  # of the neighbor graph, by the places of rows (m x 2), where they are drawn
-    cutoff: float | None = None  # below which loadings are blank; None: as the configuration says
-    interactive: bool = False  # whether interactive.html stands beside the page
-    drawn: dict[str, bytes] = field(default_factory=dict)  # the scatter plot, by its format, once it is drawn
+    edges: Indices | None = None  # (m, 2) array of row numbers: edges of the neighbor graph, where they are drawn
+    cutoff: float | None = None  # size below which loadings are blank; None: as in the configuration
+    interactive: bool = False  # whether the run has interactive.html
+    drawn: dict[str, bytes] = field(default_factory=dict)  # the scatter plot, by its format, after it was drawn
 
     @property
     def eigenvalues(self) -> Eigenvalues | None:
@@ -74,13 +74,13 @@ class Contents:
         values = spectrum.numbers("eigenvalue")
         computed = summary.get("computed") or len(values)
         line = () if self.correlations else self._line(summary.get("trace"))
-        return Eigenvalues(values, spectrum.known("cumulative"), self.embedding.values.shape[1], computed,
+        return Eigenvalues(values, spectrum.numbers_or_none("cumulative"), self.embedding.values.shape[1], computed,
                            summary.get("ranked_by", "eigenvalues"),
                            summary.get("further_at_least", ()) if len(values) == computed else (), line)
 
     @property
     def scree(self) -> Eigenvalues | None:
-        """What the scree plot shows: the spectrum, or of factor analysis all eigenvalues of the correlations."""
+        """The spectrum for the scree plot: of factor analysis all eigenvalues of the correlations."""
         if not self.correlations:
             return self.eigenvalues
         values = self.correlations
@@ -89,11 +89,11 @@ class Contents:
 
     @property
     def correlations(self) -> Sequence[float]:
-        """The eigenvalues of the correlations of the columns, where the rules of factor analysis look at them."""
+        """The eigenvalues of the columns' correlations, where the rules of factor analysis use them."""
         return (self.findings.get("dimension") or {}).get("correlations", ())
 
     def _line(self, trace: float | None) -> list[float]:
-        """The line of parallel analysis under a trace; empty where there is none."""
+        """Return the line of parallel analysis under a trace; empty where there is none."""
         rule = (self.findings.get("dimension") or {}).get("rules", {}).get("parallel_analysis", {})
         shares = rule.get("figures", {}).get("line_shares", ())
         return [share * trace for share in shares] if trace else []
@@ -102,16 +102,16 @@ class Contents:
     def proportions(self) -> list[float | None]:
         """The eigenvalues' shares of the trace."""
         spectrum: Rows | None = self.findings.get("spectrum")
-        return [] if spectrum is None else spectrum.known("proportion")
+        return [] if spectrum is None else spectrum.numbers_or_none("proportion")
 
     @property
     def title(self) -> str:
-        """The title that was chosen, or the name."""
+        """The title that the user chose, or the name."""
         return self.config.report.title or self.name
 
     @property
     def axes(self) -> list[str]:
-        """What stands beside each axis of a figure."""
+        """The labels of the axes of a figure."""
         return self.config.method.axis_names(self.proportions, self.embedding.values.shape[1])
 
     @property

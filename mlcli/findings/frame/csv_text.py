@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 
-def written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table as CSV."""
-    return "".join(lines_of(header, rows))
+def csv_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as CSV."""
+    return "".join(csv_lines(header, rows))
 
 
-def lines_of(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """The same, line by line."""
+def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Yield a table as CSV, line by line."""
     line = io.StringIO()
     writer = csv.writer(line, lineterminator="\n")
     for row in chain([header], rows):
@@ -23,5 +23,5 @@ def lines_of(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterato
 
 
 def digits(value: float) -> str:
-    """A number with the digits that distinguish it."""
+    """Return a number with 17 digits, which distinguish all doubles."""
     return f"{value:.17g}"

@@ -1,4 +1,4 @@
-"""Writes the files of findings, and reads arrays back as values."""
+"""Files of findings: writes them, and reads arrays back as values."""
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
@@ -12,14 +12,14 @@ from mlcli.rundir.reading import damaged
 from mlcli.storage.fields import require_types
 
 
-def declared(where: str) -> Any:
+def class_at(where: str) -> Any:
     """Return the class that MODULE:CLASS names."""
     module, _, name = where.partition(":")
     return getattr(import_module(module), name)
 
 
 def write_text(path: Path, text: str | Iterable[str]) -> None:
-    """Write a text, or one line after the other; names of files byte for byte."""
+    """Write a text, or several lines in turn; file names in it are written byte for byte."""
     with path.open("w", encoding="utf-8", errors="surrogateescape") as file:
         file.writelines([text] if isinstance(text, str) else text)
 
@@ -30,7 +30,7 @@ def write_document(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def read_arrays(file: File, folder: Path, known: dict[str, int], fits: Callable[[int], bool]) -> Any:
-    """Return the arrays of a file as a value whose rows have so many columns as `fits`, None where there is no file.
+    """Return the arrays of a file as a value whose rows have a number of columns that `fits`; None without a file.
 
     `known` holds sizes by the letters of shapes. Raises UnsafeFile.
     """
@@ -40,7 +40,7 @@ def read_arrays(file: File, folder: Path, known: dict[str, int], fits: Callable[
     assert isinstance(file.shape, Arrays)
     name = path.name.removesuffix(".npz")
     try:
-        value = declared(file.shape.where)(**arrays)
+        value = class_at(file.shape.where)(**arrays)
         require_types(value, name)
         require_shape(value, name, known)
         require_within(value, name, known)

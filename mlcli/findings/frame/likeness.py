@@ -1,4 +1,4 @@
-"""How alike two embeddings of the same points are: up to rotation and size, by their spans, by their neighbors."""
+"""The likeness of two embeddings of the same points: up to rotation and size, by their spans, by their neighbors."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -15,8 +15,9 @@ from mlcli.stages.graph.nearest import nearest_of_some
 EPS = float(np.finfo(np.float64).eps)
 
 
-def standardized(values: Array) -> Array:
-    """Coordinates (n x p) about their mean, with a sum of squares of 1; zero where all points are one."""
+def standardize(values: Array) -> Array:
+    """Return coordinates, an (n, p) array, about their mean, with sum of squares 1; zero where all points are equal.
+    """
     near_one = Unit.of(values).measured(values)
     mean = np.sum([some.sum(axis=0) for some in parts(near_one)], axis=0) / max(len(near_one), 1)
     size = float(np.sqrt(sum(float(np.square(some - mean).sum()) for some in parts(near_one))))
@@ -28,39 +29,41 @@ def standardized(values: Array) -> Array:
 class Fit:
     """One embedding rotated and reflected onto another, both standardized."""
 
-    m2: float  # what is left of the sum of squares, which is 1: 0 the same shape, 1 nothing alike
-    turned: Array  # the second one in the place of the first, its size kept (n x the larger p)
+    m2: float  # residual sum of squares, of a total of 1: 0 for the same shape, 1 for unrelated ones
+    turned: Array  # the second one aligned with the first, of its own size, an (n, max(p, q)) array
 
 
 def procrustes(first: Array, second: Array) -> Fit:
-    """The symmetric Procrustes statistic m² = 1 - (Σσ)² (Gower, 1971; vegan's `protest`, SciPy's `disparity`).
+    """Return the symmetric Procrustes statistic m² = 1 - (Σσ)² and the aligned second embedding.
 
-    Both are standardized embeddings (n x p, n x q); the one with fewer axes is padded with zeros.
-    m² comes from the residuals, so that it is right also where it is tiny.
+    Both are standardized embeddings, (n, p) and (n, q) arrays; the one with fewer axes is padded with zeros. m² comes
+    from the residuals, so that it is right also where it is tiny. Source: Gower, 1971; vegan's `protest`, SciPy's
+    `disparity`.
     """
     width = max(first.shape[1], second.shape[1])
-    u, sizes, vt = singular(_widened(products(second, first), width, width))
-    turned = by_rows(lambda some: _widened(some, len(some), width) @ (u @ vt), second)
+    u, sizes, vt = singular(_pad(products(second, first), width, width))
+    turned = by_rows(lambda some: _pad(some, len(some), width) @ (u @ vt), second)
     if not extents(first).any() or not extents(second).any():
         return Fit(float("nan"), turned)
-    left = sum(float(np.square(_widened(one, len(one), width) - sizes.sum() * other).sum())
+    left = sum(float(np.square(_pad(one, len(one), width) - sizes.sum() * other).sum())
                for one, other in together(first, turned))
     return Fit(min(left, 1.0), turned)
 
 
-def _widened(values: Array, rows: int, width: int) -> Array:
+def _pad(values: Array, rows: int, width: int) -> Array:
     return np.pad(values, ((0, rows - len(values)), (0, width - values.shape[1])))
 
 
 def products(left: Array, right: Array) -> Array:
-    """LᵀR (p x q) of the columns of two arrays with the same rows."""
+    """Return LᵀR, a (p, q) array, of the columns of two arrays with the same rows."""
     return np.sum([one.T @ other for one, other in together(left, right)], axis=0)
 
 
 def principal_angles(first: Array, second: Array) -> Array:
-    """Angles in degrees between the spans of two centered embeddings, ascending; as many as the smaller rank.
+    """Return angles in degrees between the spans of two centered embeddings, (n, p) and (n, q) arrays, ascending.
 
-    Small angles from sines, large ones from cosines (Björck and Golub, 1973; Knyazev and Argentati, 2002).
+    As many as the smaller rank. Small angles from sines, large ones from cosines (Björck and Golub, 1973; Knyazev and
+    Argentati, 2002).
     """
     left, right = _basis(first), _basis(second)
     if left.shape[1] < right.shape[1]:
@@ -76,7 +79,7 @@ def principal_angles(first: Array, second: Array) -> Array:
 
 
 def _basis(values: Array) -> Array:
-    """Orthonormal columns with the same span, axes of no extent left out: by triangles, twice (X = Q R, then of Q)."""
+    """Return orthonormal columns with the same span, without axes of no extent: X = Q R, then again of Q."""
     largest = np.max([np.abs(some).max(axis=0, initial=0.0) for some in parts(values)], axis=0)
     scale = np.maximum(largest, np.finfo(float).tiny)
     _, sizes, turn = singular(_triangle(some / scale for some in parts(values)))
@@ -87,12 +90,12 @@ def _basis(values: Array) -> Array:
 
 
 def _sizes(rows: Iterable[Array]) -> Array:
-    """The singular values of a matrix, from some of its rows at a time."""
+    """Return the singular values of a matrix, from blocks of its rows."""
     return singular(_triangle(rows))[1]
 
 
 def _triangle(rows: Iterable[Array]) -> Array:
-    """R of A = Q R, from some of its rows at a time."""
+    """Return R of A = Q R, from blocks of the rows of A."""
     return reduce(lambda above, some: triangle_of(np.vstack([above, some])), map(triangle_of, rows))
 
 
@@ -102,14 +105,15 @@ class Agreement:
 
     neighbors: int
     points: int
-    overlap: float  # of the k nearest in one, the share among the k nearest in the other
-    jaccard: float  # those in both over those in either
+    overlap: float  # share of the k nearest in one that are among the k nearest in the other
+    jaccard: float  # neighbors in both over neighbors in either
     overlap_se: float | None
     jaccard_se: float | None
 
 
 def agreement(first: Array, second: Array, rows: Indices, neighbors: int) -> Agreement:
-    """The agreement of two embeddings as seen from some of the points."""
+    """Return the mean overlap of neighborhoods of two embeddings, (n, p) and (n, q) arrays, at the points `rows` (m,).
+    """
     near = [nearest_of_some(values, rows, neighbors).indices.reshape(len(rows), neighbors)
             for values in (first, second)]
     shared = shared_counts(*near)
@@ -119,13 +123,14 @@ def agreement(first: Array, second: Array, rows: Indices, neighbors: int) -> Agr
 
 
 def shared_counts(first: Indices, second: Indices) -> Indices:
-    """How many of each row's entries (m x k, each row without repetition) stand in both."""
+    """Return how many of each row's entries are in both of two (m, k) arrays, an (m,) array; no row repeats an entry.
+    """
     both = np.sort(np.concatenate([first, second], axis=1), axis=1)
     counts: Indices = (both[:, 1:] == both[:, :-1]).sum(axis=1)
     return counts
 
 
 def _error(values: Array, size: int) -> float:
-    """The standard error of a mean over a sample without repetition."""
+    """Return the standard error of a mean over a sample without repetition."""
     count = len(values)
     return float(values.std(ddof=1) * np.sqrt((1 - count / size) / count)) if count > 1 else float("nan")

@@ -1,4 +1,4 @@
-"""A run before it is made, as findings see it to predict what they cost."""
+"""A planned run, from which findings predict their cost."""
 
 from collections.abc import Sequence
 
@@ -11,21 +11,21 @@ from mlcli.methods import Method
 
 @frozen
 class Planned:
-    """A run before it is made."""
+    """A planned run: its options, table and the steps of the fit."""
 
     config: RunConfig
     method: Method  # with defaults resolved for the data
     table: Table  # prepared rows
-    features: int  # of decoded rows
+    features: int  # number of columns of decoded rows
     fit: Sequence[Step]
-    memory: float  # bytes that checks of a result take
+    memory: float  # bytes for the checks of a result
 
     @property
     def threads(self) -> int:
-        """How many threads compute."""
+        """The number of threads."""
         return self.config.compute.thread_count()
 
     @property
     def points(self) -> bool:
-        """Whether rows are at hand, which those of a covariance matrix are not."""
+        """Whether the input has rows, which a covariance matrix has not."""
         return self.table.kind != "covariance"

@@ -1,4 +1,4 @@
-"""The result of a fit, as findings see it."""
+"""The result of a fit, as the findings use it."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -11,42 +11,43 @@ from mlcli.methods import Model
 from mlcli.stages.algebra.metrics.points import alike
 
 
-class Begin(Protocol):
-    """What a run began with: the way from prepared rows back to features."""
+class FeatureMap(Protocol):
+    """The map from prepared rows back to features."""
 
     @property
     def columns(self) -> Sequence[str]:
-        """The names of the features that decoded rows have."""
+        """The names of the features of decoded rows."""
 
     @property
     def features(self) -> int:
-        """Their number."""
+        """The number of features."""
 
     def undone(self, values: Array) -> Array:
-        """Return prepared rows (m x c) as features (m x d), which may be out of range."""
+        """Return prepared rows, an (m, c) array, as features, an (m, d) array, which may be out of range."""
 
     def back(self, values: Array) -> Array:
-        """Return prepared rows (m x c) as features (m x d); raises NumericalError where these are out of range."""
+        """Return prepared rows, an (m, c) array, as features, an (m, d) array; raises NumericalError if out of range.
+        """
 
 
 class Result(Protocol):
-    """All that a run has computed once its fit is done."""
+    """The result of a run after its fit."""
 
     @property
     def config(self) -> RunConfig:
         """The options, with defaults resolved for the data."""
 
     @property
-    def start(self) -> Begin:
-        """What the run began with."""
+    def start(self) -> FeatureMap:
+        """The map back to features."""
 
     @property
     def source(self) -> Table:
-        """The table that was read."""
+        """The table as it was read."""
 
     @property
     def given(self) -> Table:
-        """All rows that the method was given."""
+        """All rows of the method's input."""
 
     @property
     def prepared(self) -> Table:
@@ -61,9 +62,9 @@ class Result(Protocol):
         """The fit."""
 
     def sample(self, most: int | None = None) -> Indices | None:
-        """Return rows of a table read in blocks that are in memory, at most so many; None where all are."""
+        """Return rows of a table read in blocks that are in memory, at most `most`; None where all are in memory."""
 
 
-def compared(result: Result, table: Table) -> Input:
-    """Return some of the prepared rows as the method compared them."""
+def as_compared(result: Result, table: Table) -> Input:
+    """Return some of the prepared rows in the form in which the method compared them."""
     return alike(table.data(), result.config.method.compared(result.given.data()))

@@ -16,21 +16,21 @@ ARRAYS = File("thumbnails.npz", Arrays("mlcli.findings.images.thumbnails:Thumbna
 
 
 class ImagesFinding(Finding["Thumbnails"]):
-    """Some rows as the images that they are."""
+    """Some rows as images."""
 
     name = "images"
     files = (ARRAYS,)
-    needs = ("spectrum",)  # whose shares stand beside the axes
+    needs = ("spectrum",)  # for the shares in the labels of the axes
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> "Thumbnails | None":
-        """Return some rows; of a table read in blocks those that are in memory."""
+        """Return some rows; of a table read in blocks, rows that are in memory."""
         image, source = result.config.report.picture, result.source
         if image is None or not (result.config.report.writes("report") and result.embedding.values.size
                                  and source.rows):
             return None
-        from mlcli.findings.images.thumbnails import pictured
+        from mlcli.findings.images.thumbnails import thumbnails_of
 
-        return pictured(result, image)
+        return thumbnails_of(result, image)
 
     def write(self, value: "Thumbnails", folder: Path, result: "Result") -> None:
         """Write thumbnails.npz."""

@@ -1,4 +1,4 @@
-"""The parts of a report that show rows, and axes, as images."""
+"""The parts of a report with rows, and axes, as images."""
 
 from math import prod
 
@@ -13,7 +13,7 @@ from mlcli.report.drawing.html import Part, figure, section
 
 
 def over_plane(run: Contents) -> Part:
-    """Pictures of some rows beside their points."""
+    """Return pictures of some rows next to their points."""
     drawn, found = rows_drawn(run), ImagesFinding.of(run)
     if drawn is None or found is None:
         return None
@@ -23,7 +23,7 @@ def over_plane(run: Contents) -> Part:
 
 
 def rows_drawn(run: Contents, title: str = figures.TITLE) -> Figure | None:
-    """The figure of these pictures; None where rows are no images."""
+    """Return the figure with pictures of rows; None where rows are no images."""
     image, found = run.config.report.picture, ImagesFinding.of(run)
     if found is None or image is None:
         return None
@@ -32,7 +32,7 @@ def rows_drawn(run: Contents, title: str = figures.TITLE) -> Figure | None:
 
 
 def axes(run: Contents, image: Image | None) -> Part:
-    """What the columns weigh on each axis, as images."""
+    """Return the loadings of each axis as images."""
     loadings = LoadingsFinding.of(run)
     if image is None or loadings is None:
         return None

@@ -1,4 +1,4 @@
-"""Loadings: what the columns of the data weigh on each axis."""
+"""Loadings: the weights of the data's columns on each axis."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ TABLE = File("loadings.csv", Columns(("column",), texts=1))
 
 
 class LoadingsFinding(Finding["Rows"]):
-    """The loadings, of methods whose axes are made of the columns."""
+    """The loadings, of methods whose axes are combinations of the columns."""
 
     name = "loadings"
     files = (TABLE,)
@@ -34,15 +34,15 @@ class LoadingsFinding(Finding["Rows"]):
 
     def write(self, value: "Rows", folder: Path, result: "Result") -> None:
         """Write loadings.csv, line by line."""
-        from mlcli.findings.frame.csv_text import digits, lines_of
+        from mlcli.findings.frame.csv_text import csv_lines, digits
         from mlcli.findings.frame.files import write_text
 
         head, *axes = value.columns
         rows = zip(value.texts(head), *(value.columns[axis] for axis in axes), strict=True)
-        write_text(folder / TABLE.name, lines_of([head, *axes], ([name, *map(digits, row)] for name, *row in rows)))
+        write_text(folder / TABLE.name, csv_lines([head, *axes], ([name, *map(digits, row)] for name, *row in rows)))
 
     def cells(self, method: "Method", table: "Table") -> float:
-        """Return about as many as weights of columns."""
+        """Return about as many numbers as there are weights of columns."""
         from mlcli.methods.frame.memory import weights_memory
 
         return weights_memory(method, table.data()) / 8

@@ -3,15 +3,15 @@
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.findings.loadings.tables import correlations_table, loadings_table
-from mlcli.report.drawing.html import Part, folded, section, sentence
+from mlcli.report.drawing.html import Part, fold, section, sentence
 from mlcli.report.tables.table import as_html
 
 MOST_ROWS, MOST_AXES = 500, 20  # columns of the data, and axes, in the table
-OPEN = 40  # rows up to which it is not folded
+OPEN = 40  # number of rows up to which the table is not folded
 
 
 def loadings(run: Contents, cutoff: float) -> Part:
-    """Every column with its loadings, sorted by factor, and the correlations of the factors."""
+    """Return every column with its loadings, sorted by factor, and the correlations of the factors."""
     table = loadings_table(run, cutoff, MOST_ROWS, MOST_AXES)
     if table is None:
         return None
@@ -25,4 +25,4 @@ def loadings(run: Contents, cutoff: float) -> Part:
     said = f"{table.caption} Columns are sorted by the axis on which they load most.{more}"
     rows = as_html(table)
     return section("Loadings", sentence(said, "soft"), rows if len(table.rows) <= OPEN else
-                   folded(f"{len(table.rows)} columns", rows), *beside)
+                   fold(f"{len(table.rows)} columns", rows), *beside)

@@ -1,4 +1,4 @@
-"""Loadings as tables: variables sorted by their factors, what factors carry, and how they are correlated."""
+"""Loadings as tables: variables sorted by their factors, the factors' shares of variance, and their correlations."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,14 +12,14 @@ from mlcli.findings.frame.contents import Contents
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.tables.table import Row, Table
 
-DECIMALS = 3  # of loadings about as large as correlations are
-ORDINARY = 0.1, 10.0  # sizes of the largest of these
+DECIMALS = 3  # decimals of loadings about as large as correlations
+ORDINARY = 0.1, 10.0  # range of the largest of these
 HUGE = np.errstate(over="ignore", invalid="ignore")  # numbers of a damaged file are left blank where squares overflow
 
 
 @frozen
 class Shares:
-    """Which part of each variable the factors share, in the units of the loadings' squares."""
+    """Communalities and uniquenesses of the variables, in the units of the loadings' squares."""
 
     communalities: Array  # d
     uniquenesses: Array | None  # d; None where the variances of the variables are not known
@@ -27,14 +27,14 @@ class Shares:
 
 
 @frozen
-class Loaded:
-    """The loadings of a run: of standardized variables where the model gives each a noise of its own."""
+class FactorLoadings:
+    """The loadings of a run: of standardized variables where the model has noise of each variable's own."""
 
     names: tuple[str, ...]  # d
     columns: tuple[str, ...]  # q, in loadings.csv
-    axes: tuple[str, ...]  # q, as figures name them
+    axes: tuple[str, ...]  # q, names in figures
     values: Array  # d x q
-    head: str  # of the column of names
+    head: str  # head of the column of names
     correlations: Array  # q x q, of the factors
     standardized: bool
     adequacy: Array | None = None  # d
@@ -42,20 +42,20 @@ class Loaded:
 
     @property
     def order(self) -> Indices:
-        """The variables of the first factor first, each with the one that it loads on most, largest loadings first."""
+        """The variables in the order of the factor with their largest loading, largest loadings first."""
         sizes = np.abs(self.values)
         return np.lexsort((-sizes.max(axis=1), sizes.argmax(axis=1)))
 
     @property
     def complexity(self) -> Array:
-        """About how many factors a variable loads on: (Σ λ²)² / Σ λ⁴ (Hofmann, 1978); NaN without loadings."""
+        """The number of factors of a variable, about: (Σ λ²)² / Σ λ⁴ (Hofmann, 1978); NaN without loadings."""
         squares = (self.values / max(float(np.abs(self.values).max(initial=0.0)), np.finfo(float).tiny)) ** 2
         fourth = (squares**2).sum(axis=1)
         return np.divide(squares.sum(axis=1) ** 2, fourth, out=np.full(len(fourth), np.nan), where=fourth > 0)
 
     @property
     def decimals(self) -> int | None:
-        """How many decimals tell loadings apart; None where they are much larger or smaller than correlations."""
+        """The number of decimals of loadings; None where they are much larger or smaller than correlations."""
         largest = float(np.nanmax(np.abs(self.values), initial=0.0))
         return DECIMALS if ORDINARY[0] <= largest < ORDINARY[1] else None
 
@@ -66,8 +66,8 @@ class Loaded:
 
 
 @HUGE
-def loaded(run: Contents) -> Loaded | None:
-    """The loadings of a run; None where it has none."""
+def loadings_of(run: Contents) -> FactorLoadings | None:
+    """Return the loadings of a run; None where it has none."""
     given = LoadingsFinding.of(run)
     if given is None or len(given.columns) < 2:
         return None
@@ -78,22 +78,24 @@ def loaded(run: Contents) -> Loaded | None:
     stated, correlations = fit.get("factor_correlations"), np.eye(len(columns))
     if stated and np.shape(stated) == correlations.shape:
         correlations = np.array(stated, dtype=np.float64)
-    variances = _each(fit, "variances", names)
+    variances = _column_figures(fit, "variances", names)
     standardized = run.config.method.columns_model == "own noise" and variances is not None
     if standardized and variances is not None:
         roots = np.sqrt(variances)
         values = np.divide(values, roots[:, None], out=np.zeros_like(values), where=roots[:, None] > 0)
         variances = np.sign(variances)
     elif variances is None:
-        variances = _scaled(run, values)
+        variances = _scaled_variances(run, values)
     axes = tuple(run.config.method.axis_names((), len(columns)))
-    found = Loaded(names=names, columns=tuple(columns), axes=axes, values=values, head=head, correlations=correlations,
-                   standardized=standardized, adequacy=_each(fit, "sampling_adequacy", names))
-    return _with_shares(run, found, variances, _each(fit, "uniquenesses", names))
+    found = FactorLoadings(names=names, columns=tuple(columns), axes=axes, values=values, head=head,
+                           correlations=correlations,
+                   standardized=standardized, adequacy=_column_figures(fit, "sampling_adequacy", names))
+    return _with_shares(run, found, variances, _column_figures(fit, "uniquenesses", names))
 
 
-def _with_shares(run: Contents, found: Loaded, variances: Array | None, uniquenesses: Array | None) -> Loaded:
-    """With communalities, where the axes are factors of the columns and loadings are not of length one."""
+def _with_shares(run: Contents, found: FactorLoadings, variances: Array | None,
+                 uniquenesses: Array | None) -> FactorLoadings:
+    """Return the loadings with communalities, where axes are factors and loadings are not of length one."""
     if run.config.method.columns_model == "none" or getattr(run.config.method, "loadings", "scaled") == "unit":
         return found
     communalities = np.einsum("ij,ij->i", found.values @ found.correlations, found.values)
@@ -105,8 +107,8 @@ def _with_shares(run: Contents, found: Loaded, variances: Array | None, uniquene
     return replace(found, shares=Shares(communalities, uniquenesses, total))
 
 
-def _scaled(run: Contents, loadings: Array) -> Array | None:
-    """The variances of columns that were brought to one, over the method's divisor; None of others."""
+def _scaled_variances(run: Contents, loadings: Array) -> Array | None:
+    """Return the variances of columns that were scaled to one, over the method's divisor; None for others."""
     config, rows = run.config, int(run.manifest["embedding"]["rows"])
     divisor = getattr(config.method, "divisor", None)
     if config.prepare.scale != "standard" or config.prepare.reduce is not None or divisor is None or rows < 2:
@@ -115,8 +117,8 @@ def _scaled(run: Contents, loadings: Array) -> Array | None:
     return np.where(loadings.any(axis=1), known[config.prepare.divisor] / known[divisor], 0.0)
 
 
-def _each(fit: Mapping[str, Any], name: str, columns: tuple[str, ...]) -> Array | None:
-    """A figure that every column has; None where the run does not hold it for all."""
+def _column_figures(fit: Mapping[str, Any], name: str, columns: tuple[str, ...]) -> Array | None:
+    """Return a figure of every column; None where the run does not have it for all."""
     values = fit.get(name)
     if not isinstance(values, Mapping) or any(column not in values for column in columns):
         return None
@@ -126,10 +128,11 @@ def _each(fit: Mapping[str, Any], name: str, columns: tuple[str, ...]) -> Array 
 @HUGE
 def loadings_table(run: Contents, cutoff: float = 0.0, most: int | None = None,
                    first: int | None = None) -> Table | None:
-    """Every variable with its loadings, communality, uniqueness, complexity and sampling adequacy; then what factors
-    carry. With `most`, so many variables: those that load most; with `first`, their loadings on so many axes.
+    """Return variables with loadings, communality, uniqueness, complexity, sampling adequacy; then sums over factors.
+
+    With `most`, only that many variables, those that load most; with `first`, their loadings on that many axes.
     """
-    found = loaded(run)
+    found = loadings_of(run)
     if found is None or not found.values.size:
         return None
     extra: dict[str, Array] = {}
@@ -146,11 +149,11 @@ def loadings_table(run: Contents, cutoff: float = 0.0, most: int | None = None,
     rows = [(found.names[place], *row) for place, row in zip(places.tolist(), cells, strict=True)]
     axes, columns = found.axes[:first], found.columns[:first]
     return Table(caption=_caption(found, cutoff), head=(found.head, *axes, *extra), rows=rows,
-                 footers=[(*row[: len(axes) + 1], *("",) * len(extra)) for row in _carried(found)],
+                 footers=[(*row[: len(axes) + 1], *("",) * len(extra)) for row in _factor_rows(found)],
                  decimals=found.decimals, cutoff=cutoff, cut=len(axes), keys=(found.head, *columns, *extra))
 
 
-def _caption(found: Loaded, cutoff: float) -> str:
+def _caption(found: FactorLoadings, cutoff: float) -> str:
     what = "Standardized loadings" if found.standardized else "Loadings"
     oblique = " (pattern) on correlated factors" if found.oblique else ""
     return f"{what}{oblique}" + (f"; those below {cutoff:g} in size are left out." if cutoff > 0 else ".")
@@ -158,17 +161,17 @@ def _caption(found: Loaded, cutoff: float) -> str:
 
 @HUGE
 def factors_table(run: Contents, cutoff: float = 0.0) -> Table | None:
-    """What every factor carries: sums of squared loadings, and shares of the variance."""
-    found = loaded(run)
-    rows = [] if found is None else _carried(found)
+    """Return for every factor the sum of squared loadings, and its shares of the variance."""
+    found = loadings_of(run)
+    rows = [] if found is None else _factor_rows(found)
     if found is None or not rows:
         return None
     return Table("What the factors carry.", ("figure", *found.axes), rows,
                  decimals=found.decimals, keys=("figure", *found.columns))
 
 
-def _carried(found: Loaded) -> list[Row]:
-    """Sums of squared loadings; of correlated factors also with what they share; proportions, cumulative ones."""
+def _factor_rows(found: FactorLoadings) -> list[Row]:
+    """Return sums of squared loadings; of correlated factors with shared variance; proportions, cumulative ones."""
     if found.shares is None:
         return []
     squares = (found.values**2).sum(axis=0)
@@ -184,8 +187,8 @@ def _carried(found: Loaded) -> list[Row]:
 
 
 def correlations_table(run: Contents, cutoff: float = 0.0) -> Table | None:
-    """The correlations of the factors; None where they are uncorrelated."""
-    found = loaded(run)
+    """Return the correlations of the factors; None where they are uncorrelated."""
+    found = loadings_of(run)
     if found is None or not found.oblique:
         return None
     rows = [(name, *row) for name, row in zip(found.axes, found.correlations.tolist(), strict=True)]

@@ -1,4 +1,4 @@
-"""Quality: how well an embedding keeps what it was made from: neighborhoods, distances, labels, the data itself."""
+"""Quality: how well an embedding keeps neighborhoods, distances, labels and the data itself."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.contents import Contents
     from mlcli.findings.frame.planned import Planned
     from mlcli.findings.frame.result import Result
-    from mlcli.findings.quality.measure import Measured
+    from mlcli.findings.quality.measure import QualityResult
     from mlcli.report.drawing.html import Part
 
 FIGURES = File("quality.json", Json("mlcli.findings.quality.shape:Quality"))
@@ -33,7 +33,7 @@ class Quality(Options):
                                "with two classes or more).")
 
 
-class QualityFinding(Finding["Measured"]):
+class QualityFinding(Finding["QualityResult"]):
     """Measures of an embedding, and pairs of distances for its Shepard diagram."""
 
     name = "quality"
@@ -44,15 +44,15 @@ class QualityFinding(Finding["Measured"]):
     columns = ("trustworthiness", "trustworthiness_se", "continuity", "continuity_se", "residual_variance",
                "residual_variance_se")
 
-    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Measured | None":
-        """Return the measures of rows without missing cells; None where there are no rows."""
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "QualityResult | None":
+        """Return the measures over rows without missing cells; None where there are no rows."""
         if not result.prepared.rows or not result.prepared.data().apart:
             return None
-        from mlcli.findings.quality.measure import measured
+        from mlcli.findings.quality.measure import measure_quality
 
-        return measured(result, result.config.report.setting(self.name))
+        return measure_quality(result, result.config.report.setting(self.name))
 
-    def write(self, value: "Measured", folder: Path, result: "Result") -> None:
+    def write(self, value: "QualityResult", folder: Path, result: "Result") -> None:
         """Write quality.json and shepard.csv."""
         from mlcli.findings.frame.files import write_document, write_text
         from mlcli.findings.quality.pairs import shepard_table
@@ -60,17 +60,17 @@ class QualityFinding(Finding["Measured"]):
         write_document(folder / FIGURES.name, value.figures)
         write_text(folder / PAIRS.name, shepard_table(value.pairs))
 
-    def read(self, folder: Path, run: "Contents") -> "Measured | None":
+    def read(self, folder: Path, run: "Contents") -> "QualityResult | None":
         """Return the measures, and the pairs where the run has them."""
         figures, pairs = (file.read(folder) for file in self.files)
         if figures is None:
             return None
-        from mlcli.findings.quality.measure import Measured
+        from mlcli.findings.quality.measure import QualityResult
         from mlcli.findings.quality.pairs import pairs_of
 
-        return Measured(figures, pairs_of(pairs))
+        return QualityResult(figures, pairs_of(pairs))
 
-    def sections(self, value: "Measured", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "QualityResult", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
         """Return the measures in words, and as a table with the Shepard diagram and the curve of neighborhoods."""
         from mlcli.findings.quality.section import in_words, quality
 
@@ -78,11 +78,11 @@ class QualityFinding(Finding["Measured"]):
 
     @classmethod
     def figures_of(cls, run: "Contents") -> Mapping[str, Any]:
-        """Return the measures of a finished run, none where it has none."""
+        """Return the measures of a finished run; empty where it has none."""
         value = cls.of(run)
         return {} if value is None else value.figures
 
-    def facts(self, value: "Measured | None") -> Mapping[str, Any]:
+    def facts(self, value: "QualityResult | None") -> Mapping[str, Any]:
         """Return the measures that are single numbers."""
         figures = {} if value is None else value.figures
         return {self.name: {key: figure for key, figure in figures.items() if not isinstance(figure, (dict, list))}}
@@ -102,7 +102,7 @@ class QualityFinding(Finding["Measured"]):
         return (line(summary[self.name]),)
 
     def step(self, planned: "Planned") -> Step | None:
-        """Return the cost of measuring all points, or a sample."""
+        """Return the predicted cost of measuring from all points, or from a sample."""
         if not planned.points:
             return None
         from mlcli.findings.quality.cost import quality_step

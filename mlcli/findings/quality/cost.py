@@ -9,13 +9,13 @@ from mlcli.findings.frame.planned import Planned
 from mlcli.native import available
 from mlcli.stages.algebra.costs import dijkstra_cost, product_rate
 
-SMALL = 0.008  # of a start: what takes as long whatever the size
-NEIGHBORS = 6  # edges of a point of a usual graph
-OBSERVED = 32  # numbers that an anchor adds to the measures, about
+SMALL = 0.008  # constant part of the time, in starts of the program
+NEIGHBORS = 6  # edges for each point of a usual graph
+OBSERVED = 32  # numbers for each anchor in the sums of all measures, about
 
 
 def quality_step(sample: int | str, planned: Planned) -> Step:
-    """Return the cost of measuring the embedding, from all points or from a sample."""
+    """Return the predicted cost of measuring the embedding from all points or from a sample."""
     table, threads = planned.table, planned.threads
     rows, columns = table.values.shape
     count = min(automatic(rows, columns) if sample == "auto" else int(sample), rows)

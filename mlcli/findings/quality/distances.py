@@ -8,7 +8,7 @@ from mlcli.base.types import Array
 from mlcli.findings.quality.sampling import Sums
 from mlcli.findings.quality.strips import Measure, Strip
 
-BLOCK = 2**14  # points whose distances from a few anchors are summed at once
+BLOCK = 2**14  # points in a block of distances from a few anchors
 
 
 @frozen
@@ -16,18 +16,18 @@ class Distances(Measure):
     """Measures of pairs: delta is the distance to keep, d the one in the embedding."""
 
     size: int  # n
-    scale: float  # what the roots of embedded squares are multiplied by, to be in the units of the kept ones
+    scale: float  # factor from the units of embedded distances to those of the kept ones
 
     def sums(self, strip: Strip) -> Sums:
-        """Sums over each anchor's pairs; in those over delta, pairs at no distance are left out."""
+        """Return sums over each anchor's pairs; those over delta leave out pairs at distance zero."""
         sums: Sums = {"pairs": np.full(len(strip.rows), self.size - 1.0)}
         for columns in row_blocks(self.size, BLOCK):
-            for name, part in self._of(strip.kept[:, columns], strip.embedded[:, columns]).items():
+            for name, part in self._block_sums(strip.kept[:, columns], strip.embedded[:, columns]).items():
                 sums[name] = sums[name] + part if name in sums else part
         return sums
 
-    def _of(self, kept: Array, embedded: Array) -> Sums:
-        """The sums over some of the pairs, few enough for their distances to stay in a cache."""
+    def _block_sums(self, kept: Array, embedded: Array) -> Sums:
+        """Return the sums over a block of pairs, small enough for their distances to stay in the cache."""
         delta, d = np.sqrt(kept), np.sqrt(embedded)
         d *= self.scale
         off = delta - d
@@ -37,9 +37,9 @@ class Distances(Measure):
                 "off²/delta": _dots(off, off * inverse)}
 
     def values(self, sums: Sums) -> dict[str, Array]:
-        """Stress-1 (Kruskal, 1964), Sammon stress (1969), each also at its best scale, and 1 - r².
+        """Return stress-1 (Kruskal, 1964), Sammon stress (1969), both also at their best scale, and 1 - r².
 
-        In the second form of 1 - r² every point is a pair with itself (Tenenbaum, de Silva and Langford, 2000).
+        The second form of 1 - r² includes a pair of each point with itself (Tenenbaum, de Silva and Langford, 2000).
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             cosine = sums["delta d"] / np.sqrt(sums["delta²"]) / np.sqrt(sums["d²"])
@@ -54,7 +54,7 @@ class Distances(Measure):
 
 
 def _unexplained(sums: Sums, count: Array) -> Array:
-    """1 - r² of the two kinds of distances; NaN where one of them is the same for all pairs."""
+    """Return 1 - r² of the two kinds of distances; NaN where one of them is the same for all pairs."""
     covariance = sums["delta d"] - sums["delta"] * sums["d"] / count
     first, second = sums["delta²"] - sums["delta"] ** 2 / count, sums["d²"] - sums["d"] ** 2 / count
     shares: Array = np.maximum(1 - (covariance / np.sqrt(first) / np.sqrt(second)) ** 2, 0)

@@ -1,4 +1,4 @@
-"""Labels: does the embedding keep the points of a class together?"""
+"""Labels: 1-NN error and silhouette of classes in the embedding."""
 
 from collections.abc import Mapping, Sequence
 from typing import Self
@@ -13,7 +13,7 @@ from mlcli.errors import ConfigError
 from mlcli.findings.quality.sampling import Sums
 from mlcli.findings.quality.strips import Measure, Strip
 
-EQUAL = 2.0**-40  # share up to which squared distances may differ and count as equal
+EQUAL = 2.0**-40  # relative difference below which squared distances count as equal
 
 
 @frozen
@@ -23,14 +23,14 @@ class Labels(Measure):
     column: str
     codes: Indices  # n: the class of each point, -1 without one
     ordered: Indices  # the labeled points, class after class
-    starts: Indices  # where each class begins among them
-    counts: Indices  # points of each class
+    starts: Indices  # the start of each class among them
+    counts: Indices  # number of points of each class
 
     @classmethod
     def first_of(cls, labels: Mapping[str, Sequence[str]], chosen: str | None = None) -> Self | None:
-        """The first label column with two classes or more and two points or more to a class on average.
+        """Return the first label column with two classes or more and two points or more to a class on average.
 
-        Raises ConfigError where a column is chosen that is none of these.
+        Raises ConfigError where a chosen column is no such column.
         """
         if chosen is not None:
             return cls._chosen(labels, chosen)
@@ -38,7 +38,7 @@ class Labels(Measure):
 
     @classmethod
     def _chosen(cls, labels: Mapping[str, Sequence[str]], column: str) -> Self:
-        """The classes of the column that the user chose."""
+        """Return the classes of the column that the user chose."""
         classes = cls.of(column, labels[column]) if column in labels else None
         if classes is None:
             what = "has one class only, or hardly a name twice" if column in labels else "is no label column"
@@ -49,7 +49,7 @@ class Labels(Measure):
 
     @classmethod
     def of(cls, column: str, texts: Sequence[str]) -> Self | None:
-        """The classes of a label column; None where it has one class only, or hardly a name twice."""
+        """Return the classes of a label column; None where it has one class only, or hardly a name twice."""
         present = dict.fromkeys(text for text in texts if not is_missing(text))
         names = {text: code for code, text in enumerate(present)}
         codes = np.array([names.get(text, -1) for text in texts], dtype=np.int64)
@@ -63,7 +63,7 @@ class Labels(Measure):
         return cls(column, codes, ordered, np.cumsum(counts) - counts, counts)
 
     def sums(self, strip: Strip) -> Sums:
-        """Whether the nearest labeled point has another label, and the silhouette (Rousseeuw, 1987)."""
+        """Return 1 for anchors whose nearest labeled point has another label, and silhouettes (Rousseeuw, 1987)."""
         own, classes = np.arange(len(strip.rows)), self.codes[strip.rows]
         labeled = classes >= 0
         others = np.where(self.codes >= 0, strip.embedded, np.inf)
@@ -74,13 +74,13 @@ class Labels(Measure):
                 "silhouettes": np.where(labeled, self._silhouettes(np.sqrt(strip.embedded), classes), 0.0)}
 
     def values(self, sums: Sums) -> dict[str, Array]:
-        """Means over the labeled anchors."""
+        """Return the means over the labeled anchors."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return {"label_1nn_error": sums["wrong"] / sums["labeled"],
                     "silhouette": sums["silhouettes"] / sums["labeled"]}
 
     def _silhouettes(self, distances: Array, classes: Indices) -> Array:
-        """(b - a) / max(a, b): a mean distance in the own class, b to the nearest other; 0 where alone."""
+        """Return (b - a) / max(a, b): a the mean distance in the own class, b to the nearest other; 0 where alone."""
         own, totals = np.arange(len(classes)), np.add.reduceat(distances[:, self.ordered], self.starts, axis=1)
         inside = totals[own, classes] / np.maximum(self.counts[classes] - 1, 1)
         means = totals / self.counts

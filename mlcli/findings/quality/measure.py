@@ -1,4 +1,4 @@
-"""The one entry: all measures of an embedding, as quality.json holds them."""
+"""The entry point: all measures of an embedding, the content of quality.json."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features, Given
 from mlcli.base.values.sample_size import EXACT
 from mlcli.base.values.scaling import all_finite
-from mlcli.findings.frame.result import Result, compared
+from mlcli.findings.frame.result import Result, as_compared
 from mlcli.findings.quality import Quality
 from mlcli.findings.quality.distances import Distances
 from mlcli.findings.quality.labels import Labels
@@ -23,27 +23,27 @@ from mlcli.findings.quality.sampling import Anchors, Sums
 from mlcli.findings.quality.scale import FREE
 from mlcli.findings.quality.shepard import Shepard
 from mlcli.findings.quality.strips import Measure, Spaces
-from mlcli.findings.quality.walk import walked
+from mlcli.findings.quality.walk import sums_over_anchors
 from mlcli.rundir.plain import plain
 from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
 
-WIDEST = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
-FARTHEST = 2.0**200  # between the units of two kinds of distances
+WIDEST = 100  # largest neighborhood of the Q_NX curve, if none larger is chosen
+FARTHEST = 2.0**200  # largest ratio between the units of two kinds of distances
 NAMES = ("trustworthiness", "continuity", "lcmc", "q_nx", "stress_1", "stress_1_scaled", "sammon_stress",
          "sammon_stress_scaled", "residual_variance", "residual_variance_tenenbaum", "shepard_correlation",
          "reconstruction_error", "label_1nn_error", "silhouette")
 
 
 @frozen
-class Measured:
-    """What is measured of an embedding."""
+class QualityResult:
+    """The measures of an embedding, and pairs for its Shepard diagram."""
 
     figures: dict[str, Any]  # the content of quality.json
-    pairs: Array | None  # m x 2: distances to keep and distances in the embedding; None where their file is missing
+    pairs: Array | None  # (m, 2) array: distances to keep and in the embedding; None where their file is missing
 
 
-def measured(result: Result, asked: Quality) -> Measured | None:
-    """Return the measures of a run's rows without missing cells; None where there are none."""
+def measure_quality(result: Result, asked: Quality) -> QualityResult | None:
+    """Return the measures over a run's rows without missing cells; None where there are none."""
     table, model, compute = result.prepared, result.model, result.config.compute
     embedding = model.embedding
     if (sample := result.sample(EXACT)) is not None:
@@ -57,28 +57,28 @@ def measured(result: Result, asked: Quality) -> Measured | None:
     if not table.rows:
         return None
     with running("quality"):
-        found = quality(compared(result, table), embedding, labels=table.labels, label=asked.label,
+        found = quality(as_compared(result, table), embedding, labels=table.labels, label=asked.label,
                         kept=model.space(compute), decode=model.projector.decode, neighbors=asked.neighbors,
                         sample=asked.sample, free=result.config.method.free_scale, generator=compute.generator())
-    return Measured(plain(found.figures), found.pairs)
+    return QualityResult(plain(found.figures), found.pairs)
 
 
 def quality(source: Given, embedding: Array, *, kept: Space | None = None,
             labels: Mapping[str, Sequence[str]] | None = None, decode: Callable[[Array], Array] | None = None,
             neighbors: int = 12, sample: int | Literal["auto"] = "auto", label: str | None = None, free: bool = False,
-            generator: np.random.Generator) -> Measured:
-    """All measures of an embedding (n x p) of the input that a method saw, and pairs for its Shepard diagram.
+            generator: np.random.Generator) -> QualityResult:
+    """Return all measures of an embedding, an (n, p) array, of a method's input, and pairs for its Shepard diagram.
 
     `kept` is the space whose distances the method aims to keep, where it is not the input's; `label` is the column of
-    `labels` that was chosen to be measured; `decode` leads from coordinates to features. Of coordinates whose scale is
-    `free` the figures say so. A measure that does not apply is None.
+    `labels` that the user chose; `decode` maps coordinates to features. With `free`, the scale of the coordinates is
+    arbitrary, and the figures say so. A measure that does not apply is None.
     """
     size = len(embedding)
     work = (source.values.shape[1] if isinstance(source, Features) else 1) + (kept.work if kept else 0)
-    anchors = Anchors.chosen(size, work, sample, generator)
+    anchors = Anchors.choose(size, work, sample, generator)
     space = input_space(source, anchors.rows)
     spaces = Spaces(space, kept or space, Euclidean.of(embedding, anchors.rows))
-    classes, near = Labels.first_of(labels or {}, label), clipped(neighbors, size)
+    classes, near = Labels.first_of(labels or {}, label), limit_neighbors(neighbors, size)
     measures: list[Measure] = []
     if near is not None:
         measures.append(Neighborhoods(size, near, min(size - 1, max(WIDEST, near))))
@@ -88,16 +88,16 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
         measures.append(Reconstruction(source.values, embedding, decode))
     if classes is not None:
         measures.append(classes)
-    pairs = Pairs.drawn(anchors.rows, size, generator)
-    *parts, drawn = walked([*measures, pairs], anchors, spaces)
+    pairs = Pairs.draw(anchors.rows, size, generator)
+    *parts, drawn = sums_over_anchors([*measures, pairs], anchors, spaces)
     figures = {"rows": size, "anchors": len(anchors.rows), "exact": anchors.exact, "neighbors": near,
                "distances": spaces.kept.name, "label": classes and classes.column,
-               **({"scale": FREE} if free else {}), **in_full(estimated(measures, anchors, parts))}
-    return Measured(figures, in_units(drawn, spaces.kept.unit, spaces.embedded.unit))
+               **({"scale": FREE} if free else {}), **all_figures(estimates_of(measures, anchors, parts))}
+    return QualityResult(figures, in_units(drawn, spaces.kept.unit, spaces.embedded.unit))
 
 
-def clipped(neighbors: int, size: int) -> int | None:
-    """The size of the neighborhoods, below half the points; beyond that trustworthiness has no meaning."""
+def limit_neighbors(neighbors: int, size: int) -> int | None:
+    """Return the size of the neighborhoods, below half the points; above that trustworthiness has no meaning."""
     most = (size - 1) // 2
     if neighbors <= most:
         return neighbors
@@ -107,32 +107,33 @@ def clipped(neighbors: int, size: int) -> int | None:
 
 
 def scale_of(spaces: Spaces) -> float:
-    """What leads from the embedding's units to those of the kept distances, kept where squares are in range.
+    """Return the factor from the embedding's units to those of the kept distances, clipped to keep squares in range.
 
     Beyond that one kind of distances is negligible compared with the other.
     """
     return float(np.clip((spaces.embedded.unit / spaces.kept.unit).number(1.0), 1 / FARTHEST, FARTHEST))
 
 
-def in_full(values: Mapping[str, Array]) -> dict[str, Any]:
-    """Every measure by its name, each followed by its standard error where there is one."""
+def all_figures(values: Mapping[str, Array]) -> dict[str, Any]:
+    """Return every measure by its name, numbers or (k,) arrays, each followed by its standard error where there is one.
+    """
     full: dict[str, Any] = {}
     for name in NAMES:
-        full[name] = shown(values[name]) if name in values else None
+        full[name] = plain_value(values[name]) if name in values else None
         if f"{name}_se" in values:
-            full[f"{name}_se"] = shown(values[f"{name}_se"])
+            full[f"{name}_se"] = plain_value(values[f"{name}_se"])
     return full
 
 
-def shown(value: Array) -> float | dict[str, list[float]]:
-    """A number, or a curve over the sizes of neighborhoods from 1."""
+def plain_value(value: Array) -> float | dict[str, list[float]]:
+    """Return a number, or a (k,) array as a curve over the sizes of neighborhoods from 1."""
     if np.ndim(value) == 0:
         return float(value)
     return {"neighbors": list(range(1, len(value) + 1)), "values": value.tolist()}
 
 
-def estimated(measures: Sequence[Measure], anchors: Anchors, parts: Sequence[Sums]) -> dict[str, Array]:
-    """The measures with their standard errors, from what the anchors add."""
+def estimates_of(measures: Sequence[Measure], anchors: Anchors, parts: Sequence[Sums]) -> dict[str, Array]:
+    """Return the measures with their standard errors, from the sums of each anchor."""
     estimates: dict[str, Array] = {}
     for measure, sums in zip(measures, parts, strict=True):
         estimates |= anchors.estimates(measure.values, measure.pooled(sums))

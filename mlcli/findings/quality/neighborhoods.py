@@ -9,20 +9,20 @@ from mlcli.findings.quality.sampling import Sums
 from mlcli.findings.quality.strips import Measure, Strip
 
 LAST = np.iinfo(np.int64).max
-BLOCK = 2**15  # points whose keys are compared together
-SORTED = 2**14  # points up to which all are sorted: faster than counting a few
+BLOCK = 2**15  # points in a block of keys
+SORTED = 2**14  # largest number of points that are all sorted, which is faster than counting a few
 
 
 @frozen
 class Neighborhoods(Measure):
-    """Measures of ranks: the r-th nearest other point has rank r, equal distances in the order of the points."""
+    """Measures of ranks: the r-th nearest other point has rank r; equal distances are in the order of the points."""
 
     size: int  # n
     neighbors: int  # k, below n / 2
     widest: int  # the largest neighborhood of the curve, at least k
 
     def sums(self, strip: Strip) -> Sums:
-        """Penalties of intruders and of those lost, and how many of the nearest are shared at each size."""
+        """Return penalties of intruders and of lost neighbors, and the number of shared neighbors at each size."""
         source, embedded = (Order.of(squared, strip.rows, self.widest) for squared in (strip.source, strip.embedded))
         ranks = source.ranks(embedded.nearest(self.widest), exact=self.neighbors)
         lost = embedded.ranks(source.nearest(self.neighbors), exact=self.neighbors)
@@ -33,10 +33,10 @@ class Neighborhoods(Measure):
                 "lost": self._beyond(lost), "shared": np.cumsum(counts[:, :-1], axis=1).astype(np.float64)}
 
     def values(self, sums: Sums) -> dict[str, Array]:
-        """Trustworthiness and continuity (Venna and Kaski, 2001), LCMC (Chen and Buja, 2009), Q_NX (Lee and
-        Verleysen, 2009).
+        """Return trustworthiness, continuity, LCMC and Q_NX.
 
-        For k below n/2 the worst that k neighbors can add is k (2n - 3k - 1) / 2.
+        Sources: Venna and Kaski, 2001; Chen and Buja, 2009; Lee and Verleysen, 2009. For k below n/2 the largest
+        penalty of k neighbors is k (2n - 3k - 1) / 2.
         """
         k, n = self.neighbors, self.size
         scale = 2 / (k * (2 * n - 3 * k - 1)) / sums["anchors"]
@@ -45,7 +45,7 @@ class Neighborhoods(Measure):
                 "lcmc": curve[..., k - 1] - k / (n - 1), "q_nx": curve}
 
     def _beyond(self, ranks: Indices) -> Array:
-        """How far beyond rank k some points lie, summed for each anchor."""
+        """Return by how much ranks exceed k, summed for each anchor."""
         return np.maximum(ranks - self.neighbors, 0).sum(axis=1).astype(np.float64)
 
 
@@ -53,21 +53,21 @@ class Neighborhoods(Measure):
 class Order:
     """The points in the order of their distance from each anchor, the anchor itself last.
 
-    A key is a distance whose last bits give way to the point's number: nonnegative doubles are in
-    the order of their bits, so whole numbers order by (distance, point). What is left of a double,
-    its step, distinguishes distances to 12 digits for 2,000 points, to 9 for a million. Distances in
-    one step or in successive ones are equal: rounding puts equal ones on both sides of a bound.
-    Of many points only the nearest are sorted, and the others counted where it matters.
+    A key is a distance with its last bits replaced by the point's number: nonnegative doubles are in the order of their
+    bits, so whole numbers order by (distance, point). The rest of a double, its step, distinguishes distances to 12
+    digits for 2,000 points, to 9 for a million. Distances in one step or in successive ones count as equal: rounding
+    puts equal ones on both sides of a bound. Of many points only the nearest are sorted, and the others counted where
+    they matter.
     """
 
-    keys: Indices  # b x n, in the order of the points
+    keys: Indices  # (b, n) array, in the order of the points
     ordered: Indices  # the smallest of them, or all, sorted
-    bounds: Indices  # b: all keys below are among these
-    bits: int  # those of the point's number
+    bounds: Indices  # (b,) array: all smaller keys are among `ordered`
+    bits: int  # number of bits of the point's number
 
     @classmethod
     def of(cls, squared: Array, rows: Indices, widest: int) -> "Order":
-        """The order by squared distances (b x n) from some anchors, at least of the `widest` nearest."""
+        """Return the order by squared distances, a (b, n) array, from the anchors `rows`, up to at least `widest`."""
         size = squared.shape[1]
         bits = size.bit_length()
         keys = np.empty(squared.shape, dtype=np.int64)
@@ -82,13 +82,13 @@ class Order:
         return cls(keys, ordered, bounds, bits)
 
     def nearest(self, count: int) -> Indices:
-        """The nearest points of each anchor, in order (b x count)."""
+        """Return the nearest points of each anchor in order, a (b, count) array."""
         return self.ordered[:, :count] & ~(-1 << self.bits)
 
     def ranks(self, named: Indices, exact: int) -> Indices:
-        """The ranks of some other points of each anchor (b x m), from 1.
+        """Return the ranks of the points `named` of each anchor, a (b, m) array, from 1.
 
-        Beyond the points sorted they are lower bounds, but for the first `exact` points of each row.
+        Beyond the sorted points they are lower bounds, but for the first `exact` points of each row.
         """
         if self.ordered.shape == self.keys.shape:  # all are sorted
             places, last = np.empty_like(self.ordered), self.ordered.shape[1]
@@ -98,12 +98,15 @@ class Order:
         ranks = np.stack([np.searchsorted(*pair) for pair in zip(self.ordered, wanted, strict=True)])
         far = np.argwhere(wanted[:, :exact] >= self.bounds[:, None])
         for row, place in far.tolist():
-            ranks[row, place] = before(self.keys[row], int(wanted[row, place]), self.bits)
+            ranks[row, place] = count_before(self.keys[row], int(wanted[row, place]), self.bits)
         return ranks + 1
 
 
 def smallest(keys: Indices, count: int, bits: int) -> tuple[Indices, Indices]:
-    """The `count` smallest keys of each anchor and all others of equal distances (b x m), and what bounds these (b)."""
+    """Return the `count` smallest keys of each anchor with all of equal distances, a (b, m) array, and bounds (b,).
+
+    `keys` is a (b, n) array.
+    """
     first = np.partition(keys, count - 1, axis=1)[:, :count]
     bounds = ((first[:, -1] >> bits) + 2) << bits
     most = max(np.count_nonzero(row < bound) for row, bound in zip(keys, bounds, strict=True))
@@ -111,7 +114,10 @@ def smallest(keys: Indices, count: int, bits: int) -> tuple[Indices, Indices]:
 
 
 def join_steps(keys: Indices, ordered: Indices, bits: int) -> None:
-    """Moves what is in successive steps to the first of them, in the keys of an anchor (n) and in those sorted."""
+    """Move keys in successive steps to the first of these steps, in place.
+
+    `keys` is the (n,) array of an anchor's keys, `ordered` an (m,) array of the smallest of them.
+    """
     steps, points = ordered >> bits, ordered & ~(-1 << bits)
     starts = np.concatenate([[True], np.diff(steps) > 1])
     joined = steps[starts][np.cumsum(starts) - 1]
@@ -121,8 +127,11 @@ def join_steps(keys: Indices, ordered: Indices, bits: int) -> None:
     ordered.sort()
 
 
-def before(keys: Indices, wanted: int, bits: int) -> int:
-    """How many keys of an anchor (n) are smaller than one of them, those of equal distances by their points."""
+def count_before(keys: Indices, wanted: int, bits: int) -> int:
+    """Return how many keys of an anchor, an (n,) array, are smaller than `wanted`.
+
+    Equal distances are in the order of the points.
+    """
     low, high = ((wanted >> bits) - 1) << bits, ((wanted >> bits) + 2) << bits
     count = 0
     for columns in row_blocks(len(keys), BLOCK):

@@ -1,4 +1,4 @@
-"""Anchors: the points that are measured, and what a sample of them says of all points."""
+"""Anchors: the points from which quality is measured, and standard errors where they are a sample."""
 
 from collections.abc import Callable
 
@@ -8,16 +8,16 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.sample_size import automatic
 
-Sums = dict[str, AnyArray]  # what each anchor adds to a sum, along the first axis
-Values = Callable[[Sums], dict[str, Array]]  # measures of sums, whatever axes precede their own
+Sums = dict[str, AnyArray]  # terms of each anchor in a sum, along the first axis
+Values = Callable[[Sums], dict[str, Array]]  # measures from sums, over any leading axes
 
 
 @frozen
 class Anchors:
     """The points from which neighborhoods and distances are measured."""
 
-    rows: Indices  # in ascending order
-    size: int  # of all points
+    rows: Indices  # row numbers in ascending order
+    size: int  # number of all points
 
     @property
     def exact(self) -> bool:
@@ -25,17 +25,18 @@ class Anchors:
         return len(self.rows) == self.size
 
     @classmethod
-    def chosen(cls, size: int, work: float, sample: int | str, generator: np.random.Generator) -> "Anchors":
-        """All points, or a simple random sample; `work` is what one pair's distances cost in multiplications."""
+    def choose(cls, size: int, work: float, sample: int | str, generator: np.random.Generator) -> "Anchors":
+        """Return all points, or a simple random sample; `work` is the cost of one pair's distances in multiplications.
+        """
         count = int(sample) if sample != "auto" else automatic(size, work)
         rows = np.arange(size) if count >= size else np.sort(generator.choice(size, count, replace=False))
         return cls(rows, size)
 
     def estimates(self, values: Values, sums: Sums) -> dict[str, Array]:
-        """The measures of all anchors together and, where they are a sample, their standard errors as NAME_se.
+        """Return the measures of all anchors together and, where they are a sample, their standard errors as NAME_se.
 
-        Those are the jackknife's (Efron and Tibshirani, 1993, section 11.5), with the correction
-        for a sample without replacement.
+        The errors are the jackknife's (Efron and Tibshirani, 1993, section 11.5), with the correction for a sample
+        without replacement.
         """
         total = {name: part.sum(axis=0) for name, part in sums.items()}
         estimates, count = values(total), len(self.rows)

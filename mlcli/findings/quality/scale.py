@@ -1,18 +1,18 @@
-"""The measures that count, and in a line: where an embedding's scale is free, those at the best scale alone."""
+"""The leading measures in one line; where an embedding's scale is free, stresses at the best scale alone."""
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
-FREE = "free"  # what quality.json says of the scale of such an embedding
-SCALED = {"stress_1": "stress_1_scaled", "sammon_stress": "sammon_stress_scaled"}  # a measure -> it at the best scale
+FREE = "free"  # the entry `scale` of quality.json for such an embedding
+SCALED = {"stress_1": "stress_1_scaled", "sammon_stress": "sammon_stress_scaled"}  # a measure -> it, best scale
 
 LEADING = {"trustworthiness": "trustworthiness", "continuity": "continuity", "stress_1": "stress-1",
            "stress_1_scaled": "stress-1 at the best scale", "residual_variance": "residual variance"}
 
 
-def counting(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of quality.json without the stresses that only a scale decides, where none was to be kept."""
+def relevant_figures(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures of quality.json; where the scale is free, without the stresses that depend on it."""
     if figures.get("scale") != FREE:
         return dict(figures)
     return {name: value for name, value in figures.items() if name.removesuffix("_se") not in SCALED}
@@ -20,7 +20,7 @@ def counting(figures: Mapping[str, Any]) -> dict[str, Any]:
 
 def line(figures: Mapping[str, Any]) -> str:
     """Return the leading measures, with standard errors where they come from a sample."""
-    words, measures = [], counting(figures)
+    words, measures = [], relevant_figures(figures)
     names = {name: shown for name, shown in LEADING.items()
              if name not in SCALED.values() or measures.get("scale") == FREE}
     for name, shown in names.items():

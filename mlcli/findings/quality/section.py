@@ -1,11 +1,11 @@
-"""The sections of the page about quality: what the measures are, and which neighbors and distances were kept."""
+"""The sections of the page about quality: the measures in words and as a table, with their figures."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from mlcli.base.types import Array
-from mlcli.findings.quality.measure import Measured
-from mlcli.findings.quality.scale import FREE, SCALED, counting
+from mlcli.findings.quality.measure import QualityResult
+from mlcli.findings.quality.scale import FREE, SCALED, relevant_figures
 from mlcli.report.drawing.html import Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.curves import curve, shepard
@@ -31,12 +31,13 @@ OF_LABELS = ("label_1nn_error", "silhouette")
 
 
 def in_words(document: Mapping[str, Any]) -> Part:
-    """The measures in sentences without judgment."""
+    """Return the measures in sentences without judgment."""
     said = (_neighbors_kept(document), _distances_kept(document))
     return section("Quality in words", *(sentence(text, "lead") for text in said if text))
 
 
 def _neighbors_kept(document: Mapping[str, Any]) -> str:
+    """Return a sentence on the share of neighbors that are kept; empty where it is not known."""
     near, curve_ = document.get("neighbors"), document.get("q_nx")
     if not near or not isinstance(curve_, Mapping) or near not in curve_.get("neighbors", ()):
         return ""
@@ -47,8 +48,8 @@ def _neighbors_kept(document: Mapping[str, Any]) -> str:
 
 
 def _distances_kept(document: Mapping[str, Any]) -> str:
-    """How distances are kept: the correlation of their ranks, and the stress that counts."""
-    measures = counting(document)
+    """Return a sentence on distances: the correlation of their ranks, and the stress."""
+    measures = relevant_figures(document)
     rank = measures.get("shepard_correlation")
     name, words = ("stress_1", "stress-1") if "stress_1" in measures else (
         SCALED["stress_1"], "stress-1 at the best scale")
@@ -60,7 +61,7 @@ def _distances_kept(document: Mapping[str, Any]) -> str:
 
 
 def _beyond(stress: float, measures: Mapping[str, Any]) -> str:
-    """Why a stress is above one, which is the size of errors over that of the distances in the picture."""
+    """Return why a stress is above one; the stress is the size of errors over that of distances in the picture."""
     if stress <= 1:
         return ""
     best = measures.get(SCALED["stress_1"])
@@ -69,17 +70,17 @@ def _beyond(stress: float, measures: Mapping[str, Any]) -> str:
             f"distances, so points lie closer together than in the data{scaled}")
 
 
-def quality(found: Measured) -> Part:
-    """The measures with standard errors, the Shepard diagram and the Q_NX curve."""
+def quality(found: QualityResult) -> Part:
+    """Return the measures with standard errors, the Shepard diagram and the Q_NX curve."""
     document = found.figures
-    values = {key: value for key, value in counting(document).items()
+    values = {key: value for key, value in relevant_figures(document).items()
               if isinstance(value, float) and not key.endswith("_se")}
     return section("Quality", _basis(document), _scale(document), _measures(document, values),
                    side_by_side(_shepard(found.pairs), _q_nx(document)))
 
 
 def _measures(document: Mapping[str, Any], values: Mapping[str, float]) -> Part:
-    """The measures as a table, with standard errors where they come from a sample."""
+    """Return the measures as a table, with standard errors where they come from a sample."""
     named = [(key, _about(key, document.get("label")), MEASURES.get(key, ("", ""))[1]) for key in values]
     if not any(f"{key}_se" in document for key in values):
         rows = [(name, number(values[key]), meaning) for key, name, meaning in named]
@@ -89,13 +90,13 @@ def _measures(document: Mapping[str, Any], values: Mapping[str, float]) -> Part:
 
 
 def _about(key: str, label: str | None) -> str:
-    """The name of a measure, of labels with the column that they stand in."""
+    """Return the name of a measure, with the column where it is about labels."""
     name = MEASURES.get(key, (key.replace("_", " "), ""))[0]
     return f"{name.removesuffix(' of labels')} of {label}" if label and key in OF_LABELS else name
 
 
 def _scale(document: Mapping[str, Any]) -> Part:
-    """Which stresses are shown, where a method decides on no scale."""
+    """Return a note that stress is at the best scale, where the method leaves the scale free."""
     if document.get("scale") != FREE:
         return None
     return sentence("The method leaves the scale of its coordinates free: stress is given at the best scale.", "soft")
@@ -106,7 +107,7 @@ def _error(value: float | None) -> str:
 
 
 def _basis(document: Mapping[str, Any]) -> Part:
-    """From how many points the measures come, and which distances were to be kept."""
+    """Return a sentence on the number of anchors, and on the distances to keep."""
     exact = document.get("exact", True)
     points = "all points" if exact else f"a seeded sample of {number(document.get('anchors'))} points"
     words = [f"Neighborhoods of {document['neighbors']} points" if document.get("neighbors") else "",

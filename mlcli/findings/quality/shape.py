@@ -1,4 +1,4 @@
-"""The shape of quality.json, as far as it is used later."""
+"""The shape of quality.json, for the parts that are read back."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ class Curve(Shape):
     values: list[Number]
 
     @model_validator(mode="after")
-    def of_one_length(self) -> "Curve":
-        """Refuses values without a size of neighborhood, and vice versa."""
+    def require_one_length(self) -> "Curve":
+        """Refuse values without a size of neighborhood, and vice versa."""
         if len(self.neighbors) != len(self.values):
             raise ValueError("should have as many neighbors as values")
         return self

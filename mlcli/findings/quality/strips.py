@@ -1,4 +1,4 @@
-"""What every measure sees: some anchors with their squared distances to all points in three spaces."""
+"""Strips: squared distances from some anchors to all points in three spaces, the input of every measure."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -11,9 +11,9 @@ from mlcli.stages.similarities.spaces import Space
 
 @frozen
 class Strip:
-    """Squared distances (b x n) from b anchors to all n points."""
+    """Squared distances, (b, n) arrays, from b anchors to all n points."""
 
-    rows: Indices  # b
+    rows: Indices  # (b,) array of anchors
     source: Array  # in the input's space
     kept: Array  # in the space whose distances the method aims to keep
     embedded: Array  # in the embedding
@@ -24,7 +24,7 @@ Strips = Callable[[slice], Strip]
 
 @frozen
 class Spaces:
-    """The three spaces that are compared; the first two are often the same."""
+    """The three spaces of a comparison; the first two are often the same."""
 
     source: Space
     kept: Space
@@ -32,16 +32,16 @@ class Spaces:
 
     @property
     def work(self) -> float:
-        """Multiplications that the distances of a pair take as long as."""
+        """Cost of the three distances of a pair, in multiplications."""
         return self.source.work + self.embedded.work + (0.0 if self.kept is self.source else self.kept.work)
 
     @property
     def travel(self) -> bool:
-        """Whether all three travel to other machines as less than their distances."""
+        """Whether each space takes less to send to another machine than its distances."""
         return self.source.travels and self.kept.travels and self.embedded.travels
 
     def strips(self, group: Indices) -> Strips:
-        """The strips of a group of anchors, whose rows may be held at once."""
+        """Return the strips of a group of anchors, a (g,) array, small enough for its rows to be in memory."""
         source, embedded = self.source.rows_of(group), self.embedded.rows_of(group)
         kept = None if self.kept is self.source else self.kept.rows_of(group)
 
@@ -53,20 +53,20 @@ class Spaces:
 
 
 class Observer(Protocol):
-    """What sees every strip, and takes something from each."""
+    """An observer of strips: takes sums from each of them."""
 
     def sums(self, strip: Strip) -> Sums:
-        """What each anchor of a strip adds (b, or b x m)."""
+        """Return the terms of each anchor of a strip, (b,) or (b, m) arrays."""
         raise NotImplementedError
 
 
 class Measure(Observer, Protocol):
-    """Some measures: what each anchor adds to their sums, and what they are of the sums."""
+    """Measures as functions of sums over anchors."""
 
     def pooled(self, sums: Sums) -> Sums:
-        """The same once all anchors are there, where what one adds depends on the others."""
+        """Return the sums adjusted after all anchors, where the terms of one depend on the others."""
         return sums
 
     def values(self, sums: Sums) -> dict[str, Array]:
-        """The measures of sums over anchors, for any axes before the sums' own."""
+        """Return the measures from sums over anchors, over any leading axes."""
         raise NotImplementedError

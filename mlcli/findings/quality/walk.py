@@ -1,4 +1,4 @@
-"""The walk over all anchors: what each block of them adds to every measure, here or on other machines."""
+"""The walk over all anchors: sums of every measure over blocks of them, here or on other machines."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -15,12 +15,12 @@ from mlcli.findings.quality.sampling import Anchors, Sums
 from mlcli.findings.quality.strips import Observer, Spaces, Strips
 from mlcli.stages.algebra.costs import product_rate
 
-BLOCK = 2**16  # distances of a block of work: few enough to stay in a cache
+BLOCK = 2**16  # distances in a block of work: few enough to stay in a cache
 
 
 @frozen
 class Walk:
-    """What groups of anchors add to each observer: a source of blocks. The rows of a group may be held at once."""
+    """A walk over groups of anchors for several observers, as a source of blocks; a group's rows may be in memory."""
 
     observers: Sequence[Observer]
     anchors: Anchors
@@ -33,24 +33,24 @@ class Walk:
 
     @property
     def blocks(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self.groups)
 
     @property
     def seconds(self) -> float:
-        """What it costs one core."""
+        """The predicted time of one core."""
         pairs = len(self.anchors.rows) * self.anchors.size
         return pairs * (rates().measured + 2 * self.spaces.work / product_rate(1))
 
     def work(self, number: int) -> list[list[Sums]]:
-        """What a group adds, part by part."""
+        """Return the sums of a group, part by part."""
         return list(self.parts(self.groups[number]))
 
     def stop(self) -> None:
-        """A group takes seconds at most."""
+        """Do nothing: a group takes seconds at most."""
 
     def parts(self, group: slice) -> Iterator[list[Sums]]:
-        """The same, on all threads."""
+        """Yield the sums of a group's parts, computed on all threads."""
         strip_of = self.spaces.strips(self.anchors.rows[group])
 
         def work(part: slice, strip_of: Strips = strip_of) -> list[Sums]:
@@ -60,21 +60,21 @@ class Walk:
         return in_order(work, row_blocks(group.stop - group.start, BLOCK, self.anchors.size))
 
 
-def walked(observers: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> list[Sums]:
-    """What all anchors together add to each observer, from one walk."""
+def sums_over_anchors(observers: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> list[Sums]:
+    """Return the sums of each observer over all anchors, from one walk."""
     source = Walk(observers, anchors, spaces)
-    parts = list(_elsewhere(source) if spaces.travel and sent(source.seconds) else _here(source))
+    parts = list(_remote_sums(source) if spaces.travel and sent(source.seconds) else _local_sums(source))
     return [{name: np.concatenate([part[place].pop(name) for part in parts]) for name in list(parts[0][place])}
             for place in range(len(observers))]
 
 
-def _elsewhere(source: Walk) -> Iterator[list[Sums]]:
+def _remote_sums(source: Walk) -> Iterator[list[Sums]]:
     with closing(results(source)) as every:
         for parts in every:
             yield from parts
 
 
-def _here(source: Walk) -> Iterator[list[Sums]]:
+def _local_sums(source: Walk) -> Iterator[list[Sums]]:
     done, total = 0, len(source.anchors.rows)
     for group in source.groups:
         for sums in source.parts(group):

@@ -19,11 +19,11 @@ class SpectrumFinding(Finding["Rows"]):
 
     name = "spectrum"
     files = (TABLE,)
-    needs = ("dimension",)  # whose parallel analysis is a line in the scree plot
+    needs = ("dimension",)  # for the line of parallel analysis in the scree plot
     output = True
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> "Rows | None":
-        """Return the leading eigenvalues, as many as `report` of the method's axes says."""
+        """Return the leading eigenvalues, as many as the option `report` of the method's axes."""
         from mlcli.findings.spectrum.table import spectrum_rows
 
         model = result.model

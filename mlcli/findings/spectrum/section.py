@@ -8,13 +8,13 @@ from mlcli.findings.frame.contents import Contents
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.scree import Eigenvalues, cumulative, scree
-from mlcli.report.figures.shares import WHY, of_positive, passes
+from mlcli.report.figures.shares import WHY, exceed_one, positive_shares
 
 LEADING = 10  # eigenvalues in the table
 
 
 def spectrum(run: Contents) -> Part:
-    """The scree plot, the cumulative share, and the first eigenvalues as a table."""
+    """Return the scree plot, the cumulative share, and the first eigenvalues as a table."""
     eigenvalues, summary = run.eigenvalues, run.manifest.get("spectrum") or {}
     if eigenvalues is None or not eigenvalues.values:
         return None
@@ -23,7 +23,7 @@ def spectrum(run: Contents) -> Part:
     rows += [(len(rows) + i + 1, f"≥ {number(value)}", UNKNOWN, UNKNOWN)
              for i, value in enumerate(eigenvalues.at_least[: LEADING - len(rows)])]
     head = ["component", eigenvalues.what, "share of trace", "cumulative"]
-    if shares := of_positive(eigenvalues.values[:LEADING], eigenvalues.cumulative, summary.get("sum_of_positive")):
+    if shares := positive_shares(eigenvalues.values[:LEADING], eigenvalues.cumulative, summary.get("sum_of_positive")):
         head.append("cumulative, of positive ones")
         rows = [(*row, _percent(share)) for row, share in zip_longest(rows, shares)]
     ranked = None if eigenvalues.what.startswith("eigenvalues") else sentence(
@@ -32,11 +32,11 @@ def spectrum(run: Contents) -> Part:
                        figure(scree(run.scree or eigenvalues, "Scree plot"), _expected(run)),
                        figure(cumulative(eigenvalues, "Cumulative share of the trace"))),
                    table(head, rows, range(len(head))), _bounds(eigenvalues),
-                   sentence(WHY, "soft") if passes(eigenvalues.cumulative) else None, _negative(summary))
+                   sentence(WHY, "soft") if exceed_one(eigenvalues.cumulative) else None, _negative(summary))
 
 
 def _expected(run: Contents) -> str:
-    """What the line in the scree plot is."""
+    """Return the explanation of the line in the scree plot, where there is one."""
     if run.scree is None or not run.scree.line:
         return ""
     return "The line is parallel analysis: what unrelated columns of the same size would show at the 95th percentile."

@@ -1,4 +1,4 @@
-"""spectrum.csv: each eigenvalue, its share of the trace, the running sum of shares, and of M⁺ the cost of each."""
+"""The table spectrum.csv: eigenvalues, their shares of the trace, the running sum of shares, and for M⁺ their costs."""
 
 import numpy as np
 
@@ -9,15 +9,15 @@ HEADER = ("component", "eigenvalue", "proportion", "cumulative")
 
 
 def spectrum_table(spectrum: Spectrum, rows: int | None) -> str:
-    """The first `rows` eigenvalues (all that were computed by default) as CSV, 17 digits."""
+    """Return the first `rows` eigenvalues (by default all computed ones) as CSV, 17 digits."""
     return spectrum_text(spectrum_rows(spectrum, rows))
 
 
 def spectrum_rows(spectrum: Spectrum, rows: int | None) -> Rows:
-    """The first `rows` eigenvalues, all that were computed by default, with their shares.
+    """Return the first `rows` eigenvalues, by default all computed ones, with their shares.
 
-    Proportions are over the trace, negative eigenvalues included, and NaN where it is unknown. Of a kernel that is
-    the inverse of a cost, the cost of each axis follows its eigenvalue.
+    Proportions are over the trace, negative eigenvalues included, and NaN where it is unknown. Of a kernel that is the
+    inverse of a cost, the cost of each axis follows its eigenvalue.
     """
     proportions, costs = spectrum.proportions, spectrum.costs
     columns = [spectrum.eigenvalues, proportions, np.cumsum(proportions), *([] if costs is None else [costs])]
@@ -27,17 +27,17 @@ def spectrum_rows(spectrum: Spectrum, rows: int | None) -> Rows:
 
 
 def spectrum_text(rows: Rows) -> str:
-    """The same as CSV: 17 digits, and nothing for NaN."""
+    """Return the table as CSV: 17 digits, and nothing for NaN."""
     cells = zip(*(rows.numbers(name) for name in rows.columns), strict=True)
     line = ",".join(["%d", *["%.17g"] * (len(rows.columns) - 1)])
     return "\n".join([",".join(rows.columns), *(line % row for row in cells)]).replace("nan", "") + "\n"
 
 
 def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[float] | None]:
-    """The spectrum in figures, for run.json: the trace and its parts, each part with its own name.
+    """Return the spectrum in figures, for run.json: the trace and its parts, each part with its own name.
 
     The sums of all positive eigenvalues, of all sizes, and of the negative ones' sizes are null where only the top of
-    the spectrum was computed; what the trace and the Frobenius norm say of the last is then given as bounds, and
+    the spectrum was computed; bounds from the trace and the Frobenius norm on the last one are given instead, and
     `further_at_least` holds lower bounds of the following eigenvalues, in their order, empty where one is not a double.
     """
     values, bounds = spectrum.eigenvalues, spectrum.further_at_least

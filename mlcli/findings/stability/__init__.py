@@ -1,4 +1,4 @@
-"""Stability: how far a result would change with other rows, by fits to rows that are drawn again."""
+"""Stability: the change of a result with other rows, by fits to rows that are drawn again."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.contents import Contents
     from mlcli.findings.frame.planned import Planned
     from mlcli.findings.frame.result import Result
-    from mlcli.findings.stability.measure import Stable
+    from mlcli.findings.stability.measure import StabilityResult
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
 
@@ -33,22 +33,22 @@ class Stability(Options):
     level: float = option(0.95, "Level of intervals and ellipses.", gt=0, lt=1)
 
 
-class StabilityFinding(Finding["Stable"]):
+class StabilityFinding(Finding["StabilityResult"]):
     """Intervals of eigenvalues and shares, angles of axes, and how far each point moves."""
 
     name = "stability"
     files = (FIGURES, MOVES)
-    needs = ("spectrum",)  # whose shares stand beside the axes
+    needs = ("spectrum",)  # for the shares in the labels of the axes
     option = (Stability | None, None)
     stage = "Fits the method again to rows that are drawn again, and compares."
 
-    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Stable | None":
-        """Return what the fits say together; None where too few of them were made."""
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "StabilityResult | None":
+        """Return intervals and deviations over the fits; None where too few of them succeeded."""
         from mlcli.findings.stability.measure import stability_of
 
         return stability_of(result, result.config.report.setting(self.name))
 
-    def write(self, value: "Stable", folder: Path, result: "Result") -> None:
+    def write(self, value: "StabilityResult", folder: Path, result: "Result") -> None:
         """Write stability.json and stability.csv."""
         from mlcli.data.write.table import text_names
         from mlcli.findings.frame.files import write_document, write_text
@@ -62,23 +62,23 @@ class StabilityFinding(Finding["Stable"]):
         """Return a line for each point."""
         return 5.0 * table.rows
 
-    def read(self, folder: Path, run: "Contents") -> "Stable | None":
-        """Return the figures, and how far each point moves where the run has that."""
+    def read(self, folder: Path, run: "Contents") -> "StabilityResult | None":
+        """Return the figures, and the deviations of each point where the run has them."""
         figures, moves = (file.read(folder) for file in self.files)
         if figures is None:
             return None
-        from mlcli.findings.stability.measure import stable_of
+        from mlcli.findings.stability.measure import read_stability
 
-        return stable_of(figures, moves, run.embedding.values.shape, folder / MOVES.name)
+        return read_stability(figures, moves, run.embedding.values.shape, folder / MOVES.name)
 
-    def sections(self, value: "Stable", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "StabilityResult", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
         """Return intervals as a table, the angle of the axes, and an ellipse for each point."""
         from mlcli.findings.stability.section import stability
 
         return [(Place.RESULT, stability(value, run))]
 
     def require(self, config: "RunConfig") -> None:
-        """Raises ConfigError where rows cannot be drawn again, or none is drawn as the options say."""
+        """Raise ConfigError where rows cannot be drawn again, or the options do not fit the method."""
         kind = config.method.resampling(config.input.gives)
         if kind is None:
             raise ConfigError("RESAMPLING", f"stability was chosen, and the rows of {config.input.gives} cannot be "
@@ -90,13 +90,13 @@ class StabilityFinding(Finding["Stable"]):
             setting.refuse_unused(f"{config.method.name} is fitted to as many rows, drawn with repetition", "share",
                                   where=WHERE)
 
-    def require_held(self) -> None:
-        """Raises ConfigError: rows that are not in memory are not drawn again."""
+    def refuse_blocks(self) -> None:
+        """Raise ConfigError: rows outside memory cannot be drawn again."""
         raise ConfigError("RESAMPLING", "stability was chosen, and the table is read in blocks of rows", where=WHERE,
                           hint="leave it out, or give {input.stream=never}")
 
     def step(self, planned: "Planned") -> Step | None:
-        """Return the cost of the fits: as much as the run's own each, though some have fewer rows."""
+        """Return the cost of the fits: each as much as the run's own, though some have fewer rows."""
         count = planned.config.report.setting(self.name).resamples
         return Step("stability", f"{count} fits to rows drawn again",
                     count * sum(step.seconds for step in planned.fit),

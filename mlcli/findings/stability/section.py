@@ -1,4 +1,4 @@
-"""The part of a report that shows how far a result would change with other rows."""
+"""The part of a report about stability."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,27 +9,27 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.findings.frame.contents import Contents
-from mlcli.findings.stability.measure import Stable, spreads_of
-from mlcli.report.drawing.axes import spots
+from mlcli.findings.stability.measure import StabilityResult, spreads_of
+from mlcli.report.drawing.axes import to_pixels
 from mlcli.report.drawing.figure import Curve, Dots, Figure, Line, Mark, Text
 from mlcli.report.drawing.html import Part, figure, section, sentence, table
 from mlcli.report.drawing.text import number
-from mlcli.report.figures.scatter import BOTTOM, LEFT, WIDE, panel_of, plane, sampled
+from mlcli.report.figures.scatter import BOTTOM, LEFT, WIDE, panel_of, plane, sample_rows
 
 TITLE = "Points in fits to rows drawn again"
-ELLIPSES = 200  # that are drawn at most
-CORNERS = 24  # of the line that is drawn for an ellipse
+ELLIPSES = 200  # largest number of ellipses
+CORNERS = 24  # corners of the line for an ellipse
 RIGHT = 40
 
 
-def stability(found: Stable, run: Contents) -> Part:
-    """Intervals as a table, the angle of the axes, and an ellipse for each point."""
+def stability(found: StabilityResult, run: Contents) -> Part:
+    """Return intervals as a table, the angle of the axes, and an ellipse for each point."""
     figures = found.figures
-    return section("Stability", sentence(_how(figures), "soft"), _intervals(figures), _angle(figures),
+    return section("Stability", sentence(_description(figures), "soft"), _intervals(figures), _angle(figures),
                    _ellipses(run, found))
 
 
-def _how(found: Mapping[str, Any]) -> str:
+def _description(found: Mapping[str, Any]) -> str:
     rows = (f"{found['resamples']} fits to as many rows, drawn with repetition" if found["kind"] == "bootstrap" else
             f"{found['resamples']} fits to {number(found['rows'])} rows each, drawn without repetition; spreads are "
             "those of all rows, by the delete-d jackknife, and very wide where the result hangs on single rows")
@@ -42,7 +42,7 @@ def _level(found: Mapping[str, Any]) -> str:
 
 
 def _intervals(found: Mapping[str, Any]) -> Part:
-    """Eigenvalues and shares, each with its interval."""
+    """Return eigenvalues and shares, each with its interval."""
     values, shares = found.get("eigenvalues", []), found.get("shares", [])
     head, rows = ["component"], [[str(axis + 1)] for axis in range(max(len(values), len(shares)))]
     for name, items, shown in (("eigenvalue", values, number), ("share of trace", shares, "{:.2%}".format)):
@@ -62,13 +62,13 @@ def _angle(found: Mapping[str, Any]) -> Part:
                     f"{angle['of']}.")
 
 
-def _ellipses(run: Contents, stable: Stable) -> Part:
+def _ellipses(run: Contents, stable: StabilityResult) -> Part:
     if not len(stable.deviations):
         return None
     found = stable.figures
     names, spreads = spreads_of(stable)
     known = np.flatnonzero(np.isfinite(spreads).all(axis=1))
-    some = sampled(len(known), ELLIPSES, int(run.manifest.get("seed") or 0))
+    some = sample_rows(len(known), ELLIPSES, int(run.manifest.get("seed") or 0))
     rows = known if some is None else known[some]
     drawn = _drawn(run.embedding.values, spreads, rows, float(found["level"]), run.axes)
     sample = f" A random sample of {len(rows)} of {len(known):,} points." if some is not None else ""
@@ -78,20 +78,20 @@ def _ellipses(run: Contents, stable: Stable) -> Part:
 
 
 def _drawn(embedding: Array, spreads: Array, rows: Indices, level: float, axes: Sequence[str]) -> Figure:
-    """Points (n x p) with the ellipses of some rows' spreads (n x 3), or the lines of their deviations (n x 1)."""
+    """Draw points (n, p) with the ellipses of some rows' spreads (n, 3), or the lines of their deviations (n, 1)."""
     places = plane(embedding)
-    with np.errstate(over="ignore"):  # what lies beyond doubles is drawn at their end
+    with np.errstate(over="ignore"):  # points out of range are drawn at the largest double
         outlines = [np.nan_to_num(places[row] + offsets(spreads[row], level)) for row in rows.tolist()]
     panel = panel_of(np.concatenate([places, *outlines]))
     marks: list[Mark] = [Text(LEFT, 22, TITLE, kind="title"), *panel.rows(), *panel.columns(),
-                         Dots("plain", spots(places[rows], panel), 1.6)]
-    marks += [_outline(spots(outline, panel)) for outline in outlines]
+                         Dots("plain", to_pixels(places[rows], panel), 1.6)]
+    marks += [_outline(to_pixels(outline, panel)) for outline in outlines]
     across, up = axes[:2] if embedding.shape[1] > 1 else ("row", axes[0])
     return Figure(TITLE, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, [*marks, *panel.names(across, up)])
 
 
 def _outline(pixels: Array) -> Mark:
-    """An ellipse, or a line up and down."""
+    """Return an ellipse, or a vertical line."""
     if len(pixels) > 2:
         return Curve("ellipse", list(map(tuple, pixels.tolist())))
     (x1, y1), (x2, y2) = pixels.tolist()
@@ -99,9 +99,11 @@ def _outline(pixels: Array) -> Mark:
 
 
 def offsets(spread: Array, level: float) -> Array:
-    """The outline, about its center, of the ellipse that holds a share `level` of a normal distribution with these
-    deviations and correlation (3): a circle of radius √(-2 ln(1 - level)) under a root of the correlations, stretched.
-    Of a single deviation both ends of the interval, by normal quantiles.
+    """Return the outline, about its center, of the ellipse with a share `level` of a normal distribution.
+
+    `spread` is a (3,) array of two deviations and a correlation: a circle of radius √(-2 ln(1 - level)) is mapped by a
+    root of the covariance, to a (c, 2) array. Of a (1,) array, one deviation, both ends of the interval by normal
+    quantiles.
     """
     if len(spread) == 1:
         reach = NormalDist().inv_cdf((1 + level) / 2) * float(spread[0])

@@ -1,4 +1,4 @@
-"""The shape of stability.json, as far as it is used later."""
+"""The shape of stability.json, for the parts that are read back."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from mlcli.base.values.shape import Count, Name, Number, Shape
 
 
 class Interval(Shape):
-    """A figure, with how far it would change with other rows."""
+    """A figure with its interval and standard deviation over other rows."""
 
     value: Number
     low: Number
@@ -24,8 +24,8 @@ class Angle(Shape):
     at_most: Number | None
 
     @model_validator(mode="after")
-    def of_both(self) -> "Angle":
-        """Refuses one figure without the other."""
+    def require_both(self) -> "Angle":
+        """Refuse one figure without the other."""
         if (self.median is None) != (self.at_most is None):
             raise ValueError("should have both figures, or none")
         return self
@@ -44,8 +44,8 @@ class Stability(Shape):
     angle: Angle
 
     @model_validator(mode="after")
-    def of_one_length(self) -> "Stability":
-        """Refuses shares of other axes than the eigenvalues, where there are both."""
+    def require_one_length(self) -> "Stability":
+        """Refuse shares of other axes than the eigenvalues, where there are both."""
         if self.eigenvalues and self.shares and len(self.eigenvalues) != len(self.shares):
             raise ValueError("should have as many shares as eigenvalues")
         return self

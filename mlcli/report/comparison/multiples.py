@@ -1,4 +1,4 @@
-"""Small multiples: each embedding in the place of the first, and each spectrum on one scale."""
+"""Small multiples: each embedding aligned with the first, and each spectrum on one scale."""
 
 from collections.abc import Sequence
 
@@ -9,18 +9,18 @@ from mlcli.report.comparison.run_tables import titles
 from mlcli.report.comparison.side_by_side import LEADING, Side
 from mlcli.report.drawing.axes import Panel, Scale
 from mlcli.report.drawing.figure import Bar, Figure, Mark, Part, Text
-from mlcli.report.drawing.text import shortened
+from mlcli.report.drawing.text import shorten
 from mlcli.report.figures.scatter import Points, dots
 
 COLUMNS = 3
-LETTERS = 34  # of the name of a run above its panel
+LETTERS = 34  # largest number of characters of a run's name above its panel
 SIDE, GAP, TOP, LEFT = 320.0, 42.0, 30.0, 20.0
-LOW = 190.0  # pixels of a spectrum's panel
-LEGEND, KEYED = 216.0, 300.0  # pixels of the legend across and down
+LOW = 190.0  # height of a spectrum's panel in pixels
+LEGEND, KEYED = 216.0, 300.0  # width and height of the legend in pixels
 
 
 def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
-    """The first two axes of every embedding, all on the same scales, colored alike."""
+    """Draw the first two axes of every embedding, all on the same scales, colored alike."""
     first, names = [_first_two(points.values) for points in placed], titles(sides, LETTERS)
     half = 1.05 * max((float(np.abs(values).max(initial=0.0)) for values in first), default=0.0) or 1.0
     marks: list[Mark] = []
@@ -45,7 +45,7 @@ def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
 
 
 def spectra(sides: Sequence[Side]) -> Figure:
-    """The first eigenvalues of every run, in percent of its largest, on one scale."""
+    """Draw the first eigenvalues of every run, in percent of its largest, on one scale."""
     shares = [_shares(side.eigenvalues[:LEADING]) for side in sides]
     count, flat = max(*map(len, shares), 1), [share for part in shares for share in part]
     marks: list[Mark] = []
@@ -57,7 +57,7 @@ def spectra(sides: Sequence[Side]) -> Figure:
         panel = Panel(Scale(low=-0.5, high=count - 0.5, start=left + 34, end=left + SIDE, step=1.0),
                       Scale.over([0.0, 100.0, *flat], top + LOW, top, most=4))
         wide = 0.7 * (SIDE - 34) / count
-        marks += [*panel.rows(), *panel.counted(range(1, count + 1)), _title(title, left, top)]
+        marks += [*panel.rows(), *panel.whole_number_labels(range(1, count + 1)), _title(title, left, top)]
         for i, share in enumerate(part):
             kind = "negative" if share < 0 else "kept" if i < side.values.shape[1] else "rest"
             above, below = sorted((panel.y(share), panel.y(0.0)))
@@ -68,7 +68,7 @@ def spectra(sides: Sequence[Side]) -> Figure:
 
 
 def _shares(values: Sequence[float]) -> list[float]:
-    """Percent of the largest size."""
+    """Return values in percent of the largest size."""
     largest = max(map(abs, values), default=0.0)
     return [100 * (value / largest) if largest else 0.0 for value in values]
 
@@ -78,10 +78,10 @@ def _corner(place: int, height: float) -> tuple[float, float]:
 
 
 def _title(text: str, left: float, top: float) -> Text:
-    return Text(left, top - 9, shortened(text, 48), kind="small")
+    return Text(left, top - 9, shorten(text, 48), kind="small")
 
 
 def _first_two(values: Array) -> Array:
-    """The first two axes, the second zero where there is one only."""
+    """Return the first two axes, the second zero where there is only one."""
     return np.column_stack([values, np.zeros(len(values))])[:, :2]
 

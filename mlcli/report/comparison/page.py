@@ -7,32 +7,32 @@ from mlcli.config.report_options import LABELED
 from mlcli.report.comparison import run_tables
 from mlcli.report.comparison.multiples import embeddings, spectra
 from mlcli.report.comparison.side_by_side import Comparison
-from mlcli.report.drawing.html import Part, document, figure, framed, joined, section, sentence, side_by_side
+from mlcli.report.drawing.html import Part, document, figure, frame_picture, join, section, sentence, side_by_side
 from mlcli.report.drawing.text import safe
 from mlcli.report.figures.coloring import coloring, plain
 from mlcli.report.figures.scatter import MOST_IN_PAIRS, Points
-from mlcli.report.paper.drawings import installed
+from mlcli.report.paper.drawings import has_matplotlib
 from mlcli.report.paper.inline import inline
 from mlcli.report.paper.scatter import Plot
 
-NAMED = 6  # runs up to which few points have their names beside them
+NAMED = 6  # largest number of runs with names next to few points
 PANEL = Look(size=(5.2, 4.6))
-MOST_ON_PAGE = 24_000  # points, so that the page stays below a megabyte or so
+MOST_ON_PAGE = 24_000  # largest number of points, so that the page stays below a megabyte or so
 
 
 def page(comparison: Comparison, *, label: str | None, seed: int) -> str:
-    """The page, without scripts and without network; colors are by a label column of the first run."""
+    """Return the page, without scripts and without network; colors are by a label column of the first run."""
     sides = comparison.sides
     head = f'<p class="soft">{safe(f"{len(sides)} runs, {len(comparison.ids):,} rows in common")}</p>'
     quality, options = run_tables.quality(comparison), run_tables.options(comparison)
     below = (side_by_side(quality, options),) if len(sides) <= run_tables.FEW else (quality, options)
     parts = [_inputs(comparison), run_tables.runs(sides), run_tables.pairs(comparison),
              embeddings_section(comparison, label, seed), *below, _spectra(comparison)]
-    return document("Embeddings side by side", head, joined(parts))
+    return document("Embeddings side by side", head, join(parts))
 
 
 def _inputs(comparison: Comparison) -> Part:
-    """A warning where rows of the same id may not be the same data."""
+    """Return a warning where rows of the same id may not be the same data."""
     if comparison.inputs < 2:
         return None
     return section("Warning", sentence(f"The runs were made from {comparison.inputs} different inputs. Rows are "
@@ -40,28 +40,28 @@ def _inputs(comparison: Comparison) -> Part:
 
 
 def embeddings_section(comparison: Comparison, label: str | None, seed: int, said: str = "") -> Part:
-    """Every embedding, aligned to the first where they are of the same rows."""
+    """Return every embedding, aligned with the first."""
     name = label if label is not None else next(iter(comparison.labels), None)
     count = len(comparison.ids)
     colors = plain(count) if name is None else coloring(name, comparison.labels[name])
     most = min(MOST_IN_PAIRS, MOST_ON_PAGE // len(comparison.sides))
-    points = [Points(values, comparison.ids, colors, count, axes=comparison.axes_beside(place)).sample(most, seed)
+    points = [Points(values, comparison.ids, colors, count, axes=comparison.axis_labels(place)).sample(most, seed)
               for place, values in enumerate(comparison.placed)]
     drawn = f" A random sample of {most:,} of {count:,} points is drawn." if count > most else ""
     caption = ("Each embedding is centered, scaled to the same size, and turned onto the first by Procrustes; two axes "
                "are drawn. Where that mixes the axes of a run, they are named by those of the first that they were "
                f"turned onto.{drawn} {said}".rstrip())
     named = all(side.named for side in comparison.sides)
-    if named and count <= LABELED and len(points) <= NAMED and installed():
-        return section("Embeddings", _labeled(comparison, points), sentence(caption, "soft"))
+    if named and count <= LABELED and len(points) <= NAMED and has_matplotlib():
+        return section("Embeddings", _labeled_panels(comparison, points), sentence(caption, "soft"))
     return section("Embeddings", figure(embeddings(comparison.sides, points), caption))
 
 
-def _labeled(comparison: Comparison, points: Sequence[Points]) -> Part:
-    """A panel for each of few runs, with the ids of few points beside them."""
+def _labeled_panels(comparison: Comparison, points: Sequence[Points]) -> Part:
+    """Return a panel for each of few runs, with the ids of few points next to them."""
     plots = [Plot(part, title, PANEL, part.ids)
              for title, part in zip(run_tables.titles(comparison.sides, 60), points, strict=True)]
-    return side_by_side(*(framed(inline(plot.drawn("svg"), f"Embedding: {plot.title}")) for plot in plots))
+    return side_by_side(*(frame_picture(inline(plot.draw("svg"), f"Embedding: {plot.title}")) for plot in plots))
 
 
 def _spectra(comparison: Comparison) -> Part:

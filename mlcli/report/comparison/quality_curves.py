@@ -9,17 +9,17 @@ from mlcli.report.comparison.runs import MEASURES, Line, Row, lines
 from mlcli.report.drawing.axes import Panel, Scale, tick_text
 from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Part, Segments, Text
 from mlcli.report.drawing.palette import CLASSES
-from mlcli.report.drawing.text import shortened
+from mlcli.report.drawing.text import shorten
 
 MOST = len(CLASSES)  # lines in a panel
 SIDE, TALL, GAP, LEFT, TOP, BOTTOM = 210.0, 170.0, 62.0, 46.0, 58.0, 46.0
-ROW = 18.0  # pixels of an entry of the legend
-TICKS = 7  # values that each have a number below
-WIDE = 50.0  # ratio of the largest value to the least from which the scale is logarithmic
+ROW = 18.0  # height of an entry of the legend in pixels
+TICKS = 7  # largest number of values with a number below
+WIDE = 50.0  # ratio of the largest value to the least above which the scale is logarithmic
 
 
 def quality_curves(rows: Sequence[Row], parameters: Sequence[str], swept: str) -> Figure:
-    """Every measure that runs have, with standard errors as bars, against one option; at most twelve lines."""
+    """Draw every measure of the runs, with standard errors as bars, against one option; at most twelve lines."""
     drawn = [(measure, found) for measure in MEASURES if (found := lines(rows, parameters, swept, measure)[:MOST])]
     names = list(dict.fromkeys(line.name for _, found in drawn for line in found))[:MOST]
     places = sorted({value for _, found in drawn for line in found for value in line.values})
@@ -33,10 +33,10 @@ def quality_curves(rows: Sequence[Row], parameters: Sequence[str], swept: str) -
         ends = [height + sign * error for line in found for height, error in zip(line.heights, line.errors, strict=True)
                 for sign in (-1, 1)]
         panel = Panel(across(places, logarithmic, left), Scale.over(ends, TOP + TALL, TOP, most=4))
-        marks += [*panel.rows(), *numbered(panel, places, logarithmic),
+        marks += [*panel.rows(), *tick_numbers(panel, places, logarithmic),
                   Text(left, TOP - 12, measure.words, kind="small"),
                   *(mark for line in found if line.name in names
-                    for mark in drawn_line(line, panel, names.index(line.name), logarithmic))]
+                    for mark in line_marks(line, panel, names.index(line.name), logarithmic))]
     title = f"Quality against {swept}"
     marks += [Text(LEFT, 22, title, kind="title"), Text(LEFT + SIDE / 2, below - 8, swept, "middle", "small")]
     entries = names if names != [""] else []
@@ -44,32 +44,32 @@ def quality_curves(rows: Sequence[Row], parameters: Sequence[str], swept: str) -
         x, y = LEFT + place % 3 * step, below + 14 + place // 3 * ROW
         parts.append(Part(x=place % 3 * step, y=y - 14, width=step, height=ROW, key=True))
         marks += [Bar(kind=f"c{place}", x=x, y=y - 8, width=12, height=8),
-                  Text(x + 17, y, shortened(name, 36), kind="small")]
+                  Text(x + 17, y, shorten(name, 36), kind="small")]
     return Figure(title, LEFT + 3 * step, below + ROW * math.ceil(len(entries) / 3) + 8, marks, parts)
 
 
 def across(places: Sequence[float], logarithmic: bool, left: float, side: float = SIDE) -> Scale:
-    """The scale of the option over so many pixels, with room at both ends; one place lies in the middle."""
-    low, high = scaled(places[0], logarithmic), scaled(places[-1], logarithmic)
+    """Return the scale of the option over `side` pixels, with room at both ends; one place lies in the middle."""
+    low, high = scale_value(places[0], logarithmic), scale_value(places[-1], logarithmic)
     room = 0.06 * (high - low) or 1.0
     return Scale(low=low - room, high=high + room, start=left, end=left + side, step=(high - low) / 4 or 1.0)
 
 
-def scaled(value: float, logarithmic: bool) -> float:
-    """A value, or its logarithm."""
+def scale_value(value: float, logarithmic: bool) -> float:
+    """Return a value, or its logarithm."""
     return math.log10(value) if logarithmic else value
 
 
-def numbered(panel: Panel, places: Sequence[float], logarithmic: bool) -> list[Mark]:
-    """Values below the panel: all of few, else some of them, evenly chosen."""
+def tick_numbers(panel: Panel, places: Sequence[float], logarithmic: bool) -> list[Mark]:
+    """Return values below the panel: all of few, else some of them, evenly spaced."""
     every = math.ceil(len(places) / TICKS)
-    return [Text(panel.x(scaled(place, logarithmic)), panel.edges[3] + 16, tick_text(place, abs(place) or 1.0),
+    return [Text(panel.x(scale_value(place, logarithmic)), panel.edges[3] + 16, tick_text(place, abs(place) or 1.0),
                  "middle", "small") for place in places[::every]]
 
 
-def drawn_line(line: Line, panel: Panel, number: int, logarithmic: bool) -> list[Mark]:
-    """Lines from value to value, a dot at each with its figures as a tip, and its error as a bar."""
-    points = np.array([(panel.x(scaled(value, logarithmic)), panel.y(height))
+def line_marks(line: Line, panel: Panel, number: int, logarithmic: bool) -> list[Mark]:
+    """Return lines from value to value, a dot at each with its figures as a tip, and its error as a bar."""
+    points = np.array([(panel.x(scale_value(value, logarithmic)), panel.y(height))
                        for value, height in zip(line.values, line.heights, strict=True)])
     bars = np.array([(x, panel.y(height - error), x, panel.y(height + error)) for (x, _), height, error in
                      zip(points, line.heights, line.errors, strict=True) if error])

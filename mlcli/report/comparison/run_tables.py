@@ -1,26 +1,26 @@
-"""Tables with a column for each run, under its name, or under its number where the names take too much room."""
+"""Tables with a column for each run, under its name, or under its number where the names need too much room."""
 
 from collections.abc import Sequence
 
 from mlcli.findings.quality.section import MEASURES
 from mlcli.report.comparison.side_by_side import LEADING, Comparison, Pair, Side
-from mlcli.report.drawing.html import UNKNOWN, Part, folded, joined, section, sentence, table
+from mlcli.report.drawing.html import UNKNOWN, Part, fold, join, section, sentence, table
 from mlcli.report.drawing.text import distinct, number
 
-ROOM = 60  # letters of the names of runs that fit above columns
-FEW = 3  # runs up to which figures have all digits, and stand beside what they mean
-ACROSS = 12  # runs in a table; of more there are several tables
-Rows = Sequence[tuple[str, Sequence[str]]]  # what a row shows, and that of every run
+ROOM = 60  # number of letters of the runs' names that fit above columns
+FEW = 3  # largest number of runs with all digits, and with meanings in the same table
+ACROSS = 12  # largest number of runs in a table; more have several tables
+Rows = Sequence[tuple[str, Sequence[str]]]  # the name of a row, and its cell for every run
 
 
 def heads(sides: Sequence[Side]) -> list[str]:
-    """The heads of the columns: names, or the numbers of table `runs`."""
+    """Return the heads of the columns: names, or the numbers of table `runs`."""
     names = [side.name for side in sides]
     return names if sum(map(len, names)) <= ROOM else [str(place + 1) for place in range(len(names))]
 
 
 def titles(sides: Sequence[Side], limit: int) -> list[str]:
-    """What runs are called above their panels: numbers where columns have them, short names, and unequal methods."""
+    """Return the titles of the runs' panels: numbers where columns have them, short names, and methods that differ."""
     names = [side.name for side in sides]
     same = len({side.method for side in sides}) == 1
     numbers = [""] * len(sides) if heads(sides) == names else [f"{place + 1}: " for place in range(len(names))]
@@ -29,34 +29,34 @@ def titles(sides: Sequence[Side], limit: int) -> list[str]:
 
 
 def runs(sides: Sequence[Side]) -> Part:
-    """What every run is, with its number."""
+    """Return name, method, input and sizes of every run, with its number."""
     rows = [(str(place + 1), side.name, side.method, side.input, f"{side.rows:,}", str(side.values.shape[1]),
              "" if side.seconds is None else f"{side.seconds:.3g}") for place, side in enumerate(sides)]
     return section("Runs", table(("", "run", "method", "input", "rows", "axes", "seconds"), rows, (0, 4, 5, 6)))
 
 
 def quality(comparison: Comparison) -> Part:
-    """The measures of every run."""
+    """Return the measures of every run."""
     sides = comparison.sides
     keys = [key for key in MEASURES if any(key in side.quality for side in sides)]
     rows = [(MEASURES[key][0], [digits(side.quality.get(key), sides) for side in sides]) for key in keys]
     meanings = [MEASURES[key] for key in keys]
     if len(sides) > FEW:
         return section("Quality", across("measure", rows, sides, numeric=True),
-                       folded("What the measures mean", table(("measure", "meaning"), meanings)))
+                       fold("What the measures mean", table(("measure", "meaning"), meanings)))
     lines = [(name, *values, meaning) for (name, values), (_, meaning) in zip(rows, meanings, strict=True)]
     return section("Quality", table(("measure", *heads(sides), "meaning"), lines, range(1, 1 + len(sides)),
                                     said=len(sides) < FEW))
 
 
 def options(comparison: Comparison) -> Part:
-    """The options in which runs differ."""
+    """Return the options in which runs differ."""
     rows = list(comparison.options.items())
     return section("Options that differ", across("option", rows, comparison.sides, numeric=False))
 
 
 def eigenvalues(sides: Sequence[Side]) -> Part:
-    """The leading eigenvalues of every run."""
+    """Return the leading eigenvalues of every run."""
     rows = [(str(place + 1), [digits(side.eigenvalues[place] if place < len(side.eigenvalues) else None, sides)
                               for side in sides])
             for place in range(LEADING) if any(place < len(side.eigenvalues) for side in sides)]
@@ -64,7 +64,7 @@ def eigenvalues(sides: Sequence[Side]) -> Part:
 
 
 def pairs(comparison: Comparison) -> Part:
-    """How alike every two runs are: of more than a few runs, as squares of figures, and in detail behind them."""
+    """Return how alike every two runs are: of more than a few runs as square tables, with details behind them."""
     sides, names = comparison.sides, heads(comparison.sides)
     places = [(i, j) for i in range(len(sides)) for j in range(i + 1, len(sides))]
     found = dict(zip(places, comparison.pairs, strict=True))
@@ -84,38 +84,38 @@ def pairs(comparison: Comparison) -> Part:
     return section("How alike they are", sentence("Procrustes m² of every two runs:"),
                    across("run", shapes, sides, numeric=True),
                    *((sentence("Shared neighbors of every two runs:"), across("run", shared, sides, numeric=True))
-                     if near else ()), meaning, folded(f"All {len(rows)} pairs, with principal angles", every))
+                     if near else ()), meaning, fold(f"All {len(rows)} pairs, with principal angles", every))
 
 
 def square(cells: dict[tuple[int, int], str], sides: Sequence[Side]) -> Rows:
-    """A figure of every two runs as a symmetric table."""
+    """Return a figure of every two runs as a symmetric table."""
     names = heads(sides)
     return [(names[i], ["" if i == j else cells.get((min(i, j), max(i, j)), UNKNOWN) for j in range(len(sides))])
             for i in range(len(sides))]
 
 
 def across(first: str, rows: Rows, sides: Sequence[Side], *, numeric: bool) -> Part:
-    """A table with a column for each run; of many runs, several tables below each other."""
+    """Return a table with a column for each run; of many runs, several tables below each other."""
     names = heads(sides)
-    return joined(table((first, *names[start : start + ACROSS]),
+    return join(table((first, *names[start : start + ACROSS]),
                         [(name, *values[start : start + ACROSS]) for name, values in rows],
                         range(1, 1 + ACROSS) if numeric else (), (0,), pinned=len(sides) > FEW)
                   for start in range(0, len(names), ACROSS)) if rows else None
 
 
 def digits(value: float | None, sides: Sequence[Side]) -> str:
-    """A figure of a run; of many runs with fewer digits."""
+    """Return a figure of a run; of many runs with fewer digits."""
     return UNKNOWN if value is None else number(value) if len(sides) <= FEW else f"{value:.4g}"
 
 
 def angles(pair: Pair) -> str:
-    """The principal angles in degrees, ascending; the first four of many."""
+    """Return the principal angles in degrees, ascending; the first four of many."""
     shown = [f"{angle:.3g}°" for angle in pair.angles[:4]]
     return ", ".join(shown) + (f" to {pair.angles[-1]:.3g}°" if len(pair.angles) > 4 else "")
 
 
 def neighbors(pair: Pair) -> tuple[str, str]:
-    """The shares of neighbors in common."""
+    """Return the shares of neighbors in common."""
     near = pair.agreement
     if near is None:
         return "", ""
@@ -123,5 +123,5 @@ def neighbors(pair: Pair) -> tuple[str, str]:
 
 
 def with_error(value: float, error: float | None) -> str:
-    """A share with its standard error, where it has one."""
+    """Return a share with its standard error, where it has one."""
     return f"{value:.4f}" if error is None else f"{value:.4f} ± {error:.2g}"

@@ -1,4 +1,4 @@
-"""What a table of runs says: ranks by several measures, the best by each, and how measures follow options."""
+"""Statistics of a table of runs: ranks by several measures, the best by each, and measures against options."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,24 +6,24 @@ from typing import Any
 
 from mlcli.base.frozen import frozen
 
-Row = Mapping[str, Any]  # of the table, by column; numbers, texts, or None where there is nothing
+Row = Mapping[str, Any]  # a row of the table by column: numbers, texts, or None for an empty cell
 
 
 @frozen
 class Measure:
-    """A figure by which runs are ranked."""
+    """A figure that ranks runs."""
 
     column: str
     words: str
     largest: bool  # whether the largest value is the best
 
     def value(self, row: Row) -> float | None:
-        """What a run has."""
+        """Return the value of a run; None where it is missing or not finite."""
         value = row.get(self.column)
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
     def error(self, row: Row) -> float:
-        """Its standard error; 0 where it comes from all points."""
+        """Return its standard error; 0 where it comes from all points."""
         return float(row.get(f"{self.column}_se") or 0.0)
 
 
@@ -32,11 +32,11 @@ MEASURES = (Measure("trustworthiness", "trustworthiness", True), Measure("contin
 
 
 RESIDUAL = MEASURES[2]
-GRAPH = ("method.name", "method.neighbors", "method.graph", "method.metric", "prepare.", "input.")  # decide on graphs
+GRAPH = ("method.name", "method.neighbors", "method.graph", "method.metric", "prepare.", "input.")  # change graphs
 
 
 @frozen
-class Ranked:
+class RankedRun:
     """A run with its rank by each measure, of those in `measures`."""
 
     row: Row
@@ -54,23 +54,23 @@ def graphs_differ(parameters: Sequence[str]) -> bool:
 
 
 def measures_of(rows: Sequence[Row], parameters: Sequence[str]) -> list[Measure]:
-    """The measures that runs are ranked by.
+    """Return the measures that rank the runs.
 
-    Residual variance is measured along each run's own graph, so it compares runs of one graph only.
+    Residual variance is measured along each run's own graph, so it compares only runs with the same graph.
     """
     return [measure for measure in MEASURES if any(measure.value(row) is not None for row in rows)
             and not (measure is RESIDUAL and graphs_differ(parameters))]
 
 
-def ranking(rows: Sequence[Row], measures: Sequence[Measure]) -> list[Ranked]:
-    """Runs by their mean rank, the best first; of equal ones in their order."""
+def ranking(rows: Sequence[Row], measures: Sequence[Measure]) -> list[RankedRun]:
+    """Return runs by their mean rank, the best first; of equal ones in their order."""
     by_measure = [ranks(rows, measure) for measure in measures]
-    found = [Ranked(row, own) for row, own in zip(rows, zip(*by_measure, strict=True), strict=False)]
+    found = [RankedRun(row, own) for row, own in zip(rows, zip(*by_measure, strict=True), strict=False)]
     return sorted(found, key=lambda one: one.mean)
 
 
 def ranks(rows: Sequence[Row], measure: Measure) -> list[int]:
-    """For each run 1 and the number of runs that are better by more than both standard errors; last without a value."""
+    """Return for each run 1 plus the number of runs that are better by more than both errors; last without a value."""
     sign = 1 if measure.largest else -1
     known = [(sign * value, measure.error(row)) for row in rows if (value := measure.value(row)) is not None]
     return [len(rows) if (value := measure.value(row)) is None else 1 + sum(
@@ -84,16 +84,16 @@ class Best:
     measure: Measure
     row: Row
     value: float
-    tied: int  # others whose difference from it is below its standard error and theirs
+    tied: int  # number of others whose difference from it is within the standard errors
 
 
 def best(rows: Sequence[Row]) -> list[Best]:
-    """The best run by each measure that runs have; of equal ones the first."""
+    """Return the best run by each measure that runs have; of equal ones the first."""
     return [found for measure in MEASURES if (found := best_by(measure, rows)) is not None]
 
 
 def best_by(measure: Measure, rows: Sequence[Row]) -> Best | None:
-    """The best run by one measure; None where no run has it."""
+    """Return the best run by one measure; None where no run has it."""
     known = [(value if measure.largest else -value, row) for row in rows if (value := measure.value(row)) is not None]
     if not known:
         return None
@@ -114,14 +114,14 @@ class Line:
 
 
 def numeric(rows: Sequence[Row], parameters: Sequence[str]) -> list[str]:
-    """The options that have two or more values, all of them numbers."""
+    """Return the options that have two or more values, all of them numbers."""
     return [path for path in parameters
             if len({as_number(row.get(path)) for row in rows}) > 1 and all(
                 as_number(row.get(path)) is not None for row in rows)]
 
 
 def lines(rows: Sequence[Row], parameters: Sequence[str], swept: str, measure: Measure) -> list[Line]:
-    """How a measure follows one option: a line for each combination of the others."""
+    """Return a measure against one option: a line for each combination of the others."""
     groups: dict[str, list[tuple[float, float, float]]] = {}
     for row in rows:
         name = ", ".join(f"{path.rpartition('.')[2]}={row.get(path)}" for path in parameters if path != swept)
@@ -132,7 +132,7 @@ def lines(rows: Sequence[Row], parameters: Sequence[str], swept: str, measure: M
 
 
 def as_number(value: Any) -> float | None:
-    """A value of an option as a number; None where it is none."""
+    """Return a value of an option as a number; None where it is none."""
     try:
         number = float(value)
     except (TypeError, ValueError):

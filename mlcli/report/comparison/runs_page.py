@@ -1,4 +1,4 @@
-"""The page over several runs: the best by each measure, quality against what was swept, all embeddings, the table."""
+"""The page over several runs: the best by each measure, quality against swept options, all embeddings, the table."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ from mlcli.report.comparison.runs import (
     ranking,
 )
 from mlcli.report.comparison.side_by_side import Comparison
-from mlcli.report.drawing.html import Part, document, figure, joined, section, sentence, table
+from mlcli.report.drawing.html import Part, document, figure, join, section, sentence, table
 from mlcli.report.drawing.text import number, safe
 
 DRAWN = 24  # embeddings on the page
@@ -35,17 +35,17 @@ OWN_GRAPH = (" Residual variance is measured along each run's own graph, and is 
 
 def runs_page(rows: Sequence[Row], parameters: Sequence[str], comparison: Comparison | None, *, label: str | None,
               seed: int) -> str:
-    """The page, without scripts and without network; embeddings are those of the runs that are compared, if any."""
+    """Return the page, without scripts and without network; embeddings are those of the compared runs, if any."""
     ended = [row for row in rows if not row.get("exit")]
     failed = len(rows) - len(ended)
     head = f'<p class="soft">{safe(f"{len(rows):,} runs" + (f", {failed:,} of them failed" if failed else ""))}</p>'
     parts = [_best(ended, parameters), _curves(ended, parameters), _embeddings(comparison, len(ended), label, seed),
              _table(rows, parameters)]
-    return document("Runs side by side", head, joined(parts))
+    return document("Runs side by side", head, join(parts))
 
 
-def drawn_of(rows: Sequence[Row]) -> list[int]:
-    """The places of the runs whose embeddings are drawn: all of few, else the best by the first measure there is."""
+def runs_to_draw(rows: Sequence[Row]) -> list[int]:
+    """Return the indices of the runs whose embeddings are drawn: all of few, else the best by the first measure."""
     places = [place for place, row in enumerate(rows) if not row.get("exit")]
     measure = next((measure for measure in MEASURES if any(measure.value(rows[place]) is not None for place in places)),
                    None)
@@ -58,30 +58,30 @@ def drawn_of(rows: Sequence[Row]) -> list[int]:
 
 
 def _best(ended: Sequence[Row], parameters: Sequence[str]) -> Part:
-    """Runs by their mean rank, the best by each measure, and what these do not show."""
+    """Return runs by their mean rank, the best by each measure, and what these do not show."""
     measures, found = measures_of(ended, parameters), best(ended)
     if not found:
         return None
     first = ranking(ended, measures)[:LISTED] if len(measures) > 1 else []
     ranked = table(("run", "mean rank", *(measure.words for measure in measures)),
                    [(str(one.row["run"]), f"{one.mean:.3g}", *(
-                       f"{rank} ({_measured(measure, one.row)})" for measure, rank in zip(measures, one.ranks,
+                       f"{rank} ({_with_error(measure, one.row)})" for measure, rank in zip(measures, one.ranks,
                                                                                         strict=True)))
                     for one in first], range(1, 2 + len(measures)), (0,))
     of = f" The first {LISTED} of {len(ended):,} runs." if len(ended) > LISTED and first else ""
-    by = sentence(f"Runs by their mean rank in {_listed([measure.words for measure in measures])}; in brackets what "
-                  f"they have.{of}") if first else None
+    names = _in_sentence([measure.words for measure in measures])
+    by = sentence(f"Runs by their mean rank in {names}; in brackets what they have.{of}") if first else None
     return section("Best", by, ranked, _best_by(found, measures), sentence(AXES, "soft"), sentence(
         PICTURES + (OWN_GRAPH if any(one.measure is RESIDUAL for one in found) else ""), "soft"))
 
 
-def _listed(words: Sequence[str]) -> str:
-    """Words in a sentence."""
+def _in_sentence(words: Sequence[str]) -> str:
+    """Return words in a sentence."""
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _best_by(found: Sequence[Best], ranked: Sequence[Measure]) -> Part:
-    """The best run by each measure."""
+    """Return the best run by each measure."""
     own = {measure: "" if measure in ranked else ", along its own graph" for measure in MEASURES}
     rows = [(f"{one.measure.words} ({'largest' if one.measure.largest else 'smallest'}{own[one.measure]})",
              str(one.row["run"]), with_error(one.value, one.measure.error(one.row) or None),
@@ -98,7 +98,7 @@ def _curves(rows: Sequence[Row], parameters: Sequence[str]) -> Part:
 
 
 def caption(rows: Sequence[Row], parameters: Sequence[str], swept: str) -> str:
-    """What a figure of curves shows."""
+    """Return the caption of a figure of curves."""
     count = max(len(lines(rows, parameters, swept, measure)) for measure in MEASURES)
     left = f" The first {MOST} of {count} combinations are drawn." if count > MOST else ""
     return ("Trustworthiness and continuity: 1 is the best; residual variance: 0. Bars are standard errors, where "
@@ -110,27 +110,27 @@ def _embeddings(comparison: Comparison | None, ended: int, label: str | None, se
         return None
     count = len(comparison.sides)
     said = "" if count == ended else f"The {count} of {ended:,} runs with the best quality are drawn."
-    return joined([embeddings_section(comparison, label, seed, said)])
+    return join([embeddings_section(comparison, label, seed, said)])
 
 
 def _table(rows: Sequence[Row], parameters: Sequence[str]) -> Part:
     failed = any(row.get("error") for row in rows)
     first, last = ("run", *parameters), ("rows", "components", "seconds", "certificate", *(["error"] if failed else []))
     head = [*(path.rpartition(".")[2] for path in first), *(measure.words for measure in MEASURES), *last]
-    cells = [[*(_shown(row.get(column)) for column in first), *(_measured(measure, row) for measure in MEASURES),
+    cells = [[*(_shown(row.get(column)) for column in first), *(_with_error(measure, row) for measure in MEASURES),
               *(_shown(row.get(column)) for column in last)] for row in rows]
     numbers = range(len(first), len(first) + len(MEASURES) + 3)
     return section("Runs", table(head, cells, numbers, range(len(head))))
 
 
-def _measured(measure: Measure, row: Row) -> str:
-    """A measure with its standard error, where there is one."""
+def _with_error(measure: Measure, row: Row) -> str:
+    """Return a measure with its standard error, where there is one."""
     value = measure.value(row)
     return "" if value is None else with_error(value, measure.error(row) or None)
 
 
 def _shown(value: object) -> str:
-    """A cell of the table."""
+    """Return a cell of the table."""
     if value is None:
         return ""
     return number(value) if isinstance(value, int | float) else str(value)

@@ -1,4 +1,4 @@
-"""Several embeddings of the same points compared, every two of them."""
+"""Several embeddings of the same points, every two of them compared."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -10,37 +10,37 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import advance, stage
 from mlcli.base.types import Array, Indices
-from mlcli.findings.frame.likeness import Agreement, Fit, agreement, principal_angles, procrustes, standardized
+from mlcli.findings.frame.likeness import Agreement, Fit, agreement, principal_angles, procrustes, standardize
 
-EXACT = 20_000  # points up to which the neighbors of all are found
-SAMPLE = 2_000  # of more points, those from which neighborhoods are compared
-ALIKE = 0.9999  # correlation of a column with what a rotation makes of it from which it counts as the same
+EXACT = 20_000  # largest number of points for the neighbors of all
+SAMPLE = 2_000  # of more points, size of the sample whose neighborhoods are compared
+ALIKE = 0.9999  # correlation of a column before and after a rotation above which it counts as the same
 DRAWN = 2  # axes of a panel
 LEADING = 10  # eigenvalues side by side
 
 
 @frozen
 class Side:
-    """One of the runs."""
+    """One of the runs in a comparison."""
 
     name: str  # as the user gave it
     method: str
     input: str
-    rows: int  # of its embedding, common or not
-    values: Array  # of the common rows, n x p
+    rows: int  # number of rows of its embedding, common or not
+    values: Array  # (n, p) array, of the common rows
     eigenvalues: Sequence[float]
     proportions: Sequence[float | None]
-    quality: Mapping[str, float] = field(default_factory=dict)  # measures that count, by their names in quality.json
+    quality: Mapping[str, float] = field(default_factory=dict)  # relevant measures, by their names in quality.json
     seconds: float | None = None
-    options: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # path -> value and default, where they differ
+    options: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # path to value and default, where they differ
     sha256: str | None = None  # of its input
-    named: bool = True  # whether names may stand beside few points
-    axes: Sequence[str] = ()  # what stands beside its first axes
+    named: bool = True  # whether names may be drawn next to few points
+    axes: Sequence[str] = ()  # labels of its first axes
 
 
 @frozen
 class Pair:
-    """Two of the runs compared."""
+    """A comparison of two runs."""
 
     first: str
     second: str
@@ -49,7 +49,7 @@ class Pair:
     agreement: Agreement | None  # None for fewer than three points
 
     def document(self) -> dict[str, Any]:
-        """The comparison as plain values."""
+        """Return the comparison as plain values."""
         near, m2 = self.agreement, self.fit.m2
         return {"first": self.first, "second": self.second, "procrustes_m2": m2,
                 "procrustes_correlation": float(np.sqrt(max(1 - m2, 0.0))),
@@ -62,39 +62,39 @@ class Pair:
 
 @frozen
 class Comparison:
-    """All runs, and every two of them."""
+    """All runs, and every two of them compared."""
 
     sides: Sequence[Side]
     ids: Sequence[str]  # of the common rows
     labels: Mapping[str, Sequence[str]]  # the first run's
     pairs: Sequence[Pair]
-    placed: Sequence[Array]  # each embedding standardized and rotated to the first
+    placed: Sequence[Array]  # each embedding, standardized and aligned with the first
 
-    def axes_beside(self, place: int) -> list[str]:
-        """What stands beside the first two axes of a run as it is placed: its own names where these are its own axes.
+    def axis_labels(self, place: int) -> list[str]:
+        """Return the labels of a run's first two axes after alignment: its own where they are its own axes.
 
         A Procrustes rotation mixes axes; they stay a run's own where it only mirrors them.
         """
         side, placed = self.sides[place], self.placed[place][:, :DRAWN]
-        own = standardized(side.values)[:, :DRAWN]
-        if all(alike(one, other) for one, other in zip(own.T, placed.T, strict=False)):
+        own = standardize(side.values)[:, :DRAWN]
+        if all(same_column(one, other) for one, other in zip(own.T, placed.T, strict=False)):
             return list(side.axes)
         return [f"turned onto {name}" for name in self.sides[0].axes]
 
     @property
     def inputs(self) -> int:
-        """How many different inputs the runs are known to have."""
+        """The number of different inputs of the runs, as far as known."""
         return len({side.sha256 for side in self.sides if side.sha256})
 
     @property
     def options(self) -> dict[str, list[str]]:
-        """The options in which runs differ: for each path what every run has, a dash where its method lacks it."""
+        """The options in which runs differ: for each path every run's value, a dash where its method lacks it."""
         paths = dict.fromkeys(path for side in self.sides for path in side.options)
         rows = {path: [_option(side, path, self.sides) for side in self.sides] for path in paths}
         return {path: values for path, values in rows.items() if len(set(values)) > 1}
 
     def document(self) -> dict[str, Any]:
-        """The comparison as plain values."""
+        """Return the comparison as plain values."""
         runs = [{"run": side.name, "method": side.method, "input": side.input, "rows": side.rows,
                  "components": side.values.shape[1], "eigenvalues": list(side.eigenvalues[:LEADING]),
                  "proportions": list(side.proportions[:LEADING]), "seconds": side.seconds,
@@ -103,8 +103,8 @@ class Comparison:
                 "pairs": [pair.document() for pair in self.pairs]}
 
 
-def alike(first: Array, second: Array) -> bool:
-    """Whether two centered columns (n) are the same up to their sign and size."""
+def same_column(first: Array, second: Array) -> bool:
+    """Whether two centered columns, (n,) arrays, are the same up to their sign and size."""
     sizes = np.linalg.norm(first) * np.linalg.norm(second)
     return bool(abs(first @ second) >= ALIKE * sizes)
 
@@ -112,9 +112,9 @@ def alike(first: Array, second: Array) -> bool:
 @stage("compare")
 def side_by_side(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str, Sequence[str]], neighbors: int,
                  generator: np.random.Generator) -> Comparison:
-    """Compares every two runs over their common rows."""
-    shapes = [standardized(side.values) for side in sides]
-    rows, near = _seen_from(len(ids), generator), min(neighbors, (len(ids) - 1) // 2)
+    """Compare every two runs over their common rows."""
+    shapes = [standardize(side.values) for side in sides]
+    rows, near = _points_to_compare(len(ids), generator), min(neighbors, (len(ids) - 1) // 2)
     every = list(combinations(range(len(sides)), 2))
     pairs = []
     for done, (i, j) in enumerate(every):
@@ -122,16 +122,16 @@ def side_by_side(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str,
         pairs.append(Pair(sides[i].name, sides[j].name, procrustes(shapes[i], shapes[j]),
                           principal_angles(shapes[i], shapes[j]), alike))
         advance(done + 1, len(every))
-    return Comparison(sides, ids, labels, pairs, turned(shapes))
+    return Comparison(sides, ids, labels, pairs, align_to_first(shapes))
 
 
-def aligned(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str, Sequence[str]]) -> Comparison:
-    """Runs in one orientation, without a comparison of every two of them."""
-    return Comparison(sides, ids, labels, (), turned([standardized(side.values) for side in sides]))
+def align_runs(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str, Sequence[str]]) -> Comparison:
+    """Return runs aligned with the first, without a comparison of every two of them."""
+    return Comparison(sides, ids, labels, (), align_to_first([standardize(side.values) for side in sides]))
 
 
 def _option(side: Side, path: str, sides: Sequence[Side]) -> str:
-    """What a run has at a path: what was chosen, else the default of a run of the same method."""
+    """Return a run's value at a path: the one the user chose, else the default of a run of the same method."""
     if path == "method.name":
         return side.method
     if path in side.options:
@@ -141,11 +141,11 @@ def _option(side: Side, path: str, sides: Sequence[Side]) -> str:
                  if other.method == side.method or not path.startswith("method.")), "–")
 
 
-def turned(shapes: Sequence[Array]) -> list[Array]:
-    """Standardized embeddings in the place of the first."""
+def align_to_first(shapes: Sequence[Array]) -> list[Array]:
+    """Return standardized embeddings, (n, p) arrays, aligned with the first."""
     return [shapes[0], *(procrustes(shapes[0], shape).turned for shape in shapes[1:])]
 
 
-def _seen_from(size: int, generator: np.random.Generator) -> Indices:
-    """All points, or a seeded sample of many."""
+def _points_to_compare(size: int, generator: np.random.Generator) -> Indices:
+    """Return all points, or a seeded sample of many."""
     return np.arange(size) if size <= EXACT else np.sort(generator.choice(size, SAMPLE, replace=False))

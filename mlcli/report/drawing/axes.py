@@ -1,4 +1,4 @@
-"""Axes: a range of values mapped to pixels, with round ticks, and the panel that two of them span."""
+"""Axes: a range of values mapped to pixels, with round ticks, and the panel of two of them."""
 
 import math
 import sys
@@ -12,13 +12,13 @@ from mlcli.report.drawing.figure import Bar, Line, Mark, Text
 from mlcli.report.drawing.text import number
 
 MOST_TICKS = 6
-LETTER = 7.5  # pixels of a small letter in a row of names, also where a page draws it larger
-ALIKE = 1e-12  # share of their size that values differ by where that is rounding
+LETTER = 7.5  # width of a small letter in a row of names, with room for a page that enlarges it
+ALIKE = 1e-12  # relative difference of values that counts as rounding
 
 
 @frozen
 class Scale:
-    """Values from low to high, mapped to pixels from start to end."""
+    """A map of values from low to high to pixels from start to end."""
 
     low: float
     high: float
@@ -29,7 +29,7 @@ class Scale:
     @classmethod
     def over(cls, values: Iterable[float], start: float, end: float, *, whole: bool = True, most: int = MOST_TICKS,
              ) -> "Scale":
-        """The scale that holds all finite values; with `whole`, it begins and ends at a tick."""
+        """Return the scale of all finite values; with `whole`, it begins and ends at a tick."""
         low, high = extent(values)
         step = round_step(low, high, most)
         if whole:
@@ -38,18 +38,18 @@ class Scale:
         return cls(low, high, start, end, step)
 
     def __call__(self, value: float) -> float:
-        """The pixel of a value, at the edge where it lies beyond."""
+        """Return the pixel of a value, at the edge where it lies beyond."""
         share = (min(max(value, self.low), self.high) / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
         return self.start + share * (self.end - self.start)
 
     def ticks(self) -> list[float]:
-        """The round values in the range."""
+        """Return the round values in the range."""
         first, last = math.ceil(self.low / self.step - 1e-9), math.floor(self.high / self.step + 1e-9)
         return [place * self.step for place in range(first, last + 1) if math.isfinite(place * self.step)]
 
 
 def extent(values: Iterable[float]) -> tuple[float, float]:
-    """The least and the largest finite value, made different; 0 to 1 where there is none."""
+    """Return the least and the largest finite value, made different; 0 to 1 where there is none."""
     finite = [value for value in values if math.isfinite(value)]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
     if high / 2 - low / 2 > max(1e-300, ALIKE * max(abs(low), abs(high))):
@@ -60,20 +60,20 @@ def extent(values: Iterable[float]) -> tuple[float, float]:
 
 
 def round_step(low: float, high: float, most: int = MOST_TICKS) -> float:
-    """The least of 1, 2, 5 times a power of ten that divides a range into few parts."""
+    """Return the least of 1, 2, 5 times a power of ten that divides a range into at most `most` parts."""
     span = min(high / 2 - low / 2, 8e307) * 2
     step = float(10.0 ** math.floor(math.log10(span / most)))
     return step * next(factor for factor in (1, 2, 5, 10, 20) if span / (step * factor) <= most + 1e-9)
 
 
 def tick_text(value: float, step: float) -> str:
-    """A tick's number; what rounding leaves of zero is zero."""
+    """Return a tick's number; rounding of zero is "0"."""
     return "0" if abs(value) < step / 2 else number(float(value)).replace("-", "−")
 
 
 @frozen
 class Panel:
-    """The rectangle that two scales span."""
+    """The rectangle of two scales."""
 
     x: Scale
     y: Scale
@@ -84,7 +84,7 @@ class Panel:
         return self.x.start, self.x.end, self.y.end, self.y.start
 
     def rows(self, *, texts: bool = True) -> list[Mark]:
-        """Lines across at the ticks of y, with their numbers."""
+        """Return horizontal lines at the ticks of y, with their numbers."""
         left, right, _, _ = self.edges
         lines: list[Mark] = [Line(kind=tick_kind(tick, self.y.step), x1=left, y1=self.y(tick), x2=right,
                                   y2=self.y(tick))
@@ -94,7 +94,7 @@ class Panel:
         return [*lines, *numbers] if texts else lines
 
     def columns(self, *, texts: bool = True) -> list[Mark]:
-        """Lines down at the ticks of x, with their numbers."""
+        """Return vertical lines at the ticks of x, with their numbers."""
         _, _, top, bottom = self.edges
         lines: list[Mark] = [Line(kind=tick_kind(tick, self.x.step), x1=self.x(tick), y1=top, x2=self.x(tick),
                                   y2=bottom)
@@ -104,26 +104,26 @@ class Panel:
         return [*lines, *numbers] if texts else lines
 
     def names(self, across: str, up: str) -> list[Mark]:
-        """What the axes stand for."""
+        """Return the names of the axes."""
         left, right, top, bottom = self.edges
         return [Text((left + right) / 2, bottom + 36, across, "middle"), Text(left, top - 10, up, "start")]
 
-    def counted(self, numbers: Sequence[int]) -> list[Mark]:
-        """Whole numbers under places 0, 1, ... of x, thinned where they would touch."""
+    def whole_number_labels(self, numbers: Sequence[int]) -> list[Mark]:
+        """Return whole numbers under places 0, 1, ... of x, thinned where they would touch."""
         every = max(1, math.ceil(len(numbers) / 15))
         return [Text(self.x(place), self.edges[3] + 16, str(numbers[place]), "middle", "small")
                 for place in range(0, len(numbers), every)]
 
 
 def guide(panel: Panel, x: float, top: float, text: str, y: float) -> list[Mark]:
-    """A line from the foot of the panel up to `top`, and a text at height y on the side that has more room."""
+    """Return a line from the foot of the panel up to `top`, and a text at height y on the side with more room."""
     left, right, _, bottom = panel.edges
     away, anchor = (8, "start") if x < (left + right) / 2 else (-8, "end")
     return [Line(kind="guide", x1=x, y1=bottom, x2=x, y2=top), Text(x + away, y, text, anchor, "small")]
 
 
-def spots(values: Array, panel: Panel) -> Array:
-    """Points (m x 2) in pixels, at the edge where they lie beyond."""
+def to_pixels(values: Array, panel: Panel) -> Array:
+    """Return points, an (m, 2) array, in pixels, at the edge where they lie beyond."""
     columns = []
     for column, scale in zip(values.T, (panel.x, panel.y), strict=True):
         inside = np.clip(column, scale.low, scale.high)
@@ -133,12 +133,12 @@ def spots(values: Array, panel: Panel) -> Array:
 
 
 def tick_kind(tick: float, step: float) -> str:
-    """The line at zero is the axis."""
+    """Return the kind of a tick's line: the one at zero is the axis."""
     return "axis" if abs(tick) < step / 2 else "grid"
 
 
 def legend(entries: Sequence[tuple[str, str]], x: float, y: float) -> list[Mark]:
-    """Short bars with names in a row, each given the room of its name."""
+    """Return short bars with names in a row, each with the width of its name."""
     marks: list[Mark] = []
     for kind, name in entries:
         marks += [Bar(kind=kind, x=x, y=y - 8, width=12, height=8), Text(x + 17, y, name, kind="small")]

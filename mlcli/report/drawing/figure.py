@@ -40,7 +40,7 @@ class Curve:
 
 @frozen
 class Segments:
-    """Many straight lines of one kind: x1, y1, x2, y2 of each (m x 4)."""
+    """Many straight lines of one kind, an (m, 4) array: x1, y1, x2, y2 of each."""
 
     kind: str
     ends: Array
@@ -48,7 +48,7 @@ class Segments:
 
 @frozen
 class Dots:
-    """Points of one kind and shape (m x 2), with tips where there are few."""
+    """Points of one kind and shape, an (m, 2) array, with tips where there are few."""
 
     kind: str
     points: Array
@@ -66,24 +66,24 @@ class Text:
     text: str
     anchor: str = "start"
     kind: str = "text"
-    turned: bool = False  # by a quarter, to be read from below
+    turned: bool = False  # rotated by a quarter, reading upward
 
 
 @frozen
 class Picture:
     """An image over a rectangle: rows from the top, with a last axis of gray, or red, green and blue, and opacity."""
 
-    kind: str  # pixels: sharp ones; shade: from one to the next in between; day, night: on light or dark ground alone
+    kind: str  # pixels: sharp; shade: interpolated; day, night: on light or dark ground alone
     x: float
     y: float
     width: float
     height: float
-    levels: AnyArray  # rows x columns x 2 or 4, from 0 to 255
+    levels: AnyArray  # (rows, columns, 2 or 4) array, from 0 to 255
 
 
 @frozen
 class Part:
-    """A rectangle of a figure that a page sets by itself: beside the others where there is room, else below them."""
+    """A rectangle of a figure that a page arranges: next to the others where there is room, else below them."""
 
     x: float
     y: float
@@ -103,20 +103,20 @@ Mark = Line | Bar | Curve | Segments | Dots | Text | Picture
 class Figure:
     """A figure, in pixels from its upper left corner."""
 
-    title: str  # read aloud in its place
+    title: str  # alternative text for screen readers
     width: float
     height: float
     marks: Sequence[Mark] = field(default_factory=tuple)
-    parts: Sequence[Part] = ()  # that hold all marks; none: it is one piece
+    parts: Sequence[Part] = ()  # parts with all marks; none: it is one piece
 
     @property
     def kinds(self) -> set[str]:
-        """The kinds of marks that it holds."""
+        """The kinds of its marks."""
         return {mark.kind for mark in self.marks}
 
     @property
     def pieces(self) -> list[tuple[Part, list[Mark]]]:
-        """The parts with the marks that begin in them; one that begins in none is in the first."""
+        """The parts with the marks that begin in them; a mark outside all parts is in the first."""
         pieces: list[tuple[Part, list[Mark]]] = [(part, []) for part in self.parts]
         for mark in self.marks:
             place = corner(mark)
@@ -125,7 +125,7 @@ class Figure:
 
 
 def corner(mark: Mark) -> tuple[float, float]:
-    """Where a mark begins; one without points at the figure's corner."""
+    """Return the start of a mark; of one without points the figure's corner."""
     if isinstance(mark, Line):
         return mark.x1, mark.y1
     if isinstance(mark, Segments | Curve | Dots):

@@ -1,4 +1,4 @@
-"""Pieces of HTML; every text that reaches a page goes through here and is escaped."""
+"""Pieces of HTML; every text on a page is escaped here."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,14 +11,14 @@ from mlcli.report.drawing.text import safe
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 LONG = 1000  # characters of a sentence
 UNKNOWN = "–"
-LEAST = 9  # characters of the head of numbers that are never broken
+LEAST = 9  # longest head of a column of numbers that is never broken
 BRIEF = ' class="n brief"'
-NOTHING = ("", UNKNOWN)  # cells that say nothing
+NOTHING = ("", UNKNOWN)  # empty cells
 
 
 @frozen
 class Html:
-    """A part of a page that is escaped already, and the kinds of marks in its figures."""
+    """A part of a page, already escaped, and the kinds of marks in its figures."""
 
     text: str
     kinds: frozenset[str] = frozenset()
@@ -27,56 +27,56 @@ class Html:
 Part = Html | None
 
 
-def joined(parts: Iterable[Part]) -> Html:
-    """Pieces one after the other; those that are not there are left out."""
+def join(parts: Iterable[Part]) -> Html:
+    """Return parts one after the other; those that are None are left out."""
     there = [part for part in parts if part is not None]
     return Html("\n".join(part.text for part in there), frozenset().union(*(part.kinds for part in there)))
 
 
 def section(title: str, *parts: Part) -> Html | None:
-    """A titled section; None where it would be empty."""
-    inside = joined(parts)
+    """Return a titled section; None where it would be empty."""
+    inside = join(parts)
     return Html(f"<section>\n<h2>{safe(title)}</h2>\n{inside.text}\n</section>", inside.kinds) if inside.text else None
 
 
 def side_by_side(*parts: Part) -> Html | None:
-    """Parts in columns where there is room, one after the other where there is not."""
+    """Return parts in columns where there is room, one after the other where there is not."""
     there = [part for part in parts if part is not None]
     if len(there) < 2:
-        return joined(there) if there else None
+        return join(there) if there else None
     columns = "\n".join(f"<div>\n{part.text}\n</div>" for part in there)
-    return Html(f'<div class="columns">\n{columns}\n</div>', joined(there).kinds)
+    return Html(f'<div class="columns">\n{columns}\n</div>', join(there).kinds)
 
 
-def folded(title: str, *parts: Part) -> Html | None:
-    """Parts behind their title, which opens them; None where they would be empty."""
-    inside = joined(parts)
+def fold(title: str, *parts: Part) -> Html | None:
+    """Return parts behind their title, which opens them; None where they would be empty."""
+    inside = join(parts)
     return Html(f"<details>\n<summary>{safe(title)}</summary>\n{inside.text}\n</details>",
                 inside.kinds) if inside.text else None
 
 
 def sentence(text: str, kind: str = "") -> Html:
-    """A paragraph."""
+    """Return a paragraph."""
     return Html(f"<p{f' class={chr(34)}{kind}{chr(34)}' if kind else ''}>{safe(text, LONG)}</p>")
 
 
 def figure(drawn: Figure | None, caption: str = "") -> Html | None:
-    """A figure with what it shows."""
-    return None if drawn is None else framed(Html(inline(drawn), frozenset(drawn.kinds)), caption)
+    """Return a figure with its caption."""
+    return None if drawn is None else frame_picture(Html(inline(drawn), frozenset(drawn.kinds)), caption)
 
 
-def framed(picture: Html, caption: str = "") -> Html:
-    """A picture with what it shows."""
+def frame_picture(picture: Html, caption: str = "") -> Html:
+    """Return a picture with its caption."""
     said = f"\n<figcaption>{safe(caption, LONG)}</figcaption>" if caption else ""
     return Html(f"<figure>\n{picture.text}{said}\n</figure>", picture.kinds)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[int] = (),
           whole: Sequence[int] = (), *, said: bool = False, pinned: bool = False) -> Html | None:
-    """A table whose columns of numbers are set to the right, some of words never broken; None without rows.
+    """Return a table; columns of numbers are aligned right, those in `whole` never broken; None without rows.
 
-    Columns that say nothing are left out. With `said` the last column is a sentence, which a narrow screen sets below;
-    with `pinned` the first one stays where it is while the others are scrolled.
+    Empty columns are left out. With `said` the last column is a sentence, which a narrow screen sets below; with
+    `pinned` the first one stays while the others are scrolled.
     """
     if not rows:
         return None
@@ -92,31 +92,31 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequen
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Html:
-    """Names with their values."""
+    """Return names with their values."""
     rows = "\n".join(f"<dt>{safe(name)}</dt><dd>{safe(value, LONG)}</dd>" for name, value in pairs)
     return Html(f"<dl>\n{rows}\n</dl>")
 
 
 def figures(pairs: Iterable[tuple[str, object]]) -> Html:
-    """Names with single numbers, in as many columns as there is room for."""
+    """Return names with single numbers, in as many columns as there is room for."""
     rows = "\n".join(f"<div><dt>{safe(name)}</dt><dd>{safe(value)}</dd></div>" for name, value in pairs)
     return Html(f'<dl class="figures">\n{rows}\n</dl>')
 
 
 def verbatim(text: str, lines: int = 400) -> Html:
-    """Text as it stands in a file, long lines and files cut."""
+    """Return the text of a file, with long lines and files cut."""
     rows = text.splitlines()
     more = [f"... {len(rows) - lines:,} more lines"] if len(rows) > lines else []
     return Html("<pre>" + "\n".join(safe(row, 200) for row in [*rows[:lines], *more]) + "</pre>")
 
 
 def badge(text: str, kind: str) -> str:
-    """A word that stands out: good, bad or plain."""
+    """Return a word that stands out: good, bad or plain."""
     return f'<span class="badge {kind}">{safe(text)}</span>'
 
 
 def document(title: str, head: str, body: Html, *, policy: str = POLICY, style: str = "") -> str:
-    """A whole page that loads nothing, and runs nothing but what its policy names."""
+    """Return a whole page that loads nothing, and runs only the scripts that its policy names."""
     return ('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

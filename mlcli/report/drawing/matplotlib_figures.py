@@ -18,7 +18,7 @@ MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
 
 
 def image(figure: Figure, format: str) -> bytes:
-    """A figure as the bytes of a file; a pixel of the figure is a point of the page."""
+    """Return a figure as the bytes of a file; a pixel of the figure is a point of the page."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # without a home it warns of a cache in TMPDIR, and uses it
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Sheet
@@ -30,7 +30,7 @@ def image(figure: Figure, format: str) -> bytes:
     for order, mark in enumerate(figure.marks):
         PAINTERS[type(mark)](axes, mark, order)
     out = io.BytesIO()
-    with warnings.catch_warnings():  # of characters that its font lacks: they stand as boxes
+    with warnings.catch_warnings():  # about characters missing in the font, which become boxes
         warnings.simplefilter("ignore")
         sheet.savefig(out, format=format, dpi=RESOLUTION,
                       metadata={"CreationDate": None} if format == "pdf" else {"Software": None})

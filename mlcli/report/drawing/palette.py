@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from mlcli.base.frozen import frozen
 
 GROUND = ("#ffffff", "#16191f")
-BY_GROUND = ("day", "night")  # kinds of pictures that are shown on light ground alone, and on dark
+BY_GROUND = ("day", "night")  # kinds of pictures for light and for dark ground alone
 # Okabe and Ito's colors and six more, in an order in which neighbors differ in lightness too, and those most like
 # a former one come last; shapes distinguish them where colors do not.
 CLASSES = [("#0072b2", "#4ba3e3"), ("#d55e00", "#ff8a3d"), ("#009e73", "#2ec4a0"), ("#cc79a7", "#e8a4cd"),
@@ -13,41 +13,41 @@ CLASSES = [("#0072b2", "#4ba3e3"), ("#d55e00", "#ff8a3d"), ("#009e73", "#2ec4a0"
            ("#1b1b1b", "#f2f2f2"), ("#994455", "#e07a8b"), ("#44aa99", "#7fd8cb"), ("#8c6d1f", "#cba95a")]
 VIRIDIS = [(68, 1, 84), (72, 36, 117), (65, 68, 135), (53, 95, 141), (42, 120, 142), (33, 145, 140), (34, 168, 132),
            (68, 191, 112), (122, 209, 81), (189, 223, 38), (253, 231, 37)]
-STEPS = 24  # of the sequential scale
+STEPS = 24  # number of colors in the sequential scale
 PART = ((0.0, 0.88), (0.14, 1.0))  # the part of viridis that contrasts with light and dark backgrounds
 
 
 @frozen
 class Ink:
-    """How marks of one kind are drawn."""
+    """The color, line and font of marks of one kind."""
 
     light: str
     dark: str
-    width: float = 0.0  # of the line, in pixels; 0 for a filled shape
+    width: float = 0.0  # of the line, in pixels; 0 for a shape that is filled
     dash: str = ""
     size: float = 12.0  # of text
     weight: int = 400
     both: bool = False  # line and filling, as dots need
 
     def rule(self, kind: str) -> str:
-        """The style on a light background."""
+        """Return the style on a light background."""
         if kind in TEXTS:
             return f".{kind}{{fill:{self.light};font:{self.weight} {self.size:g}px {FONT}}}"
         if self.width:
             dash = f";stroke-dasharray:{self.dash}" if self.dash else ""
             return f".{kind}{{fill:none;stroke:{self.light};stroke-width:{self.width:g}{dash}}}"
-        return f".{kind}{{{self._painted(kind, self.light)}}}"
+        return f".{kind}{{{self._paint(kind, self.light)}}}"
 
     def dark_rule(self, kind: str) -> str:
-        """What changes on a dark background."""
-        return f".{kind}{{{'stroke:' + self.dark if self.width else self._painted(kind, self.dark)}}}"
+        """Return the differences of the style on a dark background."""
+        return f".{kind}{{{'stroke:' + self.dark if self.width else self._paint(kind, self.dark)}}}"
 
-    def _painted(self, kind: str, color: str) -> str:
+    def _paint(self, kind: str, color: str) -> str:
         return f"fill:{color};stroke:{color}" if self.both else f"fill:{color}"
 
 
 def sequential(ground: int) -> list[str]:
-    """The colors of the sequential scale from low to high, on light (0) or dark (1) ground."""
+    """Return the colors of the sequential scale from low to high, on light (0) or dark (1) ground."""
     low, high = PART[ground]
     return [_viridis(low + (high - low) * step / (STEPS - 1)) for step in range(STEPS)]
 
@@ -85,7 +85,7 @@ DARK = {ink.light: ink.dark for ink in INKS.values()}
 
 
 def style_sheet(kinds: Iterable[str]) -> str:
-    """The rules for these kinds of marks, and variables for the colors among them; paper is light on any screen."""
+    """Return the rules for these kinds of marks, and variables for colors among them; paper is always light."""
     kinds = set(kinds)
     chosen = [(kind, INKS[kind]) for kind in INKS if kind in kinds]
     colors = sorted(kinds & DARK.keys())
@@ -97,10 +97,10 @@ def style_sheet(kinds: Iterable[str]) -> str:
 
 
 def variable(color: str) -> str:
-    """What a color of light backgrounds is called in a style sheet, where it has a dark one beside it."""
+    """Return the variable of a color in a style sheet; only colors with a dark counterpart have one."""
     return f"--ink-{color[1:]}"
 
 
 def _variables(values: Mapping[str, str]) -> str:
-    """The rule that gives colors their values."""
+    """Return the rule that gives colors their values."""
     return f":root{{{';'.join(f'{variable(color)}:{value}' for color, value in values.items())}}}" if values else ""

@@ -13,7 +13,7 @@ LEVEL = 4  # of compression: 9 takes fifty times as long on clouds of points, fo
 
 
 def png(levels: AnyArray) -> bytes:
-    """The file of an image (rows x columns x 2 or 4, from 0 to 255), its rows unfiltered."""
+    """Return the file of an image, a (rows, columns, 2 or 4) array from 0 to 255, its rows unfiltered."""
     rows, columns, channels = levels.shape
     lines = np.zeros((rows, 1 + columns * channels), np.uint8)  # each begins with the number of its filter: none
     lines[:, 1:] = levels.reshape(rows, -1)

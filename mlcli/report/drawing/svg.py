@@ -1,4 +1,4 @@
-"""Figures as SVG: inside a page, whose style sheet they share, or as documents of their own."""
+"""Figures as SVG: inside a page, whose style sheet they share, or as separate documents."""
 
 import math
 from base64 import b64encode
@@ -14,32 +14,32 @@ SHAPES = {"triangle": "m0-{0}l{1} {2}h-{3}z", "diamond": "m0-{0}l{0} {0}l-{0} {0
           "square": "m-{4}-{4}h{5}v{5}h-{5}z"}
 
 
-PHONE = 340.0  # pixels that a figure has on a narrow screen
-BROAD = 300.0  # pixels of a part from which it has all of them, and not half
-DENSE = 600.0  # pixels of a figure in one piece from which a narrow screen scrolls it
-LETTERS = 11.0, 15.0  # pixels of small letters in a figure: as drawn, and at most on a narrow screen, where it shrinks
-LEGIBLE = 10.5  # pixels that letters have on the narrow screen, where the drawing has room for so large ones
+PHONE = 340.0  # width of a figure on a narrow screen
+BROAD = 300.0  # width of a part from which it has the whole narrow screen, not half
+DENSE = 600.0  # width of a figure in one piece from which a narrow screen scrolls it
+LETTERS = 11.0, 15.0  # size of small letters: as drawn, and at most on a narrow screen, where a figure shrinks
+LEGIBLE = 10.5  # size of letters on a narrow screen, where the drawing has room for them
 
 
 def inline(figure: Figure) -> str:
-    """A figure as an element of a page; its parts as a grid, which a narrow screen sets below each other."""
+    """Return a figure as an element of a page; its parts as a grid, which a narrow screen sets below each other."""
     if not figure.parts:
         whole = Part(x=0, y=0, width=figure.width, height=figure.height)
         dense = figure.width > DENSE
         drawn = (f'{_piece(whole, "dense" if dense else "broad")} role="img">\n'
-                 f"<title>{safe(figure.title, 200)}</title>\n{_drawn(figure.marks)}</svg>")
+                 f"<title>{safe(figure.title, 200)}</title>\n{_mark_elements(figure.marks)}</svg>")
         return f'<div class="wide">{drawn}</div>' if dense else drawn
     lefts, tops = sorted({part.x for part in figure.parts}), _rows(figure.parts)
     columns = [max(part.width for part in figure.parts if part.x == left) for left in lefts]
     shares = " ".join(f"minmax(0,{width:g}fr)" for width in columns)
-    cells = "\n".join(f"{_cell(part, lefts, tops)}{_drawn(marks)}</svg>" for part, marks in figure.pieces)
+    cells = "\n".join(f"{_cell(part, lefts, tops)}{_mark_elements(marks)}</svg>" for part, marks in figure.pieces)
     kind = "parts pile" if any(part.width > BROAD for part in figure.parts) else "parts"
     return (f'<div class="{kind}" role="img" aria-label="{safe(figure.title, 200)}" '
             f'style="max-width:{sum(columns):g}px;grid-template-columns:{shares}">\n{cells}\n</div>')
 
 
 def _rows(parts: Sequence[Part]) -> list[float]:
-    """Where the rows of a grid begin: below all that came before."""
+    """Return the tops of a grid's rows: each begins below all earlier parts."""
     tops: list[float] = []
     end = -math.inf
     for part in sorted(parts, key=lambda part: part.y):
@@ -49,7 +49,7 @@ def _rows(parts: Sequence[Part]) -> list[float]:
 
 
 def _cell(part: Part, lefts: Sequence[float], tops: Sequence[float]) -> str:
-    """The beginning of a part in its place of the grid; a legend may begin further down, and reach over rows."""
+    """Return the start tag of a part at its place in the grid; a legend may begin lower, and span rows."""
     row, last = (sum(top <= y for top in tops) for y in (part.y, part.y + part.height - 1))
     kind = "key" if part.key else "broad" if part.width > BROAD else ""
     down = f"--down:{part.y - tops[row - 1]:g}px;" if part.key else ""
@@ -57,7 +57,7 @@ def _cell(part: Part, lefts: Sequence[float], tops: Sequence[float]) -> str:
 
 
 def _piece(part: Part, kind: str, style: str = "") -> str:
-    """The beginning of an element, with the size of its letters on a narrow screen."""
+    """Return the start tag of an element, with the size of its letters on a narrow screen."""
     shown = part.width if kind == "dense" else PHONE if kind else min(PHONE / 2, part.width)
     least, most = LETTERS
     letters = least if part.key else min(max(LEGIBLE * part.width / shown, least), most)
@@ -67,19 +67,19 @@ def _piece(part: Part, kind: str, style: str = "") -> str:
 
 
 def document(figure: Figure) -> str:
-    """A figure as a file of its own, light or dark as the reader's screen."""
+    """Return a figure as a separate file, light or dark as the reader's screen."""
     style = (f"{style_sheet(figure.kinds)}\nsvg{{background:{GROUND[0]}}}"
              f"@media screen and (prefers-color-scheme:dark){{svg{{background:{GROUND[1]}}}}}")
     space = ' xmlns="http://www.w3.org/2000/svg"'
-    return f"{_opened(figure, space)}<style>{style}</style>\n{_drawn(figure.marks)}</svg>\n"
+    return f"{_start_tag(figure, space)}<style>{style}</style>\n{_mark_elements(figure.marks)}</svg>\n"
 
 
-def _opened(figure: Figure, space: str) -> str:
+def _start_tag(figure: Figure, space: str) -> str:
     return (f'<svg{space} viewBox="0 0 {figure.width:g} {figure.height:g}" width="{figure.width:g}" '
             f'height="{figure.height:g}" role="img">\n<title>{safe(figure.title, 200)}</title>\n')
 
 
-def _drawn(marks: Sequence[Mark]) -> str:
+def _mark_elements(marks: Sequence[Mark]) -> str:
     return "".join(f"{WRITERS[type(mark)](mark)}\n" for mark in marks)
 
 
@@ -98,14 +98,14 @@ def _curve(mark: Curve) -> str:
 
 
 def _segments(mark: Segments) -> str:
-    """One path for all."""
+    """Return one path for all segments."""
     flat = mark.ends.ravel().tolist()
     return f'<path class="{mark.kind}" d="{"M%.1f %.1fL%.1f %.1f" * len(mark.ends) % tuple(flat)}"/>'
 
 
 def _dots(mark: Dots) -> str:
-    """One path for all dots of a kind, a few characters each; a path for each dot where each has a tip."""
-    stroke, each = _shaped(mark)
+    """Return one path for all dots of a kind, a few characters each; a path for each dot where each has a tip."""
+    stroke, each = _dot_shape(mark)
     if not mark.tips:
         flat = mark.points.ravel().tolist()
         return f'<path class="{mark.kind}"{stroke} d="{f"M%.1f %.1f{each}" * len(mark.points) % tuple(flat)}"/>'
@@ -113,8 +113,8 @@ def _dots(mark: Dots) -> str:
                      for (x, y), tip in zip(mark.points.tolist(), mark.tips, strict=True))
 
 
-def _shaped(mark: Dots) -> tuple[str, str]:
-    """A dot is a line without length whose ends are round, or a small filled shape: square ends print as nothing."""
+def _dot_shape(mark: Dots) -> tuple[str, str]:
+    """Return a line without length with round ends, or a small filled shape: square ends are not printed."""
     size = mark.radius
     if mark.shape in SHAPES:
         parts = (f"{part:.1f}" for part in (1.25 * size, 1.2 * size, 2.1 * size, 2.4 * size, 0.9 * size,
@@ -130,7 +130,7 @@ def _text(mark: Text) -> str:
 
 
 def _picture(mark: Picture) -> str:
-    """The image itself stands in the page, as a PNG."""
+    """Return the image with its PNG inside."""
     sharp = ' image-rendering="pixelated"' if mark.kind == "pixels" else ""
     return (f'<image class="{mark.kind}" x="{mark.x:.1f}" y="{mark.y:.1f}" width="{mark.width:.1f}" '
             f'height="{mark.height:.1f}" preserveAspectRatio="none"{sharp} '

@@ -1,4 +1,4 @@
-"""Text from users' files made safe to show: cut, its invisible characters written out, and escaped for HTML."""
+"""Text from users' files made safe to show: cut, with invisible characters written out, and escaped for HTML."""
 
 import re
 from collections.abc import Sequence
@@ -18,21 +18,21 @@ def visible(text: str, limit: int = LONGEST) -> str:
     return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in cut)
 
 
-def shortened(text: str, limit: int) -> str:
-    """The same with the middle left out, because long names often differ at their ends."""
+def shorten(text: str, limit: int) -> str:
+    """Return a name in one line with the middle left out, because long names often differ at their ends."""
     shown = visible(text, 4 * limit)
     return shown if len(shown) <= limit else f"{shown[: limit - limit // 2]}…{shown[1 - limit // 2 :]}"
 
 
 def distinct(names: Sequence[str], limit: int) -> list[str]:
-    """Shorten names; where different ones would look alike, leave out the words that all of them end or begin with."""
+    """Shorten names; where different ones would look alike, leave out words that all of them end or begin with."""
     first, last = _common_words(names), _common_words([name[::-1] for name in names])
     for before, after in ((0, 0), (0, last), (first, 0), (first, last)):
         parts = [name[before : len(name) - after] for name in names]
-        short = [shortened(f"{'…' * bool(before)}{part}{'…' * bool(after)}", limit) for part in parts]
+        short = [shorten(f"{'…' * bool(before)}{part}{'…' * bool(after)}", limit) for part in parts]
         if len(set(short)) == len(set(names)):
             return short
-    return [shortened(name, limit) for name in names]
+    return [shorten(name, limit) for name in names]
 
 
 def _common_words(names: Sequence[str]) -> int:
@@ -43,13 +43,13 @@ def _common_words(names: Sequence[str]) -> int:
 
 
 def safe(text: object, limit: int = LONGEST) -> str:
-    """A name as the text or the quoted attribute of an HTML or SVG element."""
+    """Return a name as the text or the quoted attribute of an HTML or SVG element."""
     whole = str(text)
     return whole if len(whole) <= limit and HARMLESS(whole) else escape(visible(whole, limit))
 
 
 def number(value: float | None) -> str:
-    """A number for people: six digits, thousands set apart."""
+    """Return a number for people: six digits, thousands set apart."""
     if value is None:
         return "–"
     if isinstance(value, int) and not isinstance(value, bool):
@@ -58,10 +58,10 @@ def number(value: float | None) -> str:
 
 
 def in_words(key: str) -> str:
-    """The key of a figure as people write it."""
+    """Return the key of a figure as people write it."""
     return " ".join(PROPER.get(word, word) for word in key.split("_"))
 
 
-def rounded(value: float) -> str:
-    """A number in three digits, with the sign of typesetters."""
+def three_digits(value: float) -> str:
+    """Return a number in three digits, with a typographic minus sign."""
     return number(float(f"{value:.3g}")).replace("-", "−")

@@ -13,20 +13,20 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.report.drawing.figure import Bar, Dots, Line, Mark, Text
 from mlcli.report.drawing.palette import CLASSES, STEPS
-from mlcli.report.drawing.text import distinct, shortened
+from mlcli.report.drawing.text import distinct, shorten
 
 SHAPES = ("circle", "square", "triangle", "diamond")
-COLORS = 6  # that differ for everyone; beyond, they come again in other shapes
-MOST = COLORS * len(SHAPES)  # groups that are told apart
-SHAPED = 1_000  # rows whose shapes are seen; marks of more are too small or an image, and colors alone say the group
-FEW = 13  # different numbers up to which they are groups
+COLORS = 6  # colors that everyone can distinguish; more groups repeat them in other shapes
+MOST = COLORS * len(SHAPES)  # largest number of groups with a color and shape
+SHAPED = 1_000  # largest number of rows with shapes; marks of more are too small or an image, and only colors differ
+FEW = 13  # largest number of different numbers that are groups
 ABSENT = {"", "na", "nan", "null", "none", "n/a"}
 ROW = 19  # pixels between two names of a legend
 
 
 @frozen
 class Coloring:
-    """The group of each row, and how each group is drawn."""
+    """The group of each row, and the color and shape of each group."""
 
     name: str
     of: AnyArray  # n group numbers
@@ -34,31 +34,31 @@ class Coloring:
     shapes: Sequence[str]
 
     def legend(self, x: float, y: float) -> list[Mark]:
-        """What the colors mean, downward from a place; nothing where there is one color."""
+        """Return the legend of the colors, downward from x, y; empty for one color."""
         return []
 
     def take(self, rows: AnyArray) -> "Coloring":
-        """The colors of some rows, under the same legend."""
+        """Return the colors of some rows, under the same legend."""
         values = {key: value for key, value in vars(self).items() if key != "of"}
         return type(self)(of=self.of[rows], **values)
 
 
 @frozen
 class Groups(Coloring):
-    """A color and a shape for each name, the rarer ones as others."""
+    """A color and a shape for each name, with the rarer ones in one group of others."""
 
     names: Sequence[str]
     counts: Sequence[int]
 
-    def shown(self, limit: int) -> list[str]:
-        """Names that are short and still differ; the number of other groups stands last."""
+    def short_names(self, limit: int) -> list[str]:
+        """Return names that are short and still differ; the number of other groups is last."""
         groups = len(self.names) - ("other" in self.kinds)
         return [*distinct(self.names[:groups], limit), *self.names[groups:]]
 
     def legend(self, x: float, y: float) -> list[Mark]:
-        """A dot, a name and a count for each group."""
-        marks: list[Mark] = [Text(x, y, shortened(self.name, 26))]
-        for i, (name, count) in enumerate(zip(self.shown(22), self.counts, strict=True)):
+        """Return a dot, a name and a count for each group."""
+        marks: list[Mark] = [Text(x, y, shorten(self.name, 26))]
+        for i, (name, count) in enumerate(zip(self.short_names(22), self.counts, strict=True)):
             down = y + 8 + ROW * (i + 1)
             marks += [Dots(self.kinds[i], np.array([[x + 6, down - 4]]), 4, self.shapes[i]),
                       Text(x + 17, down, f"{name} ({count:,})", kind="small")]
@@ -74,11 +74,11 @@ class Range(Coloring):
     absent: int
 
     def legend(self, x: float, y: float) -> list[Mark]:
-        """A bar of colors with its numbers."""
+        """Return a bar of colors with its numbers."""
         tall = 7.0
         bars: list[Mark] = [Bar(kind=f"s{i}", x=x, y=y + 14 + tall * (STEPS - 1 - i), width=16, height=tall + 0.5)
                             for i in range(STEPS)]
-        marks: list[Mark] = [Text(x, y, shortened(self.name, 26)), *bars]
+        marks: list[Mark] = [Text(x, y, shorten(self.name, 26)), *bars]
         for share in (0, 0.25, 0.5, 0.75, 1):
             down = y + 14 + tall * STEPS * (1 - share)
             value = f"{self.low + share * (self.high - self.low):.4g}".replace("-", "−")
@@ -92,20 +92,20 @@ class Range(Coloring):
 
 
 def coloring(name: str, texts: Sequence[str]) -> Coloring:
-    """The colors of a label column: a scale for more than a dozen different numbers, groups otherwise."""
+    """Return the colors of a label column: a scale for more than a dozen different numbers, groups otherwise."""
     numbers = numbers_of(texts)
     if numbers is not None and len(set(numbers)) > FEW:
-        return _scaled(name, np.array(numbers))
-    return _grouped(name, texts, order=_natural if numbers is None else _order)
+        return _range_of(name, np.array(numbers))
+    return _groups_of(name, texts, order=_natural if numbers is None else _order)
 
 
 def plain(count: int) -> Coloring:
-    """One color for all points."""
+    """Return one color for all points."""
     return Coloring("", np.broadcast_to(np.int64(0), count), ("plain",), ("circle",))
 
 
 def numbers_of(texts: Sequence[str]) -> list[float] | None:
-    """The numbers that the texts stand for, NaN where there is none; None unless all the others are finite numbers."""
+    """Return the numbers of the texts, NaN for absent ones; None unless all the others are finite numbers."""
     try:
         numbers = list(map(float, texts))
     except ValueError:
@@ -122,7 +122,7 @@ def numbers_of(texts: Sequence[str]) -> list[float] | None:
     return numbers if np.isfinite(numbers).any() and not np.isinf(numbers).any() else None
 
 
-def _scaled(name: str, values: AnyArray) -> Range:
+def _range_of(name: str, values: AnyArray) -> Range:
     absent = np.isnan(values)
     low, high = float(values[~absent].min()), float(values[~absent].max())
     shares = (np.where(absent, low, values) / 2 - low / 2) / (high / 2 - low / 2)
@@ -131,7 +131,7 @@ def _scaled(name: str, values: AnyArray) -> Range:
     return Range(name, np.where(absent, STEPS, steps), kinds, ("circle",) * len(kinds), low, high, int(absent.sum()))
 
 
-def _grouped(name: str, texts: Sequence[str], *, order: Callable[[str], Any]) -> Groups:
+def _groups_of(name: str, texts: Sequence[str], *, order: Callable[[str], Any]) -> Groups:
     counts, shaped = Counter(texts), len(texts) <= SHAPED
     colors, most = (COLORS, MOST) if shaped else (len(CLASSES), len(CLASSES))
     names = sorted((text for text, _ in counts.most_common(most)), key=order)
@@ -147,11 +147,11 @@ def _grouped(name: str, texts: Sequence[str], *, order: Callable[[str], Any]) ->
 
 
 def _order(text: str) -> float:
-    """Numbers in their order, what is absent last."""
+    """Return the sort key of numbers, absent ones last."""
     return math.inf if text.strip().lower() in ABSENT else float(text)
 
 
 def _natural(text: str) -> list[tuple[str, int]]:
-    """Words by their letters, numbers in them by their size: site 2 before site 10."""
+    """Return a sort key of words by their letters, numbers in them by size: site 2 before site 10."""
     parts = re.split(r"([0-9]{1,18})", text)
     return [(word.casefold(), int(digits or 0)) for word, digits in zip_longest(parts[::2], parts[1::2])]

@@ -5,19 +5,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.report.drawing.axes import Panel, Scale, guide, legend, spots
+from mlcli.report.drawing.axes import Panel, Scale, guide, legend, to_pixels
 from mlcli.report.drawing.figure import Curve, Dots, Figure, Line, Mark, Text
 
 WIDTH, HEIGHT = 480, 290
 LEFT, RIGHT, TOP, BOTTOM = 66, 16, 56, 50
-SIDE = 350  # of the Shepard diagram
-NAMES = 20  # pixels of a row of names
-KINDS, SWATCHES = ("curve", "second"), ("knot", "mark")  # of lines, and of the same colors in a legend
+SIDE = 350  # side of the Shepard diagram in pixels
+NAMES = 20  # height of a row of names in pixels
+KINDS, SWATCHES = ("curve", "second"), ("knot", "mark")  # kinds of lines, and of their colors in a legend
 
 
 def curve(title: str, across: str, up: str, x: Sequence[float], lines: dict[str, Sequence[float]], *,
           marked: float | None = None, zero: bool = True) -> Figure:
-    """One or two lines over the same places, with dots where these are few, and a mark at one of them."""
+    """Draw one or two lines over the same places, with dots where these are few, and a guide at `marked`."""
     values = [value for line in lines.values() for value in line]
     top = TOP + (NAMES if len(lines) > 1 else 0)
     panel = _panel(x, [0.0, *values] if zero else values, top)
@@ -35,14 +35,14 @@ def curve(title: str, across: str, up: str, x: Sequence[float], lines: dict[str,
 
 
 def shepard(title: str, pairs: Array) -> Figure:
-    """Distances in the embedding against those to keep (m x 2), with the line of equality."""
+    """Draw distances in the embedding against those to keep, an (m, 2) array, with the line of equality."""
     across, up = (float(column.max(initial=0.0)) for column in pairs.T)
     if comparable(pairs):
         across = up = max(across, up)
     panel = Panel(Scale.over([0.0, across], LEFT, LEFT + SIDE, whole=False),
                   Scale.over([0.0, up], TOP + SIDE, TOP, whole=False))
     marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(), *panel.columns(),
-                         Dots("plain", spots(pairs, panel), 1.5), *panel.names("distance to keep",
+                         Dots("plain", to_pixels(pairs, panel), 1.5), *panel.names("distance to keep",
                                                                                "distance in the embedding")]
     if comparable(pairs):
         marks.append(Line(kind="guide", x1=panel.x(0), y1=panel.y(0), x2=panel.x(across), y2=panel.y(up)))
@@ -50,7 +50,8 @@ def shepard(title: str, pairs: Array) -> Figure:
 
 
 def comparable(pairs: Array) -> bool:
-    """Whether the two distances are of one size, so that the line of equality means something."""
+    """Whether the two distances of the pairs, an (m, 2) array, are of one size, so that a line of equality makes sense.
+    """
     across, up = pairs.max(axis=0, initial=0.0)
     return bool(across / 5 <= up and up / 5 <= across)
 

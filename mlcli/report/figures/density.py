@@ -1,29 +1,30 @@
-"""Very many points as an image: where they are dense it is opaque, and each place has the color of most points."""
+"""Very many points as an image: opaque where they are dense, in the color of most points of a place."""
 
 import numpy as np
 
 from mlcli.base.rows.scratch import parts
 from mlcli.base.types import AnyArray, Array
-from mlcli.report.drawing.axes import Panel, spots
+from mlcli.report.drawing.axes import Panel, to_pixels
 from mlcli.report.drawing.figure import Mark, Picture
 from mlcli.report.drawing.palette import BY_GROUND, INKS
 from mlcli.report.figures.coloring import Coloring, Range
 
-FINE = 1.25  # cells of the image across a pixel of the figure
+FINE = 1.25  # cells of the image for each pixel of the figure
 LEAST = 0.5  # opacity of a cell with a single point
-TOP = 0.999  # quantile of the counts of points that is drawn opaque, and what is above it
-SPARSE = 20_000  # points up to which a point covers more cells
-SHADES = 16  # levels of opacity: fewer make a smaller file, and more are not told apart
+TOP = 0.999  # quantile of the counts of points from which on cells are opaque
+SPARSE = 20_000  # largest number of points that each cover more cells
+SHADES = 16  # levels of opacity: fewer make a smaller file, more cannot be distinguished
 
 
 def clouds(values: Array, colors: Coloring, panel: Panel) -> list[Mark]:
-    """Points (m x 2) over a panel: the color of most in each cell, more opaque by the logarithm of their number; an
-    image for light ground and another for dark.
+    """Return points, an (m, 2) array, over a panel as two images, for light and for dark ground.
+
+    Each cell has the color of most points there, and an opacity by the logarithm of their number.
     """
     left, right, top, bottom = panel.edges
     shape = max(1, round((bottom - top) * FINE)), max(1, round((right - left) * FINE))
     reach = 2 if len(values) <= SPARSE else 1
-    groups = by_groups(values, colors, panel, shape)
+    groups = count_by_group(values, colors, panel, shape)
     shades, kinds = opacity(spread(groups.sum(axis=0), reach)), kinds_of(groups, colors, reach)
     pictures: list[Mark] = []
     for ground, kind in enumerate(BY_GROUND):
@@ -32,26 +33,27 @@ def clouds(values: Array, colors: Coloring, panel: Panel) -> list[Mark]:
     return pictures
 
 
-def by_groups(values: Array, colors: Coloring, panel: Panel, shape: tuple[int, int]) -> AnyArray:
-    """How many points of each group lie in each cell (groups x cells down x cells across)."""
+def count_by_group(values: Array, colors: Coloring, panel: Panel, shape: tuple[int, int]) -> AnyArray:
+    """Return the number of points of each group in each cell, a (groups, rows, columns) array, from an (m, 2) array.
+    """
     found, place = np.zeros((len(colors.kinds), shape[0] * shape[1]), dtype=np.int64), 0
     for some in parts(values):
         groups = colors.of[place : place + len(some)]
-        cells = cells_of(spots(some, panel), panel.edges[0], panel.edges[2], shape)
+        cells = cells_of(to_pixels(some, panel), panel.edges[0], panel.edges[2], shape)
         found += np.bincount(groups * found.shape[1] + cells, minlength=found.size).reshape(found.shape)
         place += len(some)
     return found.reshape(-1, *shape)
 
 
 def cells_of(pixels: Array, left: float, top: float, shape: tuple[int, int]) -> AnyArray:
-    """The cell of each point, counted along the lines."""
+    """Return the cell of each of the (m, 2) pixels, counted row by row, an (m,) array."""
     across = np.clip(((pixels[:, 0] - left) * FINE).astype(np.int64), 0, shape[1] - 1)
     down = np.clip(((pixels[:, 1] - top) * FINE).astype(np.int64), 0, shape[0] - 1)
     return np.asarray(down * shape[1] + across)
 
 
 def spread(sums: AnyArray, reach: int) -> AnyArray:
-    """Sums over the disk of cells around each: a point covers as many."""
+    """Return sums over the disk of cells around each cell: a point covers as many."""
     tall, wide = sums.shape
     room = np.pad(sums, reach)
     steps = range(-reach, reach + 1)
@@ -60,12 +62,12 @@ def spread(sums: AnyArray, reach: int) -> AnyArray:
 
 
 def kinds_of(groups: AnyArray, colors: Coloring, reach: int) -> AnyArray:
-    """The kind of each cell: of groups the one with most points, of a scale of numbers the step of their mean."""
-    return mean_step(groups, reach) if isinstance(colors, Range) else commonest(groups, reach)
+    """Return the kind of each cell: the group with most points, or on a scale of numbers the step of their mean."""
+    return mean_step(groups, reach) if isinstance(colors, Range) else most_common(groups, reach)
 
 
-def commonest(groups: AnyArray, reach: int) -> AnyArray:
-    """The group with most points in each cell; of several the one that is rarer everywhere, which is seen least."""
+def most_common(groups: AnyArray, reach: int) -> AnyArray:
+    """Return the group with most points in each cell; of equal ones the rarest overall, which is seen least."""
     kinds, most = np.zeros(groups.shape[1:], np.int64), np.zeros(groups.shape[1:], np.int64)
     sizes = groups.sum(axis=(1, 2))
     for group in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist():
@@ -76,7 +78,8 @@ def commonest(groups: AnyArray, reach: int) -> AnyArray:
 
 
 def mean_step(groups: AnyArray, reach: int) -> AnyArray:
-    """The mean step of the scale over the numbers in each cell; the kind of those without a number where none has."""
+    """Return the mean step of the scale over the numbers in each cell; the kind without numbers where there are none.
+    """
     known = groups[:-1]
     counts = spread(known.sum(axis=0), reach)
     sums = spread(np.tensordot(np.arange(len(known)), known, axes=1), reach)
@@ -84,19 +87,19 @@ def mean_step(groups: AnyArray, reach: int) -> AnyArray:
 
 
 def inks_of(kinds: AnyArray, colors: Coloring, ground: int) -> AnyArray:
-    """Red, green and blue of each cell."""
+    """Return red, green and blue of each cell."""
     inks = [INKS[kind].dark if ground else INKS[kind].light for kind in colors.kinds]
     return np.array([[int(ink[place : place + 2], 16) for place in (1, 3, 5)] for ink in inks], np.uint8)[kinds]
 
 
 def opacity(counts: AnyArray) -> AnyArray:
-    """How opaque each cell is: not at all without points, and with them by the logarithm of their number."""
+    """Return the opacity of each cell: zero without points, else by the logarithm of their number."""
     there = counts[counts > 0]
     most = max(float(np.quantile(there, TOP)), 2.0)
     shares = np.log(np.clip(counts, 1, most)) / np.log(most)
-    return np.where(counts > 0, stepped(LEAST + (1 - LEAST) * shares), np.uint8(0))
+    return np.where(counts > 0, quantize(LEAST + (1 - LEAST) * shares), np.uint8(0))
 
 
-def stepped(shares: AnyArray) -> AnyArray:
-    """Shares as levels of an image, in few steps."""
+def quantize(shares: AnyArray) -> AnyArray:
+    """Return shares as levels of an image, in few steps."""
     return np.rint(np.rint(shares * (SHADES - 1)) / (SHADES - 1) * 255).astype(np.uint8)

@@ -9,78 +9,82 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import parts
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.report.drawing.axes import Panel, Scale, extent, spots
+from mlcli.report.drawing.axes import Panel, Scale, extent, to_pixels
 from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Part, Segments, Text
 from mlcli.report.figures import shade
 from mlcli.report.figures.coloring import Coloring
 from mlcli.report.figures.density import clouds
 
-MOST = 5_000  # points drawn one by one
-MOST_EDGES = 10_000  # edges drawn
+MOST = 5_000  # more points are drawn as an image
+MOST_EDGES = 10_000  # largest number of edges
 MOST_IN_PAIRS = 2_000
-MOST_TIPS = 300  # points that each carry a name
-ROUNDS = 4  # in which groups are drawn alternately, so that none hides the others
+MOST_TIPS = 300  # largest number of points with names as tips
+ROUNDS = 4  # rounds in which groups alternate, so that none hides the others
 LEFT, RIGHT, TOP, BOTTOM = 60, 216, 60, 48
 WIDE, LOWEST, HIGHEST, FREE = 408, 170, 442, 289  # pixels of the plot; its height where units differ
-HALF = 14  # pixels to the right of a panel, for half of the last number below it
-BESIDE, LETTER = 20, 6.5  # pixels between the plot and its legend, and of a letter there
-LONGEST_RATIO = WIDE / LOWEST  # of the axes' ranges while a unit is equally long on both
+HALF = 14  # pixels to the right of a panel for half of the last number below it
+BESIDE, LETTER = 20, 6.5  # pixels between the plot and its legend, and width of a letter there
+LONGEST_RATIO = WIDE / LOWEST  # largest ratio of the axes' ranges with equal units
 
 
 @frozen
 class Edges:
-    """Edges to be drawn under the points: the places of both ends on the plane (m x 4)."""
+    """Edges under the points: the places of both ends on the plane, an (m, 4) array."""
 
     ends: Array
-    whole: int  # edges of which these are a sample
+    whole: int  # number of all edges, of which these may be a sample
 
     @classmethod
     def of(cls, values: Array, pairs: Indices, seed: int) -> "Edges":
-        """At most so many of the edges between rows of an embedding (e x 2), drawn by a seeded generator."""
-        rows, places = sampled(len(pairs), MOST_EDGES, seed), values[:, :2]
+        """Return edges between rows of an embedding, at most `MOST_EDGES` of them by a seeded sample.
+
+        `values` is an (n, p) array, `pairs` an (e, 2) array of row numbers.
+        """
+        rows, places = sample_rows(len(pairs), MOST_EDGES, seed), values[:, :2]
         some = pairs if rows is None else pairs[rows]
         return cls(np.column_stack([places[some[:, 0]], places[some[:, 1]]]), len(pairs))
 
     def marks(self, panel: Panel) -> list[Mark]:
-        """The lines in pixels."""
-        return [Segments("edge", np.column_stack([spots(self.ends[:, :2], panel), spots(self.ends[:, 2:], panel)]))]
+        """Return the lines in pixels."""
+        first, second = to_pixels(self.ends[:, :2], panel), to_pixels(self.ends[:, 2:], panel)
+        return [Segments("edge", np.column_stack([first, second]))]
 
 
 @frozen
 class Points:
-    """Rows of an embedding to be drawn."""
+    """Rows of an embedding for a figure."""
 
-    values: Array  # m x p
+    values: Array  # (m, p) array
     ids: Sequence[str]  # m
     colors: Coloring  # m
-    whole: int  # rows of which these are a sample
-    rows: Indices | None = None  # which these are, from 0; None: all
-    axes: Sequence[str] = ()  # what stands beside each axis; none: y1, y2, ...
+    whole: int  # number of all rows, of which these may be a sample
+    rows: Indices | None = None  # their row numbers; None: all
+    axes: Sequence[str] = ()  # labels of the axes; none: y1, y2, ...
 
     @property
     def radius(self) -> float:
-        """Smaller dots for more points."""
+        """The radius of a dot: smaller for more points."""
         count = len(self.values)
         return 3.6 if count <= 100 else 3.0 if count <= 500 else 2.2 if count <= 2000 else 1.5
 
     def sample(self, most: int, seed: int) -> "Points":
-        """At most so many of the rows, drawn by a seeded generator and kept in order."""
-        rows = sampled(len(self.values), most, seed)
+        """Return at most `most` of the rows by a seeded sample, in order."""
+        rows = sample_rows(len(self.values), most, seed)
         return self if rows is None else Points(
             self.values[rows], [self.ids[row] for row in rows.tolist()], self.colors.take(rows), self.whole, rows,
             self.axes)
 
     @property
     def sides(self) -> tuple[str, str]:
-        """What stands along both sides of the plane."""
+        """The labels of both sides of the plane."""
         return (self.axis(0), self.axis(1)) if self.values.shape[1] > 1 else ("row", self.axis(0))
 
     def axis(self, place: int) -> str:
-        """What stands beside an axis."""
+        """Return the label of an axis."""
         return self.axes[place] if place < len(self.axes) else f"y{place + 1}"
 
     def turns(self) -> Iterator[tuple[int, Indices]]:
-        """The groups with their rows, in the order of drawing; where they are many, in several rounds."""
+        """Yield the groups with their rows, in the order of drawing; where they are many, in several rounds."""
         rounds = 1 if len(self.values) <= MOST_TIPS else ROUNDS
         for turn in range(rounds):
             rows = np.arange(turn, len(self.values), rounds)
@@ -89,15 +93,15 @@ class Points:
                 yield group, rows[groups == group]
 
 
-def sampled(count: int, most: int, seed: int) -> AnyArray | None:
-    """Rows drawn without repetition, in order; None where all are taken."""
+def sample_rows(count: int, most: int, seed: int) -> AnyArray | None:
+    """Return a seeded sample of row numbers without repetition, in order, an (m,) array; None where all are taken."""
     return None if count <= most else np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
 
 
 def scatter(points: Points, title: str, edges: Edges | None = None, deviations: Array | None = None) -> Figure:
-    """The first two axes, with equal scales where that fits; one axis against the rows' numbers.
+    """Draw the first two axes, with equal scales where that fits; one axis against the rows' numbers.
 
-    Where a decoder is unsure by `deviations` over the panel, the background is gray.
+    `deviations`, a (rows, columns) array of a decoder over the panel, give a gray background.
     """
     panel, right = panel_of(points.values, points.rows), LEFT + WIDE + BESIDE
     colors = points.colors.legend(right, TOP + 8)
@@ -107,11 +111,11 @@ def scatter(points: Points, title: str, edges: Edges | None = None, deviations: 
     marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *under, *panel.rows(), *panel.columns(), *joined,
                          *dots(points, plane(points.values, points.rows), panel, points.radius),
                          *panel.names(*points.sides), *colors, *grays]
-    return keyed(f"Scatter plot: {title}", panel.y.start + BOTTOM, marks, [*colors, *grays])
+    return with_legend(f"Scatter plot: {title}", panel.y.start + BOTTOM, marks, [*colors, *grays])
 
 
-def keyed(title: str, height: float, marks: Sequence[Mark], key: Sequence[Mark]) -> Figure:
-    """A plot as a figure, with the legend that stands to its right as a part of its own."""
+def with_legend(title: str, height: float, marks: Sequence[Mark], key: Sequence[Mark]) -> Figure:
+    """Return a plot as a figure, with the legend to its right as a separate part."""
     if not key:
         return Figure(title, LEFT + WIDE + BESIDE, height, marks)
     left, low = LEFT + WIDE + BESIDE - 4, _legend_end(key)
@@ -121,12 +125,12 @@ def keyed(title: str, height: float, marks: Sequence[Mark], key: Sequence[Mark])
 
 
 def equal_units(values: Array) -> bool:
-    """Whether both axes of the scatter plot have the same scale."""
+    """Whether both axes of the scatter plot of an (n, p) array have the same scale."""
     return values.shape[1] > 1 and _ratio(values) <= LONGEST_RATIO
 
 
 def pairs(points: Points) -> Figure:
-    """Every pair of the first three or four axes, each panel with scales of its own."""
+    """Draw every pair of the first three or four axes, each panel with its own scales."""
     count = min(points.values.shape[1], 4)
     side, gap = (214.0 if count == 3 else 140.0), LEFT + HALF
     marks: list[Mark] = []
@@ -145,7 +149,7 @@ def pairs(points: Points) -> Figure:
     low = _legend_end(points.colors.legend(0, 30))
     broad = _width(points.colors.legend(0, 30)) + 16
     inside = low < (count - 2) * step and broad <= step
-    right = whole - step if inside else whole  # in the corner without pairs, or beside them
+    right = whole - step if inside else whole  # in the corner without pairs, or to their right
     key = points.colors.legend(right + 12, 30)
     if key:
         parts.append(Part(x=right, y=0, width=step if inside else broad, height=low, key=True))
@@ -154,31 +158,34 @@ def pairs(points: Points) -> Figure:
 
 
 def panel_of(values: Array, rows: Indices | None = None) -> Panel:
-    """The panel that holds the first two axes, with equal scales where that fits."""
+    """Return the panel of the first two axes of an (n, p) array, with equal scales where that fits."""
     x, y = (_ends(places) for places in plane(values, rows).T)
     if not equal_units(values):
         return Panel(Scale.over(x, LEFT, LEFT + WIDE, whole=False), Scale.over(y, TOP + FREE, TOP, whole=False))
     spans = x[1] / 2 - x[0] / 2, y[1] / 2 - y[0] / 2
     tall = float(min(max(WIDE * spans[1] / spans[0], LOWEST), HIGHEST))
-    pixel = max(spans[0] / WIDE, spans[1] / tall)  # half of one: a whole range may be larger than any double
-    return Panel(Scale.over(_widened(x, pixel * WIDE), LEFT, LEFT + WIDE, whole=False),
-                 Scale.over(_widened(y, pixel * tall), TOP + tall, TOP, whole=False))
+    pixel = max(spans[0] / WIDE, spans[1] / tall)  # half a pixel: a whole range may be larger than any double
+    return Panel(Scale.over(_widen(x, pixel * WIDE), LEFT, LEFT + WIDE, whole=False),
+                 Scale.over(_widen(y, pixel * tall), TOP + tall, TOP, whole=False))
 
 
-def _widened(ends: tuple[float, float], half: float) -> tuple[float, float]:
+def _widen(ends: tuple[float, float], half: float) -> tuple[float, float]:
     middle, most = ends[0] / 2 + ends[1] / 2, sys.float_info.max
     return max(middle - half, -most), min(middle + half, most)
 
 
 def plane(values: Array, rows: Indices | None = None) -> Array:
-    """The first two axes, or the only axis over the rows' numbers from 1, where these are some `rows`."""
+    """Return the first two axes of an (n, p) array, or its only axis over the numbers of the `rows` from 1.
+
+    The result is an (n, 2) array.
+    """
     if values.shape[1] == 1:
         return np.column_stack([1 + (np.arange(len(values)) if rows is None else rows), values[:, 0]])
     return values[:, :2]
 
 
 def _ends(values: Array) -> tuple[float, float]:
-    """A range with a little room around it."""
+    """Return a range with a little room around it."""
     ends = [(float(some.min(initial=np.inf)), float(some.max(initial=-np.inf))) for some in parts(values)]
     low, high = extent(chain(*ends))
     room = 0.03 * (high / 2 - low / 2) * 2
@@ -196,11 +203,11 @@ def _frame(panel: Panel) -> list[Mark]:
 
 
 def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mark]:
-    """The points by groups; very many as an image."""
+    """Return the points, an (m, 2) array, as dots by groups; very many as an image."""
     marks: list[Mark] = []
     if len(values) > MOST:
         return clouds(values, points.colors, panel)
-    pixels = spots(values, panel)
+    pixels = to_pixels(values, panel)
     for group, chosen in points.turns():
         tips = [points.ids[row] for row in chosen.tolist()] if len(pixels) <= MOST_TIPS else ()
         marks.append(Dots(points.colors.kinds[group], pixels[chosen], radius, points.colors.shapes[group], tips))
@@ -208,7 +215,7 @@ def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mar
 
 
 def _width(key: Sequence[Mark]) -> float:
-    """Where the longest text of a legend ends."""
+    """Return the end of the longest text of a legend."""
     return max((mark.x + LETTER * len(mark.text) for mark in key if isinstance(mark, Text)), default=0.0)
 
 

@@ -1,4 +1,4 @@
-"""The scree plot: eigenvalues as bars, and their cumulative share as a curve of its own."""
+"""The scree plot: eigenvalues as bars, and their cumulative share as a separate curve."""
 
 from collections.abc import Sequence
 
@@ -11,28 +11,28 @@ from mlcli.report.drawing.text import number
 
 WIDTH, HEIGHT = 480, 310
 LEFT, RIGHT, TOP, BOTTOM = 66, 16, 76, 50
-HIGH = 56  # the top of the plot where there is no legend
-SHARED = 44  # pixels of the numbers of a second scale
+HIGH = 56  # the top of a plot without a legend
+SHARED = 44  # width of the numbers of a second scale in pixels
 MOST = 30  # more bars cannot be distinguished
-DOTTED = 40  # points of a curve that are drawn as dots too
-KINDS = (("kept", "kept"), ("rest", "not kept"), ("negative", "negative"), ("bound", "at least"))  # of bars
+DOTTED = 40  # largest number of points of a curve with dots
+KINDS = (("kept", "kept"), ("rest", "not kept"), ("negative", "negative"), ("bound", "at least"))  # kinds of bars
 
 
 @frozen
 class Eigenvalues:
-    """The eigenvalues to show, as spectrum.csv holds them."""
+    """The eigenvalues to show, in the form of spectrum.csv."""
 
     values: Sequence[float]  # descending, with their signs
     cumulative: Sequence[float | None]  # running share of the trace; None where the trace is unknown
     kept: int
     computed: int
-    what: str = "eigenvalues"  # what the axes are ranked by
-    at_least: Sequence[float] = ()  # lower bounds of those that come after
-    line: Sequence[float] = ()  # what parallel analysis expects of unrelated columns, from the first on
+    what: str = "eigenvalues"  # name of the values that rank the axes
+    at_least: Sequence[float] = ()  # lower bounds of the following ones
+    line: Sequence[float] = ()  # line of parallel analysis, from the first on
 
 
 def scree(spectrum: Eigenvalues, title: str, *, shared: bool = False) -> Figure:
-    """Eigenvalues as bars; kept axes are darker, negative ones and lower bounds have colors of their own.
+    """Draw eigenvalues as bars; kept axes are darker, negative ones and lower bounds have other colors.
 
     With `shared`, their cumulative share is a curve over them, on a scale to the right whose zero is that of the bars.
     """
@@ -46,20 +46,21 @@ def scree(spectrum: Eigenvalues, title: str, *, shared: bool = False) -> Figure:
              *([("c2", "cumulative share")] if shares else [])]
     marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(),
                          *(_bar(panel, i, value, kind) for i, (value, kind) in enumerate(values)),
-                         *_lined(panel, line), *_shared(panel, shares), *panel.counted(range(1, len(values) + 1)),
-                         *panel.names(_which(spectrum, len(values)), spectrum.what), *legend(shown, LEFT, 44)]
+                         *_analysis_line(panel, line), *_share_curve(panel, shares),
+                         *panel.whole_number_labels(range(1, len(values) + 1)),
+                         *panel.names(_bars_name(spectrum, len(values)), spectrum.what), *legend(shown, LEFT, 44)]
     return Figure(f"Scree plot: {title}", WIDTH, HEIGHT, marks)
 
 
-def _which(spectrum: Eigenvalues, drawn: int) -> str:
-    """What the bars are."""
+def _bars_name(spectrum: Eigenvalues, drawn: int) -> str:
+    """Return the label below the bars."""
     kept = f", {spectrum.kept:,} kept" if spectrum.kept > drawn else ""
     return "component" if drawn >= spectrum.computed else (
         f"component, the first {drawn} of {spectrum.computed:,} computed{kept}")
 
 
-def _shared(panel: Panel, shares: Sequence[float]) -> list[Mark]:
-    """The cumulative share of the trace over the bars, with its numbers at the right."""
+def _share_curve(panel: Panel, shares: Sequence[float]) -> list[Mark]:
+    """Return the cumulative share of the trace over the bars, with its numbers at the right."""
     if not shares:
         return []
     top, heights = 1.05 * max(1.0, *shares), panel.y
@@ -72,7 +73,7 @@ def _shared(panel: Panel, shares: Sequence[float]) -> list[Mark]:
 
 
 def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
-    """The running share of the trace, up to the kept axes at least; None where the trace is unknown."""
+    """Draw the running share of the trace, up to the kept axes at least; None where the trace is unknown."""
     shares = shares_of(spectrum, max(MOST, spectrum.kept))
     if not shares:
         return None
@@ -80,7 +81,7 @@ def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
     points = [(panel.x(i), panel.y(100 * share)) for i, share in enumerate(shares)]
     marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(), Curve("curve", points),
                          *([Dots("knot", np.array(points), 3)] if len(points) <= DOTTED else []),
-                         *panel.counted(range(1, len(shares) + 1)),
+                         *panel.whole_number_labels(range(1, len(shares) + 1)),
                          *panel.names("components kept", "share of the trace, %")]
     if 0 < spectrum.kept <= len(shares):
         x, y = points[spectrum.kept - 1]
@@ -90,7 +91,7 @@ def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
 
 
 def shares_of(spectrum: Eigenvalues, most: int) -> list[float]:
-    """The running share of the trace at the first components; empty where one of them is unknown."""
+    """Return the running share of the trace at the first components; empty where one of them is unknown."""
     shares = [share for share in spectrum.cumulative[:most] if share is not None and np.isfinite(share)]
     return shares if len(shares) == len(spectrum.cumulative[:most]) else []
 
@@ -100,15 +101,15 @@ def _panel(count: int, heights: Scale, beside: float = 0) -> Panel:
 
 
 def bars(spectrum: Eigenvalues) -> list[tuple[float, str]]:
-    """The heights of the bars that are drawn, each with its kind."""
+    """Return the heights of the bars, each with its kind."""
     values = [*spectrum.values, *spectrum.at_least][:MOST]
     zero = ALIKE * max(map(abs, values), default=0.0)
     return [(value, "bound" if place >= len(spectrum.values) else "negative" if value < -zero else
              "kept" if place < spectrum.kept else "rest") for place, value in enumerate(values)]
 
 
-def _lined(panel: Panel, line: Sequence[float]) -> list[Mark]:
-    """The line of parallel analysis."""
+def _analysis_line(panel: Panel, line: Sequence[float]) -> list[Mark]:
+    """Return the line of parallel analysis."""
     points = [(panel.x(i), panel.y(value)) for i, value in enumerate(line)]
     return [Curve("curve", points), Dots("knot", np.array(points), 2.5)] if points else []
 

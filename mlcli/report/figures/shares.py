@@ -1,21 +1,21 @@
-"""Shares over one: what they mean where eigenvalues are negative, and the shares of the positive ones beside them."""
+"""Shares above one: their reason, negative eigenvalues, and shares of the positive ones."""
 
 from collections.abc import Sequence
 from itertools import accumulate
 
-ROUNDING = 1e-6  # by which a running sum of shares may pass one
+ROUNDING = 1e-6  # rounding in a running sum of shares
 WHY = "Sums of shares pass 100% because negative eigenvalues are subtracted from the trace, of which they are shares."
 
 
-def passes(cumulative: Sequence[float | None]) -> bool:
+def exceed_one(cumulative: Sequence[float | None]) -> bool:
     """Whether running sums of shares pass one."""
     return any(share is not None and share > 1 + ROUNDING for share in cumulative)
 
 
-def of_positive(values: Sequence[float], cumulative: Sequence[float | None], whole: float | None) -> list[float]:
-    """The running sums as shares of the positive eigenvalues, which sum to `whole`, where those of the trace pass one.
+def positive_shares(values: Sequence[float], cumulative: Sequence[float | None], whole: float | None) -> list[float]:
+    """Return running sums as shares of the positive eigenvalues, whose sum is `whole`, where sums pass one.
 
-    None of them otherwise, or where that sum is not known.
+    Empty otherwise, or where that sum is not known.
     """
     return [summed / whole for summed in accumulate(max(value, 0.0) for value in values)
-            ] if whole and passes(cumulative) else []
+            ] if whole and exceed_one(cumulative) else []

@@ -1,4 +1,4 @@
-"""interactive.html: one file that holds Plotly's script, the rows as data, and a policy that allows nothing else."""
+"""The page interactive.html: one file with Plotly's script, the rows as data, and a policy that allows nothing else."""
 
 from base64 import b64encode
 from functools import cache
@@ -23,17 +23,17 @@ select{font:inherit;color:var(--text);background:var(--tint);border:1px solid va
 
 
 def interactive_page(run: Contents, *, label: str | None = None) -> str:
-    """The page of a run with points, its first color by `label`; it loads nothing and asks no network."""
+    """Return the page of a run with points, colored first by `label`; it loads nothing from the network."""
     scripts = plotly(), SCRIPT.read_text(encoding="utf-8")
     held = f'<script type="application/json" id="data">{as_json(data_of(run, label))}</script>'
     inside = "\n".join([CONTROLS, held, *(f"<script>{script}</script>" for script in scripts)])
-    policy = ("default-src 'none'; script-src " + " ".join(map(hashed, scripts))
+    policy = ("default-src 'none'; script-src " + " ".join(map(policy_hash, scripts))
               + "; style-src 'unsafe-inline'; img-src data: blob:; form-action 'none'; base-uri 'none'")
-    return document(run.title, said(run).text, Html(inside), policy=policy, style=STYLE)
+    return document(run.title, summary(run).text, Html(inside), policy=policy, style=STYLE)
 
 
-def said(run: Contents) -> Html:
-    """How many of the rows and axes are shown, and how to handle them."""
+def summary(run: Contents) -> Html:
+    """Return how many of the rows and axes are shown, and how to handle them."""
     rows, axes = run.embedding.values.shape
     sample = f"a random sample of {MOST:,} of {rows:,} rows" if rows > MOST else f"all {rows:,} rows"
     some = f", the first {AXES} of {axes} axes" if axes > AXES else ""
@@ -43,13 +43,13 @@ def said(run: Contents) -> Html:
 
 @cache
 def plotly() -> str:
-    """Plotly's script, as its package ships it."""
+    """Return Plotly's script, as its package ships it."""
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs())
 
 
 @cache
-def hashed(script: str) -> str:
-    """A script as a content security policy names it."""
+def policy_hash(script: str) -> str:
+    """Return the hash of a script in the form of a content security policy."""
     return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"

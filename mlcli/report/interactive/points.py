@@ -1,4 +1,4 @@
-"""What the interactive page is told of a run: coordinates, ids, labels and their colors, as plain JSON."""
+"""The data of the interactive page: coordinates, ids, labels and their colors, as plain JSON."""
 
 import json
 from base64 import b64encode
@@ -12,51 +12,51 @@ from mlcli.findings.frame.contents import Contents
 from mlcli.report.drawing.palette import INKS, sequential
 from mlcli.report.drawing.text import visible
 from mlcli.report.figures.coloring import Coloring, Groups, coloring, numbers_of, plain
-from mlcli.report.figures.scatter import sampled
+from mlcli.report.figures.scatter import sample_rows
 from mlcli.report.page.embedding import MOST_LABELS
 
-MOST = 50_000  # points, which a browser still turns
-AXES = 10  # that can be chosen among
+MOST = 50_000  # largest number of points that a browser turns smoothly
+AXES = 10  # largest number of axes to choose from
 
 
 def data_of(run: Contents, label: str | None) -> dict[str, Any]:
-    """Everything that the script of the page draws, with `label` as the first color; a seeded sample of many rows."""
+    """Return the data for the page's script, with `label` as the first color; a seeded sample of many rows."""
     table, count = run.embedding, min(run.embedding.values.shape[1], AXES)
-    rows = sampled(len(table.values), MOST, int(run.manifest.get("seed") or 0))
+    rows = sample_rows(len(table.values), MOST, int(run.manifest.get("seed") or 0))
     rows = np.arange(len(table.values)) if rows is None else rows
     first = {} if label is None else {label: table.labels[label]}
     labels = dict(list({**first, **table.labels}.items())[:MOST_LABELS])
-    return {"ids": [visible(table.ids[row]) for row in rows.tolist()], "rows": packed(rows, "<u4"),
-            "axes": [{"name": name, "title": title, "values": packed(table.values[rows, axis], "<f8")}
+    return {"ids": [visible(table.ids[row]) for row in rows.tolist()], "rows": pack(rows, "<u4"),
+            "axes": [{"name": name, "title": title, "values": pack(table.values[rows, axis], "<f8")}
                      for axis, (name, title) in enumerate(zip(run.config.method.axis_names((), count), run.axes,
                                                               strict=False))],
-            "labels": [labeled(name, texts, rows) for name, texts in labels.items()],
-            "plain": painted(plain(0)), "ramps": [sequential(ground) for ground in (0, 1)]}
+            "labels": [label_column(name, texts, rows) for name, texts in labels.items()],
+            "plain": color_entries(plain(0)), "ramps": [sequential(ground) for ground in (0, 1)]}
 
 
-def labeled(name: str, texts: Sequence[str], rows: AnyArray) -> dict[str, Any]:
-    """A label column: each different text once, which of them each row has, and how these are colored."""
+def label_column(name: str, texts: Sequence[str], rows: AnyArray) -> dict[str, Any]:
+    """Return a label column: its different texts, the number of each row's text, and the colors."""
     colors = coloring(name, texts)
     known = {text: place for place, text in enumerate(dict.fromkeys(texts[row] for row in rows.tolist()))}
     codes = np.array([known[texts[row]] for row in rows.tolist()], np.int64)
-    described = {"name": visible(name), "texts": [visible(text) for text in known], "codes": packed(codes, "<u4"),
-                 **painted(colors)}
+    described = {"name": visible(name), "texts": [visible(text) for text in known], "codes": pack(codes, "<u4"),
+                 **color_entries(colors)}
     if isinstance(colors, Groups):
-        return {**described, "groups": packed(colors.of[rows], "u1"), "names": [visible(part) for part in colors.names]}
+        return {**described, "groups": pack(colors.of[rows], "u1"), "names": [visible(part) for part in colors.names]}
     numbers = np.array(numbers_of(texts) or ())[rows]
-    return {**described, "numbers": packed(numbers, "<f8")}
+    return {**described, "numbers": pack(numbers, "<f8")}
 
 
-def painted(colors: Coloring) -> dict[str, Any]:
-    """The color of each group on light and on dark ground, and its shape."""
+def color_entries(colors: Coloring) -> dict[str, Any]:
+    """Return the color of each group on light and on dark ground, and its shape."""
     return {"colors": [[INKS[kind].light, INKS[kind].dark] for kind in colors.kinds], "shapes": list(colors.shapes)}
 
 
-def packed(values: AnyArray, kind: str) -> str:
-    """Numbers as base64 of their bytes, the least significant first."""
+def pack(values: AnyArray, kind: str) -> str:
+    """Return numbers as base64 of their bytes, the least significant first."""
     return b64encode(np.ascontiguousarray(values, kind).tobytes()).decode()
 
 
 def as_json(data: Mapping[str, Any]) -> str:
-    """JSON that no text in it can end early: the element that holds it is closed by a bracket alone."""
+    """Return JSON without "<", so that no text can close the script element around it."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

@@ -1,1 +1,1 @@
-"""report.html, section by section."""
+"""The page report.html, section by section."""

@@ -1,4 +1,4 @@
-"""The part of a report that shows the embedding: its first axes, pairs of axes, and what the captions say."""
+"""The part of a report with the embedding: its first axes, pairs of axes, and their captions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,8 +6,8 @@ from mlcli.base.types import Array
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.figure import Figure
-from mlcli.report.drawing.html import Part, figure, framed, section, sentence, side_by_side
-from mlcli.report.drawing.text import number, shortened
+from mlcli.report.drawing.html import Part, figure, frame_picture, section, sentence, side_by_side
+from mlcli.report.drawing.text import number, shorten
 from mlcli.report.figures.coloring import Coloring, Range, coloring, plain
 from mlcli.report.figures.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Edges, Points, equal_units, pairs, scatter
 from mlcli.report.figures.shade import shares_of
@@ -18,8 +18,8 @@ MOST_LABELS = 4
 
 
 def embedding(run: Contents, label: str | None) -> Part:
-    """The first axes, colored by each label column, and every pair of up to four axes."""
-    labels = _chosen(run, label)
+    """Return the first axes, colored by each label column, and every pair of up to four axes."""
+    labels = _label_columns(run, label)
     values = run.embedding.values
     if not values.size and LoadingsFinding.of(run) is not None and not run.manifest["input"]["rows"]:
         return None  # a covariance matrix has no rows to embed
@@ -31,60 +31,61 @@ def embedding(run: Contents, label: str | None) -> Part:
     unsure = drawings.deviations(run)
     parts: list[Part] = []
     for i, some in enumerate(points):
-        said = _joined(edges) + _gray(unsure) if i == 0 else ""
+        said = _edges_note(edges) + _background_note(unsure) if i == 0 else ""
         first = i == 0 and label is None
-        parts.append(_by_matplotlib(run, some, None if i else edges, said, first) if drawings.plotted(run) else figure(
-            scatter(some, _colored(some.colors), edges if i == 0 else None, unsure), _caption(some, i == 0) + said))
+        parts.append(_matplotlib_part(run, some, None if i else edges, said, first)
+                     if drawings.uses_matplotlib(run) else figure(
+            scatter(some, _title(some.colors), edges if i == 0 else None, unsure), _caption(some, i == 0) + said))
     shown = [side_by_side(*parts)]
     if values.shape[1] > 2:
         few = len(values) <= MOST
         some = points[0].sample(MOST_IN_PAIRS, int(run.manifest.get("seed") or 0)) if few else points[0]
         shown.append(figure(pairs(some), f"Pairs of the first {min(values.shape[1], 4)} axes; each "
-                            f"panel has scales of its own.{_sampled(some)}{_clouded(some)}"))
-    return section("Embedding", drawings.advice(run), *shown, _turned(run))
+                            f"panel has scales of its own.{_sample_note(some)}{_density_note(some)}"))
+    return section("Embedding", drawings.advice(run), *shown, _interactive_hint(run))
 
 
-def _turned(run: Contents) -> Part:
-    """Where points can be turned and named."""
+def _interactive_hint(run: Contents) -> Part:
+    """Return a sentence on the interactive page: where it is, or how to get it."""
     return sentence("interactive.html, beside this page, has the points to turn, zoom and name." if run.interactive else
                     "mlcli report RUN --interactive writes a page beside this one whose points can be turned, zoomed "
                     "and named (with the extra manifold-cli[interactive]).", "soft advice")
 
 
-def _by_matplotlib(run: Contents, points: Points, edges: Edges | None, said: str, first: bool) -> Part:
-    """A scatter plot of all points with what only Matplotlib draws; the first is the run's own."""
-    title = _colored(points.colors)
-    drawn = main_drawing(run, "svg") if first else drawings.plot(run, points, title, edges).drawn("svg")
-    return framed(inline(drawn, f"Scatter plot: {title}"), f"{_axes_drawn(points)}{drawings.caption(run)}{said}")
+def _matplotlib_part(run: Contents, points: Points, edges: Edges | None, said: str, first: bool) -> Part:
+    """Return a scatter plot by Matplotlib of all points; the `first` is the run's own."""
+    title = _title(points.colors)
+    drawn = main_drawing(run, "svg") if first else drawings.plot(run, points, title, edges).draw("svg")
+    return frame_picture(inline(drawn, f"Scatter plot: {title}"), f"{_axes_drawn(points)}{drawings.caption(run)}{said}")
 
 
 def main_scatter(run: Contents, title: str) -> Figure:
-    """The first two axes, colored by the first label column, as a figure of its own."""
+    """Draw the first two axes, colored by the first label column, as a separate figure."""
     return scatter(main_points(run), title, _edges(run), drawings.deviations(run))
 
 
 def main_drawing(run: Contents, format: str) -> bytes:
-    """The same of all points as a file for a paper: svg, pdf or png; drawn once for the page and for the file."""
+    """Draw the main scatter plot with Matplotlib as svg, pdf or png; once for the page and for the file."""
     if format not in run.drawn:
-        run.drawn[format] = drawings.plot(run, main_points(run), run.title, _edges(run)).drawn(format)
+        run.drawn[format] = drawings.plot(run, main_points(run), run.title, _edges(run)).draw(format)
     return run.drawn[format]
 
 
 def main_points(run: Contents) -> Points:
-    """The points, colored by the first label column."""
+    """Return the points, colored by the first label column."""
     values, labels = run.embedding.values, run.embedding.labels
     colors = next((coloring(name, texts) for name, texts in labels.items()), plain(len(values)))
     return Points(values, run.embedding.ids, colors, len(values), axes=run.axes)
 
 
 def _edges(run: Contents) -> Edges | None:
-    """The edges of the neighbor graph, where they are drawn: on a plane."""
+    """Return the edges of the neighbor graph, where they are drawn: on a plane."""
     if run.edges is None or run.embedding.values.shape[1] < 2:
         return None
     return Edges.of(run.embedding.values, run.edges, int(run.manifest.get("seed") or 0))
 
 
-def _gray(deviations: Array | None) -> str:
+def _background_note(deviations: Array | None) -> str:
     if deviations is None:
         return ""
     if shares_of(deviations) is None:
@@ -93,7 +94,7 @@ def _gray(deviations: Array | None) -> str:
             "deviation; other axes are at their means.")
 
 
-def _joined(edges: Edges | None) -> str:
+def _edges_note(edges: Edges | None) -> str:
     if edges is None:
         return ""
     count = len(edges.ends)
@@ -101,13 +102,13 @@ def _joined(edges: Edges | None) -> str:
             f" Lines are a random sample of {count:,} of the {edges.whole:,} edges of the neighbor graph.")
 
 
-def _chosen(run: Contents, label: str | None) -> Mapping[str, Sequence[str]]:
+def _label_columns(run: Contents, label: str | None) -> Mapping[str, Sequence[str]]:
     labels = run.embedding.labels
     return {label: labels[label]} if label is not None else dict(list(labels.items())[:MOST_LABELS])
 
 
-def _colored(colors: Coloring) -> str:
-    return f"Embedding, colored by {shortened(colors.name, 20)}" if colors.name else "Embedding"
+def _title(colors: Coloring) -> str:
+    return f"Embedding, colored by {shorten(colors.name, 20)}" if colors.name else "Embedding"
 
 
 def _caption(points: Points, first: bool) -> str:
@@ -115,14 +116,14 @@ def _caption(points: Points, first: bool) -> str:
     units = (f" The second axis is drawn longer than its unit: the ranges differ by more than {LONGEST_RATIO:.2g} "
              "times." if stretched else " A unit is equally long on both axes." if points.values.shape[1] > 1 else "")
     scale = " Colors go linearly from the least number to the largest." if isinstance(points.colors, Range) else ""
-    return f"{_axes_drawn(points)}{units if first else ''}{scale}{_clouded(points)}"
+    return f"{_axes_drawn(points)}{units if first else ''}{scale}{_density_note(points)}"
 
 
 def _axes_drawn(points: Points) -> str:
     return "One axis, against the rows in their order." if points.values.shape[1] == 1 else "The first two axes."
 
 
-def _clouded(points: Points) -> str:
+def _density_note(points: Points) -> str:
     if len(points.values) <= MOST:
         return ""
     colored = "" if len(points.colors.kinds) == 1 else ("; its color is that of their mean" if isinstance(
@@ -130,6 +131,6 @@ def _clouded(points: Points) -> str:
     return f" All {points.whole:,} points: the more lie in a place, the more opaque it is{colored}."
 
 
-def _sampled(points: Points) -> str:
+def _sample_note(points: Points) -> str:
     count = len(points.values)
     return f" A random sample of {count:,} of {points.whole:,} points is drawn." if count < points.whole else ""

@@ -1,4 +1,4 @@
-"""The figures that a run has as files of their own, in the formats asked for."""
+"""The figures of a run as separate files, in the chosen formats."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,27 +8,27 @@ from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.svg import document
 from mlcli.report.figures.scree import scree
 from mlcli.report.page.embedding import main_drawing, main_scatter
-from mlcli.report.paper.drawings import plotted, scree_plot
+from mlcli.report.paper.drawings import scree_plot, uses_matplotlib
 
 NAMES = ("scree", "scatter", "images")
 Drawing = Callable[[str], bytes]  # a format -> the content of a file
 
 
 def figures(run: Contents) -> dict[str, Drawing]:
-    """The scree plot, the scatter plot and rows as images by their names, each where there is something to draw.
+    """Return functions that draw scree plot, scatter plot and rows as images, by name; only those with content.
 
-    Matplotlib draws PDF and PNG; SVG where the scatter plot shows what only that can draw, or a look was chosen.
+    Matplotlib draws PDF and PNG; SVG where the scatter plot has parts that need it, or a look was chosen.
     """
-    title, papers = run.title, plotted(run)
+    title, papers = run.title, uses_matplotlib(run)
     drawn: dict[str, Drawing] = {}
     if run.scree is not None:
-        drawn["scree"] = _drawing(scree(run.scree, title, shared=True), scree_plot(run, run.scree, title).drawn, papers)
+        drawn["scree"] = _drawing(scree(run.scree, title, shared=True), scree_plot(run, run.scree, title).draw, papers)
     if run.embedding.values.size:
         drawn["scatter"] = lambda format: (main_drawing(run, format) if papers or format != "svg" else
                                            _svg(main_scatter(run, title)))
     rows = rows_drawn(run, title)
     if rows is not None:
-        drawn["images"] = lambda format: drawn_as(rows, format)
+        drawn["images"] = lambda format: render(rows, format)
     return drawn
 
 
@@ -36,8 +36,8 @@ def _drawing(plain: Figure, paper: Drawing, papers: bool) -> Drawing:
     return lambda format: paper(format) if papers or format != "svg" else _svg(plain)
 
 
-def drawn_as(figure: Figure, format: str) -> bytes:
-    """A figure as the content of a file."""
+def render(figure: Figure, format: str) -> bytes:
+    """Return a figure as the content of a file."""
     return WRITERS[format](figure)
 
 

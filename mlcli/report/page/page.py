@@ -1,11 +1,11 @@
-"""report.html: all that a run reports on one page."""
+"""The page report.html: the whole report of a run."""
 
 from dataclasses import replace
 
 from mlcli.findings import FINDINGS
 from mlcli.findings.finding import Place
 from mlcli.findings.frame.contents import Contents
-from mlcli.report.drawing.html import Part, document, joined, side_by_side
+from mlcli.report.drawing.html import Part, document, join, side_by_side
 from mlcli.report.page import embedding, provenance
 from mlcli.report.page.fit import fit
 
@@ -13,17 +13,17 @@ from mlcli.report.page.fit import fit
 def page(run: Contents, *, label: str | None = None, cutoff: float | None = None) -> str:
     """Return the page of a run, without scripts and without network; colors are by `label`, or by every label column.
 
-    Loadings below the cutoff are blank; without one, the run's configuration says it.
+    Loadings below the cutoff are blank; without one, the run's configuration has it.
     """
     sections = sections_of(run if cutoff is None else replace(run, cutoff=cutoff))
-    shown = joined([embedding.embedding(run, label), *sections[Place.PICTURE]])
-    words = joined([*sections[Place.WORDS], provenance.warnings(run), *sections[Place.ADVICE]])
+    shown = join([embedding.embedding(run, label), *sections[Place.PICTURE]])
+    words = join([*sections[Place.WORDS], provenance.warnings(run), *sections[Place.ADVICE]])
     factors, rows = [*sections[Place.COLUMNS], fit(run)], bool(run.embedding.values.size)
     parts = [*([] if rows else factors), side_by_side(shown, words if words.text else None), *sections[Place.ROWS],
              *sections[Place.RESULT], *sections[Place.DECODER], *(factors if rows else []), *sections[Place.DETAIL],
              provenance.what_was_run(run), provenance.certificate(run), provenance.timings(run),
-             provenance.repeating(run)]
-    return document(run.title, provenance.heading(run), joined(parts))
+             provenance.how_to_repeat(run)]
+    return document(run.title, provenance.heading(run), join(parts))
 
 
 def sections_of(run: Contents) -> dict[Place, list[Part]]:

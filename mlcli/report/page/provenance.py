@@ -1,4 +1,4 @@
-"""The parts of a report about the run itself: what was run, warnings, certificate, timings, how to repeat it."""
+"""The parts of a report about the run itself: input and options, warnings, certificate, timings, how to repeat it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 from mlcli.config.differences import differences
 from mlcli.findings import STAGES
 from mlcli.findings.frame.contents import Contents
-from mlcli.report.drawing.html import Html, Part, badge, facts, folded, section, sentence, table, verbatim
+from mlcli.report.drawing.html import Html, Part, badge, facts, fold, section, sentence, table, verbatim
 from mlcli.report.drawing.text import number, safe
 
 
 def heading(run: Contents) -> str:
-    """The verdicts at a glance, and the size of the run in a line."""
+    """Return the verdicts at a glance, and the size of the run in a line."""
     warnings = len(run.manifest.get("warnings", ()))
     badges = [badge(*verdict(run.certificate))] if run.certificate is not None else []
     badges += [badge(f"{warnings} warning{'' if warnings == 1 else 's'}", "bad")] if warnings else []
@@ -29,20 +29,20 @@ def heading(run: Contents) -> str:
 
 
 def kind_of(run: Contents) -> str:
-    """The kind of the input; correlations, which are covariances to a method, by their own name."""
+    """Return the kind of the input; correlations, which are covariances to a method, by their own name."""
     asked = run.config.input.kind
     return asked if asked == "correlation" else str(run.manifest["input"].get("kind"))
 
 
 def verdict(certificate: Mapping[str, Any]) -> tuple[str, str]:
-    """The certificate's verdict in words, and how it is shown."""
+    """Return the certificate's verdict in words, and the kind of its badge."""
     return {"pass": ("certificate passed", "good"), "warn": ("certificate passed with warnings", "plain"),
             "unchecked": ("no number checked", "plain"),
             }.get(str(certificate.get("verdict")), ("certificate failed", "bad"))
 
 
 def what_was_run(run: Contents) -> Part:
-    """Method, input, sizes, seed, versions, and the options that differ from their defaults."""
+    """Return method, input, sizes, seed, versions, and the options that differ from their defaults."""
     given, made = run.manifest["input"], run.manifest["embedding"]
     dropped = f", {number(made['dropped'])} rows left out (dropped.csv)" if made.get("dropped") else ""
     pairs = [
@@ -51,7 +51,7 @@ def what_was_run(run: Contents) -> Part:
         ("rows × columns", f"{number(given['rows'])} × {number(given['columns'])}") if given["rows"] else
         ("columns", number(given["columns"])),
         ("SHA-256 of the input", given.get("sha256") or "unknown"),
-        *_reduced(run.manifest.get("reduced")),
+        *_reduction(run.manifest.get("reduced")),
         *([("embedding", f"{number(made['rows'])} × {number(made['components'])}{dropped}")] if made["rows"] else []),
         ("seed", run.manifest.get("seed")), ("threads", run.manifest.get("threads")),
         ("version", f"mlcli {run.manifest.get('mlcli')}"), *_versions(run.manifest)]
@@ -61,8 +61,8 @@ def what_was_run(run: Contents) -> Part:
                    table(("option", "value", "default"), changed))
 
 
-def _reduced(first: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """PCA ahead of the method, where there is one."""
+def _reduction(first: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """Return the PCA before the method, where there is one."""
     if first is None:
         return []
     share = "" if first.get("proportion") is None else f", {first['proportion']:.1%} of the variance"
@@ -70,7 +70,9 @@ def _reduced(first: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What computed; SciPy's own library, which its version says, is loaded in some runs only: not where all is kept.
+    """Return the versions of packages and of the linear algebra library, without SciPy's own copy.
+
+    That one is loaded in some runs only, not where the fit came from the cache.
     """
     packages = [f"{name} {version}" for name, version in manifest.get("versions", {}).items() if version]
     libraries = [f"{item['library']} ({item['kernel']}, {item['threads']} threads)"
@@ -79,7 +81,7 @@ def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def warnings(run: Contents) -> Part:
-    """What the run warned of and noted."""
+    """Return the warnings and notes of the run."""
     notes = [*run.manifest.get("warnings", ()), *run.manifest.get("notes", ())]
     return section("Warnings and notes", _list([(item["code"], item["message"]) for item in notes])) if notes else None
 
@@ -90,13 +92,13 @@ def _list(items: Sequence[tuple[str, str]]) -> Html:
 
 
 def certificate(run: Contents) -> Part:
-    """The checks of the run's numbers, each with its figure and its limit."""
+    """Return the checks of the run's numbers, each with its figure and its limit."""
     if run.certificate is None:
         return None
     word, kind = verdict(run.certificate)
     return section("Certificate", Html(f"<p>{badge(word, kind)}</p>"), sentence(
         "Computed at the end of the run from its own numbers; mlcli verify checks it again elsewhere.", "soft"),
-        folded(f"{len(run.certificate.get('checks', ()))} checks", _checks(run.certificate)))
+        fold(f"{len(run.certificate.get('checks', ()))} checks", _checks(run.certificate)))
 
 
 def _checks(certificate: Mapping[str, Any]) -> Part:
@@ -111,20 +113,20 @@ def _figure(value: float | None) -> str:
 
 
 def timings(run: Contents) -> Part:
-    """Seconds and peak memory of each stage."""
+    """Return seconds and peak memory of each stage."""
     stages = [stage for stage in run.manifest.get("stages", ()) if isinstance(stage, Mapping)]
     rows = [(stage["stage"], f"{stage['seconds']:.3f}", f"{stage.get('peak_memory_mib', 0):,.0f}",
              STAGES.get(stage["stage"], "")) for stage in stages]
     whole = sentence(f"{run.manifest.get('seconds', 0):.3f} s in all; memory is the most so far.", "soft")
     head = ("stage", "seconds", "peak memory, MiB", "what it does")
-    return section("Timings", whole, folded("by stage", table(head, rows, (1, 2), (0,), said=True))) if rows else None
+    return section("Timings", whole, fold("by stage", table(head, rows, (1, 2), (0,), said=True))) if rows else None
 
 
-def repeating(run: Contents) -> Part:
-    """The commands and the configuration that make this run again."""
+def how_to_repeat(run: Contents) -> Part:
+    """Return the commands and the configuration that repeat this run."""
     fed, given = " < DATA" if run.config.input.path == "-" else "", run.manifest["input"]
     read = f"DATA/{next(iter(given['files']))}" if given.get("files") else "DATA"
     lines = [f"pip install manifold-cli=={run.manifest.get('mlcli')}",
              "# where the run was made, as relative paths stay so:", f"mlcli run RUN/config.yaml -o again{fed}",
              f"sha256sum {read}", f"# {given.get('sha256') or 'unknown'}"]
-    return section("How to repeat it", verbatim("\n".join(lines)), folded("config.yaml", verbatim(run.config_text)))
+    return section("How to repeat it", verbatim("\n".join(lines)), fold("config.yaml", verbatim(run.config_text)))

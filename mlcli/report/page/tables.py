@@ -1,4 +1,4 @@
-"""The tables that `mlcli report --table` gives of a finished run, by their names."""
+"""The tables of `mlcli report --table`, by their names."""
 
 from collections.abc import Callable, Mapping
 
@@ -15,19 +15,19 @@ from mlcli.report.tables.table import Cell, Row, Table
 
 
 def spectrum_table(run: Contents, cutoff: float = 0.0) -> Table | None:
-    """The rows of spectrum.csv."""
+    """Return the rows of spectrum.csv."""
     spectrum = SpectrumFinding.of(run)
     if spectrum is None:
         return None
     columns = spectrum.columns
     rows: list[Row] = [(int(place), *numbers) for place, *numbers in zip(
-        spectrum.numbers("component"), *(spectrum.known(name) for name in list(columns)[1:]), strict=True)]
+        spectrum.numbers("component"), *(spectrum.numbers_or_none(name) for name in list(columns)[1:]), strict=True)]
     what = (run.manifest.get("spectrum") or {}).get("ranked_by", "eigenvalues")
     return Table(f"Spectrum: {what}, with shares of the trace.", tuple(columns), rows, words=())
 
 
 def quality_table(run: Contents, cutoff: float = 0.0) -> Table | None:
-    """The measures of quality with their standard errors."""
+    """Return the measures of quality with their standard errors."""
     document = QualityFinding.figures_of(run)
     rows: list[Row] = [(key.replace("_", " "), value, document.get(f"{key}_se")) for key, value in document.items()
                        if isinstance(value, float) and not key.endswith("_se")]
@@ -35,14 +35,14 @@ def quality_table(run: Contents, cutoff: float = 0.0) -> Table | None:
 
 
 def fit_table(run: Contents, cutoff: float = 0.0) -> Table | None:
-    """The single figures of the fit."""
+    """Return the single figures of the fit."""
     rows: list[Row] = [(in_words(key), _plain(value)) for key, value in run.manifest.get("fit", {}).items()
                        if value is None or isinstance(value, bool | int | float)]
     return Table("Figures of the fit.", ("figure", "value"), rows) if rows else None
 
 
 def dimension_table(run: Contents, cutoff: float = 0.0) -> Table | None:
-    """What each rule for the number of axes says."""
+    """Return the answer of each rule for the number of axes."""
     document = DimensionFinding.of(run) or {}
     rows: list[Row] = [(words(name), rule.get("components"), rule.get("detail") or "")
                        for name, rule in document.get("rules", {}).items()]
@@ -59,9 +59,9 @@ TABLES: Mapping[Name, Callable[[Contents, float], Table | None]] = {
 
 
 def tables_of(run: Contents, name: Name, form: Form, cutoff: float | None) -> list[Table]:
-    """The table of this name, and beside loadings the correlations of their factors, but in a CSV file.
+    """Return the table of this name; with loadings also the correlations of their factors, except for CSV.
 
-    Without a cutoff the run's own is taken. Raises ConfigError where the run has no such table.
+    Without a cutoff the run's own is used. Raises ConfigError where the run has no such table.
     """
     least = run.config.report.cutoff if cutoff is None else cutoff
     names: tuple[Name, ...] = ("loadings", "correlations") if name == "loadings" and form != "csv" else (name,)

@@ -1,4 +1,4 @@
-"""What Matplotlib draws of a run, and what stands beside its points."""
+"""The plots of a run by Matplotlib: their contents, names of points, captions and predicted cost."""
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -19,32 +19,32 @@ from mlcli.report.paper.arrows import Arrows
 from mlcli.report.paper.labels import MOVED
 from mlcli.report.paper.scatter import SIZE, Plot
 from mlcli.report.paper.scree import ScreePlot
-from mlcli.report.paper.sheet import RESOLUTION, inches, silenced
+from mlcli.report.paper.sheet import RESOLUTION, inches, silence_matplotlib
 
-PIXEL = 8.3  # bytes of a PNG's pixel while it is drawn
-NAMES, NAME = 0.2, 0.012  # starts that placing names takes, and each of them
+PIXEL = 8.3  # bytes for each pixel of a PNG while it is drawn
+NAMES, NAME = 0.2, 0.012  # time of placing names, in starts of the program: constant, and for each name
 UNNAMED = "draw no names, with --set report.point_labels=none"
 
 
-class Named(Protocol):
-    """Rows with names."""
+class NamedRows(Protocol):
+    """Rows with ids and labels."""
 
     @property
     def ids(self) -> Sequence[str]:
-        """Of the rows."""
+        """The ids of the rows."""
 
     @property
     def labels(self) -> Mapping[str, Sequence[str]]:
         """Texts of the rows, by the name of their column."""
 
 
-def plotted(run: Contents) -> bool:
-    """Whether the scatter plot of the page and its SVG are Matplotlib's: where it shows what only that can draw."""
-    return bool(run.config.report.plotting) or (bool(texts(run)) and installed())
+def uses_matplotlib(run: Contents) -> bool:
+    """Whether Matplotlib draws the scatter plot of the page and its SVG: where it has parts that need it."""
+    return bool(run.config.report.plotting) or (bool(texts(run)) and has_matplotlib())
 
 
-def drawing(report: Report, table: Named, *, unsure: bool) -> AfterFit:
-    """What Matplotlib will take of a run with these rows, where it draws their figures."""
+def plot_cost(report: Report, table: NamedRows, *, unsure: bool) -> AfterFit:
+    """Return the memory and time of Matplotlib after the fit, where it draws the figures of these rows."""
     names = texts_of(report, table, unsure=unsure)
     others = [f"report.{option}" for option in report.plotting if option != "point_labels"]
     others += [f"{format} in report.figures" for format in report.figures if format != "svg"]
@@ -57,11 +57,11 @@ def drawing(report: Report, table: Named, *, unsure: bool) -> AfterFit:
                  (NAMES + NAME * len(names)) * bool(names), "; ".join(instead))
 
 
-def installed() -> bool:
-    """Whether the extra `plot` is there and can be loaded: names that nobody asked for must not end a run."""
+def has_matplotlib() -> bool:
+    """Whether the extra `plot` can be imported: optional names must not end a run."""
     if lacking("plot"):
         return False
-    silenced()
+    silence_matplotlib()
     try:
         for module in EXTRAS["plot"]:
             import_module(module)
@@ -71,49 +71,49 @@ def installed() -> bool:
 
 
 def advice(run: Contents) -> Part:
-    """How to get the labels that the page would have."""
-    if not texts(run) or installed():
+    """Return a sentence on how to get the missing names of points, where Matplotlib is missing."""
+    if not texts(run) or has_matplotlib():
         return None
     return sentence("Names beside the points need Matplotlib: pip install 'manifold-cli[plot]'.", "soft")
 
 
 def texts(run: Contents) -> Sequence[str]:
-    """What is written beside the points of a run."""
+    """Return the texts next to the points of a run."""
     return texts_of(run.config.report, run.embedding,
                     unsure=deviations(run) is not None)
 
 
-def texts_of(report: Report, table: Named, *, unsure: bool) -> Sequence[str]:
-    """What is written beside points: what was chosen, or by itself the ids of few points.
+def texts_of(report: Report, table: NamedRows, *, unsure: bool) -> Sequence[str]:
+    """Return the texts next to points: those that the user chose, or by default the ids of few points.
 
-    By itself nothing where the background shows how `unsure` the decoder is, which says more.
+    By default there are none where the background shows how `unsure` the decoder is, which is more informative.
     """
     chosen = report.point_labels
     if chosen == "auto":
-        return table.ids if 0 < len(table.ids) <= LABELED and named(table.ids) and not unsure else ()
+        return table.ids if 0 < len(table.ids) <= LABELED and have_names(table.ids) and not unsure else ()
     return () if chosen == "none" else table.ids if chosen == "ids" else table.labels[chosen]
 
 
-def named(ids: Sequence[str]) -> bool:
-    """Whether rows have names: numbers say little beside a point, and drawing them takes a second."""
+def have_names(ids: Sequence[str]) -> bool:
+    """Whether rows have names other than numbers, which say little next to a point."""
     return not all(map(str.isdecimal, ids))
 
 
 def plot(run: Contents, points: Points, title: str, edges: Edges | None = None) -> Plot:
-    """The scatter plot of all points of a run."""
+    """Return the scatter plot of all points of a run."""
     report = run.config.report
     return Plot(points, title, report.look, texts(run), edges, report.outlines, arrows(run),
                 deviations(run))
 
 
 def deviations(run: Contents) -> Array | None:
-    """How unsure the decoder is over the plane, where it knows that."""
+    """Return the decoder's standard deviations over the plane, a (rows, columns) array, where it has them."""
     decoded = DecodedFinding.of(run)
     return None if decoded is None else decoded.deviations
 
 
 def arrows(run: Contents) -> Arrows | None:
-    """The arrows of a biplot, where they were asked for and there is a plane."""
+    """Return the arrows of a biplot, where the option asks for them and there is a plane."""
     count, loadings = run.config.report.arrows, LoadingsFinding.of(run)
     if not count or loadings is None or run.embedding.values.shape[1] < 2:
         return None
@@ -121,12 +121,12 @@ def arrows(run: Contents) -> Arrows | None:
 
 
 def scree_plot(run: Contents, eigenvalues: Eigenvalues, title: str) -> ScreePlot:
-    """The scree plot of a run."""
+    """Return the scree plot of a run."""
     return ScreePlot(eigenvalues, title, run.config.report.look)
 
 
 def caption(run: Contents) -> str:
-    """What labels, outlines and arrows of the scatter plot are."""
+    """Return sentences on labels, outlines and arrows of the scatter plot."""
     outlines, found, count = run.config.report.outlines, arrows(run), len(texts(run))
     beside = f" {count:,} labels find no room apart, and stand where their points are." * (count > MOVED)
     around = (f" Ellipses hold {100 * outlines.level:.4g}% of a normal distribution with a group's mean and covariance."

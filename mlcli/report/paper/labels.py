@@ -1,4 +1,4 @@
-"""Labels beside points: moved apart by adjustText, and joined to their points where they had to move away."""
+"""Labels next to points: moved apart by adjustText, with lines to their points where they had to move away."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,51 +7,51 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.report.drawing.palette import INKS
-from mlcli.report.paper.sheet import laid_out
+from mlcli.report.paper.sheet import fix_layout
 
-ROUNDS = 30  # of moving labels apart, whatever the time: the same input gives the same places
-FEW = 60  # labels up to which so many rounds take a second or two; each takes time by the square of their number
-MOVED = 200  # labels up to which they are moved: more find no room
-SHAFT, STEP = 2.0, 8.0  # points that an arrow's shaft is wide, and between places on it
+ROUNDS = 30  # rounds of moving labels apart; no time limit, so that results repeat
+FEW = 60  # largest number of labels for all rounds: a round takes time proportional to the square of it
+MOVED = 200  # largest number of labels that are moved: more find no room
+SHAFT, STEP = 2.0, 8.0  # width of an arrow's shaft, and distance of places on it, in points
 TURNS = np.linspace(0, 2 * np.pi, 24, endpoint=False)
 AROUND = np.concatenate([np.zeros((1, 2)), *(reach * np.column_stack([np.cos(TURNS), np.sin(TURNS)])
-                                             for reach in range(2, 62, 3))])  # points from where a text is
-NEAR = 3.0  # points between a mark and its label up to which they need no line
+                                             for reach in range(2, 62, 3))])  # offsets in points from a text's place
+NEAR = 3.0  # largest distance in points of a mark and its label without a line
 
 
 def place(figure: Any, texts: Sequence[Any], places: Array, marker: float, arrows: Array) -> None:
-    """Fixes the axes, and moves texts apart from each other, from the marks at places (m x 2), and from arrows.
+    """Fix the axes' limits, and move texts apart from each other, from marks and from arrows.
 
-    Arrows begin at the origin; these are their ends (k x 2).
+    `places`, an (m, 2) array, are those of the marks; `arrows`, a (k, 2) array, the ends of arrows from the origin.
     """
     (axes, *_) = figure.axes
-    laid_out(figure)
+    fix_layout(figure)
     axes.set(xlim=axes.get_xlim(), ylim=axes.get_ylim())
     if not 0 < len(texts) <= MOVED:
         return
     from adjustText import adjust_text
 
     anchors = [text.get_position() for text in texts]
-    static = [*_boxes(axes, places, marker), *_boxes(axes, _along(axes, arrows), SHAFT)]
+    static = [*_boxes(axes, places, marker), *_boxes(axes, _shaft_points(axes, arrows), SHAFT)]
     adjust_text(list(texts), objects=static, ax=axes, iter_lim=_rounds(len(texts)),
                 expand=(1.05, 1.1), force_text=(0.15, 0.25), force_static=(0.1, 0.25), prevent_crossings=False)
     corners = np.array([box.get_points() for box in static]).reshape(-1, 2)
-    _free(axes, texts, axes.transData.transform(corners).reshape(-1, 4))
+    _move_to_free_places(axes, texts, axes.transData.transform(corners).reshape(-1, 4))
     for text, anchor in zip(texts, anchors, strict=True):
-        _joined(axes, text, anchor, marker)
+        _leader_line(axes, text, anchor, marker)
 
 
 def _rounds(count: int) -> int:
-    """How often so many labels are moved."""
+    """Return the number of rounds for `count` labels."""
     return ROUNDS * FEW**2 // max(count, FEW) ** 2
 
 
-def _free(axes: Any, texts: Sequence[Any], taken: Array) -> None:
-    """Moves each text that still lies over another one, or over what is taken, to the nearest free place around it."""
+def _move_to_free_places(axes: Any, texts: Sequence[Any], taken: Array) -> None:
+    """Move each text that overlaps another one, or a box in `taken`, to the nearest free place around it."""
     boxes, room = np.array([text.get_window_extent().extents for text in texts]), axes.get_window_extent().extents
     for place, text in enumerate(texts):
         others = np.concatenate([taken, np.delete(boxes, place, axis=0)])
-        moved = boxes[place] + np.tile(AROUND, 2)  # a row for each place around it, which begin with its own
+        moved = boxes[place] + np.tile(AROUND, 2)  # a row for each place around it, its own first
         inside = ((moved[:, :2] >= room[:2]) & (moved[:, 2:] <= room[2:])).all(axis=1)
         apart = (moved[:, None, :2] >= others[:, 2:]) | (moved[:, None, 2:] <= others[:, :2])
         free = np.flatnonzero(apart.any(axis=2).all(axis=1) & inside)
@@ -61,8 +61,8 @@ def _free(axes: Any, texts: Sequence[Any], taken: Array) -> None:
             text.set_position(axes.transData.inverted().transform(start + AROUND[free[0]]))
 
 
-def _along(axes: Any, ends: Array) -> Array:
-    """Places on the shafts of arrows, so close that no text lies between two."""
+def _shaft_points(axes: Any, ends: Array) -> Array:
+    """Return places on the shafts of arrows, so close that no text fits between two."""
     lengths = np.hypot(*(axes.transData.transform(ends) - axes.transData.transform((0, 0))).T)
     parts = [np.linspace(0.15, 1, 1 + int(length / STEP))[:, None] * end
              for end, length in zip(ends, lengths.tolist(), strict=True)]
@@ -70,7 +70,7 @@ def _along(axes: Any, ends: Array) -> Array:
 
 
 def _boxes(axes: Any, places: Array, marker: float) -> list[Any]:
-    """The squares that marks fill, in data coordinates."""
+    """Return the squares of the marks, in data coordinates."""
     from matplotlib.transforms import Bbox
 
     centers = axes.transData.transform(places)
@@ -78,8 +78,8 @@ def _boxes(axes: Any, places: Array, marker: float) -> list[Any]:
     return [Bbox(np.sort([first, last], axis=0)) for first, last in zip(low, high, strict=True)]
 
 
-def _joined(axes: Any, text: Any, anchor: tuple[float, float], marker: float) -> None:
-    """A thin line from a point to the edge of its label, where the label lies away from it."""
+def _leader_line(axes: Any, text: Any, anchor: tuple[float, float], marker: float) -> None:
+    """Draw a thin line from a point to the edge of its label, where the label lies away from it."""
     box, start = text.get_window_extent(), axes.transData.transform(anchor)
     end = np.clip(start, (box.x0, box.y0), (box.x1, box.y1))
     if np.hypot(*(end - start)) > marker / 2 + NEAR:

@@ -16,41 +16,41 @@ from mlcli.report.figures.shade import gray, shares_of
 from mlcli.report.paper.arrows import Arrows
 from mlcli.report.paper.labels import place
 from mlcli.report.paper.outlines import outline
-from mlcli.report.paper.sheet import entitle, inches, sheet, written
+from mlcli.report.paper.sheet import entitle, inches, one_line, sheet
 
-WIDTH, LEGEND, MARGINS = 6.5, 1.4, 0.7  # inches of a figure, of its legend, and around its panel
-SIZE = WIDTH, 0.75 * WIDTH  # of a figure, about
-LEAST, PITCH = 4.0, 1.66  # points of the smallest letters of a legend; their heights from one name to the next
-SHARE, LETTER = 0.3, 0.56  # of the sheet's width that names in a legend take at most; width of a letter over its height
-ROW = 1.4  # letters' heights from one name of the legend to the next
-LOWEST, HIGHEST = 0.45, 1.05  # of the panel's height over its width
+WIDTH, LEGEND, MARGINS = 6.5, 1.4, 0.7  # inches: width of a figure, of its legend, and of the margins
+SIZE = WIDTH, 0.75 * WIDTH  # size of a figure, about
+LEAST, PITCH = 4.0, 1.66  # smallest letters of a legend in points; heights of a letter between two names
+SHARE, LETTER = 0.3, 0.56  # largest share of the sheet's width for a legend; width of a letter over its height
+ROW = 1.4  # distance of two names of the legend, in heights of a letter
+LOWEST, HIGHEST = 0.45, 1.05  # range of the panel's height over its width
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
-IMAGE = 5_000  # points from which SVG and PDF hold them as an image
-MODERATE = (1e-30, 1e30)  # sizes that Matplotlib's axes can show
+IMAGE = 5_000  # more points are an image in SVG and PDF
+MODERATE = (1e-30, 1e30)  # range of sizes that Matplotlib's axes can show
 COLORMAPS = {"tab10": "tab10", "set2": "Set2", "dark2": "Dark2"}
 
 
 @frozen
 class Plot:
-    """What a scatter plot shows."""
+    """A scatter plot: its contents and look."""
 
     points: Points
     title: str
     look: Look = Look()
-    texts: Sequence[str] = ()  # beside the points, one for each; none where there are none
+    texts: Sequence[str] = ()  # names next to the points, one for each, or none
     edges: Edges | None = None
     outlines: Outlines = NoOutlines()
     arrows: Arrows | None = None
-    deviations: Array | None = None  # how unsure a decoder is over the panel
+    deviations: Array | None = None  # (rows, columns) array: a decoder's deviations over the panel
 
-    def drawn(self, format: str) -> bytes:
-        """The plot as a file: svg, pdf or png."""
+    def draw(self, format: str) -> bytes:
+        """Return the plot as a file: svg, pdf or png."""
         return sheet(self.look, self.size, format, self._paint)
 
     @property
     def size(self) -> tuple[float, float]:
-        """Inches: as chosen, or as high as the points ask for."""
-        wide = WIDTH - MARGINS - (LEGEND if _explained(self.points.colors) else 0)
+        """Width and height in inches: as the user chose, or by the ranges of the points."""
+        wide = WIDTH - MARGINS - (LEGEND if _has_legend(self.points.colors) else 0)
         spans = np.ptp(self._places, axis=0)
         ratio = spans[1] / spans[0] if self._equal and spans.all() else 0.75
         high = MARGINS + wide * float(np.clip(ratio, LOWEST, HIGHEST))
@@ -58,7 +58,7 @@ class Plot:
 
     @property
     def _legend(self) -> float:
-        """Inches that the names of the groups take, one below the other."""
+        """The height of the groups' names in one column, in inches."""
         colors = self.points.colors
         return (len(colors.names) + 2) * ROW * self.look.font_size / 72 if isinstance(colors, Groups) else 0.0
 
@@ -74,7 +74,7 @@ class Plot:
 
     @property
     def _unit(self) -> float:
-        """A power of ten that the coordinates are divided by where they are of extreme sizes."""
+        """A power of ten by which coordinates of extreme sizes are divided."""
         most = float(np.abs(self.points.values[:, :2]).max(initial=0.0))
         return 1.0 if not most or MODERATE[0] < most < MODERATE[1] else 10.0 ** np.floor(np.log10(most))
 
@@ -83,25 +83,25 @@ class Plot:
         return plane(self.points.values / self._unit, self.points.rows)
 
     def _paint(self, figure: Any, axes: Any) -> None:
-        """Everything in its order from back to front; labels come last, when all limits are known."""
+        """Draw everything from back to front; labels come last, when all limits are known."""
         across, up = self.points.sides
         units = "" if self._unit == 1 else f", in {self._unit:.0e}"
-        axes.set(xlabel=written(across + units), ylabel=written(up + units))
+        axes.set(xlabel=one_line(across + units), ylabel=one_line(up + units))
         entitle(axes, self.title)
-        self._shaded(axes)
+        self._draw_background(axes)
         if self._equal:
             axes.set_aspect("equal", adjustable="datalim")
-        self._joined(axes)
-        self._dots(axes)
-        self._outlined(axes)
+        self._draw_edges(axes)
+        self._draw_points(axes)
+        self._draw_outlines(axes)
         ends = self._ends
-        named = self._biplot(axes, ends)
+        named = self._draw_arrows(axes, ends)
         _key(figure, self.points.colors, self.look)
-        beside = [axes.text(x, y, written(text, 24), fontsize=0.8 * self.look.font_size, in_layout=False)
+        beside = [axes.text(x, y, one_line(text, 24), fontsize=0.8 * self.look.font_size, in_layout=False)
                   for (x, y), text in zip(self._places.tolist(), self.texts, strict=False)]
         place(figure, [*beside, *named], self._places, self._marker, ends)
 
-    def _joined(self, axes: Any) -> None:
+    def _draw_edges(self, axes: Any) -> None:
         from matplotlib.collections import LineCollection
 
         if self.edges is not None:
@@ -109,8 +109,8 @@ class Plot:
             axes.add_collection(LineCollection(list(ends), colors=INKS["edge"].light, linewidths=0.6, zorder=0.5,
                                                rasterized=len(ends) > IMAGE))
 
-    def _shaded(self, axes: Any) -> None:
-        """A gray background, the darker the less sure the decoder is."""
+    def _draw_background(self, axes: Any) -> None:
+        """Draw a gray background, the darker the less sure the decoder is."""
         shares = None if self.deviations is None else shares_of(self.deviations)
         if shares is not None:
             panel = panel_of(self.points.values, self.points.rows)
@@ -118,7 +118,7 @@ class Plot:
             levels = gray(shares, 0, 0, (1, 1)).levels
             axes.imshow(levels[..., [0, 0, 0, 1]], extent=ends, aspect="auto", interpolation="bilinear", zorder=0)
 
-    def _dots(self, axes: Any) -> None:
+    def _draw_points(self, axes: Any) -> None:
         size, many = self._marker, len(self.points.values) > IMAGE
         looks = styles(self.points.colors, self.look)
         for group, rows in self.points.turns():
@@ -126,8 +126,8 @@ class Plot:
             axes.plot(*self._places[rows].T, marker, color=color, markersize=size, markeredgecolor=GROUND[0],
                       markeredgewidth=0 if many else 0.04 * size, rasterized=many, zorder=2)
 
-    def _outlined(self, axes: Any) -> None:
-        """A closed curve around each group; around all points where they have no groups."""
+    def _draw_outlines(self, axes: Any) -> None:
+        """Draw a closed curve around each group; around all points where they have no groups."""
         colors, looks = self.points.colors, styles(self.points.colors, self.look)
         parts = ([(looks[group][0], colors.of == group) for group in range(len(colors.kinds))
                   if colors.kinds[group] != "other"] if not isinstance(colors, Range) else
@@ -139,30 +139,30 @@ class Plot:
 
     @property
     def _ends(self) -> Array:
-        """The ends of the arrows (k x 2)."""
+        """The ends of the arrows, a (k, 2) array."""
         return np.empty((0, 2)) if self.arrows is None else self.arrows.within(self._places)
 
-    def _biplot(self, axes: Any, ends: Array) -> list[Any]:
-        """The arrows, and the texts at their ends."""
-        color = INKS["title"].light  # which no group has
+    def _draw_arrows(self, axes: Any, ends: Array) -> list[Any]:
+        """Draw the arrows, and return the texts at their ends."""
+        color = INKS["title"].light  # no group has this color
         for end in ends.tolist():
             axes.annotate("", end, (0, 0), zorder=3, arrowprops={
                 "arrowstyle": "-|>", "color": color, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0,
                 "mutation_scale": 0.8 * self.look.font_size})
-        return [axes.text(*(1.04 * end), written(name, 24), color=color, fontsize=0.8 * self.look.font_size,
+        return [axes.text(*(1.04 * end), one_line(name, 24), color=color, fontsize=0.8 * self.look.font_size,
                           ha="left" if end[0] > 0 else "right", va="center", in_layout=False)
                 for name, end in zip(self.arrows.names if self.arrows else (), ends, strict=True)]
 
 
 def styles(colors: Coloring, look: Look) -> list[tuple[Any, str]]:
-    """The color and the marker of each group; where a palette has too few colors, they come again in other shapes."""
+    """Return the color and the marker of each group; where a palette has too few colors, other shapes follow."""
     looks = list(zip(shades(colors, look), colors.shapes, strict=True))
     turns = [SHAPES.index(shape) + looks[:i].count((color, shape)) for i, (color, shape) in enumerate(looks)]
     return [(color, MARKERS[SHAPES[turn % len(SHAPES)]]) for (color, _), turn in zip(looks, turns, strict=True)]
 
 
 def shades(colors: Coloring, look: Look) -> list[Any]:
-    """The color of each group under the palette, or the scale, that was chosen."""
+    """Return the color of each group in the chosen palette or scale."""
     import matplotlib
 
     if isinstance(colors, Range):
@@ -180,12 +180,12 @@ def shades(colors: Coloring, look: Look) -> list[Any]:
     return [chosen[kind] for kind in colors.kinds]
 
 
-def _explained(colors: Coloring) -> bool:
+def _has_legend(colors: Coloring) -> bool:
     return isinstance(colors, Groups | Range)
 
 
 def _key(figure: Any, colors: Coloring, look: Look) -> None:
-    """What colors and shapes mean, beside the panel."""
+    """Draw the legend of colors and shapes to the right of the panel."""
     from matplotlib.lines import Line2D
 
     if isinstance(colors, Range):
@@ -195,19 +195,19 @@ def _key(figure: Any, colors: Coloring, look: Look) -> None:
         size = max(min(0.9 * look.font_size, 72 * high / (rows * PITCH)), LEAST)
         letters = max(min(int(72 * wide * SHARE / (LETTER * size)), 24), 8)
         handles = [Line2D([], [], linestyle="", marker=marker, color=color, markeredgewidth=0,
-                          markersize=0.7 * size, label=written(name, 24))
-                   for (color, marker), name in zip(styles(colors, look), colors.shown(letters), strict=True)]
-        figure.legend(handles=handles, title=written(colors.name, letters + 2), loc="outside right upper",
+                          markersize=0.7 * size, label=one_line(name, 24))
+                   for (color, marker), name in zip(styles(colors, look), colors.short_names(letters), strict=True)]
+        figure.legend(handles=handles, title=one_line(colors.name, letters + 2), loc="outside right upper",
                       alignment="left", fontsize=size, title_fontsize=size,
                       ncols=math.ceil(rows * size * PITCH / (72 * high) - 0.01))
 
 
 def _bar(figure: Any, colors: Range, look: Look) -> None:
-    """The scale of numbers."""
+    """Draw the scale of numbers."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
 
     scale = ScalarMappable(Normalize(colors.low, colors.high), ListedColormap(shades(colors, look)[:-1]))
     bar = figure.colorbar(scale, ax=figure.axes[0], shrink=0.7, aspect=18)
-    bar.set_label(written(colors.name, 40))
+    bar.set_label(one_line(colors.name, 40))
     bar.outline.set_visible(False)

@@ -6,7 +6,7 @@ from mlcli.base.frozen import frozen
 from mlcli.config.drawing import Look
 from mlcli.report.drawing.palette import INKS
 from mlcli.report.figures.scree import KINDS, Eigenvalues, bars, shares_of
-from mlcli.report.paper.sheet import entitle, inches, sheet, written
+from mlcli.report.paper.sheet import entitle, inches, one_line, sheet
 
 SIZE = (5.0, 3.4)  # inches
 SHARE = "cumulative share"
@@ -14,18 +14,18 @@ SHARE = "cumulative share"
 
 @frozen
 class ScreePlot:
-    """What a scree plot shows."""
+    """A scree plot: its contents and look."""
 
     eigenvalues: Eigenvalues
     title: str
     look: Look = Look()
 
-    def drawn(self, format: str) -> bytes:
-        """The plot as a file: svg, pdf or png."""
+    def draw(self, format: str) -> bytes:
+        """Return the plot as a file: svg, pdf or png."""
         return sheet(self.look, inches(self.look, SIZE), format, self._paint)
 
     def _paint(self, figure: Any, axes: Any) -> None:
-        """Bars by kind, so that each has its entry in the legend."""
+        """Draw bars by kind, so that each kind has its entry in the legend."""
         from matplotlib.ticker import MaxNLocator
 
         heights = bars(self.eigenvalues)
@@ -34,16 +34,16 @@ class ScreePlot:
             if places:
                 axes.bar([place + 1 for place in places], [heights[place][0] for place in places], width=0.7,
                          color=INKS[kind].light, label=name)
-        self._lined(axes, len(heights))
+        self._draw_line(axes, len(heights))
         axes.axhline(0, color=INKS["axis"].light, linewidth=0.8)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set(xlim=(0.4, max(len(heights), 1) + 0.6), xlabel="component", ylabel=written(self.eigenvalues.what))
+        axes.set(xlim=(0.4, max(len(heights), 1) + 0.6), xlabel="component", ylabel=one_line(self.eigenvalues.what))
         entitle(axes, self.title)
-        self._shared(axes, len(heights))
+        self._draw_shares(axes, len(heights))
         _key(figure)
 
-    def _shared(self, axes: Any, count: int) -> None:
-        """The running share of the trace, where it is known, on a scale of its own whose zero is that of the bars."""
+    def _draw_shares(self, axes: Any, count: int) -> None:
+        """Draw the running share of the trace, where it is known, on a second scale with the same zero."""
         shares, (low, high) = shares_of(self.eigenvalues, count), axes.get_ylim()
         if not shares or high <= 0:
             return
@@ -53,8 +53,8 @@ class ScreePlot:
         beside.plot(range(1, len(shares) + 1), [100 * share for share in shares], "o-", color=INKS["c2"].light,
                     linewidth=1.2, markersize=3, label="cumulative share")
 
-    def _lined(self, axes: Any, count: int) -> None:
-        """The line of parallel analysis."""
+    def _draw_line(self, axes: Any, count: int) -> None:
+        """Draw the line of parallel analysis."""
         line = self.eigenvalues.line[:count]
         if line:
             axes.plot(range(1, len(line) + 1), line, "o--", color=INKS["curve"].light, linewidth=1.2, markersize=3,
@@ -62,7 +62,7 @@ class ScreePlot:
 
 
 def _key(figure: Any) -> None:
-    """What bars and lines mean, the bars first."""
+    """Draw the legend of bars and lines, the bars first."""
     pairs = [pair for axes in figure.axes for pair in zip(*axes.get_legend_handles_labels(), strict=True)]
     bars = [name for _, name in KINDS]
     pairs.sort(key=lambda pair: bars.index(pair[1]) if pair[1] in bars else len(bars))

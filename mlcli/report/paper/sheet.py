@@ -1,4 +1,4 @@
-"""A Matplotlib figure in a style of its own, whatever the machine's settings, and its bytes, the same each time."""
+"""A Matplotlib figure in a fixed style, whatever the machine's settings, as bytes that repeat."""
 
 import io
 import logging
@@ -11,7 +11,7 @@ from mlcli.config.drawing import Look
 from mlcli.report.drawing.palette import GROUND, INKS
 from mlcli.report.drawing.text import visible
 
-RESOLUTION = 300  # dots per inch of a PNG, and of what SVG and PDF hold as an image
+RESOLUTION = 300  # dots per inch of a PNG, and of images in SVG and PDF
 DATELESS = {"svg": {"Date": None, "Creator": None, "Format": None, "Type": None}, "pdf": {"CreationDate": None},
             "png": {"Software": None}}
 STYLE = {"svg.hashsalt": "mlcli", "svg.fonttype": "none", "pdf.fonttype": 42, "text.parse_math": False,
@@ -21,36 +21,36 @@ STYLE = {"svg.hashsalt": "mlcli", "svg.fonttype": "none", "pdf.fonttype": 42, "t
          "axes.labelcolor": INKS["text"].light, "text.color": INKS["text"].light,
          "xtick.color": INKS["axis"].light, "ytick.color": INKS["axis"].light,
          "xtick.labelcolor": INKS["text"].light, "ytick.labelcolor": INKS["text"].light}
-TITLE = "title"  # which no legend shows: it says which texts are titles
-GAP = 6.0  # pixels between a title and what stands beside it
-MOST_LINES = 4  # of a title
-ROUNDS = 3  # of breaking titles: more lines leave a panel other numbers at its axes, and so another width
-PIECE = r"[^\s_./:-]*[\s_./:-]*"  # of a title, after which a line may end
+TITLE = "title"  # label of texts that are titles; no legend shows it
+GAP = 6.0  # pixels between a title and the legend
+MOST_LINES = 4  # lines of a title
+ROUNDS = 3  # rounds of breaking titles: more lines may change the panel's ticks, and so its width
+PIECE = r"[^\s_./:-]*[\s_./:-]*"  # a piece of a title, after which a line may end
 SMALLER = ("xtick.labelsize", "ytick.labelsize", "legend.fontsize", "legend.title_fontsize")
 
 
 def sheet(look: Look, size: tuple[float, float], format: str, paint: Callable[[Any, Any], None]) -> bytes:
-    """What `paint` draws on a figure and its axes, on a sheet of so many inches, as the bytes of a file."""
-    silenced()
+    """Return the bytes of a file with what `paint` draws on a figure and its axes, of a size in inches."""
+    silence_matplotlib()
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(), warnings.catch_warnings():  # warnings of characters that its font lacks
+    with matplotlib.rc_context(), warnings.catch_warnings():  # warnings about characters missing in the font
         warnings.simplefilter("ignore")
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(style(look))
         figure = Figure(figsize=size, layout="constrained", dpi=72)
         FigureCanvasAgg(figure)
         paint(figure, figure.add_subplot())
-        laid_out(figure)
+        fix_layout(figure)
         out = io.BytesIO()
         figure.savefig(out, format=format, dpi=RESOLUTION, metadata=DATELESS[format])
     return out.getvalue()
 
 
-def laid_out(figure: Any) -> None:
-    """Gives the parts of a figure their places for good; each further drawing would look for them anew."""
+def fix_layout(figure: Any) -> None:
+    """Compute the layout of a figure once and for all; otherwise each further drawing would compute it again."""
     if figure.get_layout_engine() is not None:
         figure.draw_without_rendering()
         titles = [(title, title.get_text()) for title in figure.findobj(lambda part: part.get_label() == TITLE)]
@@ -63,11 +63,11 @@ def laid_out(figure: Any) -> None:
 
 def entitle(axes: Any, text: str) -> None:
     """Set the title of a panel, which is broken into lines where the sheet has less room."""
-    axes.set_title(written(text, 120)).set_label(TITLE)
+    axes.set_title(one_line(text, 120)).set_label(TITLE)
 
 
 def wrap(title: Any, text: str, figure: Any) -> bool:
-    """Break the text of a title into lines that end before a legend beside it and the edge; return whether it was."""
+    """Break the text of a title into lines that end before a legend and the edge; return whether it was too long."""
     box = title.get_window_extent()
     beside = [legend.get_window_extent() for legend in figure.legends]
     ends = [other.x0 for other in (*beside, figure.bbox.translated(figure.bbox.width, 0))
@@ -80,7 +80,7 @@ def wrap(title: Any, text: str, figure: Any) -> bool:
 
 
 def _lines(title: Any, whole: str, room: float) -> list[str]:
-    """The lines of a title's text that are at most so many pixels wide; words that are longer are divided."""
+    """Return the lines of a title's text, at most `room` pixels wide; longer words are divided."""
 
     def fits(text: str) -> bool:
         title.set_text(text.rstrip())
@@ -99,22 +99,22 @@ def _lines(title: Any, whole: str, room: float) -> list[str]:
     return full if len(full) <= MOST_LINES else [*full[: MOST_LINES - 1], full[MOST_LINES - 1][:-1] + "…"]
 
 
-def silenced() -> None:
-    """Keeps Matplotlib from warning that without a home it has a cache in TMPDIR, and uses it."""
+def silence_matplotlib() -> None:
+    """Turn off Matplotlib's warning that its cache is in TMPDIR where there is no home directory."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 
 def inches(look: Look, otherwise: tuple[float, float]) -> tuple[float, float]:
-    """Width and height as chosen, or as the figure asks for."""
+    """Return the chosen width and height, or `otherwise`."""
     return otherwise if look.size is None else (look.size[0], look.size[1])
 
 
 def style(look: Look) -> Any:
-    """Matplotlib's settings, and the sizes of all letters."""
+    """Return Matplotlib's settings, with the sizes of all letters."""
     return {**STYLE, "font.size": look.font_size, "axes.titlesize": 1.2 * look.font_size,
             **dict.fromkeys(SMALLER, 0.9 * look.font_size)}
 
 
-def written(text: str, limit: int = 60) -> str:
-    """A text of the user's in one line."""
+def one_line(text: str, limit: int = 60) -> str:
+    """Return a text of the user's in one line."""
     return visible(text, limit)

@@ -1,4 +1,4 @@
-"""Which tables a finished run can give, and in which forms; light enough for the command line to import."""
+"""The names of the tables of a finished run, and their forms; light enough for the command line to import."""
 
 from typing import Literal
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mlcli.findings.dimension.recommend import elected, recommendation, strength
+from mlcli.findings.dimension.recommend import elect, recommendation, strength_sentence
 from mlcli.findings.dimension.verdict import Verdict
 from tests.report.dimension.support import found
 
@@ -17,9 +17,9 @@ def said(**counts: int | tuple[int, str]) -> dict[str, Verdict]:
 
 
 def test_the_best_rule_decides_unless_all_others_agree_on_something_else() -> None:
-    assert elected(RULES, {"residual_variance": 4, "two_nn": 2, "broken_stick": 2, "elbow": 3}) == "residual_variance"
-    assert elected(RULES, {"residual_variance": 4, "two_nn": 2, "broken_stick": 2, "elbow": 2}) == "two_nn"
-    assert elected(RULES[:3], {"residual_variance": 4, "two_nn": 2, "broken_stick": 2}) == "residual_variance"
+    assert elect(RULES, {"residual_variance": 4, "two_nn": 2, "broken_stick": 2, "elbow": 3}) == "residual_variance"
+    assert elect(RULES, {"residual_variance": 4, "two_nn": 2, "broken_stick": 2, "elbow": 2}) == "two_nn"
+    assert elect(RULES[:3], {"residual_variance": 4, "two_nn": 2, "broken_stick": 2}) == "residual_variance"
 
 
 def test_a_rule_with_a_doubt_has_no_vote_and_is_told_with_the_reason() -> None:
@@ -37,7 +37,7 @@ def test_how_far_the_rules_agree(counts: tuple[int, ...], level: str, agreed: di
     advice = recommendation(RULES, said(**dict(zip(RULES, counts, strict=True))))
     assert f"The rules {level}" in advice["sentence"]
     assert agreed is None or advice["agreement"] == agreed
-    assert strength(recommendation(RULES, said(elbow=2))["agreement"]) == ""
+    assert strength_sentence(recommendation(RULES, said(elbow=2))["agreement"]) == ""
 
 
 def test_no_broken_stick_of_hundreds_of_pieces_and_no_two_nn_beyond_its_reach_decides() -> None:

@@ -37,7 +37,7 @@ def test_permuted_and_normal_columns_give_the_same_line() -> None:
     moved -= moved.mean(axis=0)
     norms = np.linalg.norm(moved, axis=0)
     lines = []
-    for replicate in (parallel.permuted(moved), parallel.normal(399, norms)):
+    for replicate in (parallel.permuted_replicate(moved), parallel.normal_replicate(399, norms)):
         drawn = np.array([replicate(np.random.default_rng(seed)) for seed in range(400)])
         assert drawn.sum(axis=1) == pytest.approx(np.full(400, norms @ norms), rel=1e-10)
         lines.append([drawn.mean(axis=0), np.percentile(drawn, 95, axis=0)])

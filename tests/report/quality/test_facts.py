@@ -11,7 +11,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.findings.dimension.evidence import evidence_of
-from mlcli.findings.dimension.rules import verdicts
+from mlcli.findings.dimension.rules import apply_rules
 from mlcli.findings.quality.measure import quality
 from mlcli.methods import METHODS
 from tests import support
@@ -231,7 +231,7 @@ def test_geodesics_from_the_fit_give_what_geodesics_found_anew_give() -> None:
     found, expected = (measured(MANY[:, :3], model.embedding, kept=m.space(Compute())) for m in (model, anew))
     assert not found["exact"]
     np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-5)
-    first, second = (verdicts(evidence_of(METHODS["isomap"](), m, support.features(MANY[:, :3]), Compute()))
+    first, second = (apply_rules(evidence_of(METHODS["isomap"](), m, support.features(MANY[:, :3]), Compute()))
                      for m in (model, anew))
     curves = [found["residual_variance"].figures["residual_variances"] for found in (first, second)]
     np.testing.assert_allclose(*curves, rtol=1e-5)

@@ -36,7 +36,7 @@ def test_given_dissimilarities_are_the_distances_to_keep() -> None:
 
 
 def test_no_point_is_paired_with_itself_and_all_points_occur() -> None:
-    pairs = Pairs.drawn(np.arange(100), 100, np.random.default_rng(0))
+    pairs = Pairs.draw(np.arange(100), 100, np.random.default_rng(0))
     assert (pairs.first != pairs.second).all() and (np.diff(pairs.first) >= 0).all()
     assert set(pairs.first.tolist()) == set(pairs.second.tolist()) == set(range(100))
 

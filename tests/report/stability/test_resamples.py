@@ -8,8 +8,8 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features
-from mlcli.findings.stability.measure import Stable, angles_of, interval, moves, stable
-from mlcli.findings.stability.resamples import Resample, draws, resampled
+from mlcli.findings.stability.measure import StabilityResult, angles_of, interval, moves, summarize
+from mlcli.findings.stability.resamples import Resample, draws, refit_draws
 from mlcli.findings.stability.section import offsets
 from mlcli.methods import Method
 from mlcli.methods.isomap import Isomap
@@ -24,12 +24,12 @@ GIVEN = dissimilarities(distances(POINTS))
 COMPUTE = Compute()
 
 
-def measured(method: Method, data: Features | Dissimilarities, drawn: list[Array], p: int = 2) -> Stable:
+def measured(method: Method, data: Features | Dissimilarities, drawn: list[Array], p: int = 2) -> StabilityResult:
     """What fits to these draws say together."""
     method = method.resolve(data).with_axes(p)
     model = method.fit(data, COMPUTE)
-    made = resampled(model, lambda rows: method.fit(data.take(rows), COMPUTE), drawn)
-    return stable(model, made, asked=len(drawn), level=0.9, drawn=None)
+    made = refit_draws(model, lambda rows: method.fit(data.take(rows), COMPUTE), drawn)
+    return summarize(model, made, asked=len(drawn), level=0.9, drawn=None)
 
 
 def redrawn(count: int = 8, size: int = 60) -> list[Array]:
@@ -128,9 +128,9 @@ def test_intervals_cover_the_true_eigenvalues_as_often_as_they_say() -> None:
     for _ in range(trials):
         data = features(generator.standard_normal((1000, 3)) * np.sqrt(true))
         model = method.fit(data, COMPUTE)
-        made = resampled(model, lambda rows, data=data: method.fit(data.take(rows), COMPUTE),
+        made = refit_draws(model, lambda rows, data=data: method.fit(data.take(rows), COMPUTE),
                          draws(1000, 100, None, generator))
-        found = stable(model, made, asked=100, level=level, drawn=None).figures["eigenvalues"]
+        found = summarize(model, made, asked=100, level=level, drawn=None).figures["eigenvalues"]
         covered += [item["low"] <= value <= item["high"] for item, value in zip(found, true, strict=True)]
     error = math.sqrt(level * (1 - level) / trials)
     assert np.abs(covered / trials - level).max() < 3 * error, covered / trials
