@@ -60,7 +60,8 @@ publication
 process
 base/rows
 base/machine, base/stages
-base, errors
+base
+errors
 """
 LEVEL = {room.strip(): level for level, line in enumerate(ROOMS.strip().splitlines()) for room in line.split(",")}
 HOUSES = {room.split("/")[0] for room in LEVEL if "/" in room}  # packages that consist of rooms
