@@ -34,14 +34,14 @@ def median_nearest(points: int, dimensions: float) -> float:
     return float((-np.expm1(-np.log(2) / points)) ** (1 / dimensions))
 
 
-def uniform(points: int, dimensions: float) -> Reach:
+def uniform_reach(points: int, dimensions: float) -> Reach:
     """What uniform points in a ball of so many dimensions would show."""
     one, ten = (edge_length(share, dimensions) for share in SHARES)
     return Reach(dimensions=dimensions, one_percent=one, ten_percent=ten,
-                 center_nearest=median_nearest(points, dimensions), outer_tenth=outside(dimensions))
+                 center_nearest=median_nearest(points, dimensions), outer_tenth=outer_share(dimensions))
 
 
-def outside(dimensions: float) -> float:
+def outer_share(dimensions: float) -> float:
     """1 - 0.9^d: the share of points, uniform in a ball or a cube, in its outer tenth by length."""
     return float(1 - INNER**dimensions)
 
@@ -67,7 +67,7 @@ def concentration_of(data: Features, intrinsic: float, compute: Compute) -> Conc
                      ten_percent=float(np.median(around[:, 2] / farthest)), center_nearest=near, outer_tenth=outer)
     ratio = float(np.median(nearest / farthest))
     finite = np.isfinite(intrinsic) and intrinsic > 0
-    return Concentration(measured, uniform(size, points.shape[1]), uniform(size, intrinsic) if finite else None,
+    return Concentration(measured, uniform_reach(size, points.shape[1]), uniform_reach(size, intrinsic) if finite else None,
                          contrast=1 / ratio - 1 if ratio > 0 else float("inf"), nearest_over_farthest=ratio,
                          spread=deviation / mean, box_outer_tenth=_near_walls(points))
 

@@ -52,7 +52,7 @@ def check(config: RunConfig, most: int | None = None, given: Table | None = None
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
     with threads_limited(config.compute.thread_count()):
         config.prepare.require_reducible(config.input)
-        config, table = as_what_it_is(config, source_of(config, _as_found)[0] if given is None else given)
+        config, table = resolve_kind(config, source_of(config, _as_found)[0] if given is None else given)
         report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))
         if (rows := rows_of(table.values)) is not None:
             note("N-CHECK-ROWS", f"{len(rows.at_hand):,} of {len(rows):,} rows are examined, as the table is read in "
@@ -77,7 +77,7 @@ def check(config: RunConfig, most: int | None = None, given: Table | None = None
     return replace(report, findings=tuple(findings_of(report, config, table)))
 
 
-def as_what_it_is(config: RunConfig, table: Table) -> tuple[RunConfig, Table]:
+def resolve_kind(config: RunConfig, table: Table) -> tuple[RunConfig, Table]:
     """The table as the matrix of pairs that it looks like, where no kind was said; with the options that say so."""
     looks = None if config.input.chosen("kind") or config.input.transpose else resemblance(table)
     if looks is None:

@@ -10,7 +10,7 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
 from mlcli.checkup.report import Features, Missing, Scales
-from mlcli.checkup.unusual import Nearly
+from mlcli.checkup.unusual import NearlyConstant
 from mlcli.data.prepare.scales import spreads
 from mlcli.data.table.cells import ROWS
 from mlcli.data.table.table import Table
@@ -26,7 +26,7 @@ def features_of(table: Table) -> Features:
     """What the numbers of a table say before any preparation."""
     values, names = table.values, table.columns
     deviations, unit, constant = spreads(values)
-    rows, columns = repeats(values, 1), repeats(values, 0)
+    rows, columns = repeated_pairs(values, 1), repeated_pairs(values, 0)
     columns = columns[~constant[columns[:, 0]]]  # constant ones are reported as such
     nearly = nearly_constant(values, names, constant)
     texts = np.array([name in table.categories for name in names])  # their numbers stand for texts, and have no scale
@@ -42,10 +42,10 @@ def features_of(table: Table) -> Features:
                     scale_spread=spread, scales=scales)
 
 
-def nearly_constant(values: Array, names: Sequence[str], constant: AnyArray) -> list[Nearly]:
+def nearly_constant(values: Array, names: Sequence[str], constant: AnyArray) -> list[NearlyConstant]:
     """The columns that have one value in all rows but a hundredth of them, or but one; missing cells do not count."""
 
-    def some(columns: slice) -> list[Nearly]:
+    def some(columns: slice) -> list[NearlyConstant]:
         found = []
         for column in range(columns.start, columns.stop):
             known = values[:, column]
@@ -55,7 +55,7 @@ def nearly_constant(values: Array, names: Sequence[str], constant: AnyArray) -> 
             middle = np.partition(known, len(known) // 2)[len(known) // 2]
             others = int(np.count_nonzero(known != middle))
             if others <= max(1, len(known) // SELDOM):
-                found.append(Nearly(names[column], float(middle), others))
+                found.append(NearlyConstant(names[column], float(middle), others))
         return found
 
     return [column for part in in_order(some, row_blocks(values.shape[1], BLOCK, len(values))) for column in part]
@@ -101,7 +101,7 @@ def scales_of(deviations: Array, unit: Unit, without: AnyArray,
                           median=middle, dominant_share=float(1 / shares.sum()))
 
 
-def repeats(values: Array, axis: int) -> Indices:
+def repeated_pairs(values: Array, axis: int) -> Indices:
     """The rows (axis 1) or columns (axis 0) that equal an earlier one, each with it (m x 2)."""
     prints = fingerprints(values, axis)
     order = np.argsort(prints, kind="stable")

@@ -21,9 +21,9 @@ def labels_of(data: Features, labels: Mapping[str, Sequence[str]], compute: Comp
     """The shares of the first principal components that labels with few values explain; of many rows, of a sample."""
     size = len(data.values)
     rows = np.arange(size) if size <= SAMPLE else np.sort(compute.generator().choice(size, SAMPLE, replace=False))
-    groups = dict(grouped({name: [texts[row] for row in rows.tolist()] for name, texts in labels.items()}))
+    groups = dict(label_groups({name: [texts[row] for row in rows.tolist()] for name, texts in labels.items()}))
     axes = components(data.normalized().values[rows]) if groups else ()
-    return tuple(LabelFacts(name, int(codes.max()) + 1, tuple(explained(axis, codes) for axis in axes))
+    return tuple(LabelFacts(name, int(codes.max()) + 1, tuple(epsilon_squared(axis, codes) for axis in axes))
                  for name, codes in groups.items())
 
 
@@ -34,7 +34,7 @@ def components(values: Array) -> Array:
     return leading(min(AXES, int((eigenvalues > ROUNDING * eigenvalues[0]).sum()))).T
 
 
-def grouped(labels: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Indices]]:
+def label_groups(labels: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Indices]]:
     """Labels that divide the rows into few groups, as numbers of these."""
     for name, texts in labels.items():
         values, codes = np.unique(np.array(texts), return_inverse=True)
@@ -42,7 +42,7 @@ def grouped(labels: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Indices]
             yield name, codes.astype(np.int64)
 
 
-def explained(axis: Array, codes: Indices) -> float:
+def epsilon_squared(axis: Array, codes: Indices) -> float:
     """The share of an axis's variance between groups, less what groups drawn by chance would have: epsilon squared.
 
     ε² = 1 - (1 - η²)(n - 1)/(n - g), at least 0, with η² the sum of squares between g groups over the total (Kelley,

@@ -20,14 +20,14 @@ def outliers_of(values: Array | None, columns: Sequence[str], ids: Sequence[str]
     center = neighbors = None
     if values is not None and len(values) >= FEWEST:
         lengths, widest = from_center(values)
-        center = far(lengths, ids, "center", [columns[column] for column in widest])
+        center = far_rows(lengths, ids, "center", [columns[column] for column in widest])
     if lists is not None and len(lists.counts) >= FEWEST:
         nearest = lists.lengths.reshape(len(lists.counts), -1)
-        neighbors = far(nearest[:, min(NEAR, nearest.shape[1]) - 1], ids, "neighbors")
+        neighbors = far_rows(nearest[:, min(NEAR, nearest.shape[1]) - 1], ids, "neighbors")
     return Outliers(center, neighbors)
 
 
-def far(lengths: Array, ids: Sequence[str], rule: str, columns: Sequence[str] = ()) -> Far:
+def far_rows(lengths: Array, ids: Sequence[str], rule: str, columns: Sequence[str] = ()) -> Far:
     """The rows whose length (n, zero or more) is far beyond that of the others.
 
     With q the quantiles of the logarithms of lengths above zero, a row is far away beyond q50 + s (q90 - q50), s being

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from mlcli.base.frozen import frozen
-from mlcli.checkup.unusual import LabelFacts, Nearly, Outliers
+from mlcli.checkup.unusual import LabelFacts, NearlyConstant, Outliers
 from mlcli.data.options.wording import counted
 
 
@@ -146,7 +146,7 @@ class Features:
     constant_columns: int
     constant_column_names: tuple[str, ...]
     nearly_constant_columns: int
-    nearly_constant: tuple[Nearly, ...]  # the first ones
+    nearly_constant: tuple[NearlyConstant, ...]  # the first ones
     duplicate_columns: int
     duplicate_column_names: tuple[tuple[str, str], ...]  # each with one that it repeats
     duplicate_rows: int

@@ -4,7 +4,7 @@ from mlcli.base.frozen import frozen
 
 
 @frozen
-class Nearly:
+class NearlyConstant:
     """A column that has one value in all rows but a few."""
 
     column: str

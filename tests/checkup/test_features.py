@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from mlcli.checkup.features import features_of, repeats
+from mlcli.checkup.features import features_of, repeated_pairs
 from mlcli.checkup.lines import lines_of
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import as_found
@@ -21,16 +21,16 @@ def test_repeats_are_those_of_numpy() -> None:
         if axis == 1:
             seen: dict[tuple[str, ...], int] = {}
             count = sum(1 for i, row in enumerate(values) if seen.setdefault(tuple(map(repr, row.tolist())), i) != i)
-        assert len(repeats(values, axis)) == count
-    later, earlier = repeats(values, 1)[0]
+        assert len(repeated_pairs(values, axis)) == count
+    later, earlier = repeated_pairs(values, 1)[0]
     assert earlier < later
     assert np.array_equal(values[later], values[earlier], equal_nan=True)
 
 
 def test_minus_zero_repeats_zero_and_columns_repeat() -> None:
     values = np.array([[0.0, 1, 0], [-0.0, 1, 0], [2, 3, 2]])
-    assert repeats(values, 1).tolist() == [[1, 0]]
-    assert repeats(values, 0).tolist() == [[2, 0]]
+    assert repeated_pairs(values, 1).tolist() == [[1, 0]]
+    assert repeated_pairs(values, 0).tolist() == [[2, 0]]
 
 
 def test_a_table_with_everything_wrong(tmp_path: Path) -> None:
