@@ -13,7 +13,7 @@ from mlcli.stages.kernels.corrections import is_euclidean
 
 @stage("definiteness")
 def kernel_of(values: Array, ids: Ids) -> Kernel:
-    """Symmetry, and the ends of the spectrum where every number is there."""
+    """Check an (n, n) array for missing cells and symmetry, and return the ends of its spectrum if none are missing."""
     missing, symmetry = unknown_of(values, ids), symmetry_of(values, ids, largest_size(values))
     if missing.cells:
         return Kernel(missing, symmetry, None, None, None)
