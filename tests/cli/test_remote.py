@@ -166,7 +166,7 @@ def test_a_store_that_does_not_answer_ends_the_run_in_time(monkeypatch: pytest.M
     (PermissionError(13, "denied"), "E-REMOTE-DENIED"), (FileNotFoundError(2, "gone"), "E-INPUT-MISSING"),
     (OSError("Unable to load libjvm"), "E-REMOTE")])
 def test_refusals_of_stores_are_told_apart(error: OSError, kind: str) -> None:
-    with pytest.raises(MlcliError) as caught, remote.reaching("s3://bucket/t.csv"):
+    with pytest.raises(MlcliError) as caught, remote.store_errors("s3://bucket/t.csv"):
         raise error
     assert caught.value.code == kind and caught.value.exit_code == (69 if kind == "E-REMOTE" else 66)
 
@@ -174,7 +174,7 @@ def test_refusals_of_stores_are_told_apart(error: OSError, kind: str) -> None:
 @pytest.mark.parametrize(("path", "remedy"), [("s3://b/t.npy", "AWS_ENDPOINT_URL"), ("gs://b/t.npy", "untested here"),
                                               ("hdfs://h:8020/t.npy", "Hadoop's libraries.*untested here")])
 def test_a_store_that_cannot_be_used_has_its_own_remedy(path: str, remedy: str) -> None:
-    with pytest.raises(DependencyMissing, match=remedy), remote.reaching(path):
+    with pytest.raises(DependencyMissing, match=remedy), remote.store_errors(path):
         raise OSError("Unable to load the library")
 
 

@@ -105,5 +105,5 @@ def test_a_worker_that_does_not_see_the_file(change: Callable[[Path], object], k
     there = pickle.loads(pickle.dumps(id))
     change(path)
     with pytest.raises(kind, match=r"a worker .* storage that all machines share") as raised, reading_here():
-        there.opened(plain_stream)
+        there.open_once(plain_stream)
     assert raised.value.code == "E-CLUSTER-INPUT"

@@ -120,7 +120,7 @@ class ArrowRows(GroupedRows):
 
     def _batch(self, number: int, names: tuple[str, ...]) -> Any:
         with arrow_faults(self.id.path, "Arrow"):
-            batch = self.id.opened(ArrowReader(names)).get_batch(number).select(list(names))
+            batch = self.id.open_once(ArrowReader(names)).get_batch(number).select(list(names))
             batch.validate(full=True)
         if batch.num_rows != self.bounds[number + 1] - self.bounds[number]:
             raise corrupt(self.id.path, "Arrow", ValueError("rows are missing that it announces"))

@@ -86,7 +86,7 @@ class CondensedRows:
     def _numbers(self, first: int, last: int) -> Array:
         """Numbers that follow each other in the file."""
         stored = np.empty(last - first, self.header.dtype)
-        raw = cast(Positioned, cast(Any, self.id.opened(plain_stream)).raw)
+        raw = cast(Positioned, cast(Any, self.id.open_once(plain_stream)).raw)
         read = raw.read_at(self.header.offset + first * stored.itemsize, memoryview(stored.view(np.uint8).data))
         require_read(self.id.path, read, stored.nbytes)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):

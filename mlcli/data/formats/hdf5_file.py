@@ -15,7 +15,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.extras import loaded
 from mlcli.data.files.arrow import corrupt, memory_limited
 from mlcli.data.files.source import Opened
-from mlcli.data.files.streams import require_modest
+from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import KINDS
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place, shown
@@ -85,7 +85,7 @@ class Hdf5:
                 len(dataset.shape or ()) if sides is None else sides) or dataset.shape is None:
             raise self.refused(dataset)
         size = math.prod(dataset.shape) * dataset.dtype.itemsize
-        require_modest(size, dataset.id.get_storage_size(), f"the data set {shown(dataset.name)}", self.input)
+        require_within_limits(size, dataset.id.get_storage_size(), f"the data set {shown(dataset.name)}", self.input)
         self.compute.require(3.0 * size, f"a data set of {counted(size, 'byte')}")
         return np.asarray(dataset[()])
 

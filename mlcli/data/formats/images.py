@@ -21,7 +21,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.extras import loaded
 from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.source import open_regular
-from mlcli.data.files.streams import require_modest
+from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import matrix_sheet
 from mlcli.data.formats.cell_names import matrix_in
 from mlcli.data.formats.parts import Hashes, parts_of, together
@@ -142,7 +142,7 @@ def _picture(file: Path, input: Input) -> Picture:
             warnings.simplefilter("ignore")  # of sizes, which are compared below
             with image.open(io.BytesIO(content), formats=READ) as found:
                 size = prod(found.size) * len(found.getbands())
-                require_modest(size, len(content), "the image", input.replace(path=str(file)))
+                require_within_limits(size, len(content), "the image", input.replace(path=str(file)))
                 frames = int(getattr(found, "n_frames", 1))
                 values, opacity = _levels(found)
     except image.DecompressionBombError as error:

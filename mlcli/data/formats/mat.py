@@ -19,7 +19,7 @@ from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import corrupt, memory_limited
 from mlcli.data.files.source import Opened
-from mlcli.data.files.streams import require_modest
+from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import KINDS, StoredArray
 from mlcli.data.formats.entries import Entries
 from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_group, opened_hdf5
@@ -94,7 +94,7 @@ class ByScipy:
     def numbers(self, variable: Variable) -> AnyArray:
         """The numbers of a dense one; raises DataError for complex ones, which the heads do not tell."""
         size = math.prod(variable.shape) * np.dtype(NUMBERS[variable.kind]).itemsize
-        require_modest(size, self.opened.size, f"the variable {shown(variable.name)}", self.input)
+        require_within_limits(size, self.opened.size, f"the variable {shown(variable.name)}", self.input)
         return np.asarray(self._read(variable))
 
     def entries(self, variable: Variable) -> Entries:

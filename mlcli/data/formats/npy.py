@@ -75,7 +75,7 @@ class NpyRows:
     def span(self, start: int, stop: int) -> Array:
         """Rows that follow each other (m x d)."""
         stored = np.empty((stop - start, self.header.shape[1]), self.header.dtype)
-        raw = cast(Positioned, cast(Any, self.id.opened(plain_stream)).raw)
+        raw = cast(Positioned, cast(Any, self.id.open_once(plain_stream)).raw)
         width = self.header.shape[1] * self.header.dtype.itemsize
         read = raw.read_at(self.header.offset + start * width, memoryview(stored.reshape(-1).view(np.uint8).data))
         require_read(self.id.path, read, stored.nbytes)

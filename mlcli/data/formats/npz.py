@@ -18,7 +18,7 @@ from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.source import Opened
-from mlcli.data.files.streams import require_modest
+from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import StoredArray, points_of_pairs
 from mlcli.data.formats.entries import Entries
 from mlcli.data.formats.npy_file import read_header, read_values, require_size, stored_in
@@ -39,7 +39,7 @@ def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredA
     """One array of an archive."""
     with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
         entry = chosen(archive, input)
-        require_modest(entry.file_size, entry.compress_size, "the array", input)
+        require_within_limits(entry.file_size, entry.compress_size, "the array", input)
         with archive.open(entry) as array:
             yield stored_in(cast(BinaryIO, array), entry.file_size, input.path)
 
@@ -164,7 +164,7 @@ class _SparseArchive:
             entry = self.archive.getinfo(f"{name}.npy")
         except KeyError:
             raise self.refused(f"it has no array {name}") from None
-        require_modest(entry.file_size, entry.compress_size, f"the array {name}", self.input)
+        require_within_limits(entry.file_size, entry.compress_size, f"the array {name}", self.input)
         with self.archive.open(entry) as stream:
             header = read_header(cast(BinaryIO, stream), self.input.path)
             if header.dtype.kind not in kinds or len(header.shape) != sides:

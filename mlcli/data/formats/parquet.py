@@ -16,7 +16,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import arrow_faults, arrow_reading, corrupt, pyarrow
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
-from mlcli.data.files.streams import require_modest
+from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.block_file import Found
 from mlcli.data.formats.columns import (
     TOGETHER,
@@ -107,7 +107,7 @@ def _text_bytes(file: Any, group: int, texts: int) -> int:
 def require_modest_texts(file: Any, stored: int, input: Input, texts: int, names: list[str]) -> int:
     """The bytes of texts, where some are wanted; raises DataError where they grow beyond the limits of `input`."""
     total = sum(_text_bytes(file, group, texts) for group in range(file.metadata.num_row_groups)) if names else 0
-    require_modest(total, stored, "the text in the file", input)
+    require_within_limits(total, stored, "the text in the file", input)
     return total
 
 
@@ -193,7 +193,7 @@ class ParquetRows(GroupedRows):
         """Some columns of a row group, so many rows at a time."""
         id, group, _ = self.groups[number]
         with arrow_faults(id.path, "Parquet"):
-            file = id.opened(buffered_parquet if self.large else parquet_file)
+            file = id.open_once(buffered_parquet if self.large else parquet_file)
             for batch in file.iter_batches(rows, [group], list(names), use_threads=False):
                 batch.validate(full=True)
                 yield batch
@@ -224,7 +224,7 @@ def _of_files(ids: Sequence[FileId], input: Input, size: int = 0) -> Found:
     rows, large, schema, stored, require = 0, False, None, 0.0, Columnar.require
     for id in ids:
         with arrow_faults(id.path, "Parquet"):
-            file = id.opened(parquet_file)
+            file = id.open_once(parquet_file)
             if schema is not None and not file.schema_arrow.equals(schema):
                 raise unlike(id, ids[0], "the same columns, of the same types")
             schema, stored = file.schema_arrow, max(stored, encoded(file.metadata)[1])

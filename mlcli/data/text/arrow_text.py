@@ -10,7 +10,7 @@ from typing import Any
 
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import pyarrow
-from mlcli.data.files.digest import changed
+from mlcli.data.files.digest import changed_error
 from mlcli.data.files.streams import compression
 from mlcli.data.text.records import Text
 
@@ -43,6 +43,6 @@ def _memory(text: Text, skip: int, compute: Compute) -> Any:
         while done < size:
             count = stream.readinto(room[done:])  # type: ignore[attr-defined]
             if not count:
-                raise changed(text.path)
+                raise changed_error(text.path)
             done += count
     return pyarrow().BufferReader(buffer)

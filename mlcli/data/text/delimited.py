@@ -15,7 +15,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import MISSING
 from mlcli.data.files.arrow import pyarrow
-from mlcli.data.files.digest import changed
+from mlcli.data.files.digest import changed_error
 from mlcli.data.files.source import Opened
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import place, shown
@@ -162,7 +162,7 @@ def _take(batch: Any, text: Text, layout: Layout, filled: Rows) -> None:
         return
     stop, columns = filled.rows + batch.num_rows, len(layout.choice.values)
     if stop > len(filled.values):
-        raise changed(text.path)
+        raise changed_error(text.path)
     block = filled.values[filled.rows:stop]
     if columns:
         numbers = batch.select(list(range(columns)))

@@ -54,7 +54,7 @@ class TextFile:
         """The bytes of a piece, in memory of Arrow's own."""
         start, size = self.starts[piece], self.starts[piece + 1] - self.starts[piece]
         buffer = pyarrow().allocate_buffer(size)
-        raw = cast(Positioned, cast(Any, self.id.opened(plain_stream)).raw)
+        raw = cast(Positioned, cast(Any, self.id.open_once(plain_stream)).raw)
         require_read(self.id.path, raw.read_at(start, memoryview(buffer)), size)
         return buffer
 
@@ -128,7 +128,7 @@ class TextFile:
 
 def opened_by(id: FileId) -> Opened:
     """A file as this thread has it open; its hash is computed where it was opened first."""
-    descriptor = -1 if is_remote(id.path) else cast(Any, id.opened(plain_stream)).fileno()
+    descriptor = -1 if is_remote(id.path) else cast(Any, id.open_once(plain_stream)).fileno()
     return Opened(id.path, id.state[0], lambda: "", descriptor=descriptor)
 
 
