@@ -64,7 +64,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
         findings = assess(result)
         with writing(output):
             known = write(folder, result, findings)
-            if keep := config.report.kept():
+            if keep := config.report.products_to_keep():
                 write_kept(folder, result.model.products, keep)
             certificate = certified(result, folder if config.report.writes("model") else None)
             with running("write"):

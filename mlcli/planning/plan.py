@@ -170,7 +170,7 @@ def steps_after_fit(config: RunConfig, method: Method, start: Start, fit: Sequen
     data = table.data()
     held, model = checks_memory(method, data), method.stored(data)
     full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # about as long as the fit
-    points = table.kind != "covariance"
+    points, kept = table.kind != "covariance", report.products_to_keep()
     numbers, drawn = numbers_written(config, method, table), PLOT in later().needs
     planned = Planned(config, method, table, start.features, fit, held)
     wanted = [finding for finding in FINDINGS.values() if finding.wanted(report) or finding.early(config)]
@@ -179,6 +179,6 @@ def steps_after_fit(config: RunConfig, method: Method, start: Start, fit: Sequen
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures"
              f"{' by Matplotlib' * drawn}", (SMALL["write"] + later().starts) * start_up
              + numbers * rates_at_hand().written + model * rates_at_hand().kept, held, needs=PLOT if drawn else ""),
-        *([kept_step(report.kept(), table.rows, sum(step.seconds for step in fit))] if report.kept() else []),
+        *([kept_step(kept, table.rows, sum(step.seconds for step in fit))] if kept else []),
         Step("certify", "everything" if full else "what a fixed amount of work allows",
              SMALL["certify"] * start_up + CHECKED + model * rates_at_hand().kept + full, held)]

@@ -25,7 +25,7 @@ from mlcli.cli.screen.output import print_json
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
-from mlcli.config.run_names import flattened, text
+from mlcli.config.run_names import flatten, text
 from mlcli.config.sweep import Variant
 from mlcli.engine.cache import Folder
 from mlcli.errors import (
@@ -84,7 +84,7 @@ class Batch:
 def planned(variants: Sequence[Variant]) -> list[Planned]:
     """The runs, checked; raises what `build` does, and ConfigError where two would write to one place."""
     runs = [Planned(built(variant.layer), variant.layer,
-                    {path: text(value) for path, value in flattened(variant.values)}) for variant in variants]
+                    {path: text(value) for path, value in flatten(variant.values)}) for variant in variants]
     place, count = Counter(run.config.output for run in runs).most_common(1)[0]
     if count > 1:
         raise ConfigError("ONE-OUTPUT", f"{count} of the runs would write to the same place", where=str(place)[:80],
