@@ -26,7 +26,7 @@ from mlcli.checkup.report import Report, Skipped
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.input import Input
 from mlcli.data.pairs.square import look_like_similarities
-from mlcli.data.pairs.symmetry import merge
+from mlcli.data.pairs.symmetry import symmetrize
 from mlcli.data.prepare.categories import require_unchanged
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.resemblance import resemblance
@@ -145,7 +145,7 @@ def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbo
 def _completed(given: Array, config: RunConfig) -> Array:
     """Return the matrix symmetric by the options (or by means), with a zero diagonal, and roots of squared numbers."""
     values = given.copy()
-    merge(values, "mean" if config.input.symmetrize == "error" else config.input.symmetrize)
+    symmetrize(values, "mean" if config.input.symmetrize == "error" else config.input.symmetrize)
     np.fill_diagonal(values, 0.0)
     if config.input.squared:
         values = np.copysign(np.sqrt(np.abs(values)), values)

@@ -18,7 +18,7 @@ from mlcli.certify.certificate import Certificate
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.wording import listed
-from mlcli.data.prepare.prepare import Dropped, as_dropped
+from mlcli.data.prepare.prepare import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
 from mlcli.data.write.table import write_csv, write_table
 from mlcli.engine.cache import Folder
@@ -228,4 +228,4 @@ def _left_out(model: Model, table: Table) -> list[Dropped]:
     if model.kept is None:
         return []
     outside = np.setdiff1d(np.arange(len(table.ids)), model.kept)
-    return [as_dropped(table, row, "outside the largest piece of the neighbor graph") for row in outside.tolist()]
+    return [dropped_row(table, row, "outside the largest piece of the neighbor graph") for row in outside.tolist()]

@@ -17,7 +17,7 @@ from mlcli.data.formats.arrays import LABEL
 from mlcli.data.formats.block_file import SMALL
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted
-from mlcli.data.pairs.square import checked
+from mlcli.data.pairs.square import check_square
 from mlcli.data.read.blocks import passed_over
 from mlcli.data.read.frames import HERE, KINDS, Framed, framed, is_frame, is_sparse_array
 from mlcli.data.read.match import matched_columns
@@ -58,8 +58,8 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
     with in_words_of_python():
         table = (square_table if input.square else features_table)(sheet, input, source)
     if input.square:
-        return Table(checked(table.values, tuple(table.ids), input), table.columns, table.ids, "id", told, table.kind,
-                     source, observations=table.observations)
+        values = check_square(table.values, tuple(table.ids), input)
+        return Table(values, table.columns, table.ids, "id", told, table.kind, source, observations=table.observations)
     refuse_resemblance(table, input)
     return table
 

@@ -22,8 +22,8 @@ from mlcli.data.options.input import Input, check
 from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.wording import listed
 from mlcli.data.pairs.graphs import graph_table
-from mlcli.data.pairs.square import checked, square_matrix
-from mlcli.data.prepare.categories import Categories, as_texts, categories_of, coded
+from mlcli.data.pairs.square import check_square, square_matrix
+from mlcli.data.prepare.categories import Categories, categories_of, encode, with_categories
 from mlcli.data.read.blocks import streamed_table, unread_table
 from mlcli.data.read.chosen_rows import chosen_rows
 from mlcli.data.read.id_columns import require_no_ids
@@ -58,7 +58,7 @@ def read(input: Input, compute: Compute | None = None, categories: bool = False,
     if rows_of(table.values) is not None:  # a file read in blocks was checked by its first pass
         return table
     refuse_resemblance(table, input)
-    return replace(table, values=checked(table.values, tuple(table.ids), input)) if input.square else table
+    return replace(table, values=check_square(table.values, tuple(table.ids), input)) if input.square else table
 
 
 def as_found(input: Input, compute: Compute | None = None, categories: bool = False, streams: bool = False) -> Table:
@@ -140,14 +140,14 @@ def _in_blocks(found: Found, input: Input, compute: Compute, source: Source) -> 
 def _with_categories(file: Opened, input: Input, format: Format, compute: Compute, layout: LayoutOf) -> Sheet:
     """What the file holds, with chosen columns of text as categories."""
     try:
-        return read_sheet(file, as_texts(input, ()), format, compute, layout)
+        return read_sheet(file, with_categories(input, ()), format, compute, layout)
     except DataError as error:
         if not error.columns or input.transpose:
             raise
         if not input.columns:
             raise error.changed(hint=f"{error.hint}; a column of text that --columns names is a category") from error
-        sheet = read_sheet(file, as_texts(input, error.columns), format, compute, layout)
-        return coded(sheet, categories_of(sheet, error.columns))
+        sheet = read_sheet(file, with_categories(input, error.columns), format, compute, layout)
+        return encode(sheet, categories_of(sheet, error.columns))
 
 
 @stage("read")
@@ -159,7 +159,7 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
     """
     compute = compute or Compute()
     check(input.replace(label_columns=(*input.label_columns, *(categories or ()))))
-    input = as_texts(input, categories) if categories else input
+    input = with_categories(input, categories) if categories else input
     points = tuple(ids)
     if folder := read_folder(input, compute):
         sheet, source = folder
@@ -180,7 +180,7 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
                 return labeled(table, input, compute)
         layout: LayoutOf = (partial(crossed_layout, points=points) if input.square
                             else partial(features_layout, known=() if input.transpose else tuple(columns)))
-        sheet = coded(_points_as_rows(read_sheet(file, input, format, compute, layout), input), categories or {})
+        sheet = encode(_points_as_rows(read_sheet(file, input, format, compute, layout), input), categories or {})
         if input.square:
             values, wanted = matched_points(sheet, points, input), points
         else:
