@@ -13,7 +13,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.files.source import opened
 from mlcli.data.formats import condensed_rows
 from mlcli.data.formats.condensed_rows import CondensedRows
-from mlcli.data.formats.reader import found_in
+from mlcli.data.formats.reader import block_file_of
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
@@ -37,7 +37,7 @@ def source_of(folder: Path, values: Array) -> CondensedRows:
     path = str(folder / "d.npy")
     np.save(path, values)
     with opened(path, Compute()) as file:
-        found = found_in(file, Input(path=path, kind="dissimilarities"), FORMATS["npy"], Compute())
+        found = block_file_of(file, Input(path=path, kind="dissimilarities"), FORMATS["npy"], Compute())
     assert found is not None and isinstance(found.file, CondensedRows)
     return found.file
 

@@ -20,7 +20,7 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Indices
 from mlcli.base.values.compute import Compute
-from mlcli.data.formats.block_file import Found, texts_of
+from mlcli.data.formats.block_file import BlockFile, texts_of
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.wording import counted
@@ -48,7 +48,7 @@ class Unread(Table):
     types: Sequence[Any] = ()
 
 
-def unread_table(found: Found, columns: Sequence[str], input: Input, source: Source) -> Unread:
+def unread_table(found: BlockFile, columns: Sequence[str], input: Input, source: Source) -> Unread:
     """The table of a file no number of which was read yet: for rows that are used one by one, or chosen."""
     if input.square:
         points = points_in(found.file, input)
@@ -60,7 +60,7 @@ def unread_table(found: Found, columns: Sequence[str], input: Input, source: Sou
                   image=found.image, point=named.point, types=found.types)
 
 
-def streamed_table(found: Found, input: Input, compute: Compute, source: Source) -> Table:
+def streamed_table(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
     """The table of a file, by one pass over it."""
     return passed_over(unread_table(found, found.choice.columns, input, source), input, compute)
 

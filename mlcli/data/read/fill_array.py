@@ -11,7 +11,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.source import opened
 from mlcli.data.formats.block_file import RowFile, Texts
-from mlcli.data.formats.reader import found_in
+from mlcli.data.formats.reader import block_file_of
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.table.row_numbers import RowNumbers
@@ -37,7 +37,7 @@ def read_filled(input: Input, compute: Compute) -> Table | None:
     Raises DataError and StorageError.
     """
     with opened(input.path, compute) as file:
-        found = found_in(file, input.replace(stream="always"), FORMATS[input.format], compute)
+        found = block_file_of(file, input.replace(stream="always"), FORMATS[input.format], compute)
         if found is None:
             return None
         wanted = [column for column in (found.choice.id, *found.choice.labels) if column is not None]

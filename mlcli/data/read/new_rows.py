@@ -14,7 +14,7 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import note, unheard
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.data.formats.block_file import Found, NamedColumns, RowFile, in_blocks
+from mlcli.data.formats.block_file import BlockFile, NamedColumns, RowFile, in_blocks
 from mlcli.data.options.input import Input
 from mlcli.data.prepare.missing import note_dropped
 from mlcli.data.read.blocks import unread_table
@@ -23,7 +23,7 @@ from mlcli.data.table.table import Source, Table
 from mlcli.errors import DataError
 
 
-def new_in_blocks(found: Found | None, source: Source, input: Input, wanted: tuple[str, ...],
+def new_in_blocks(found: BlockFile | None, source: Source, input: Input, wanted: tuple[str, ...],
                   compute: Compute) -> Table | None:
     """New rows of features by the run's columns; None where memory holds them. Raises as reading them whole does."""
     if not in_blocks(found, input, compute):
@@ -37,7 +37,7 @@ def new_in_blocks(found: Found | None, source: Source, input: Input, wanted: tup
     return unread_table(found, wanted, input, source)
 
 
-def in_order(found: Found, wanted: tuple[str, ...]) -> RowFile:
+def in_order(found: BlockFile, wanted: tuple[str, ...]) -> RowFile:
     """A file whose columns have names, with these in the order that is wanted."""
     if isinstance(found.file, SparseRows):
         places = {name: place for place, name in enumerate(found.choice.columns)}

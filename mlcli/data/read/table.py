@@ -13,10 +13,10 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened, opened
-from mlcli.data.formats.block_file import Found, in_blocks, sheet_of_blocks
-from mlcli.data.formats.cell_names import beside, matrix_in
+from mlcli.data.formats.block_file import BlockFile, in_blocks, sheet_of_blocks
+from mlcli.data.formats.cell_names import matrix_in, name_files
 from mlcli.data.formats.parts import id_of, parts_of, source_of_files
-from mlcli.data.formats.reader import LayoutOf, found_in, read_folder, read_sheet, reader_of
+from mlcli.data.formats.reader import LayoutOf, block_file_of, read_folder, read_sheet, reader_of
 from mlcli.data.options.formats import Format
 from mlcli.data.options.input import Input, check
 from mlcli.data.options.label_file import LabelFile
@@ -94,16 +94,16 @@ def whole_table(input: Input, compute: Compute, categories: bool = False, stream
             return labeled(_in_blocks(blocks, input, compute, source), input, compute)
         layout = square_layout if input.square else features_layout
         sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
-        beside = reader_of(format).beside(file, input, sheet.values.shape)
-        source = replace(source, reading=beside, kept=KEPT * beside)
+        extra = reader_of(format).beside(file, input, sheet.values.shape)
+        source = replace(source, reading=extra, kept=KEPT * extra)
         table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
         return labeled(table, input, compute)
 
 
-def _found(file: Opened, input: Input, format: Format, compute: Compute, categories: bool) -> Found | None:
+def _found(file: Opened, input: Input, format: Format, compute: Compute, categories: bool) -> BlockFile | None:
     """The file as it can be read in blocks; None where columns of text stand for categories, which need all rows."""
     try:
-        return found_in(file, input, format, compute)
+        return block_file_of(file, input, format, compute)
     except DataError as error:
         if not (categories and error.columns):
             raise
@@ -116,7 +116,7 @@ def _found(file: Opened, input: Input, format: Format, compute: Compute, categor
 
 def _source(input: Input, file: Opened, format: Format) -> Source:
     """Where a table comes from, with the files of names that belong to it."""
-    if input.kind != "features" or not (others := beside(file.path)):
+    if input.kind != "features" or not (others := name_files(file.path)):
         return Source(input.path, file.digest, file.size, format.name)
     return source_of_files(input.path, [id_of(path) for path in (file.path, *map(str, others))], format.name)
 
@@ -130,7 +130,7 @@ def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -
     return labeled(table, input, compute)
 
 
-def _in_blocks(found: Found, input: Input, compute: Compute, source: Source) -> Table:
+def _in_blocks(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
     """The table of a file that is read in blocks."""
     if input.chooses_rows:
         return unread_table(found, found.choice.columns, input, source)
@@ -175,7 +175,7 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
                               "point of the run")
         source = _source(input, file, format)
         if streams:
-            blocks = found_in(file, input, format, compute, tuple(columns))
+            blocks = block_file_of(file, input, format, compute, tuple(columns))
             if (table := new_in_blocks(blocks, source, input, tuple(columns), compute)) is not None:
                 return labeled(table, input, compute)
         layout: LayoutOf = (partial(crossed_layout, points=points) if input.square
