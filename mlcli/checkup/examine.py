@@ -30,7 +30,7 @@ from mlcli.data.pairs.symmetry import symmetrize
 from mlcli.data.prepare.categories import require_unchanged
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.resemblance import resemblance
-from mlcli.data.read.table import as_found
+from mlcli.data.read.table import read_unchecked
 from mlcli.data.table.table import Table
 from mlcli.pipeline.start import reduced, source_of
 from mlcli.stages.algebra.metrics.points import metric_of as comparison_of
@@ -90,7 +90,7 @@ def resolve_kind(config: RunConfig, table: Table) -> tuple[RunConfig, Table]:
 
 def _as_found(input: Input, compute: Compute, categories: bool, streams: bool) -> Table:
     """Read the table without preparation or method; features that do not fit in memory are read in blocks."""
-    return as_found(input, compute, categories, input.kind == "features")
+    return read_unchecked(input, compute, categories, input.kind == "features")
 
 
 def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:

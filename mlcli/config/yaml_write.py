@@ -20,7 +20,7 @@ class Dumper(NoAliases, yaml.SafeDumper):
 
 
 class FastDumper(NoAliases, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """The same dumper in C, if libyaml is installed: four times as fast, for ASCII texts."""
+    """A dumper in C, if libyaml is installed: four times as fast, for ASCII texts."""
 
 
 class BeyondAscii(Exception):

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from mlcli.checkup.features import features_of, repeated_pairs
 from mlcli.checkup.lines import lines_of
 from mlcli.data.options.input import Input
-from mlcli.data.read.table import as_found
+from mlcli.data.read.table import read_unchecked
 from tests.checkup.test_metric import codes, examined, written
 
 
@@ -55,7 +55,7 @@ def test_a_table_with_everything_wrong(tmp_path: Path) -> None:
 def test_standard_deviations_are_those_of_numpy_in_any_unit(tmp_path: Path) -> None:
     values = np.random.default_rng(0).standard_normal((50, 4)) * [1, 5, 0.25, 2] + 3
     for power in (0, 600, -900):
-        table = as_found(Input(path=str(written(tmp_path, np.ldexp(values, power)))))
+        table = read_unchecked(Input(path=str(written(tmp_path, np.ldexp(values, power)))))
         found = features_of(table)
         assert found.scales
         deviations = values.std(axis=0)

@@ -21,14 +21,14 @@ from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.second_view import View
 from mlcli.data.read.labels import read_labels
 from mlcli.data.read.table import read, read_new
-from mlcli.data.table.sheet import numbered
+from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError
 from tests.data.format_samples import WRITERS
 from tests.fuzz.inputs import KINDS
 from tests.processes import python
 
 POINTS = np.round(np.random.default_rng(2).uniform(1, 99, (9, 4)))
-COLUMNS = numbered("x", 4)
+COLUMNS = numbered_names("x", 4)
 DOCS = (Path(__file__).parents[2] / "docs" / "input.md").read_text(encoding="utf-8")
 TABLES = [format for format in FORMATS.values() if not format.pairs]
 

@@ -91,7 +91,7 @@ def test_rows_travel_without_what_a_pass_has_shown() -> None:
     sample = Sample(np.arange(10_000), np.ones((10_000, 50)))
     message = Packing(whole=False).message(Gathering(Rows(source, sample=sample), np.zeros(50), True, np.arange(10)))
     assert len(message.pickled) < 3000 and not message.passing
-    assert sum(array.nbytes for array in message.lasting.values()) < 1.01 * source.held
+    assert sum(array.nbytes for array in message.lasting.values()) < 1.01 * source.buffer_bytes
 
 
 @pytest.mark.parametrize(("change", "kind"), [(os.unlink, InputMissing),

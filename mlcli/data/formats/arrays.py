@@ -15,7 +15,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.wording import NO_PAIRS, counted, place
 from mlcli.data.table.selection import Choice, choose
-from mlcli.data.table.sheet import Sheet, numbered, require_content
+from mlcli.data.table.sheet import Sheet, numbered_names, require_content
 from mlcli.errors import DataError
 
 LEAST = 2  # points: a condensed vector of so few looks like any other array
@@ -100,7 +100,7 @@ def numbered_columns(shape: tuple[int, ...], input: Input, column: Callable[[int
     `column` returns a column, of shape (n,): ids and labels are columns of numbers. Raises ConfigError for
     unknown columns, and DataError if none is left for the numbers.
     """
-    choice = choose(numbered("x", shape[1]), input)
+    choice = choose(numbered_names("x", shape[1]), input)
     require_content(shape[0], len(choice.values), input.path)
     labels = {choice.names[place]: texts(column(place)) for place in choice.labels}
     ids = None if choice.id is None else texts(column(choice.id))

@@ -103,7 +103,7 @@ class ArrowRows(GroupedRows):
     names: tuple[str, ...]
 
     @property
-    def held(self) -> int:
+    def buffer_bytes(self) -> int:
         """The bytes in use while a thread decodes: one record batch."""
         return 8 * self.columns * int(np.diff(self.bounds).max(initial=0))
 

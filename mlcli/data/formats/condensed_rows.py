@@ -25,7 +25,7 @@ class CondensedRows:
 
     id: FileId
     header: Header
-    direct, held = True, 0
+    direct, buffer_bytes = True, 0
 
     @cached_property
     def columns(self) -> int:

@@ -11,7 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.values.missing import MISSING
 from mlcli.data.formats.hdf5_file import TEXTS, Hdf5, attribute, is_group
 from mlcli.data.options.wording import nearest, place, shown
-from mlcli.data.table.sheet import numbered
+from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError, DataError
 
 MAIN = "X"  # the default matrix
@@ -125,7 +125,7 @@ def column_names(file: Hdf5, key: str, columns: int) -> tuple[str, ...]:
     frame = ("raw/var" if key == "raw/X" else "var" if first in MEASURED else "obs" if first == "obsp" else
              "var" if first == "varp" else "")
     if not frame:
-        return numbered(rest or first, columns)
+        return numbered_names(rest or first, columns)
     return of_length(Frame(file, frame).ids(), columns, f"{shown(key)} has {columns:,} columns", file.path)
 
 

@@ -25,7 +25,7 @@ from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.row_files import part_rows
 from mlcli.data.options.input import Input
 from mlcli.data.table.selection import choose
-from mlcli.data.table.sheet import FEWER, numbered, require_content
+from mlcli.data.table.sheet import FEWER, numbered_names, require_content
 
 ROWS = 1 << 18  # most rows of a block: results are computed by block
 
@@ -49,7 +49,7 @@ class NpyRows:
         """The number of columns."""
         return self.header.shape[1] if self.chosen is None else len(self.chosen)
 
-    direct, held = True, 0
+    direct, buffer_bytes = True, 0
 
     @property
     def part(self) -> int:
@@ -63,7 +63,7 @@ class NpyRows:
 
     def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
         """Return columns of numbers of a block as texts."""
-        every = numbered("x", self.header.shape[1])
+        every = numbered_names("x", self.header.shape[1])
         columns = replace(self, chosen=np.array([every.index(name) for name in names]))
         values = np.concatenate([rows for _, rows in columns.parts(number)])
         return [list(as_texts(column)) for column in values.T]
@@ -107,13 +107,13 @@ def blocks_of(opened: Opened, input: Input, compute: Compute, known: tuple[str, 
     if input.square and (len(header.shape) == 1 or min(header.shape) == 1 < max(header.shape)):
         file = CondensedRows(id, header)
         points_of(math.prod(header.shape), opened.path)
-        return BlockFile(file, choose(numbered("x", file.columns), input), named=False)
+        return BlockFile(file, choose(numbered_names("x", file.columns), input), named=False)
     if header.fortran:
         return None
     image = image_of(header.shape)
     header = replace(header, shape=flat(header.shape))
     require_content(header.shape[0], header.shape[1], opened.path)
-    choice = choose(numbered("x", header.shape[1]), input)
+    choice = choose(numbered_names("x", header.shape[1]), input)
     columns: Indices = np.asarray(choice.values, dtype=np.int64)
     chosen = None if len(columns) == header.shape[1] else columns
     return BlockFile(NpyRows(id, header, chosen), choice, named=False, image=image if chosen is None else None)

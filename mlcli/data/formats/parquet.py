@@ -154,7 +154,7 @@ class ParquetRows(GroupedRows):
     stored: float = 0.0  # bytes of a column of a row group before compression, at most
 
     @cached_property
-    def held(self) -> int:
+    def buffer_bytes(self) -> int:
         """The bytes in use while a thread decodes: for every column batches, a page, a dictionary, and its buffer."""
         most = int(np.diff(self.bounds).max(initial=0))
         return int(ALLOCATED * self.columns * (column_bytes(self.decoded, most, self.stored) + BUFFER * self.large))

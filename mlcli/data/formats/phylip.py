@@ -15,7 +15,7 @@ from mlcli.data.options.numbers import fault, is_number, number
 from mlcli.data.options.wording import counted, place, shown, shown_cell
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
-from mlcli.data.text.records import Text, surveyed
+from mlcli.data.text.records import Text, survey_text
 from mlcli.errors import DataError
 
 STRICT = 10  # characters of a strict name
@@ -47,7 +47,7 @@ class Lines:
 
 def read_phylip(opened: Opened, input: Input, compute: Compute) -> Sheet:
     """Read the names and distances; relaxed names are tried first, then strict ones. Raises DataError."""
-    text = surveyed(opened, input, ",")
+    text = survey_text(opened, input, ",")
     size = point_count(text)
     require_content(size, size, text.path)
     if size > text.survey.lines - 1:

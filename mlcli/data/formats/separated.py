@@ -17,12 +17,12 @@ from mlcli.data.options.input import Input
 from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.data.text.csv_options import text_bytes
 from mlcli.data.text.delimited import read_delimited
-from mlcli.data.text.dialect import as_written
+from mlcli.data.text.dialect import detect_dialect
 from mlcli.data.text.header import read_head
 from mlcli.data.text.layout import Layout, features_layout, require_numbers
 from mlcli.data.text.record_boundaries import Cuts
-from mlcli.data.text.records import Text, surveyed
-from mlcli.data.text.rows import TextFile, TextRows, opened_by
+from mlcli.data.text.records import Text, survey_text
+from mlcli.data.text.rows import TextFile, TextRows, open_here
 from mlcli.errors import ConfigError
 
 SHORTEST = 2  # bytes of a cell with its separator
@@ -69,7 +69,7 @@ def blocks_of(usual: str, opened: Opened, input: Input, compute: Compute, known:
 def _survey_cuts(opened: Opened, input: Input, separator: str) -> tuple[Text, Cuts]:
     """Return a text with the possible cuts, by the separator that is detected."""
     cuts = Cuts(separator)
-    text = as_written(surveyed(opened, input, separator, cuts.add))
+    text = detect_dialect(survey_text(opened, input, separator, cuts.add))
     return (text, cuts) if text.separator == separator else (text, _survey_cuts(opened, text.input, text.separator)[1])
 
 
@@ -125,7 +125,7 @@ def _of_parts(usual: str, ids: Sequence[FileId], input: Input) -> BlockFile:
     texts: list[TextFile] = []
     for id in ids:
         asked = texts[0].input if texts else input  # in the dialect detected in the first
-        text = cut_alike(opened_by(id), asked, separator_of(usual, asked), texts[0].layout if texts else None)
+        text = cut_alike(open_here(id), asked, separator_of(usual, asked), texts[0].layout if texts else None)
         if text is None:
             raise parts_differ(id, ids[0], "the same columns in the same order, and no quote within a cell that does "
                                "not begin with one")

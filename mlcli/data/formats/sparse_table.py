@@ -13,7 +13,7 @@ from mlcli.data.formats.entries import Entries
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import NO_PAIRS, place
 from mlcli.data.table.selection import choose
-from mlcli.data.table.sheet import FEWER, Sheet, require_content, turned
+from mlcli.data.table.sheet import FEWER, Sheet, require_content, transpose
 from mlcli.errors import ConfigError
 
 
@@ -27,7 +27,7 @@ class Sparse:
     def transposed(self) -> "Sparse":
         """Return the transposed table."""
         rows, columns = self.matrix.shape
-        names = turned(replace(self.names, values=np.empty((rows, 0))))
+        names = transpose(replace(self.names, values=np.empty((rows, 0))))
         return Sparse(self.matrix.T.tocsr(), replace(names, values=np.empty((columns, 0))))
 
     def dense(self, input: Input, compute: Compute) -> Sheet:

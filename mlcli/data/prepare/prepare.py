@@ -20,7 +20,7 @@ from mlcli.data.prepare.rows import prepared_rows
 from mlcli.data.prepare.scales import Scale, fit_scale, most_variable, times_power
 from mlcli.data.prepare.transforms import TRANSFORMS, Name, apply_transforms, invert_transforms
 from mlcli.data.table.table import Table
-from mlcli.data.table.views import REASON, apart, matched, side_by_side
+from mlcli.data.table.views import REASON, match_views, side_by_side, split_views
 from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.stages.eigen.axes import Count, Share
 
@@ -199,19 +199,19 @@ class Prepare(Options):
 
     def _of_views(self, table: Table, other: Table) -> Prepared:
         """Keep the rows of both views, and prepare each view's columns in the same way."""
-        pairs = matched(table, other, self.unmatched)
+        pairs = match_views(table, other, self.unmatched)
         if self.missing == "error":
             for part in (table, other):
                 missing.refuse(part)
         whole, fill, gaps = self._completed(side_by_side(pairs.table))
-        (first, chosen), second = self._of_both(apart(whole, pairs.table))
+        (first, chosen), second = self._of_both(split_views(whole, pairs.table))
         both = replace(first, view=second)
         joint, width, known = side_by_side(both), len(first.columns), len(table.columns)
         scale = self._scale(joint)
         ready = preparation_of(joint.columns, self.missing, fill, scale).scaled(joint)
         alone = [dropped_row(table, row, REASON)
                  for row in np.setdiff1d(np.arange(len(table.ids)), pairs.kept).tolist()]
-        return Prepared(apart(ready, both), preparation_of(table.columns, self.missing, fill[:known],
+        return Prepared(split_views(ready, both), preparation_of(table.columns, self.missing, fill[:known],
                         scale.of_first(width), self.transform, chosen), (*alone, *gaps))
 
     def _completed(self, table: Table) -> tuple[Table, Array, tuple[Dropped, ...]]:

@@ -19,7 +19,7 @@ from mlcli.data.prepare import missing
 from mlcli.data.prepare.scales import FARTHEST, NEAR_ZERO, Scale, warn_of_constants
 from mlcli.data.prepare.transforms import Name, keep_zeros, times_columns, transformed_entries
 from mlcli.data.table.cells import refuse_gaps
-from mlcli.data.table.row_numbers import RowNumbers, taken
+from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError
 from mlcli.stages.algebra.gathering import gathered
@@ -143,7 +143,7 @@ def completed_rows(table: Table, rows: Rows, policy: str) -> tuple[Rows, Array, 
         return rows, _means(rows), []
     if len(gaps.rows) == len(rows):
         raise missing.no_complete_row(table, len(rows))
-    missing.note_dropped(taken(table.ids, gaps.rows))
+    missing.note_dropped(take_ids(table.ids, gaps.rows))
     return rows.without(gaps.rows), missing.NO_FILL, list(_reasons(table, rows, gaps.rows))
 
 
@@ -206,7 +206,7 @@ def _without(table: Table, gaps: Indices) -> Table:
     """Return the table's ids, labels and places without some rows."""
     left = np.delete(np.arange(len(table.ids)), gaps)
     labels = {name: tuple(texts[row] for row in left.tolist()) for name, texts in table.labels.items()}
-    return replace(table, ids=taken(table.ids, left), labels=labels, places=table.numbers[left] - 1)
+    return replace(table, ids=take_ids(table.ids, left), labels=labels, places=table.numbers[left] - 1)
 
 
 def _chosen(options: PrepareOptions, moments: Moments) -> Indices | None:
