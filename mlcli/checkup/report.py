@@ -98,7 +98,7 @@ class Euclidean:
 class Corrections:
     """The smallest constants that make dissimilarities Euclidean; 0 where they are."""
 
-    lingoes: float  # half of what is added to the squares
+    lingoes: float  # half of the constant added to the squares
     cailliez: float | None  # added to the dissimilarities
 
 
@@ -233,7 +233,7 @@ class EdgeFacts:
     hub: str  # the point with most
     pieces: int
     piece_sizes: tuple[int, ...]  # the largest ones
-    detours: int | None  # edges longer than a path between their ends; none where that was not computed
+    detours: int | None  # edges longer than a path between their ends; none if not computed
 
 
 @frozen

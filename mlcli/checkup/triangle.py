@@ -80,7 +80,7 @@ def _undercut(lengths: Array) -> Array:
 
 def _too_long(lengths: Array, paths: Array, usable: AnyArray,
               slack: float) -> list[tuple[int, Array, Indices, Indices]]:
-    """For blocks of rows, count the triples with a pair as their longest side, and list the worst of these pairs."""
+    """Count, in blocks of rows, the triples with a pair as their longest side, and list the worst of these pairs."""
     size = len(lengths)
     count_of = native.undercuts if native.available() else undercuts
 

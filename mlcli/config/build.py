@@ -16,7 +16,7 @@ from mlcli.base.values.options import Options
 from mlcli.config.describe import TAG, alternatives, tag_of
 from mlcli.config.explain import applies, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file
-from mlcli.config.run_config import RunConfig, described
+from mlcli.config.run_config import RunConfig, option_rows
 from mlcli.config.run_names import file_name, flatten
 from mlcli.config.sweep import Variant, expand
 from mlcli.config.yaml_write import dump
@@ -128,7 +128,7 @@ def with_tags(options: type[Options], values: Any) -> Any:
 def resolve_either(layer: Layer) -> Layer:
     """Return the layer with each value that has two possible paths at the one that is an option."""
     for first, second in layer.either.items():
-        there = {row.path for row in described() if row.path in (first, second) and applies(row, layer.values)}
+        there = {row.path for row in option_rows() if row.path in (first, second) and applies(row, layer.values)}
         if there == {second}:
             keys = tuple(first.split("."))
             value, values = pop_value(layer.values, keys)

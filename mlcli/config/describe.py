@@ -20,7 +20,7 @@ LIMITS = {"ge": "at least", "gt": "over", "le": "at most", "lt": "below"}
 
 @frozen
 class Row:
-    """One option, or one section of options, in words."""
+    """An option, or a section of options, in words."""
 
     path: str  # method.neighbors.count
     type: str  # a whole number

@@ -41,7 +41,7 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
 
 
 @contextmanager
-def located(layer: Layer) -> Iterator[None]:
+def locate_errors(layer: Layer) -> Iterator[None]:
     """Add to a ConfigError raised in the block the layer that set its option."""
     try:
         yield

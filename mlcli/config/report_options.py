@@ -37,10 +37,10 @@ class Image:
     rows: int
     columns: int
     channels: int = 1  # 1: gray; 3: red, green and blue
-    order: str = "row"  # in which cells come: row after row, or column after column
+    order: str = "row"  # the order of cells: row by row, or column by column
 
 
-class Written(Options):
+class OutputOptions(Options):
     """Kinds and formats of outputs."""
 
     outputs: Annotated[tuple[Output, ...], Strict(False)] = option(
@@ -54,7 +54,7 @@ class Written(Options):
 
     @field_validator("outputs")
     @classmethod
-    def with_the_embedding(cls, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+    def require_always_written(cls, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
         """Require the outputs that are always written; return all in the order of declaration, each once."""
         if not {*ALWAYS} <= {*outputs}:
             raise ValueError(f"{' and '.join(ALWAYS)} are always written, and stand in the list")
@@ -66,13 +66,13 @@ class Written(Options):
 
 
 if TYPE_CHECKING:
-    Measured = Written
+    FindingOptions = OutputOptions
 else:
-    Measured = create_model("Measured", __base__=Written, __module__=__name__, **{
+    FindingOptions = create_model("FindingOptions", __base__=OutputOptions, __module__=__name__, **{
         name: finding.option for name, finding in FINDINGS.items() if finding.option is not None})
 
 
-class Report(Measured):
+class Report(FindingOptions):
     """Outputs of a run, and measures computed for them."""
 
     certify: Literal["auto", "full"] = option(
@@ -115,7 +115,7 @@ class Report(Measured):
 
     @field_validator("image")
     @classmethod
-    def of_pixels(cls, image: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    def require_drawable(cls, image: tuple[int, ...] | None) -> tuple[int, ...] | None:
         """Require one or three colors, and images that keep the page small."""
         if image is not None and image[2:] not in ((), (1,), (3,)):
             raise ValueError("the third number is 3, for red, green and blue, or is left out")

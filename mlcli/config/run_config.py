@@ -94,6 +94,6 @@ class RunConfig(Options):
 
 
 @cache
-def described() -> tuple[Row, ...]:
+def option_rows() -> tuple[Row, ...]:
     """Return every option of a run, in words."""
     return tuple(rows(RunConfig))

@@ -11,7 +11,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import GRID, LIST, SWEEP, ZIP
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
-NAMED = ("properties", "$defs")  # objects whose keys are names, not words of the schema language
+NAMED = ("properties", "$defs")  # objects with names as keys, not keywords of the schema language
 
 
 def schema() -> dict[str, Any]:

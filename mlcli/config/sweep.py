@@ -24,7 +24,7 @@ class Variant:
     """A run that a file describes."""
 
     layer: Layer
-    values: Values  # that make it differ from the others; none where there is one run only
+    values: Values  # the values that distinguish it; none for a single run
 
 
 def expand(file: Layer, upper: Layer, output: str) -> list[Variant]:

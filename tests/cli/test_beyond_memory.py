@@ -673,7 +673,7 @@ def test_commands_on_finished_runs_hold_few_rows_of_large_embeddings(mlcli: Call
         seen.append(scratch.in_file(values))
         return values
 
-    monkeypatch.setattr(fill_array, "filled", read)
+    monkeypatch.setattr(fill_array, "fill_array", read)
     for command, before in zip(commands, held, strict=True):
         again = mlcli(*command)
         assert (again.code, again.err) == (before.code, before.err)

@@ -14,7 +14,7 @@ from scipy import sparse
 from mlcli.base.rows.source import rows_of
 from mlcli.base.values.compute import Compute
 from mlcli.data.files import remote
-from mlcli.data.files.source import opened
+from mlcli.data.files.source import open_input
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, DependencyMissing, InputMissing, MlcliError, StorageError
@@ -116,7 +116,7 @@ def test_a_run_of_a_file_on_a_store_is_verified(store: fs.FileSystem, mlcli: Cal
 
 def test_a_file_that_changes_is_refused(store: fs.FileSystem) -> None:
     path = saved(store, "t.npy")
-    with pytest.raises(StorageError, match="changed"), opened(path, Compute()):
+    with pytest.raises(StorageError, match="changed"), open_input(path, Compute()):
         store.copy_file("bucket/t.npy", "bucket/other.npy")
         store.delete_file("bucket/t.npy")
         saved(store, "t.parquet")

@@ -12,7 +12,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.source import opened
+from mlcli.data.files.source import open_input
 from mlcli.data.formats import npy, parquet
 from mlcli.data.formats.reader import Reader
 from mlcli.data.options.formats import FILES, FORMATS, Format
@@ -134,7 +134,7 @@ def test_blocks_hold_the_same_numbers_whatever_reads_them(tmp_path: Path, format
     """A format that gives blocks alone gives the whole table as well: its blocks together."""
     path, reader = sample(tmp_path, format), import_module(f"mlcli.data.formats.{format.name}").READER
     input = Input(path=path, stream="always", label_columns=("x2",))
-    with opened(path, Compute()) as file:
+    with open_input(path, Compute()) as file:
         sheet = Reader(blocks=reader.blocks).table(file, input, Compute())
     np.testing.assert_array_equal(sheet.values, POINTS[:, [0, 2, 3]])
     np.testing.assert_array_equal(np.concatenate([rows for _, rows in _parts(read(input).values)]), sheet.values)

@@ -22,7 +22,7 @@ from mlcli.cli.line.build_config import built
 from mlcli.cli.screen.failure import Form, attempt, escaped, say, understood
 from mlcli.cli.screen.headline import print_headlines
 from mlcli.cli.screen.output import print_json
-from mlcli.config.explain import located
+from mlcli.config.explain import locate_errors
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flatten, text
@@ -230,7 +230,7 @@ def neighbors_of(method: Method) -> int:
 def launched(run: Planned, manner: Manner, batch: Batch) -> Document:
     """The summary of one run, which may be there already; raises what went wrong, with the place of an option at fault.
     """
-    with located(run.layer):
+    with locate_errors(run.layer):
         if not batch.skip_existing:
             return launch(run.config, manner)
         if (known := existing(run, manner)) is not None:

@@ -11,7 +11,7 @@ from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.config.build import build, outside_layer
-from mlcli.config.explain import located
+from mlcli.config.explain import locate_errors
 from mlcli.config.layers import assignment
 from mlcli.engine.cluster.notes import note_here
 from mlcli.errors import DataError
@@ -46,7 +46,7 @@ def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignmen
     given = layer_of(flags).over(assignment("input.path", data, "DATA")).over(assignment("method.name", GRAPH, ""))
     layer = outside_layer(os.environ, assignments or [], given)
     config = build(layer)
-    with located(layer), watching(mode_of(progress), quiet, tell=not json), recording() as journal:
+    with locate_errors(layer), watching(mode_of(progress), quiet, tell=not json), recording() as journal:
         from mlcli.checkup.examine import check as examined
 
         note_here(config.compute.cluster)

@@ -15,7 +15,7 @@ from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.config.build import outside_layer, variants_of
-from mlcli.config.explain import located
+from mlcli.config.explain import locate_errors
 from mlcli.config.layers import Layer, assignment
 from mlcli.engine.cluster.notes import note_here
 from mlcli.errors import UsageError
@@ -59,7 +59,7 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
     config = built(layer)
     with watching("none", quiet=quiet, tell=not json):
         note_here(config.compute.cluster)
-    with located(layer), watching(mode_of(None), quiet=quiet or json):
+    with locate_errors(layer), watching(mode_of(None), quiet=quiet or json):
         document = planned(config, measure, rates, cluster)
     if json:
         print_json(document)

@@ -5,7 +5,7 @@ import os
 import sys
 from threading import Event, Thread, get_native_id
 
-from mlcli.data.files.shared_handle import CHUNK, Positioned
+from mlcli.data.files.shared_handle import CHUNK, SharedFile
 from mlcli.data.options.wording import place
 from mlcli.errors import StorageError
 
@@ -16,7 +16,7 @@ class Digest:
     """A hash that a thread computes; the program does not wait for it at exit."""
 
     def __init__(self, path: str, descriptor: int) -> None:
-        self._path, self._before, self._file = path, state(descriptor), Positioned(descriptor)
+        self._path, self._before, self._file = path, state(descriptor), SharedFile(descriptor)
         self._same, self._text, self._stopped = True, "", Event()
         self._error: OSError | None = None
         self._thread = Thread(target=self._work, daemon=True)

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO, TypeVar, cast
 from mlcli.base.frozen import frozen
 from mlcli.data.files.digest import require_same, state
 from mlcli.data.files.remote import RemoteFile, is_remote, state_of
-from mlcli.data.files.shared_handle import Positioned
-from mlcli.data.files.source import clipped, open_regular
+from mlcli.data.files.shared_handle import SharedFile
+from mlcli.data.files.source import bounded_reader, open_regular
 from mlcli.errors import StorageError
 
 R = TypeVar("R")
@@ -40,11 +40,11 @@ class FileId:
 
     def _stream(self) -> BinaryIO:
         if is_remote(self.path):
-            return clipped(RemoteFile(self.path))
+            return bounded_reader(RemoteFile(self.path))
         descriptor = open_regular(self.path)
         try:
             require_same(self.path, state(descriptor) == self.state)
-            return clipped(Positioned(descriptor))  # it duplicates the descriptor
+            return bounded_reader(SharedFile(descriptor))  # it duplicates the descriptor
         finally:
             os.close(descriptor)
 

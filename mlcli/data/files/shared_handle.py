@@ -11,7 +11,7 @@ CHUNK = 1 << 20  # bytes read at once
 PART = 16 << 20  # bytes in a part that one thread reads
 
 
-class Positioned(io.RawIOBase):
+class SharedFile(io.RawIOBase):
     """A file with a position of its own, independent of other readers of the same descriptor."""
 
     def __init__(self, descriptor: int) -> None:
@@ -61,7 +61,7 @@ def read_into(stream: BinaryIO, buffer: memoryview) -> int:
     """Read from a stream until a buffer is full or the stream ends, a file in parallel; return the number of bytes."""
     raw = getattr(stream, "raw", None)
     parts = row_blocks(len(buffer), PART)
-    if not isinstance(raw, Positioned):
+    if not isinstance(raw, SharedFile):
         return sum(_whole(stream, buffer[part]) for part in parts)
     start = stream.tell()
     done = sum(in_order(lambda part: raw.read_at(start + part.start, buffer[part]), parts))

@@ -19,13 +19,13 @@ from mlcli.base.frozen import frozen
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.digest import Digest, require_same, state
 from mlcli.data.files.remote import RemoteFile, is_remote, state_of
-from mlcli.data.files.shared_handle import CHUNK, Positioned
+from mlcli.data.files.shared_handle import CHUNK, SharedFile
 from mlcli.data.options.wording import place
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
 
 ZARR = (".zgroup", ".zarray", "zarr.json")  # files of a store of arrays
 SPOOLED = 16 << 20  # most bytes of standard input in memory
-SETTLED = 10.0  # seconds without a change after which any later one shows in the file's times
+SETTLED = 10.0  # seconds after a change from which a further change shows in the file's times
 
 
 @frozen
@@ -53,25 +53,25 @@ class Opened:
         """Return a stream of the bytes from the start, independent of every other stream."""
         if self.content is not None:
             return io.BytesIO(self.content)
-        return clipped(RemoteFile(self.path) if is_remote(self.path) else Positioned(self.descriptor))
+        return bounded_reader(RemoteFile(self.path) if is_remote(self.path) else SharedFile(self.descriptor))
 
 
-class Clipped(io.BufferedReader):
+class BoundedReader(io.BufferedReader):
     """A buffered file that allocates no more bytes than the file has, whatever a damaged header requests."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > CHUNK:
-            size = min(size, cast(Positioned, self.raw).size())
+            size = min(size, cast(SharedFile, self.raw).size())
         return super().read(size)
 
 
-def clipped(raw: Positioned | RemoteFile) -> BinaryIO:
+def bounded_reader(raw: SharedFile | RemoteFile) -> BinaryIO:
     """Return a buffered reader of a file, in chunks."""
-    return cast(BinaryIO, Clipped(cast(io.RawIOBase, raw), CHUNK))
+    return cast(BinaryIO, BoundedReader(cast(io.RawIOBase, raw), CHUNK))
 
 
 @contextmanager
-def opened(path: str, compute: Compute) -> Iterator[Opened]:
+def open_input(path: str, compute: Compute) -> Iterator[Opened]:
     """Open the input, and check afterwards that it did not change.
 
     Raises InputMissing, UsageError, and StorageError if it changed or reading failed.
@@ -122,7 +122,7 @@ def _unchanged_there(path: str) -> Iterator[Opened]:
 def remote_hash(path: str, known: tuple[int, int, int]) -> str:
     """Return the sha256 of a remote file; raises StorageError if its state is not `known`."""
     hashed = hashlib.sha256()
-    with clipped(RemoteFile(path)) as stream:
+    with bounded_reader(RemoteFile(path)) as stream:
         while chunk := stream.read(CHUNK):
             hashed.update(chunk)
     require_same(path, known == state_of(path))

@@ -26,15 +26,15 @@ WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 def text_stream(opened: Opened, input: Input) -> BinaryIO:
     """Return the input's text as UTF-8 without a byte order mark; reading it raises DataError."""
-    return buffered(utf8(_content(opened, input), opened.path, input.encoding))
+    return as_file(to_utf8(_content(opened, input), opened.path, input.encoding))
 
 
 def content_stream(opened: Opened, input: Input) -> BinaryIO:
     """Return the input's bytes, decompressed under the limits of `input`."""
-    return buffered(_content(opened, input))
+    return as_file(_content(opened, input))
 
 
-def buffered(chunks: Iterator[bytes]) -> BinaryIO:
+def as_file(chunks: Iterator[bytes]) -> BinaryIO:
     """Return a buffered file over an iterator of bytes."""
     return cast(BinaryIO, io.BufferedReader(Chunks(chunks), CHUNK))
 
@@ -123,7 +123,7 @@ def require_within_limits(size: int, stored: int, what: str, input: Input) -> No
                         hint="if it is right, raise input.decompress_limit")
 
 
-def utf8(chunks: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes]:
+def to_utf8(chunks: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes]:
     """Yield text of any encoding as UTF-8; raises DataError for other files, bad bytes and zero characters."""
     name = codecs.lookup(encoding).name
     decoder = codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)()

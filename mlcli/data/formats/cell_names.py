@@ -8,7 +8,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.remote import is_remote
-from mlcli.data.files.source import Opened, opened
+from mlcli.data.files.source import Opened, open_input
 from mlcli.data.files.streams import text_stream
 from mlcli.data.formats.entries import Entries
 from mlcli.data.formats.sparse_table import Sparse, named_sparse
@@ -16,7 +16,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.wording import place
 from mlcli.errors import DataError
 
-MATRIX = "matrix"  # part of the matrix's file name; the others have another word in its place
+MATRIX = "matrix"  # part of the matrix's file name; files of names have another word there
 MATRICES = (".mtx", ".mtx.gz")
 GENES, CELLS = ("features", "genes"), ("barcodes",)
 TEXTS = (".tsv", ".tsv.gz")
@@ -85,7 +85,7 @@ def with_names(entries: Entries, file: Opened, input: Input, compute: Compute) -
 
 def _read(path: Path, input: Input, compute: Compute) -> Names:
     """Read the columns of a file of names; raises DataError for lines of different lengths, and for none."""
-    with opened(str(path), compute) as file, text_stream(file, Input(
+    with open_input(str(path), compute) as file, text_stream(file, Input(
             path=str(path), decompress_ratio=input.decompress_ratio, decompress_limit=input.decompress_limit)) as text:
         compute.require(64.0 * file.size, f"the names in {path.name}")
         lines = [line.decode().rstrip("\r\n").split("\t") for line in text]

@@ -11,7 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
 from mlcli.base.types import Array, Indices
 from mlcli.data.files.file_id import FileId, plain_stream, require_read
-from mlcli.data.files.shared_handle import Positioned
+from mlcli.data.files.shared_handle import SharedFile
 from mlcli.data.formats.npy_file import Header
 from mlcli.data.formats.row_files import PART, part_rows
 
@@ -89,7 +89,7 @@ class CondensedRows:
     def _numbers(self, first: int, last: int) -> Array:
         """Read consecutive numbers of the file."""
         stored = np.empty(last - first, self.header.dtype)
-        raw = cast(Positioned, cast(Any, self.id.open_once(plain_stream)).raw)
+        raw = cast(SharedFile, cast(Any, self.id.open_once(plain_stream)).raw)
         read = raw.read_at(self.header.offset + first * stored.itemsize, memoryview(stored.view(np.uint8).data))
         require_read(self.id.path, read, stored.nbytes)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):

@@ -126,10 +126,10 @@ def column_names(file: Hdf5, key: str, columns: int) -> tuple[str, ...]:
              "var" if first == "varp" else "")
     if not frame:
         return numbered_names(rest or first, columns)
-    return of_length(Frame(file, frame).ids(), columns, f"{shown(key)} has {columns:,} columns", file.path)
+    return require_length(Frame(file, frame).ids(), columns, f"{shown(key)} has {columns:,} columns", file.path)
 
 
-def of_length(names: Sequence[str], size: int, what: str, path: str) -> tuple[str, ...]:
+def require_length(names: Sequence[str], size: int, what: str, path: str) -> tuple[str, ...]:
     """Return `names` if there are `size` of them; raises DataError if not."""
     if len(names) != size:
         raise DataError("H5AD", f"{what}, and there are {len(names):,} names for them", where=place(path),

@@ -11,7 +11,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.arrays import KINDS, LABEL, Texts, as_doubles, matrix_sheet
 from mlcli.data.formats.entries import Entries
-from mlcli.data.formats.h5ad import MAIN, column_names, is_anndata, of_length, row_frame
+from mlcli.data.formats.h5ad import MAIN, column_names, is_anndata, require_length, row_frame
 from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_column, is_group, is_sparse, open_hdf5
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse_arrays import entries_of
@@ -111,7 +111,7 @@ def _of_anndata(file: Hdf5, key: str, values: AnyArray) -> Sheet:
 
 def _row_ids(file: Hdf5, key: str, rows: int) -> tuple[str, ...]:
     """Return the names of a matrix's rows."""
-    return of_length(row_frame(file, key).ids(), rows, f"{shown(key)} has {rows:,} rows", file.path)
+    return require_length(row_frame(file, key).ids(), rows, f"{shown(key)} has {rows:,} rows", file.path)
 
 
 def _sparse(file: Hdf5, key: str, member: Any) -> Sparse:
@@ -140,7 +140,7 @@ def _of_cells(file: Hdf5, key: str, member: Any) -> Sparse:
 
     def names_at(path: str, size: int) -> tuple[str, ...]:
         found = file.member(f"{key}/{path}")
-        return of_length(() if found is None else file.texts(found), size, f"{shown(key)} has {size:,} of {path}",
+        return require_length(() if found is None else file.texts(found), size, f"{shown(key)} has {size:,} of {path}",
                          file.path)
 
     genes = names_at("features/name", entries.shape[1])
@@ -190,7 +190,7 @@ def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
     choice = choose(column_names(file, key, shape[1]), input.replace(id_column=None, label_columns=()))
 
     def described(column: str, where: str) -> tuple[str, ...]:
-        return of_length(frame.chosen(column, where), shape[0], f"{shown(key)} has {shape[0]:,} rows", file.path)
+        return require_length(frame.chosen(column, where), shape[0], f"{shown(key)} has {shape[0]:,} rows", file.path)
 
     words = tuple(name for name in frame.words() if name not in (*input.label_columns, input.ids_from))
     labels = {name: described(name, "input.label_columns") for name in (*input.label_columns, *words)}

@@ -48,8 +48,8 @@ class Picture:
     values: AnyArray  # rows x columns, or rows x columns x 3
     sha256: str
     bytes: int
-    opacity: bool  # whether some pixels are not opaque, which is left out
-    frames: int  # of which the first is taken
+    opacity: bool  # whether some pixels are transparent, which is ignored
+    frames: int  # only the first is used
 
 
 def read_folder(input: Input, compute: Compute) -> tuple[Sheet, Source] | None:
@@ -139,7 +139,7 @@ def _picture(file: Path, input: Input) -> Picture:
     image = pillow()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of sizes, which are compared below
+            warnings.simplefilter("ignore")  # sizes are checked below
             with image.open(io.BytesIO(content), formats=READ) as found:
                 size = prod(found.size) * len(found.getbands())
                 require_within_limits(size, len(content), "the image", input.replace(path=str(file)))

@@ -187,7 +187,7 @@ def mat_file(opened: Opened, input: Input, compute: Compute) -> Iterator[MatFile
 
     try:
         with memory_limited("MAT", compute), warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)  # of byte orders and names that SciPy takes for others
+            warnings.simplefilter("error", UserWarning)  # byte orders and names that SciPy misreads
             yield ByScipy(opened, input, compute)
     except OSError as error:
         if error.errno:

@@ -14,7 +14,7 @@ from mlcli.base.rows.source import Part
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.file_id import FileId, plain_stream, require_read
-from mlcli.data.files.shared_handle import Positioned
+from mlcli.data.files.shared_handle import SharedFile
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.arrays import StoredArray, flat, image_of, points_of, require_kind
 from mlcli.data.formats.arrays import texts as as_texts
@@ -75,7 +75,7 @@ class NpyRows:
     def span(self, start: int, stop: int) -> Array:
         """Return consecutive rows as an (m, d) array."""
         stored = np.empty((stop - start, self.header.shape[1]), self.header.dtype)
-        raw = cast(Positioned, cast(Any, self.id.open_once(plain_stream)).raw)
+        raw = cast(SharedFile, cast(Any, self.id.open_once(plain_stream)).raw)
         width = self.header.shape[1] * self.header.dtype.itemsize
         read = raw.read_at(self.header.offset + start * width, memoryview(stored.reshape(-1).view(np.uint8).data))
         require_read(self.id.path, read, stored.nbytes)

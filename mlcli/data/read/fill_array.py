@@ -9,7 +9,7 @@ from mlcli.base.rows.scratch import let_go, room
 from mlcli.base.rows.source import Part, Rows
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.source import opened
+from mlcli.data.files.source import open_input
 from mlcli.data.formats.block_file import RowFile, Texts
 from mlcli.data.formats.reader import block_file_of
 from mlcli.data.options.formats import FORMATS
@@ -36,7 +36,7 @@ def read_into_array(input: Input, compute: Compute) -> Table | None:
 
     Raises DataError and StorageError.
     """
-    with opened(input.path, compute) as file:
+    with open_input(input.path, compute) as file:
         found = block_file_of(file, input.replace(stream="always"), FORMATS[input.format], compute)
         if found is None:
             return None

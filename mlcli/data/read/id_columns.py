@@ -29,7 +29,7 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in WORD.findall(name))
 
 
-def named_as_ids(columns: Sequence[str], words: frozenset[str] = NAMES) -> tuple[int, ...]:
+def columns_named_as_ids(columns: Sequence[str], words: frozenset[str] = NAMES) -> tuple[int, ...]:
     """Return the columns with one of these words in their name, apart from series such as sample_1, sample_2.
 
     A series is the points or variables of a table, each with its number; a table has at most one column of
@@ -76,10 +76,10 @@ def require_no_ids(values: Array, rows: AnyArray, columns: Sequence[str], words:
     def distinct(column: int) -> bool:
         return distinct_integers(values[:, column]) and (whole is None or distinct_integers(whole(column)[0]))
 
-    suspects = [column for column in ((0,) if alone else named_as_ids(columns)) if distinct(column)]
+    suspects = [column for column in ((0,) if alone else columns_named_as_ids(columns)) if distinct(column)]
     if suspects and not input.chosen("id_column"):
         _refuse(columns[suspects[0]], words if alone else (), input, apart)
-    doubtful = [column for column in named_as_ids(columns, DOUBTFUL) if distinct(column)]
+    doubtful = [column for column in columns_named_as_ids(columns, DOUBTFUL) if distinct(column)]
     for column in dict.fromkeys([*suspects, *doubtful]):
         _warn(columns[column], "looks like ids")
     if not (suspects or doubtful or named) and len(columns) > 1 and counts_rows(values[:, 0], rows) and (

@@ -10,7 +10,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import is_missing
 from mlcli.data.files.formats import format_of
-from mlcli.data.files.source import Opened, opened
+from mlcli.data.files.source import Opened, open_input
 from mlcli.data.files.streams import text_stream
 from mlcli.data.formats.arrays import Texts
 from mlcli.data.formats.reader import reader_of
@@ -62,7 +62,7 @@ def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | 
     own = AllTexts(path=str(file.path), format=file.format, key=file.key, encoding=given.encoding,
                    missing_markers=given.missing_markers,
                    decompress_ratio=given.decompress_ratio, decompress_limit=given.decompress_limit)
-    with of_labels(), opened(own.path, compute) as there:
+    with errors_for_labels(), open_input(own.path, compute) as there:
         format = format_of(there, own)
         if not format.labels:
             raise ConfigError("FORMAT", f"{format.title} holds no labels", where="input.labels.path",
@@ -74,7 +74,7 @@ def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | 
 
 
 @contextmanager
-def of_labels() -> Iterator[None]:
+def errors_for_labels() -> Iterator[None]:
     """Replace options of the table in errors by those of the file of labels."""
     try:
         yield

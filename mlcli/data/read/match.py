@@ -9,7 +9,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, place
-from mlcli.data.read.id_columns import named_as_ids
+from mlcli.data.read.id_columns import columns_named_as_ids
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.sheet import Sheet
 from mlcli.errors import DataError
@@ -45,7 +45,7 @@ def require_same(ids: Sequence[str], wanted: Sequence[str], path: str, noun: str
     if missing or extra:
         parts = [f"{counted(len(names), 'column')} {word}: {listed(names)}"
                  for names, word in ((missing, "missing"), (extra, "not of the run")) if names]
-        ids = [extra[column] for column in named_as_ids(extra)]
+        ids = [extra[column] for column in columns_named_as_ids(extra)]
         naming = f"give --id-column {quote(ids[0])} if it names the rows; " if ids else ""
         raise DataError("COLUMNS-DIFFER", "; ".join(parts), where=place(path),
                         hint=f"{naming}the run needs one column for each of its {counted(len(wanted), noun)}; choose "

@@ -12,7 +12,7 @@ from mlcli.base.stages.stage import stage, unheard
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.formats import format_of
-from mlcli.data.files.source import Opened, opened
+from mlcli.data.files.source import Opened, open_input
 from mlcli.data.formats.block_file import BlockFile, in_blocks, sheet_of_blocks
 from mlcli.data.formats.cell_names import matrix_in, name_files
 from mlcli.data.formats.parts import id_of, parts_of, source_of_files
@@ -34,7 +34,7 @@ from mlcli.data.read.parts import read_parts
 from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.table.sheet import Sheet, require_unique_ids, transpose
 from mlcli.data.table.table import Source, Table
-from mlcli.data.table.views import of_second_view
+from mlcli.data.table.views import errors_for_second_view
 from mlcli.data.text.layout import crossed_layout, features_layout, square_layout
 from mlcli.errors import ConfigError, DataError
 
@@ -54,7 +54,7 @@ def read(input: Input, compute: Compute | None = None, categories: bool = False,
             refuse_resemblance(read_unchecked(input.replace(labels=LabelFile()), compute, categories), input)
         raise
     if input.view.path is not None:
-        with of_second_view():
+        with errors_for_second_view():
             return replace(table, view=read_unchecked(input.second(), compute))
     if rows_of(table.values) is not None:  # a file read in blocks was checked by its first pass
         return table
@@ -84,7 +84,7 @@ def whole_table(input: Input, compute: Compute, categories: bool = False, stream
         return add_labels(features_table(folder[0], input, folder[1]), input, compute)
     if files := parts_of(input.path):
         return _of_parts(files, input, compute, streams)
-    with opened(matrix_in(input.path), compute) as file:
+    with open_input(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
         source = _source(input, file, format)
         if input.kind == "graph":
@@ -170,7 +170,7 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
                               input, source), input, compute)
     if not input.square and (files := parts_of(input.path)):
         return _new_of_parts(files, input, tuple(columns), compute, streams)
-    with opened(matrix_in(input.path), compute) as file:
+    with open_input(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
         if format.pairs:
             raise ConfigError("FORMAT", f"{format.title} holds no dissimilarities to the points of a run",
@@ -207,7 +207,7 @@ def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: C
     """Return coordinates in the space of a run: the columns of its axes, with ids if the column exists."""
     compute = compute or Compute()
     check(input)
-    with opened(input.path, compute) as file:
+    with open_input(input.path, compute) as file:
         format = format_of(file, input)
         input = input.replace(columns=tuple(axes) if format.named else ())
         sheet = _with_ids_if_there(file, input, format, id_name, compute)

@@ -26,7 +26,7 @@ class Sheet:
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts of columns that stand for them
     words: tuple[str, ...] = ()  # those of the labels that no option names
-    apart: bool = False  # whether the file names rows beside its columns, so that none of these can name them
+    apart: bool = False  # whether ids are not a column of the file
     point: str = "."  # the decimal one of numbers among texts
     image: tuple[int, ...] | None = None  # of rows that are images: rows, columns, and 3 where they have colors
 

@@ -35,8 +35,8 @@ class Source:
     digest: Callable[[], str]  # waits for the sha256 of the file's bytes
     bytes: int
     format: str
-    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a run: size and hash of what was read
-    reading: float = 0.0  # bytes of memory that reading it took beside the table
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a run: size and hash of the files read
+    reading: float = 0.0  # bytes of memory for reading, besides the table
     kept: float = 0.0  # of these, the bytes that allocators do not return
 
     @property
@@ -56,7 +56,7 @@ class Table:
 
     values: Array  # n x d; NaN where missing (features only)
     columns: tuple[str, ...]  # d
-    ids: Sequence[str]  # n: a tuple, or RowNumbers where the file has none
+    ids: Sequence[str]  # n: a tuple, or RowNumbers for a file without ids
     id_name: str = "id"
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # label column -> n texts
     kind: str = "features"

@@ -23,7 +23,7 @@ FLAGS = {"--id-column or --label-column": "input.view.id_column",
 
 
 @contextmanager
-def of_second_view() -> Iterator[None]:
+def errors_for_second_view() -> Iterator[None]:
     """Replace options of the first view in errors of reading by those of the second."""
     try:
         yield

@@ -17,8 +17,8 @@ from mlcli.data.options.wording import place
 from mlcli.errors import DataError
 
 LINE_LIMIT = 128 << 20  # bytes
-TINY = re.compile(rb"[eE]-[0-9]{3}")  # only numbers with such an exponent, or so many zeros,
-ZEROS = b"0" * 300  # can read as zero without being it
+TINY = re.compile(rb"[eE]-[0-9]{3}")  # only numbers with such an exponent, or with this many zeros,
+ZEROS = b"0" * 300  # can be read as zero although they are not
 Watch = Callable[[bytes], None]
 OVERLAP = 320  # bytes of a chunk that are searched again with the next one
 

@@ -15,7 +15,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.data.files.arrow import pyarrow
 from mlcli.data.files.file_id import FileId, plain_stream, require_read
 from mlcli.data.files.remote import is_remote
-from mlcli.data.files.shared_handle import Positioned
+from mlcli.data.files.shared_handle import SharedFile
 from mlcli.data.files.source import Opened
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import fault
@@ -54,7 +54,7 @@ class TextFile:
         """Return the bytes of a piece, in memory of Arrow's own."""
         start, size = self.starts[piece], self.starts[piece + 1] - self.starts[piece]
         buffer = pyarrow().allocate_buffer(size)
-        raw = cast(Positioned, cast(Any, self.id.open_once(plain_stream)).raw)
+        raw = cast(SharedFile, cast(Any, self.id.open_once(plain_stream)).raw)
         require_read(self.id.path, raw.read_at(start, memoryview(buffer)), size)
         return buffer
 
