@@ -12,7 +12,7 @@ import pytest
 import mlcli
 from mlcli import errors
 from mlcli.cli.program import COMMANDS, run
-from mlcli.config.run_config import described
+from mlcli.config.run_config import option_rows
 from mlcli.methods import METHODS
 from tests.processes import neutral
 
@@ -86,7 +86,7 @@ def commands(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def test_commands_in_pages_have_options_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
-    flags, paths = dict[str, set[str]](), [row.path for row in described()]
+    flags, paths = dict[str, set[str]](), [row.path for row in option_rows()]
     for name in COMMANDS:
         run([name, "--help"])
         flags[name] = {*re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", capsys.readouterr().out)}

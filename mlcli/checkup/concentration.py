@@ -10,45 +10,45 @@ from mlcli.base.values.inputs import Features
 from mlcli.checkup.report import Concentration, Reach
 from mlcli.stages.algebra.distances import squared_distances
 
-BLOCK = 2**20  # numbers worked on together
+BLOCK = 2**20  # numbers in a block
 SAMPLE = 1000  # points that neighborhoods are drawn around
 SHARES = (0.01, 0.1)
-INNER = 0.9  # by length: what lies beyond is near the boundary
+INNER = 0.9  # of the length: points beyond are near the boundary
 
 
 def edge_length(share: float, dimensions: float) -> float:
-    """r^(1/d): how long the edge of a cube must be to hold a share r of points uniform in a unit cube.
+    """Return r^(1/d), the edge of a cube that holds a share r of points uniform in a unit cube.
 
-    It is as well the radius of a ball that holds this share of a unit ball.
+    It is also the radius of a ball that holds this share of a unit ball.
     """
     return float(share ** (1 / dimensions))
 
 
 def median_nearest(points: int, dimensions: float) -> float:
-    """(1 - 2^(-1/N))^(1/d): the median distance from the center to the nearest of N points uniform in a unit ball.
+    """Return (1 - 2^(-1/N))^(1/d), the median distance from the center to the nearest of N uniform points in a ball.
 
     All N lie beyond r with probability (1 - rᵈ)ᴺ, which is one half there. For 5,000 points in 10
-    dimensions it is 0.411. Source: Hastie, Tibshirani and Friedman, "The elements of statistical
-    learning", 2.5.
+    dimensions it is 0.411. Source: Hastie, Tibshirani and Friedman, "The elements of statistical learning",
+    2.5.
     """
     return float((-np.expm1(-np.log(2) / points)) ** (1 / dimensions))
 
 
-def uniform(points: int, dimensions: float) -> Reach:
-    """What uniform points in a ball of so many dimensions would show."""
+def uniform_reach(points: int, dimensions: float) -> Reach:
+    """Return the reach expected of `points` points uniform in a ball of `dimensions` dimensions."""
     one, ten = (edge_length(share, dimensions) for share in SHARES)
     return Reach(dimensions=dimensions, one_percent=one, ten_percent=ten,
-                 center_nearest=median_nearest(points, dimensions), outer_tenth=outside(dimensions))
+                 center_nearest=median_nearest(points, dimensions), outer_tenth=outer_share(dimensions))
 
 
-def outside(dimensions: float) -> float:
-    """1 - 0.9^d: the share of points, uniform in a ball or a cube, in its outer tenth by length."""
+def outer_share(dimensions: float) -> float:
+    """Return 1 - 0.9^d, the share of points uniform in a ball or a cube that lie in its outer tenth by length."""
     return float(1 - INNER**dimensions)
 
 
 @stage("concentration")
 def concentration_of(data: Features, intrinsic: float, compute: Compute) -> Concentration | None:
-    """Distances from a seeded sample of points to all others; None where no two points differ."""
+    """Compare distances from a seeded sample of points to all others; return None if all points are equal."""
     points, size = data.values, len(data.values)
     chosen = (np.arange(size) if size <= SAMPLE
               else np.sort(compute.generator().choice(size, SAMPLE, replace=False)))
@@ -67,13 +67,17 @@ def concentration_of(data: Features, intrinsic: float, compute: Compute) -> Conc
                      ten_percent=float(np.median(around[:, 2] / farthest)), center_nearest=near, outer_tenth=outer)
     ratio = float(np.median(nearest / farthest))
     finite = np.isfinite(intrinsic) and intrinsic > 0
-    return Concentration(measured, uniform(size, points.shape[1]), uniform(size, intrinsic) if finite else None,
+    expected = uniform_reach(size, intrinsic) if finite else None
+    return Concentration(measured, uniform_reach(size, points.shape[1]), expected,
                          contrast=1 / ratio - 1 if ratio > 0 else float("inf"), nearest_over_farthest=ratio,
                          spread=deviation / mean, box_outer_tenth=_near_walls(points))
 
 
 def _around(distances: Array, own: Indices, ranks: list[int]) -> Array:
-    """For each row: distances to the nearest, at two ranks, to the farthest; mean and mean square, self left out."""
+    """Return nearest, at two ranks, farthest, mean and mean square of each row of an (m, n) array of distances.
+
+    `own` holds the column of each row's own point, which is left out. Returns an (m, 6) array.
+    """
     others = distances.shape[1] - 1
     distances[np.arange(len(own)), own] = 0.0
     first, second = (np.partition(distances, rank, axis=1)[:, rank] for rank in ranks)  # the point itself is rank 0
@@ -84,14 +88,14 @@ def _around(distances: Array, own: Indices, ranks: list[int]) -> Array:
 
 
 def _from_center(points: Array) -> tuple[float, float]:
-    """The distance from the mean to the nearest point, over that to the farthest; and the share of far points."""
+    """Return the distance from the mean to the nearest point over that to the farthest, and the share of far points."""
     lengths = np.sqrt(squared_distances(points.mean(axis=0)[None, :], points)[0])
     farthest = lengths.max()
     return (float(lengths.min() / farthest), float((lengths > INNER * farthest).mean())) if farthest > 0 else (0.0, 0.0)
 
 
 def _near_walls(points: Array) -> float:
-    """The share of points near a wall of the smallest box with sides along the columns that holds all of them."""
+    """Return the share of points near a wall of the smallest box, with sides along the columns, around all points."""
     low, high = points.min(axis=0), points.max(axis=0)
     margin = (1 - INNER) / 2 * (high - low)
     near = [((points[rows] < low + margin) | (points[rows] > high - margin)) & (margin > 0)

@@ -1,4 +1,4 @@
-"""A graph that was given: its pieces, how many edges points have, and edges that paths beat."""
+"""A graph read from a file: its pieces, the degrees of its points, and edges longer than a path between their ends."""
 
 import numpy as np
 
@@ -11,12 +11,16 @@ from mlcli.stages.graph.graph import Graph
 from mlcli.stages.paths.geodesics import dijkstra_rows
 
 LISTED = 10
-ROUNDING = 1e-12  # of an edge: a path shorter by no more is as long
+ROUNDING = 1e-12  # of an edge: a path shorter by no more counts as equally long
 
 
 @stage("graph")
 def edges_of(data: WeightedGraph, largest: int) -> EdgeFacts:
-    """What the edges say; paths between their ends are found up to so many points."""
+    """Count and describe the edges of a graph.
+
+    Edges longer than a path between their ends are counted if the graph has at most `largest` points and
+    its weights are lengths.
+    """
     graph = Graph(data.starts, data.indices, data.weights)
     counts, sizes, weights = np.diff(data.starts), np.bincount(graph.pieces()), data.weights
     there = data.apart and len(data.values) <= largest
@@ -29,7 +33,7 @@ def edges_of(data: WeightedGraph, largest: int) -> EdgeFacts:
 
 
 def detours(graph: Graph) -> int:
-    """How many edges are longer than the shortest path between their ends."""
+    """Return the number of edges that are longer than the shortest path between their ends."""
     count = 0
     for block in one_by_one(row_blocks(graph.size, HELD, graph.size)):
         sources = np.arange(block.start, block.stop)

@@ -1,4 +1,4 @@
-"""Euclidean or not, and the constants that would make it so."""
+"""Whether dissimilarities are Euclidean, and the constants that make them so."""
 
 import numpy as np
 
@@ -11,12 +11,16 @@ from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 from mlcli.stages.kernels.corrections import cailliez_constant, is_euclidean, lingoes_constant
 from mlcli.stages.kernels.forms import Dense
 
-CAILLIEZ = 3000  # points up to which its constant, about seven eigenproblems, takes about a minute
+CAILLIEZ = 3000  # most points for Cailliez' constant: about seven eigenproblems, about a minute
 
 
 @stage("euclidean")
 def euclidean_of(distances: Array) -> tuple[Euclidean, Corrections]:
-    """By the eigenvalues of -HD²H/2 (n x n dissimilarities: symmetric, zero diagonal, none negative)."""
+    """Test an (n, n) array of dissimilarities (symmetric, zero diagonal, none negative) by the eigenvalues of -HD²H/2.
+
+    Returns the result of the test, and the constants of Lingoes and Cailliez in the units of their
+    correction.
+    """
     unit = Unit.of(distances)
     normalized = unit.measured(distances)
     squared = normalized**2

@@ -1,4 +1,4 @@
-"""The whole checkup on one screen: read the file as it is, examine the numbers, then the geometry."""
+"""The checkup from top to bottom: read the file, examine the numbers, then the geometry."""
 
 from dataclasses import replace
 from typing import Any
@@ -26,11 +26,11 @@ from mlcli.checkup.report import Report, Skipped
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.input import Input
 from mlcli.data.pairs.square import look_like_similarities
-from mlcli.data.pairs.symmetry import merge
+from mlcli.data.pairs.symmetry import symmetrize
 from mlcli.data.prepare.categories import require_unchanged
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.resemblance import resemblance
-from mlcli.data.read.table import as_found
+from mlcli.data.read.table import read_unchecked
 from mlcli.data.table.table import Table
 from mlcli.pipeline.start import reduced, source_of
 from mlcli.stages.algebra.metrics.points import metric_of as comparison_of
@@ -40,19 +40,19 @@ from mlcli.stages.graph.neighborhoods import nearest_lists
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.kernels.forms import square_memory
 
-LARGEST = 20_000  # points whose pairs are all examined; of more, a seeded sample
+LARGEST = 20_000  # points whose pairs are all examined; of more, those of a seeded sample
 COPIES = 4  # n x n arrays at once
 
 
 def check(config: RunConfig, most: int | None = None, given: Table | None = None) -> Report:
-    """The checkup of a data set, or of a seeded sample of so many rows of features; of a table where one is given.
+    """Examine a data set, or `given` if it is a table; of features at most `most` rows, a seeded sample.
 
-    Raises as reading does where the file cannot be read at all.
+    Raises the errors of `read_table` if the file cannot be read at all.
     """
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
     with threads_limited(config.compute.thread_count()):
         config.prepare.require_reducible(config.input)
-        config, table = as_what_it_is(config, source_of(config, _as_found)[0] if given is None else given)
+        config, table = resolve_kind(config, source_of(config, _as_found)[0] if given is None else given)
         report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))
         if (rows := rows_of(table.values)) is not None:
             note("N-CHECK-ROWS", f"{len(rows.at_hand):,} of {len(rows):,} rows are examined, as the table is read in "
@@ -62,7 +62,7 @@ def check(config: RunConfig, most: int | None = None, given: Table | None = None
             generator = config.compute.generator()
             table = table.take(np.sort(generator.choice(len(table.ids), most, replace=False)))
         if table.graph is not None:
-            config.prepare.apply(table)  # refuses options without a use
+            config.prepare.apply(table)  # raises for options that would have no effect
             report = replace(report, edges=edges_of(table.graph, LARGEST))
         elif table.kind == "features":
             report = _of_features(report, table, config, neighbors)
@@ -70,15 +70,15 @@ def check(config: RunConfig, most: int | None = None, given: Table | None = None
                 exact = missing_in_all(rows.gaps, table.columns)
                 report = replace(report, features=replace(report.features, missing=exact))
         else:
-            config.prepare.apply(table)  # refuses options without a use
+            config.prepare.apply(table)  # raises for options that would have no effect
             square_memory(config.compute, report.rows, COPIES, "the checkup", "check some of the points")
             report = (_of_dissimilarities(report, table, config, neighbors) if table.kind == "dissimilarities"
                       else replace(report, kernel=kernel_of(table.values, table.ids)))
     return replace(report, findings=tuple(findings_of(report, config, table)))
 
 
-def as_what_it_is(config: RunConfig, table: Table) -> tuple[RunConfig, Table]:
-    """The table as the matrix of pairs that it looks like, where no kind was said; with the options that say so."""
+def resolve_kind(config: RunConfig, table: Table) -> tuple[RunConfig, Table]:
+    """Read the table as the matrix of pairs that it looks like, if no kind was chosen; return its options and it."""
     looks = None if config.input.chosen("kind") or config.input.transpose else resemblance(table)
     if looks is None:
         return config, table
@@ -89,12 +89,12 @@ def as_what_it_is(config: RunConfig, table: Table) -> tuple[RunConfig, Table]:
 
 
 def _as_found(input: Input, compute: Compute, categories: bool, streams: bool) -> Table:
-    """The table as the file holds it, whatever the method: features that memory does not hold are read in blocks."""
-    return as_found(input, compute, categories, input.kind == "features")
+    """Read the table without preparation or method; features that do not fit in memory are read in blocks."""
+    return read_unchecked(input, compute, categories, input.kind == "features")
 
 
 def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:
-    """The table as it is in the file; then, prepared as asked and without incomplete rows, its geometry."""
+    """Examine the table as it stands in the file; then, prepared and without incomplete rows, its geometry."""
     require_unchanged(config.prepare, table.categories)
     features = features_of(table)
     report = replace(report, features=features)
@@ -113,7 +113,7 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
 
 
 def _rows_as_they_are(report: Report, table: Table, compute: Compute) -> Report:
-    """Rows far from the center of all, and what labels explain: of columns of numbers."""
+    """Add rows far from the center, and the share of axes that labels explain, if all columns are numbers."""
     if table.categories:
         return report
     values = table.values
@@ -125,7 +125,7 @@ def _rows_as_they_are(report: Report, table: Table, compute: Compute) -> Report:
 
 
 def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:
-    """The conditions of a metric; then, made symmetric, the other checks that the numbers allow."""
+    """Check the conditions of a metric; then, on the symmetric matrix, all other checks that the numbers allow."""
     values, ids = table.values, table.ids
     with running("metric"):
         completed = _completed(values, config)
@@ -143,9 +143,9 @@ def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbo
 
 
 def _completed(given: Array, config: RunConfig) -> Array:
-    """Symmetric, as the options say or by means, with a zero diagonal; roots where the numbers are squares."""
+    """Return the matrix symmetric by the options (or by means), with a zero diagonal, and roots of squared numbers."""
     values = given.copy()
-    merge(values, "mean" if config.input.symmetrize == "error" else config.input.symmetrize)
+    symmetrize(values, "mean" if config.input.symmetrize == "error" else config.input.symmetrize)
     np.fill_diagonal(values, 0.0)
     if config.input.squared:
         values = np.copysign(np.sqrt(np.abs(values)), values)
@@ -153,7 +153,7 @@ def _completed(given: Array, config: RunConfig) -> Array:
 
 
 def _obstacle(report: Report, values: Array) -> str:
-    """Why a matrix cannot be examined further, where that is so."""
+    """Return why a matrix cannot be examined further; empty if it can."""
     assert report.metric is not None
     if report.metric.missing.cells:
         return "there are pairs without a number"
@@ -163,14 +163,14 @@ def _obstacle(report: Report, values: Array) -> str:
 
 
 def _without_geometry(report: Report, reason: str, *others: str) -> Report:
-    """The report without all that depends on distances, and why."""
+    """Return the report with the checks that depend on distances skipped for `reason`."""
     own = ("concentration",) if report.kind == "features" else ()
     checks = (*others, *own, "hubness", "intrinsic_dimension", "graph")
     return replace(report, skipped=(*report.skipped, *(Skipped(check, reason) for check in checks)))
 
 
 def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighbors) -> Report:
-    """Neighbors, and what depends on them; for many points, of a seeded sample."""
+    """Add neighbors and the checks that depend on them; of many points, on a seeded sample."""
     size = len(data.values)
     if size > LARGEST:
         data = data.take(np.sort(compute.generator().choice(size, LARGEST, replace=False)))

@@ -1,4 +1,4 @@
-"""A table of points as it is in the file: missing cells, repeated rows and columns, constants, scales."""
+"""A table of points as it stands in the file: missing cells, repeated rows and columns, constants, scales."""
 
 from collections.abc import Sequence
 
@@ -10,26 +10,26 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
 from mlcli.checkup.report import Features, Missing, Scales
-from mlcli.checkup.unusual import Nearly
+from mlcli.checkup.unusual import NearlyConstant
 from mlcli.data.prepare.scales import spreads
 from mlcli.data.table.cells import ROWS
 from mlcli.data.table.table import Table
 
 LISTED = 5
 NAMED = 100
-SELDOM, ENOUGH = 100, 20  # one row of so many may have another value in a column that is nearly constant; rows needed
-BLOCK = 2**18  # numbers worked on together
+SELDOM, ENOUGH = 100, 20  # nearly constant: at most one row of so many differs; rows needed for the test
+BLOCK = 2**18  # numbers in a block
 
 
 @stage("features")
 def features_of(table: Table) -> Features:
-    """What the numbers of a table say before any preparation."""
+    """Return facts about a table before any preparation."""
     values, names = table.values, table.columns
     deviations, unit, constant = spreads(values)
-    rows, columns = repeats(values, 1), repeats(values, 0)
-    columns = columns[~constant[columns[:, 0]]]  # constant ones are reported as such
+    rows, columns = repeated_pairs(values, 1), repeated_pairs(values, 0)
+    columns = columns[~constant[columns[:, 0]]]  # constant columns are reported as constant
     nearly = nearly_constant(values, names, constant)
-    texts = np.array([name in table.categories for name in names])  # their numbers stand for texts, and have no scale
+    texts = np.array([name in table.categories for name in names])  # codes of texts have no scale
     spread, scales = scales_of(deviations, unit, constant | texts, names)
     return Features(rows=len(values), columns=len(names), missing=missing_of(values, names),
                     constant_columns=int(constant.sum()),
@@ -42,10 +42,13 @@ def features_of(table: Table) -> Features:
                     scale_spread=spread, scales=scales)
 
 
-def nearly_constant(values: Array, names: Sequence[str], constant: AnyArray) -> list[Nearly]:
-    """The columns that have one value in all rows but a hundredth of them, or but one; missing cells do not count."""
+def nearly_constant(values: Array, names: Sequence[str], constant: AnyArray) -> list[NearlyConstant]:
+    """List columns of an (n, d) array where at most one row, or a hundredth of the rows, differs from the median.
 
-    def some(columns: slice) -> list[Nearly]:
+    `constant` is a (d,) array of flags: these columns are skipped. Missing cells do not count.
+    """
+
+    def some(columns: slice) -> list[NearlyConstant]:
         found = []
         for column in range(columns.start, columns.stop):
             known = values[:, column]
@@ -55,14 +58,14 @@ def nearly_constant(values: Array, names: Sequence[str], constant: AnyArray) -> 
             middle = np.partition(known, len(known) // 2)[len(known) // 2]
             others = int(np.count_nonzero(known != middle))
             if others <= max(1, len(known) // SELDOM):
-                found.append(Nearly(names[column], float(middle), others))
+                found.append(NearlyConstant(names[column], float(middle), others))
         return found
 
     return [column for part in in_order(some, row_blocks(values.shape[1], BLOCK, len(values))) for column in part]
 
 
 def missing_of(values: Array, names: Sequence[str]) -> Missing:
-    """The cells without a finite number, by column."""
+    """Count the cells of an (n, d) array without a finite number, by column."""
     by_column, infinite, rows = np.zeros(len(names), dtype=np.int64), 0, 0
     for block in row_blocks(len(values), ROWS):
         bad = ~np.isfinite(values[block])
@@ -74,7 +77,7 @@ def missing_of(values: Array, names: Sequence[str]) -> Missing:
 
 
 def missing_in_all(gaps: Gaps, names: Sequence[str]) -> Missing:
-    """The same of a table read in blocks: of all its rows."""
+    """Count missing cells in all rows of a table that is read in blocks."""
     by_column = len(gaps.rows) - np.broadcast_to(gaps.present, len(names))
     return _missing(by_column, gaps.infinite, len(gaps.rows), names)
 
@@ -87,7 +90,11 @@ def _missing(by_column: Indices, infinite: int, rows: int, names: Sequence[str])
 
 def scales_of(deviations: Array, unit: Unit, without: AnyArray,
               names: Sequence[str]) -> tuple[float | None, Scales | None]:
-    """The largest and the smallest standard deviation, their ratio, and the largest one's share of the variance."""
+    """Return the ratio of the largest to the smallest standard deviation, and the scales of the columns that vary.
+
+    `deviations` is a (d,) array in `unit`; columns flagged in `without`, a (d,) array, are left out. None
+    if no column remains.
+    """
     varying = np.flatnonzero(~without)
     if len(varying) == 0:
         return None, None
@@ -101,8 +108,8 @@ def scales_of(deviations: Array, unit: Unit, without: AnyArray,
                           median=middle, dominant_share=float(1 / shares.sum()))
 
 
-def repeats(values: Array, axis: int) -> Indices:
-    """The rows (axis 1) or columns (axis 0) that equal an earlier one, each with it (m x 2)."""
+def repeated_pairs(values: Array, axis: int) -> Indices:
+    """Return the rows (axis 1) or columns (axis 0) that equal an earlier one, each with it, as an (m, 2) array."""
     prints = fingerprints(values, axis)
     order = np.argsort(prints, kind="stable")
     same = prints[order[1:]] == prints[order[:-1]]
@@ -113,14 +120,14 @@ def repeats(values: Array, axis: int) -> Indices:
 
 
 def _equal(values: Array, pairs: Indices, axis: int) -> AnyArray:
-    """Whether the two of each pair are equal throughout; two missing cells are."""
+    """Return whether the two members of each pair are equal throughout; two missing cells count as equal."""
     first, second = (np.take(values, pairs[:, side], axis=1 - axis) for side in (0, 1))
     result: AnyArray = ((first == second) | (np.isnan(first) & np.isnan(second))).all(axis=axis)
     return result
 
 
 def fingerprints(values: Array, axis: int) -> AnyArray:
-    """A 64-bit number of every row (axis 1) or column (axis 0); equal ones have equal numbers.
+    """Return a 64-bit hash of every row (axis 1) or column (axis 0) of an (n, d) array; equal ones have equal hashes.
 
     The bits of every cell are mixed and summed with fixed odd weights, modulo 2**64.
     """

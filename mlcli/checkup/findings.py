@@ -1,4 +1,4 @@
-"""The findings of a report: what its reader should know and may have to act on."""
+"""Findings of a checkup: facts that the user should know and may have to act on."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,17 +25,17 @@ from mlcli.data.table.table import Table
 from mlcli.errors import spell
 
 SPREAD, DOMINANT = 10.0, 0.5  # ratio of standard deviations, and share of the variance in one column
-NEAR_IS_FAR = 0.5  # the nearest neighbor at this share of the distance to the farthest point
+NEAR_IS_FAR = 0.5  # median ratio of nearest to farthest distance above which distances are concentrated
 FEWEST = 10  # points from which near and far can be distinguished
 BATCHES = ("batch", "plate", "lane", "chip", "slide", "flowcell", "scanner", "machine", "instrument", "operator",
            "technician", "center", "centre", "laboratory", "lab", "session", "day", "date", "week", "run", "library",
-           "replicate")  # words in the names of labels that say how rows were measured
-SHOWN = 0.3  # share of an axis that such a label explains
+           "replicate")  # words in label names that denote a measurement batch
+SHOWN = 0.3  # share of an axis that a batch label explains, above which it is reported
 SKEWED = 1.4  # skewness of how often points are neighbors
 
 
 def findings_of(report: Report, config: RunConfig, table: Table) -> Iterator[Finding]:
-    """All findings, those first that `embed` would stop at."""
+    """Yield all findings, errors (where `embed` would stop) first."""
     findings = [*_of_metric(report, table), *_of_euclidean(report), *_of_kernel(report, table),
                 *_of_features(report.features, config, table), *_of_geometry(report),
                 *_of_outliers(report.outliers), *_of_labels(report.labels),
@@ -210,13 +210,13 @@ def _of_edges(edges: EdgeFacts | None) -> Iterator[Finding]:
 
 
 def _pair(offender: Offender) -> str:
-    """Points by name with their numbers: 'a' and 'b' (1, 2)."""
+    """Format two points with their numbers: 'a' and 'b' (1, 2)."""
     numbers = ", ".join(f"{value:.6g}" for value in offender.values)
     return f"{' and '.join(shown(point) for point in offender.points)} ({numbers})"
 
 
 def _worst(offenders: Sequence[Offender]) -> str:
-    """The side that is longest beyond the way around."""
+    """Describe the side that exceeds the way around by most; empty without offenders."""
     if not offenders:
         return ""
     (left, right, between), (side, first, second) = offenders[0].points, offenders[0].values

@@ -1,4 +1,4 @@
-"""What depends on neighbors: the graph and what connects it, hubs, intrinsic dimension."""
+"""Checks on neighbors: the graph and the neighborhood that connects it, hubs, intrinsic dimension."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ LISTED = 10
 
 @stage("graph")
 def graph_facts(data: Spatial, neighbors: Neighbors, lists: Lists) -> GraphFacts:
-    """The pieces of the graph that `neighbors` asks for, and the least that would connect all points.
+    """Return the pieces of the graph of `neighbors`, and the smallest neighborhoods that would connect all points.
 
     `lists` hold equally many nearest neighbors of every point.
     """
@@ -33,7 +33,7 @@ def graph_facts(data: Spatial, neighbors: Neighbors, lists: Lists) -> GraphFacts
 
 
 def hubness_of(data: Spatial, lists: Lists) -> Hubness:
-    """How often each point is among the neighbors of another, and how skewed that is (Radovanović et al., 2010)."""
+    """Count how often each point is a neighbor of another; skewness of the counts (Radovanović et al., 2010)."""
     often = np.bincount(lists.indices, minlength=len(data.values)).astype(np.float64)
     centered = often - often.mean()
     deviation = float(np.sqrt((centered**2).mean()))
@@ -43,7 +43,7 @@ def hubness_of(data: Spatial, lists: Lists) -> Hubness:
 
 
 def intrinsic_of(data: Spatial, lists: Lists) -> IntrinsicDimension:
-    """The intrinsic dimension by two estimates, among distinct points: those at zero distance say nothing of it."""
+    """Estimate the intrinsic dimension in two ways among distinct points: zero distances carry no information."""
     if not lists.lengths.all():
         distinct = distinct_rows(data)
         if len(distinct) > 1:
@@ -53,7 +53,7 @@ def intrinsic_of(data: Spatial, lists: Lists) -> IntrinsicDimension:
 
 
 def distinct_rows(data: Spatial) -> Indices:
-    """The first of every group of equal points, in the order of the rows."""
+    """Return the first row of every group of equal points, in the order of the rows."""
     if isinstance(data, Dissimilarities):
         return np.flatnonzero((data.values == 0).argmax(axis=1) == np.arange(len(data.values)))
     return np.sort(np.unique(metric_of(data).represented(data.values), axis=0, return_index=True)[1])

@@ -1,4 +1,4 @@
-"""Data that is perhaps not what it was said to be."""
+"""Signs that data is of another kind than its options say."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from mlcli.data.pairs.triangles import SHARE
 
 
 def look_squared(triangle: Triangle, euclidean: Euclidean | None) -> bool:
-    """Whether many triples break the triangle inequality, and the square roots are Euclidean where that is known."""
+    """Whether many triples break the triangle inequality, and the square roots, if examined, are Euclidean."""
     return triangle.share > SHARE and (euclidean is None or euclidean.roots_are_euclidean)
 
 
 def look_like_dissimilarities(values: Array) -> bool:
-    """Whether a table is square and symmetric, with a zero diagonal and nothing below zero."""
+    """Whether an (n, d) array is square and symmetric, with a zero diagonal and no number below zero."""
     rows, columns = values.shape
     if rows != columns or rows < 3 or np.diag(values).any() or not values.any():
         return False

@@ -1,4 +1,4 @@
-"""How much of the first axes a label explains: groups of the rows that a picture will show, wanted or not."""
+"""Shares of the first principal axes that labels explain: groups that the scatter plot will show."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,43 +10,43 @@ from mlcli.base.values.inputs import Features
 from mlcli.checkup.unusual import LabelFacts
 from mlcli.stages.algebra.linalg import leading_eigen
 
-AXES = 2  # principal components that a label is held against
-MOST = 50  # values of a label, and
-SAMPLE = 2000  # rows
-ROUNDING = 1e-12  # of the first eigenvalue: components of no more are none
-ROWS = 3  # rows for each of them, at least, on average
+AXES = 2  # principal components that labels are compared with
+MOST = 50  # most values of a label
+SAMPLE = 2000  # most rows
+ROUNDING = 1e-12  # of the first eigenvalue: components of no more count as zero
+ROWS = 3  # least average number of rows for each value
 
 
 def labels_of(data: Features, labels: Mapping[str, Sequence[str]], compute: Compute) -> tuple[LabelFacts, ...]:
-    """The shares of the first principal components that labels with few values explain; of many rows, of a sample."""
+    """Return the shares of the first principal components that labels explain, on at most 2,000 rows."""
     size = len(data.values)
     rows = np.arange(size) if size <= SAMPLE else np.sort(compute.generator().choice(size, SAMPLE, replace=False))
-    groups = dict(grouped({name: [texts[row] for row in rows.tolist()] for name, texts in labels.items()}))
+    groups = dict(label_groups({name: [texts[row] for row in rows.tolist()] for name, texts in labels.items()}))
     axes = components(data.normalized().values[rows]) if groups else ()
-    return tuple(LabelFacts(name, int(codes.max()) + 1, tuple(explained(axis, codes) for axis in axes))
+    return tuple(LabelFacts(name, int(codes.max()) + 1, tuple(epsilon_squared(axis, codes) for axis in axes))
                  for name, codes in groups.items())
 
 
 def components(values: Array) -> Array:
-    """The first principal components (p x n) of points (n x d), of length one."""
+    """Return the first principal components of an (n, d) array of points, each of length one, as a (p, n) array."""
     centered = values - values.mean(axis=0)
     eigenvalues, leading = leading_eigen(centered @ centered.T)
     return leading(min(AXES, int((eigenvalues > ROUNDING * eigenvalues[0]).sum()))).T
 
 
-def grouped(labels: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Indices]]:
-    """Labels that divide the rows into few groups, as numbers of these."""
+def label_groups(labels: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Indices]]:
+    """Yield labels that divide the rows into few groups, with the group number of each row."""
     for name, texts in labels.items():
         values, codes = np.unique(np.array(texts), return_inverse=True)
         if 2 <= len(values) <= min(MOST, len(texts) // ROWS):
             yield name, codes.astype(np.int64)
 
 
-def explained(axis: Array, codes: Indices) -> float:
-    """The share of an axis's variance between groups, less what groups drawn by chance would have: epsilon squared.
+def epsilon_squared(axis: Array, codes: Indices) -> float:
+    """Return ε², the share of the variance of an axis between groups, corrected for groups drawn by chance.
 
-    ε² = 1 - (1 - η²)(n - 1)/(n - g), at least 0, with η² the sum of squares between g groups over the total (Kelley,
-    1935).
+    ε² = 1 - (1 - η²)(n - 1)/(n - g), at least 0, with η² the sum of squares between g groups over the total
+    (Kelley, 1935). `axis` and `codes`, the group of each row, are (n,) arrays.
     """
     size, sizes = len(axis), np.bincount(codes)
     centered = axis - axis.mean()

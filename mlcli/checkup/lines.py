@@ -1,4 +1,4 @@
-"""A report for people: one line for each fact, under headings."""
+"""Text of a checkup's report: one line for each fact, under headings."""
 
 from collections.abc import Iterator
 from math import isfinite
@@ -25,7 +25,7 @@ NOT_FOUND = "not computed, for there are too many points"
 
 
 def lines_of(report: Report) -> Iterator[str]:
-    """The whole report, findings last."""
+    """Yield the lines of the whole report, findings last."""
     size = (f"{counted(report.rows, 'row')} x {counted(report.columns, 'column')}" if report.kind == "features"
             else counted(report.rows, "column" if report.kind == "covariance" else "point"))
     yield f"{place(report.path)}: {report.kind}, {size}"
@@ -60,7 +60,7 @@ def _section(title: str, facts: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def finding_lines(report: Report) -> Iterator[str]:
-    """The findings alone."""
+    """Yield the lines of the findings alone."""
     if not report.findings:
         yield "Nothing found that needs care"
         return
@@ -181,7 +181,7 @@ def _edges(edges: EdgeFacts) -> list[tuple[str, str]]:
 
 
 def _pieces(graph: GraphFacts | EdgeFacts) -> str:
-    """The pieces of a graph, with their sizes where there are several."""
+    """Return the number of pieces of a graph, with their sizes if there are several."""
     more = ", ..." if graph.pieces > len(graph.piece_sizes) else ""
     sizes = ", ".join(f"{size:,}" for size in graph.piece_sizes) + more
     return counted(graph.pieces, "piece") + (f" of {sizes} points" if graph.pieces > 1 else "")

@@ -1,4 +1,4 @@
-"""The four conditions of a metric, each with how often it is violated and by which points."""
+"""The four conditions of a metric: how often each is violated, and by which points."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,12 +13,12 @@ from mlcli.data.pairs.square import ROUNDING as DIAGONAL
 from mlcli.data.pairs.symmetry import ROUNDING as GAP
 from mlcli.data.table.cells import ROWS
 
-FEW = 256  # rows whose pairs are examined together
+FEW = 256  # rows in a block of pairs
 Ids = Sequence[str]
 
 
 def metric_of(values: Array, completed: Array, ids: Ids) -> Metric:
-    """The conditions of a matrix as it stands in the file, and of triples in its symmetric form with zero diagonal."""
+    """Check the conditions of an (n, n) array as it stands in the file, and triples of its symmetric form."""
     largest = largest_size(values)
     nonnegative, identity = nonnegative_of(values, ids), identity_of(values, ids, largest)
     symmetry, triangle = symmetry_of(values, ids, largest), triangle_of(completed, ids)
@@ -29,7 +29,7 @@ def metric_of(values: Array, completed: Array, ids: Ids) -> Metric:
 
 
 def unknown_of(values: Array, ids: Ids) -> Unknown:
-    """The cells without a finite number, by the points of their rows."""
+    """Count the cells of an (n, n) array without a finite number, by the points of their rows."""
     cells = np.concatenate([(~np.isfinite(values[rows])).sum(axis=1) for rows in row_blocks(len(values), ROWS)])
     worst = np.argsort(-cells, kind="stable")[:LISTED]
     return Unknown(int(cells.sum()), int(np.count_nonzero(cells)),
@@ -37,19 +37,19 @@ def unknown_of(values: Array, ids: Ids) -> Unknown:
 
 
 def largest_size(values: Array) -> float:
-    """The largest finite size of an entry."""
+    """Return the largest finite absolute value in an (n, n) array."""
     parts = (values[rows] for rows in row_blocks(len(values), ROWS))
     return max(float(np.abs(part, where=np.isfinite(part), out=np.zeros_like(part)).max(initial=0.0)) for part in parts)
 
 
 def nonnegative_of(values: Array, ids: Ids) -> Condition:
-    """Pairs with a number below zero."""
+    """Find pairs of an (n, n) array with a number below zero."""
     count, worst = worst_pairs(len(values), lambda rows: -np.fmin(values[rows], values[:, rows].T))
     return Condition(count, _pairs(values), _offenders(worst, ids, lambda i, j: (min(values[i, j], values[j, i]),)))
 
 
 def identity_of(values: Array, ids: Ids, largest: float) -> Identity:
-    """Points with a dissimilarity to themselves beyond rounding, and different points that are zero apart."""
+    """Find points of an (n, n) array with a nonzero diagonal beyond rounding, and different points at distance zero."""
     diagonal = np.diag(values)
     sizes = np.where(np.isfinite(diagonal), np.abs(diagonal), 0.0)
     wrong = np.flatnonzero(sizes > DIAGONAL * largest)
@@ -60,7 +60,7 @@ def identity_of(values: Array, ids: Ids, largest: float) -> Identity:
 
 
 def symmetry_of(values: Array, ids: Ids, largest: float) -> Symmetry:
-    """Pairs whose two numbers differ by more than rounding."""
+    """Find pairs of an (n, n) array whose two numbers differ by more than rounding."""
     halves = largest / 2
 
     def gaps(rows: slice) -> Array:
@@ -74,7 +74,7 @@ def symmetry_of(values: Array, ids: Ids, largest: float) -> Symmetry:
 
 
 def triangle_of(completed: Array, ids: Ids) -> Triangle:
-    """The triangle inequality over all triples of a symmetric matrix."""
+    """Check the triangle inequality over all triples of a symmetric (n, n) array."""
     unit = Unit.of(np.nan_to_num(completed, nan=0.0, posinf=0.0, neginf=0.0))
     distances = unit.measured(completed)
     sides = violations(distances)
@@ -86,7 +86,10 @@ def triangle_of(completed: Array, ids: Ids) -> Triangle:
 
 
 def worst_pairs(size: int, score: Callable[[slice], Array]) -> tuple[int, list[tuple[int, int]]]:
-    """How many pairs i < j have a positive score, and the few with the largest, from scores of whole rows."""
+    """Count the pairs i < j of `size` points with a positive score, and list the few with the largest.
+
+    `score` maps a slice of m rows to an (m, n) array of scores.
+    """
 
     def block(rows: slice) -> tuple[int, list[tuple[float, int, int]]]:
         scores = np.triu(score(rows).astype(np.float64), rows.start + 1)

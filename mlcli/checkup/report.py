@@ -1,16 +1,16 @@
-"""What a checkup found: a frozen tree whose names are those of the JSON document."""
+"""Results of a checkup: a frozen tree with the names of the JSON document."""
 
 from dataclasses import asdict
 from typing import Any, Literal
 
 from mlcli.base.frozen import frozen
-from mlcli.checkup.unusual import LabelFacts, Nearly, Outliers
+from mlcli.checkup.unusual import LabelFacts, NearlyConstant, Outliers
 from mlcli.data.options.wording import counted
 
 
 @frozen
 class Finding:
-    """One thing about the data that its user should know."""
+    """A fact about the data that its user should know."""
 
     code: str  # C-...
     severity: Literal["error", "warning"]  # whether `embed` would stop at it
@@ -20,7 +20,7 @@ class Finding:
 
 @frozen
 class Offender:
-    """Points that break a condition, worst first, with the numbers that show it."""
+    """Points that break a condition, with the numbers that show it."""
 
     points: tuple[str, ...]
     values: tuple[float, ...]
@@ -28,7 +28,7 @@ class Offender:
 
 @frozen
 class Condition:
-    """How often a condition on single points or pairs is broken."""
+    """Violations of a condition on single points or pairs."""
 
     violations: int
     of: int
@@ -37,7 +37,7 @@ class Condition:
 
 @frozen
 class Identity(Condition):
-    """Points with a dissimilarity to themselves; and different points that are zero apart."""
+    """Points with a nonzero dissimilarity to themselves, and different points at distance zero."""
 
     coincident_pairs: int
     coincident: tuple[Offender, ...]
@@ -45,14 +45,14 @@ class Identity(Condition):
 
 @frozen
 class Symmetry(Condition):
-    """Pairs that differ by more than rounding."""
+    """Pairs whose two numbers differ by more than rounding."""
 
     largest_relative_gap: float  # of the largest entry
 
 
 @frozen
 class Triangle:
-    """Triples one side of which is longer than the other two together."""
+    """Triples with a side longer than the other two combined."""
 
     violations: int
     triples: int  # unordered, with all three sides known
@@ -98,13 +98,13 @@ class Euclidean:
 class Corrections:
     """The smallest constants that make dissimilarities Euclidean; 0 where they are."""
 
-    lingoes: float  # half of what is added to the squares
+    lingoes: float  # half of the constant added to the squares
     cailliez: float | None  # added to the dissimilarities
 
 
 @frozen
 class Kernel:
-    """Whether a given matrix is a kernel: symmetric, and no eigenvalue below zero."""
+    """Whether a matrix is a kernel: symmetric, and no eigenvalue below zero."""
 
     missing: Unknown
     symmetry: Symmetry
@@ -146,7 +146,7 @@ class Features:
     constant_columns: int
     constant_column_names: tuple[str, ...]
     nearly_constant_columns: int
-    nearly_constant: tuple[Nearly, ...]  # the first ones
+    nearly_constant: tuple[NearlyConstant, ...]  # the first ones
     duplicate_columns: int
     duplicate_column_names: tuple[tuple[str, str], ...]  # each with one that it repeats
     duplicate_rows: int
@@ -157,9 +157,9 @@ class Features:
 
 @frozen
 class Reach:
-    """How far a neighborhood extends, in units of the distance to the farthest point."""
+    """The extent of a neighborhood, in units of the distance to the farthest point."""
 
-    dimensions: float | None  # of the uniform ball; none for what was measured
+    dimensions: float | None  # of the uniform ball; none for measured points
     one_percent: float  # to hold 1% of the points
     ten_percent: float
     center_nearest: float  # from the center to the nearest point
@@ -181,7 +181,7 @@ class Concentration:
 
 @frozen
 class Hubness:
-    """How unevenly points are each other's neighbors."""
+    """Unevenness of how often points are neighbors of others."""
 
     neighbors: int
     skewness: float  # of how often each point is a neighbor
@@ -192,7 +192,7 @@ class Hubness:
 
 @frozen
 class IntrinsicDimension:
-    """How many dimensions the data fills near each point."""
+    """Estimates of the number of dimensions that the data fills near each point."""
 
     two_nn: float
     two_nn_se: float
@@ -215,13 +215,13 @@ class GraphFacts:
 
     @property
     def rule(self) -> str:
-        """Who counts as a neighbor, in words."""
+        """The neighborhood rule in words."""
         return counted(self.neighbors, "neighbor") if self.neighbors else f"radius {self.radius:g}"
 
 
 @frozen
 class EdgeFacts:
-    """A graph that was given by its edges."""
+    """A graph read from its edges."""
 
     numbers: str  # lengths or affinities
     edges: int
@@ -233,12 +233,12 @@ class EdgeFacts:
     hub: str  # the point with most
     pieces: int
     piece_sizes: tuple[int, ...]  # the largest ones
-    detours: int | None  # edges longer than a path between their ends; none where that was not computed
+    detours: int | None  # edges longer than a path between their ends; none if not computed
 
 
 @frozen
 class Skipped:
-    """A check that was not made."""
+    """A check that was skipped."""
 
     check: str
     reason: str
@@ -246,13 +246,13 @@ class Skipped:
 
 @frozen
 class Report:
-    """A whole checkup; sections that the kind of data has no use for are absent."""
+    """A whole checkup; sections that do not apply to the kind of data are absent."""
 
     path: str
     kind: str
     rows: int
     columns: int
-    rows_compared: int  # for all that rests on neighbors
+    rows_compared: int  # by the checks on neighbors
     metric: Metric | None = None
     euclidean: Euclidean | None = None
     corrections: Corrections | None = None
@@ -269,5 +269,5 @@ class Report:
     findings: tuple[Finding, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """The report as nested plain values."""
+        """Return the report as nested plain values."""
         return {"clean": not self.findings, **{key: value for key, value in asdict(self).items() if value is not None}}

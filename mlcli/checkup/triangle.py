@@ -1,4 +1,4 @@
-"""The triangle inequality over all triples, counted exactly, without ever holding n³ numbers."""
+"""The triangle inequality over all triples, counted exactly in blocks without an array of n³ numbers."""
 
 import numpy as np
 
@@ -10,14 +10,14 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.paths.floyd import shorten
 
 SLACK = 1e-12  # of the largest dissimilarity: a side this much longer than the other two is rounding
-CACHED = 2**16  # numbers worked on together: they stay in cache
-ROWS = 8  # rows whose pairs are tried together, so that each row is fetched once for all of them
+CACHED = 2**16  # numbers in a block: they fit in the processor's cache
+ROWS = 8  # rows in a block of pairs: a row is fetched once for all of them
 LISTED = 5
 
 
 @frozen
 class Sides:
-    """Sides that are too long, worst first, and how many triples have one."""
+    """Sides that are too long, worst first, and the number of triples with one."""
 
     violations: int
     triples: int
@@ -29,11 +29,12 @@ class Sides:
 
 @stage("triangle inequality")
 def violations(distances: Array) -> Sides:
-    """Counts the triples of a symmetric matrix (n x n, zero diagonal; NaN where unknown) that break the inequality.
+    """Count the triples that break the triangle inequality.
 
-    A triple with a side below zero breaks it always. Of the others only pairs that some path
-    through other points undercuts can: these are found at once as those that Floyd and Warshall's
-    algorithm shortens, and for each of them every third point is tried.
+    `distances` is an (n, n) array: symmetric, with a zero diagonal, NaN where unknown. A triple with a side
+    below zero always breaks it. Of the others, only pairs longer than some path through other points can:
+    these are the pairs that Floyd and Warshall's algorithm shortens, and for each of them every third point
+    is tried.
     """
     known = np.isfinite(distances)
     slack = SLACK * float(np.abs(distances, where=known, out=np.zeros_like(distances)).max(initial=0.0))
@@ -49,14 +50,14 @@ def violations(distances: Array) -> Sides:
 
 
 def _ends(left: Indices, right: Indices, size: int) -> Array:
-    """Infinite at the two ends of every pair, zero elsewhere."""
+    """Return a row for every pair: infinite at its two ends, zero elsewhere."""
     ends, rows = np.zeros((len(left), size)), np.arange(len(left))
     ends[rows, left] = ends[rows, right] = np.inf
     return ends
 
 
 def _triangles(joined: AnyArray) -> int:
-    """How many triples of points are joined pairwise (n x n, the diagonal does not count)."""
+    """Count the triples of points joined pairwise in an (n, n) array of flags (the diagonal does not count)."""
     size = len(joined)
     if joined.all():
         return size * (size - 1) * (size - 2) // 6
@@ -67,7 +68,7 @@ def _triangles(joined: AnyArray) -> int:
 
 
 def _undercut(lengths: Array) -> Array:
-    """Lengths of shortest paths, at most the sum of any two sides; zeros, which hide nothing, without kernels."""
+    """Return lengths of shortest paths; zeros, which exclude no pair, without native kernels."""
     if not native.available() or len(lengths) < 3:
         return np.zeros_like(lengths)
     paths = lengths.copy()
@@ -79,7 +80,7 @@ def _undercut(lengths: Array) -> Array:
 
 def _too_long(lengths: Array, paths: Array, usable: AnyArray,
               slack: float) -> list[tuple[int, Array, Indices, Indices]]:
-    """For blocks of rows of pairs: how many triples have such a pair as their longest side, and the worst of these."""
+    """Count, in blocks of rows, the triples with a pair as their longest side, and list the worst of these pairs."""
     size = len(lengths)
     count_of = native.undercuts if native.available() else undercuts
 
@@ -97,7 +98,13 @@ def _too_long(lengths: Array, paths: Array, usable: AnyArray,
 
 
 def undercuts(lengths: Array, first: int, wanted: AnyArray, slack: float) -> tuple[Indices, Array]:
-    """What the native kernel of this name does, with NumPy."""
+    """Count detours shorter than each pair, as the native kernel of this name does, with NumPy.
+
+    `lengths` is an (n, n) array, `wanted` an (m, n) array of flags for rows from `first` on. Returns, for
+    each row, the number of ways over a third point that are shorter by more than `slack` than a wanted
+    pair, an (m,) array; and the length of the shortest way of each wanted pair (infinite elsewhere), an (m,
+    n) array.
+    """
     counts, least = np.zeros(len(wanted), dtype=np.int64), np.full(wanted.shape, np.inf)
     step = max(1, CACHED // len(lengths))
     for row in range(len(wanted)):

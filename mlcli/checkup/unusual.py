@@ -1,11 +1,11 @@
-"""What a checkup found of columns that hardly vary, rows far from all others, and labels: parts of its report."""
+"""Parts of a checkup's report: columns that hardly vary, rows far from all others, and labels."""
 
 from mlcli.base.frozen import frozen
 
 
 @frozen
-class Nearly:
-    """A column that has one value in all rows but a few."""
+class NearlyConstant:
+    """A column with one value in all rows but a few."""
 
     column: str
     value: float
@@ -14,7 +14,7 @@ class Nearly:
 
 @frozen
 class Far:
-    """Rows that are much farther away than the others are."""
+    """Rows much farther away than the others."""
 
     count: int
     limit: float  # times the median, beyond which a row counts
@@ -23,7 +23,7 @@ class Far:
 
 @frozen
 class Outliers:
-    """Rows far from the center, and rows far from their nearest points; none where that was not measured."""
+    """Rows far from the center, and rows far from their nearest points; none where not computed."""
 
     center: Far | None
     neighbors: Far | None

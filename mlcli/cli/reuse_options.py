@@ -13,8 +13,8 @@ from mlcli.cli.line.flags import layer_of
 from mlcli.cli.screen.failure import escaped, say
 from mlcli.cli.screen.output import drawn, format_of, refuse_existing, require_picture, write_out
 from mlcli.cli.screen.progress import mode_of, watching
-from mlcli.config.build import build, from_outside
-from mlcli.config.explain import located
+from mlcli.config.build import build, outside_layer
+from mlcli.config.explain import locate_errors
 from mlcli.config.layers import Layer, assignment, from_assignments
 from mlcli.engine.cluster.notes import note_here
 from mlcli.errors import UsageError
@@ -36,7 +36,7 @@ def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> 
         raise UsageError("SET", f"{others[0][:80]!r} has no use here", where="--set",
                          hint="only input and compute can be set; the rest is fixed by the run")
     given = layer_of(flags).over(assignment("input.path", path, "the file"))
-    return from_outside(os.environ, assignments, given)
+    return outside_layer(os.environ, assignments, given)
 
 
 def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format: str | None, *, force: bool,
@@ -53,7 +53,7 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
     require_picture(picture, output, force)
     layer = reading(path, assignments or [], flags)
     config = build(layer)
-    with (located(layer), watching(mode_of(progress), quiet, tell=True),
+    with (locate_errors(layer), watching(mode_of(progress), quiet, tell=True),
           threads_limited(config.compute.thread_count())):
         note_here(config.compute.cluster)
         table = use(Path(run), config.input, config.compute)

@@ -1,1 +1,1 @@
-"""The configuration of a run: its sections, the layers that fill them, and errors in plain words."""
+"""The configuration of a run: its sections, the layers of values, and errors with their origin."""

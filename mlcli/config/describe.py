@@ -1,4 +1,4 @@
-"""What options there are, in plain words: for the help of flags, `mlcli methods`, and error messages."""
+"""Descriptions of options in plain words: for the help of flags, `mlcli methods`, and error messages."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -20,15 +20,15 @@ LIMITS = {"ge": "at least", "gt": "over", "le": "at most", "lt": "below"}
 
 @frozen
 class Row:
-    """One option, or one section of options, in words."""
+    """An option, or a section of options, in words."""
 
     path: str  # method.neighbors.count
     type: str  # a whole number
     range: str  # at least 1
     default: str  # 10
     sentence: str
-    only: Mapping[str, str] = field(default_factory=dict)  # section -> the alternative it must be: method -> isomap
-    synonyms: Mapping[str, str] = field(default_factory=dict)  # another name of it -> its value in terms of that
+    only: Mapping[str, str] = field(default_factory=dict)  # section -> required alternative
+    synonyms: Mapping[str, str] = field(default_factory=dict)  # another name -> the option's value in terms of it
 
     @property
     def words(self) -> str:
@@ -37,7 +37,7 @@ class Row:
 
 
 def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None = None) -> Iterator[Row]:
-    """Every option under a set of options, sections before what they hold, alternatives one after another."""
+    """Yield every option of a set, sections before their options, alternatives one after another."""
     only = only or {}
     for name, info in options.model_fields.items():
         here, classes = f"{path}.{name}" if path else name, alternatives(info)
@@ -54,7 +54,7 @@ def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None 
 
 
 def sentence_of(name: str, info: FieldInfo) -> str:
-    """What a field is for: its own sentence, else the first line of the options that it holds."""
+    """Return the description of a field: its own, else the first line of the class of its options."""
     classes = alternatives(info)
     if info.description or not classes:
         return info.description or ""
@@ -67,12 +67,12 @@ def synonyms_of(info: FieldInfo) -> Mapping[str, str]:
 
 
 def alternatives(info: FieldInfo) -> list[type[Options]]:
-    """The sets of options that a field may hold: none for a plain value, several where a name chooses."""
+    """Return the sets of options that a field may take: none for a plain value, several where a name chooses."""
     return [kind for kind in flat(info.annotation) if isinstance(kind, type) and issubclass(kind, Options)]
 
 
 def flat(annotation: Any) -> Iterator[Any]:
-    """The members of a union, or the type itself, without annotations."""
+    """Yield the members of a union, or the type itself, without annotations."""
     if get_origin(annotation) is Annotated:
         yield from flat(get_args(annotation)[0])
     elif get_origin(annotation) in (Union, UnionType):
@@ -83,12 +83,12 @@ def flat(annotation: Any) -> Iterator[Any]:
 
 
 def tag_of(options: type[Options]) -> str:
-    """The name by which an alternative is chosen."""
+    """Return the name that chooses an alternative."""
     return str(options.model_fields[TAG].default) if TAG in options.model_fields else options.__name__.lower()
 
 
 def in_words(annotation: Any) -> str:
-    """A type as a phrase, with the ranges of a union's members."""
+    """Return a type as a phrase, with the ranges of a union's members."""
     origin, members = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         range_ = limits(part for item in members[1:] for part in getattr(item, "metadata", [item]))
@@ -107,17 +107,17 @@ def in_words(annotation: Any) -> str:
 
 
 def names_of(described: Iterable[Row]) -> list[str]:
-    """The names that an option takes under any of its alternatives; none where it takes something else."""
+    """Return the names that an option takes under any of its alternatives; none if it takes other values."""
     return unique(name for row in described for name in quoted(row.type))
 
 
 def quoted(kind: str) -> list[str]:
-    """The names in the words of a type; true and false as well."""
+    """Return the names in the words of a type; also true and false."""
     return kind.removeprefix(LIST).split("'")[1::2] or (["true", "false"] if kind == KINDS[bool] else [])
 
 
 def choices(annotation: Any) -> list[str]:
-    """What a member of a union stands for: each value that it lists, or its type; nothing for null."""
+    """Return the words of a member of a union: each value of a literal, or its type; nothing for null."""
     if get_origin(annotation) is Literal:
         return [show(member) for member in get_args(annotation)]
     if annotation is bool:
@@ -126,14 +126,14 @@ def choices(annotation: Any) -> list[str]:
 
 
 def limits(metadata: Iterable[Any]) -> str:
-    """The range that a field's limits leave, in words."""
+    """Return the range of a field's limits in words."""
     parts = [f"{word} {getattr(item, key):g}" for item in metadata for key, word in LIMITS.items()
              if getattr(item, key, None) is not None]
     return " and ".join(parts)
 
 
 def shown_default(info: FieldInfo) -> str:
-    """A field's default as YAML would write it; nothing for a section."""
+    """Return a field's default as YAML would write it; empty for a section."""
     if info.default is PydanticUndefined:
         return "required" if info.default_factory is None else ""
     if isinstance(info.default, Options):
@@ -144,7 +144,7 @@ def shown_default(info: FieldInfo) -> str:
 
 
 def show(value: Any) -> str:
-    """A value as a user would write it, cut to 40 characters."""
+    """Return a value as a user would write it, cut to 40 characters."""
     if isinstance(value, dict):
         return "a section"
     if isinstance(value, (list, tuple)):
@@ -156,10 +156,10 @@ def show(value: Any) -> str:
 
 
 def unique(items: Iterable[str]) -> list[str]:
-    """The items in order, each once."""
+    """Return the items in order without repetitions."""
     return list(dict.fromkeys(items))
 
 
 def listed(items: Sequence[str], word: str) -> str:
-    """a, b or c."""
+    """Join items: a, b or c."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {word} {items[-1]}" if items else ""

@@ -1,4 +1,4 @@
-"""Which options of a run differ from their defaults."""
+"""Options of a run that differ from their defaults."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.values.options import Options
 from mlcli.config.describe import TAG, show, tag_of
 
-OWN = ("input.path", "output")  # no run has these by default
+OWN = ("input.path", "output")  # options without a meaningful default
 
 
 @frozen
@@ -22,7 +22,7 @@ class Difference:
 
 
 def differences(options: Options, base: Options | None = None, path: str = "") -> Iterator[Difference]:
-    """Every option whose value differs from its default, sections before what they hold.
+    """Yield every option whose value differs from its default, sections before their options.
 
     A section that another one may replace, such as the method, is compared with its own defaults.
     """
@@ -39,7 +39,7 @@ def differences(options: Options, base: Options | None = None, path: str = "") -
 
 
 def _words(default: Any) -> str:
-    """A default as text; nothing for an option that has none."""
+    """Return a default as text; empty for an option without one."""
     if isinstance(default, Options):
         return tag_of(type(default))
     return "" if default is PydanticUndefined else show(default)

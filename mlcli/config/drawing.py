@@ -1,4 +1,4 @@
-"""How scatter and scree plot are drawn: size, letters, colors, and what surrounds the points of a group."""
+"""Options of the scatter and scree plots: size, fonts, colors, and outlines of groups."""
 
 from typing import Annotated, Literal
 
@@ -25,7 +25,7 @@ class Look(Options):
 
 
 class NoOutlines(Options):
-    """Nothing around the points of a group."""
+    """No outlines around groups."""
 
     name: Literal["none"] = "none"
 

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, in plain words and with the place of the value."""
+"""Errors of a configuration in plain words, with the origin of the value."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ INSTEAD = {"method.eigensolve": "method.axes", "method.axes": "method.eigensolve
 
 
 def explain(error: ValidationError, options: type[Options], layer: Layer) -> ConfigError:
-    """The first problem in full, with its origin, and the paths of the others."""
+    """Return the error for the first problem, with its origin, and the paths of the others."""
     problems: dict[Keys, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
         problems.setdefault(keys_of(details, layer.values), []).append(details)
@@ -41,8 +41,8 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
 
 
 @contextmanager
-def located(layer: Layer) -> Iterator[None]:
-    """Says of options refused later, once the data is known, which layer set them."""
+def locate_errors(layer: Layer) -> Iterator[None]:
+    """Add to a ConfigError raised in the block the layer that set its option."""
     try:
         yield
     except ConfigError as error:
@@ -53,12 +53,12 @@ def located(layer: Layer) -> Iterator[None]:
 
 
 def is_above(keys: Keys, problems: Iterable[Keys]) -> bool:
-    """Whether a problem's cause is reported further down: a list with a wrong item is said to be too short as well."""
+    """Whether a problem is caused by one inside it: a list with a wrong item is also reported as too short."""
     return any(len(other) > len(keys) and other[:len(keys)] == keys for other in problems)
 
 
 def keys_of(details: ErrorDetails, values: Any) -> Keys:
-    """The config path of an error: its location without the names of a union's branches."""
+    """Return the config path of an error: its location without the names of a union's branches."""
     keys: list[str | int] = []
     for position, part in enumerate(details["loc"], start=1):
         inside = isinstance(values, dict) and part in values
@@ -71,7 +71,7 @@ def keys_of(details: ErrorDetails, values: Any) -> Keys:
 
 
 def wording(keys: Keys, details: Sequence[ErrorDetails], known: Sequence[Row], layer: Layer) -> tuple[str, str]:
-    """The problem at a path, and a remedy."""
+    """Return the problem at a path in words, and a remedy."""
     path, first = dotted(keys), details[0]
     kind, value = first["type"], first["input"]
     if kind == "missing":
@@ -96,7 +96,7 @@ def wording(keys: Keys, details: Sequence[ErrorDetails], known: Sequence[Row], l
 
 
 def remedy(path: str, value: Any, expected: str, known: Sequence[Row]) -> str:
-    """What may help against a value of the wrong kind."""
+    """Return a remedy for a value of the wrong type; empty if there is none."""
     if isinstance(value, str) and any(row.path == f"{path}.{TAG}" for row in known):
         return f"write {path}: {{{TAG}: {value[:40]}}}"
     if isinstance(value, str) and expected.startswith(LIST):
@@ -110,7 +110,7 @@ def remedy(path: str, value: Any, expected: str, known: Sequence[Row]) -> str:
 
 
 def wrong_choice(path: str, value: Any, known: Sequence[Row]) -> tuple[str, str]:
-    """A section whose name is not one of its alternatives'."""
+    """Return problem and remedy of a section with an unknown name."""
     chosen = value.get(TAG) if isinstance(value, dict) else value
     names = unique(name for row in known for name in row.type.split("'")[1::2])
     nearest = remedy_for if path == f"method.{TAG}" else partial(suggestion, known=names)
@@ -119,7 +119,7 @@ def wrong_choice(path: str, value: Any, known: Sequence[Row]) -> tuple[str, str]
 
 
 def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, str]:
-    """A key in the wrong place: misspelt, of another alternative, or of another section."""
+    """Return problem and remedy of an unknown key: misspelt, of another alternative, or of another section."""
     path, key = dotted(keys), str(keys[-1])
     translation = synonym(keys, known, layer)
     elsewhere = [row for row in known if row.path == path]
@@ -130,7 +130,7 @@ def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, st
     siblings = [row.path.rpartition(".")[2] for row in known
                 if row.path.rpartition(".")[0] == parent and applies(row, layer.values)]
     places = [row for row in known if row.path.rpartition(".")[2] == key]
-    fitting = [row for row in places if applies(row, layer.values)] if parent else []  # inside a section, what it has
+    fitting = [row for row in places if applies(row, layer.values)] if parent else []  # those of the chosen method
     homes = unique(row.path for row in fitting or places)
     moved = f"did you mean {listed(homes, 'or')}?" if homes else ""
     hints = (translation, suggestion(key, siblings), moved, f"the keys here are {', '.join(siblings)}")
@@ -138,7 +138,7 @@ def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, st
 
 
 def synonym(keys: Keys, known: Sequence[Row], layer: Layer) -> str:
-    """Return the option beside an unknown key that has this name elsewhere, with the conversion; empty if none has."""
+    """Return the option beside an unknown key that has this name in other programs, with the conversion; else empty."""
     parent, key = dotted(keys[:-1]), str(keys[-1])
     row = next((row for row in known if row.path.rpartition(".")[0] == parent and key in row.synonyms
                 and applies(row, layer.values)), None)
@@ -146,21 +146,21 @@ def synonym(keys: Keys, known: Sequence[Row], layer: Layer) -> str:
 
 
 def of_another(path: str, key: str, elsewhere: Sequence[Row], layer: Layer) -> tuple[str, str]:
-    """An option that the chosen method, or kernel, lacks and another has."""
+    """Return problem and remedy of an option that the chosen alternative lacks and another one has."""
     sections = {section for row in elsewhere for section in row.only
                 if chosen_in(layer.values, section) != row.only[section]}
     section = max(sections, key=len)
     owners = unique(row.only[section] for row in elsewhere)
     chosen, tag_origin = chosen_in(layer.values, section), layer.origin((*section.split("."), TAG))
     here = layer.origin(tuple(path.split(".")))
-    changed = ":" in here and source(tag_origin) != source(here)  # by something above the file
+    changed = ":" in here and source(tag_origin) != source(here)  # by a layer above the file
     hint = f"{section}.{TAG} is {chosen!r} by {tag_origin}" if changed and tag_origin else ""
     have = "has" if len(owners) == 1 else "have"
     return f"{path}: {chosen} has no option {key!r}; {listed(owners, 'and')} {have} it", hint
 
 
 def instead(path: str, known: Sequence[Row], layer: Layer) -> str:
-    """What says the same, or is likely meant, for the method that is chosen."""
+    """Return the option to use with the chosen method in place of an unknown one; empty if there is none."""
     if path == "method.neighbors" and layer.origin(tuple(path.split("."))) == "-k":
         return "the number of axes is -p"
     place = INSTEAD.get(path, "")
@@ -168,29 +168,29 @@ def instead(path: str, known: Sequence[Row], layer: Layer) -> str:
 
 
 def source(origin: str) -> str:
-    """The file, flag or variable of an origin, without line and column."""
+    """Return the file, flag or variable of an origin, without line and column."""
     return origin.rsplit(":", 2)[0]
 
 
 def applies(row: Row, values: Mapping[str, Any]) -> bool:
-    """Whether an option exists under the alternatives that are chosen."""
+    """Whether an option exists under the chosen alternatives."""
     return all(chosen_in(values, section) == name for section, name in row.only.items())
 
 
 def chosen_in(values: Any, section: str) -> Any:
-    """The name of the alternative chosen in a section."""
+    """Return the name of the alternative chosen in a section."""
     for key in (*section.split("."), TAG):
         values = values.get(key) if isinstance(values, dict) else None
     return values
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """The nearest known word, as a question."""
+    """Return the nearest known word, as a question; empty if none is near."""
     near = difflib.get_close_matches(word, list(known), n=1)
     return f"did you mean {near[0]!r}?" if near else ""
 
 
 def dotted(keys: Sequence[str | int]) -> str:
-    """A path of keys as one name, each cut to 80 characters: report.formats[0]."""
+    """Return a path of keys as one name, each key cut to 80 characters: report.formats[0]."""
     text = "".join(f"[{key}]" if isinstance(key, int) else f".{key[:80]}" for key in keys)
     return text.removeprefix(".")

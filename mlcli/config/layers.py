@@ -15,37 +15,40 @@ PREFIX = "MLCLI__"
 
 @frozen
 class Layer:
-    """Nested values, and where each of them comes from."""
+    """Nested values, and the origin of each."""
 
     values: dict[str, Any] = field(default_factory=dict)
     origins: Mapping[Keys, str] = field(default_factory=dict)  # path of keys -> "run.yaml:4:3", "-k", "--set ..."
-    either: Mapping[str, str] = field(default_factory=dict)  # of a flag: where the value goes if the first is no option
+    either: Mapping[str, str] = field(default_factory=dict)  # of a flag: path -> the one used if it is no option
 
     def over(self, lower: "Layer") -> "Layer":
-        """This layer on top of a lower one: mappings are merged, anything else is replaced."""
+        """Return this layer on top of a lower one: mappings are merged, other values replaced."""
         return Layer(merged(lower.values, self.values), {**lower.origins, **self.origins},
                      {**lower.either, **self.either})
 
     def origin(self, keys: Keys) -> str:
-        """Where the value at a path comes from: its own place, else one below it, else one above it."""
+        """Return the origin of the value at a path.
+
+        Its own, else one of a value inside it, else one of a section around it.
+        """
         below = (place for path, place in self.origins.items() if path[:len(keys)] == keys)
         above = (self.origins[keys[:size]] for size in range(len(keys), -1, -1) if keys[:size] in self.origins)
         return self.origins.get(keys) or next(below, "") or next(above, "")
 
     def place_of(self, path: str) -> str:
-        """Where the value at a dotted path, or one inside it, was set; empty where it is a default."""
+        """Return the origin of the value at a dotted path, or inside it; empty if it is a default."""
         keys = tuple(path.split("."))
         return self.origin(keys) if any(known[:len(keys)] == keys for known in self.origins) else ""
 
 
 def from_file(path: Path) -> Layer:
-    """What a YAML file says."""
+    """Return the layer of a YAML file; raises ConfigError and InputMissing."""
     document = yaml_file.read_document(path)
     return Layer(document.value, document.places)
 
 
 def from_environment(environment: Mapping[str, str]) -> Layer:
-    """What variables such as MLCLI__COMPUTE__THREADS=4 say."""
+    """Return the layer of variables such as MLCLI__COMPUTE__THREADS=4."""
     layer = Layer()
     for name in sorted(name for name in environment if name.startswith(PREFIX)):
         path = ".".join(name.removeprefix(PREFIX).lower().split("__"))
@@ -54,7 +57,7 @@ def from_environment(environment: Mapping[str, str]) -> Layer:
 
 
 def from_assignments(texts: Iterable[str]) -> Layer:
-    """What `--set section.key=value`, given any number of times, says; raises ConfigError for two values of one key."""
+    """Return the layer of all `--set section.key=value`; raises ConfigError for two values of one key."""
     layer, said = Layer(), dict[str, Any]()
     for text in texts:
         path, equals, value = text.partition("=")
@@ -70,7 +73,7 @@ def from_assignments(texts: Iterable[str]) -> Layer:
 
 
 def assignment(path: str, value: Any, origin: str, other: str | None = None) -> Layer:
-    """The layer that sets one value at a dotted path, or at another path where the first is not an option."""
+    """Return the layer that sets one value at a dotted path, or at path `other` if the first is not an option."""
     keys = tuple(path.split("."))
     if not all(keys):
         raise ConfigError("SET", f"{path[:80]!r} is not a path of keys", where=origin, hint="write section.key=value")
@@ -81,7 +84,7 @@ def assignment(path: str, value: Any, origin: str, other: str | None = None) -> 
 
 
 def value_of(text: str, origin: str) -> Any:
-    """A value from a single text: quoted, a flow list or mapping, or a plain scalar by YAML 1.2's rules."""
+    """Return the value of a text: quoted, a flow list or mapping, or a plain scalar by YAML 1.2's rules."""
     plain = text.strip() or text  # blanks alone are meant, as in input.separator=' '
     if plain[:1] in ("[", "{", '"', "'"):
         return yaml_file.parse(plain, lambda mark: origin).value
@@ -92,7 +95,7 @@ def value_of(text: str, origin: str) -> Any:
 
 
 def paths(keys: Keys, value: Any) -> Iterator[Keys]:
-    """The path of a value and of every value inside it."""
+    """Yield the path of a value and of every value inside it."""
     yield keys
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inside:
@@ -100,7 +103,7 @@ def paths(keys: Keys, value: Any) -> Iterator[Keys]:
 
 
 def merged(lower: dict[str, Any], upper: dict[str, Any]) -> dict[str, Any]:
-    """Two nested mappings as one, the upper one winning."""
+    """Merge two nested mappings; values of the upper one take precedence."""
     both = {key: merged(lower[key], value) for key, value in upper.items()
             if isinstance(value, dict) and isinstance(lower.get(key), dict)}
     return {**lower, **upper, **both}

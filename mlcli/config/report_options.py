@@ -1,4 +1,4 @@
-"""What is written besides the model, and what is measured for it."""
+"""The section `report`: outputs of a run besides the model, and measures of quality."""
 
 from collections.abc import Collection
 from math import prod
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 else:
     Output = Literal[OUTPUTS]
 FigureFormat = Literal["svg", "png", "pdf"]
-PROFILE = 3, 1_000  # columns of a profile: two make one slope, and more than the most would make the page large
-LABELED = 60  # points up to which ids are written by themselves
-MOST_LABELED = 400  # more labels cannot be told apart
+PROFILE = 3, 1_000  # least and most columns of a profile: fewer show no shape, more make the page large
+LABELED = 60  # most points labeled with ids by default
+MOST_LABELED = 400  # more labels overlap
 MOST_CELLS = 2**15  # of an image: the page stays below two megabytes
 Side = Annotated[int, Field(ge=1)]
 
 
 @frozen
 class Image:
-    """How the cells of a row make an image."""
+    """The layout of the cells of a row as an image."""
 
     rows: int
     columns: int
     channels: int = 1  # 1: gray; 3: red, green and blue
-    order: str = "row"  # in which cells come: row after row, or column after column
+    order: str = "row"  # the order of cells: row by row, or column by column
 
 
-class Written(Options):
-    """What is written: kinds of outputs, and their formats."""
+class OutputOptions(Options):
+    """Kinds and formats of outputs."""
 
     outputs: Annotated[tuple[Output, ...], Strict(False)] = option(
         OUTPUTS, "What is computed and written besides config.yaml, run.json, certificate.json and the tables of the "
@@ -54,26 +54,26 @@ class Written(Options):
 
     @field_validator("outputs")
     @classmethod
-    def with_the_embedding(cls, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
-        """Refuses to leave out what is always written; each is named once, in the order of the declaration."""
+    def require_always_written(cls, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+        """Require the outputs that are always written; return all in the order of declaration, each once."""
         if not {*ALWAYS} <= {*outputs}:
             raise ValueError(f"{' and '.join(ALWAYS)} are always written, and stand in the list")
         return tuple(name for name in OUTPUTS if name in outputs)
 
     def writes(self, output: Output) -> bool:
-        """Whether a run has this output."""
+        """Whether a run writes this output."""
         return output in self.outputs
 
 
 if TYPE_CHECKING:
-    Measured = Written
+    FindingOptions = OutputOptions
 else:
-    Measured = create_model("Measured", __base__=Written, __module__=__name__, **{
+    FindingOptions = create_model("FindingOptions", __base__=OutputOptions, __module__=__name__, **{
         name: finding.option for name, finding in FINDINGS.items() if finding.option is not None})
 
 
-class Report(Measured):
-    """What is written, and what is measured for it."""
+class Report(FindingOptions):
+    """Outputs of a run, and measures computed for them."""
 
     certify: Literal["auto", "full"] = option(
         "auto", "How thoroughly results are checked before they are published: what is cheap, and samples of the rest "
@@ -105,18 +105,18 @@ class Report(Measured):
     look: Look = Look()
 
     def setting(self, name: str) -> Any:
-        """The option of a finding; None where it is off, or not among the outputs."""
+        """Return the option of a finding; None if it is off or not among the outputs."""
         listed = not FINDINGS[name].output or self.writes(name)
         return getattr(self, name) or None if listed else None
 
     def wanted(self) -> list[Finding[Any]]:
-        """The findings that a run has, as far as options say."""
+        """Return the findings that the options choose."""
         return [finding for finding in FINDINGS.values() if finding.wanted(self)]
 
     @field_validator("image")
     @classmethod
-    def of_pixels(cls, image: tuple[int, ...] | None) -> tuple[int, ...] | None:
-        """Refuses colors other than three, and images that would make the page large."""
+    def require_drawable(cls, image: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        """Require one or three colors, and images that keep the page small."""
         if image is not None and image[2:] not in ((), (1,), (3,)):
             raise ValueError("the third number is 3, for red, green and blue, or is left out")
         if image is not None and prod(image) > MOST_CELLS:
@@ -125,14 +125,14 @@ class Report(Measured):
 
     @property
     def picture(self) -> Image | None:
-        """The image that a row is, where it is one."""
+        """The image layout of a row, or None."""
         if self.image is None:
             return None
         rows, columns, *channels = self.image
         return Image(rows, columns, channels[0] if channels else 1, self.image_order)
 
     def require_image(self, columns: int, where: str = "report.image") -> None:
-        """Raises ConfigError where rows of so many features are not images of the shape that was chosen."""
+        """Raise ConfigError if rows of `columns` features do not have the chosen image shape."""
         if self.image is not None and prod(self.image) != columns:
             shape = " x ".join(map(str, self.image))
             raise ConfigError("IMAGE", f"an image of {shape} has {prod(self.image):,} cells and there are {columns:,} "
@@ -140,20 +140,20 @@ class Report(Measured):
                               "for colors; or leave it out")
 
     def require_memory_rows(self, *, held: bool) -> None:
-        """Raises ConfigError where a finding needs rows that are not held in memory."""
+        """Raise ConfigError if a finding needs rows in memory and they are not (`held` false)."""
         for finding in self.wanted() if not held else ():
             finding.refuse_blocks()
 
     @property
     def plotting(self) -> list[str]:
-        """The options chosen that only a plotting library can draw."""
+        """The chosen options that only a plotting library can draw."""
         looks = [f"look.{name}" for name, info in Look.model_fields.items() if getattr(self.look, name) != info.default]
         return [*looks, *(["arrows"] if self.arrows else []),
                 *(["outlines"] if self.outlines.name != "none" else []),
                 *(["point_labels"] if self.point_labels not in ("auto", "none") else [])]
 
     def require_point_labels(self, rows: int, columns: Collection[str], where: str = "report.point_labels") -> None:
-        """Raises ConfigError where points cannot have the labels that were chosen."""
+        """Raise ConfigError if points cannot have the chosen labels."""
         if self.point_labels in ("auto", "none"):
             return
         if self.point_labels != "ids" and self.point_labels not in columns:
@@ -164,20 +164,20 @@ class Report(Measured):
                               hint=f"leave them out: at most {MOST_LABELED} points are labeled")
 
     def require_arrows(self, axes: int, *, loaded: bool, where: str = "report.arrows") -> None:
-        """Raises ConfigError where arrows were chosen and the run has no plane, or no loadings."""
+        """Raise ConfigError if arrows were chosen and the run has no plane, or no loadings."""
         if self.arrows and not (loaded and axes > 1):
             has = f"{axes} ax{'i' if axes == 1 else 'e'}s{'' if loaded else ' without loadings'}"
             raise ConfigError("NO-LOADINGS", f"arrows need loadings on two axes, and the run has {has}", where=where,
                               hint="leave them out, or keep two axes of a linear method")
 
     def with_image(self, image: tuple[int, ...], columns: int) -> "Report":
-        """The same with a shape of images, where these have so many cells and are not too large to be drawn."""
+        """Return the options with an image shape, if rows have as many cells and are small enough to draw."""
         return self.replace(image=image) if columns == prod(image) <= MOST_CELLS else self
 
     def draws(self, columns: int) -> bool:
         """Whether the report draws decoded rows of so many features: as images, or as profiles."""
         return columns == prod(self.image) if self.image is not None else PROFILE[0] <= columns <= PROFILE[1]
 
-    def kept(self) -> tuple[Name, ...]:
-        """What is to be kept, each once."""
+    def products_to_keep(self) -> tuple[Name, ...]:
+        """Return the results of stages to write as files, each once."""
         return tuple(dict.fromkeys((*self.keep, *(("graph",) if self.draw_graph else ()))))

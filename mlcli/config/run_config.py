@@ -27,7 +27,7 @@ class RunConfig(Options):
                                      "output).")
 
     def require_fitting(self) -> None:
-        """Raises ConfigError where the method does not accept what input and preparation give."""
+        """Raise ConfigError if the method does not accept the input and its preparation, or options have no effect."""
         self._require_kind()
         if self.input.stream == "always" and not self.streams:
             raise ConfigError("STREAM", f"{self.method.name} needs the whole table, and it is to be read in blocks",
@@ -60,7 +60,7 @@ class RunConfig(Options):
                               where="output", hint="give a directory: it will hold loadings.csv and spectrum.csv")
 
     def _require_rows_drawn(self) -> None:
-        """Raises ConfigError where the interactive page was chosen and there is nothing that it would show."""
+        """Raise ConfigError if the interactive page was chosen and would be empty."""
         if self.report.interactive and not self.report.writes("report"):
             raise ConfigError("UNUSED", "the interactive page was chosen and no report is written",
                               where="report.interactive", hint="add report to report.outputs, or leave it out")
@@ -69,7 +69,7 @@ class RunConfig(Options):
                               where="report.interactive", hint="leave it out")
 
     def _require_kind(self) -> None:
-        """Raises ConfigError where the method does not take this kind of input, with the methods that do."""
+        """Raise ConfigError if the method does not take this kind of input, with the methods that do."""
         try:
             self.method.require_kind(self.input.gives, self.prepare.missing)
         except ConfigError as error:
@@ -79,21 +79,21 @@ class RunConfig(Options):
 
     @property
     def streams(self) -> bool:
-        """Whether what comes first, the method or PCA ahead of it, takes a table that is read in blocks."""
+        """Whether the first step, the method or PCA ahead of it, can read a table in blocks."""
         return self.method.streams(self.input.gives) or self.prepare.reduce is not None
 
     def with_image(self, image: tuple[int, ...] | None, columns: int) -> "RunConfig":
-        """The same with the shape of images that rows of so many features are, where the report can draw them so."""
+        """Return the configuration with an image shape, if none is chosen and the report can draw such rows."""
         if image is None or self.report.image is not None:
             return self
         return self.replace(report=self.report.with_image(image, columns))
 
     def draws_decoder(self, columns: int) -> bool:
-        """Whether the report shows what the method's decoder makes of coordinates, for so many features."""
+        """Whether the report draws rows that the method's decoder computes, for so many features."""
         return self.method.leads_back(self.input.gives) and self.report.draws(columns)
 
 
 @cache
-def described() -> tuple[Row, ...]:
-    """Every option of a run, in words."""
+def option_rows() -> tuple[Row, ...]:
+    """Return every option of a run, in words."""
     return tuple(rows(RunConfig))

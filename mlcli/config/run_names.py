@@ -1,4 +1,4 @@
-"""Names of the runs of a sweep, made of the values that make them differ: `count=8,graph=union`."""
+"""Names of the runs of a sweep, composed of the values that differ: `count=8,graph=union`."""
 
 import hashlib
 import json
@@ -9,29 +9,29 @@ from typing import Any
 
 from mlcli.data.files.formats import ENDINGS
 
-LONGEST = 160  # bytes of a name: drafts and failed runs add to it, and file systems allow 255
+LONGEST = 160  # bytes of a name: names of drafts and failed runs are longer, and file systems allow 255
 PLAIN = "_.-+@~"  # kept in names besides letters and digits
 INPUT = "input.path"
 
 
 def directory_names(runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A name for each run, all different, by its values (config path to value)."""
-    flat = [dict(flattened(values)) for values in runs]
+    """Return a distinct name for each run, by its values (config path to value)."""
+    flat = [dict(flatten(values)) for values in runs]
     labels = last_parts({path: None for values in flat for path in values})
     return distinct([name_of(values, labels) for values in flat])
 
 
-def flattened(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Values by their whole paths, sections in them taken apart."""
+def flatten(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield values with their whole paths, without nesting."""
     for key, value in values.items():
         if isinstance(value, dict) and value:
-            yield from flattened(value, f"{above}{key}.")
+            yield from flatten(value, f"{above}{key}.")
         else:
             yield f"{above}{key}", value
 
 
 def last_parts(paths: Mapping[str, Any]) -> dict[str, str]:
-    """The last part of each path, with as many parts before it as distinguish it from the others."""
+    """Return the last part of each path, preceded by as many parts as distinguish it from the others."""
     labels = {}
     for path in paths:
         parts = path.split(".")
@@ -42,14 +42,14 @@ def last_parts(paths: Mapping[str, Any]) -> dict[str, str]:
 
 
 def name_of(values: Mapping[str, Any], labels: Mapping[str, str]) -> str:
-    """The name of one run; an input stands first, as the name of its file."""
+    """Return the name of one run; an input comes first, as the name of its file."""
     first = [quoted(file_name(values[INPUT]))] if INPUT in values else []
     rest = [f"{quoted(labels[path])}={quoted(text(value))}" for path, value in values.items() if path != INPUT]
     return ",".join([*first, *rest])
 
 
 def file_name(path: Any) -> str:
-    """An input's name without its endings; `stdin` for standard input."""
+    """Return an input's name without its endings; `stdin` for standard input."""
     if path == "-":
         return "stdin"
     name = Path(str(path)).name
@@ -59,7 +59,7 @@ def file_name(path: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """A value as it is written in YAML, the items of a list joined by +."""
+    """Return a value as in YAML, the items of a list joined by +."""
     if isinstance(value, list):
         return "+".join(map(text, value))
     if isinstance(value, bool) or value is None:
@@ -68,15 +68,15 @@ def text(value: Any) -> str:
 
 
 def quoted(part: str) -> str:
-    """A part of a name, with anything that a shell or a path would take for something else as %XX."""
+    """Return a part of a name with characters that are special in a shell or a path as %XX."""
     kept = "".join(sign if sign.isalnum() or sign in PLAIN else "".join(f"%{byte:02X}" for byte in sign.encode(
         "utf-8", "surrogateescape")) for sign in part)
     return f"%{ord(kept[0]):02X}{kept[1:]}" if kept[:1] in (".", "-") else kept
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """The names, long ones cut to a beginning and a hash; names that occur more than once are numbered."""
-    short = [shortened(name) for name in names]
+    """Return names, long ones cut to a beginning and a hash; repeated names get numbers."""
+    short = [shorten(name) for name in names]
     counts, seen = Counter(short), Counter[str]()
     numbered = []
     for name in short:
@@ -85,8 +85,8 @@ def distinct(names: Sequence[str]) -> list[str]:
     return numbered if len(set(numbered)) == len(numbered) else [f"{i + 1}-{name}" for i, name in enumerate(short)]
 
 
-def shortened(name: str) -> str:
-    """A name of at most 160 bytes: a longer one ends with its hash."""
+def shorten(name: str) -> str:
+    """Return a name of at most 160 bytes: a longer one is cut and ends with its hash."""
     written = name.encode()
     if len(written) <= LONGEST:
         return name

@@ -1,4 +1,4 @@
-"""The plain scalars of YAML 1.2's core schema: what an unquoted text stands for."""
+"""Plain scalars of YAML 1.2's core schema: the values of unquoted texts."""
 
 import math
 import re
@@ -17,7 +17,7 @@ RESOLVERS = {f"{CORE}null": NULL, f"{CORE}bool": BOOL, f"{CORE}int": INT, f"{COR
 
 
 def integer(text: str) -> int:
-    """The whole number that `text` writes in base 10 (also with leading zeros), 8 or 16; raises ValueError."""
+    """Return the whole number in `text`, in base 10 (also with leading zeros), 8 or 16; raises ValueError."""
     if len(text) > LONGEST:
         raise ValueError(f"a number of more than {LONGEST} characters")
     base = {"0o": 8, "0x": 16}.get(text[:2], 10)
@@ -25,7 +25,7 @@ def integer(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """The number that `text` writes; raises ValueError where it leaves the range of doubles."""
+    """Return the number in `text`; raises ValueError beyond the range of doubles."""
     if text[-3:].lower() in ("inf", "nan"):
         return float(text.replace(".", ""))
     value = float(text)
@@ -44,17 +44,17 @@ READERS: dict[str, tuple[re.Pattern[str] | None, Callable[[str], Any]]] = {
 
 
 def reason(error: Exception) -> str:
-    """The first sentence of what Python or a library says of a value, in whole words."""
+    """Return the first sentence of an error of Python or a library, cut at a word."""
     return textwrap.shorten(str(error).partition(";")[0], 100, placeholder="...")
 
 
 def tag_of(text: str) -> str:
-    """The core tag of an unquoted text."""
+    """Return the core tag of an unquoted text."""
     return next((tag for tag, pattern in RESOLVERS.items() if pattern.match(text)), f"{CORE}str")
 
 
 def value_of(text: str, tag: str) -> Any:
-    """The value of `text` under a core tag; raises ValueError where the text does not fit it."""
+    """Return the value of `text` under a core tag; raises ValueError if the text does not fit it."""
     if tag not in READERS:
         raise ValueError(f"not a {tag.removeprefix(CORE)}")
     pattern, read = READERS[tag]

@@ -1,4 +1,4 @@
-"""The JSON schema of a run's YAML file, in the words of draft 7, which editors understand."""
+"""The JSON schema (draft 7) of a run's YAML file, for editors."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,18 +11,18 @@ from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import GRID, LIST, SWEEP, ZIP
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
-NAMED = ("properties", "$defs")  # objects whose keys are names, not words of the schema language
+NAMED = ("properties", "$defs")  # objects with names as keys, not keywords of the schema language
 
 
 def schema() -> dict[str, Any]:
-    """The schema of a configuration file: a run, and the sweep over it."""
+    """Return the schema of a configuration file: a run, and the sweep over it."""
     tree = draft7(RunConfig.model_json_schema())
     require_names(RunConfig, tree["$defs"])
     return {"$schema": DRAFT, "title": "A run of mlcli", **tree, "properties": {**tree["properties"], SWEEP: sweep()}}
 
 
 def sweep() -> dict[str, Any]:
-    """The schema of a sweep."""
+    """Return the schema of a sweep."""
     files = {"type": "object", "properties": {"glob": {"type": "string"}}, "required": ["glob"],
              "additionalProperties": False}
     values = {"anyOf": [{"type": "array", "minItems": 1}, files]}
@@ -34,7 +34,7 @@ def sweep() -> dict[str, Any]:
 
 
 def draft7(node: Any) -> Any:
-    """A schema without words that draft 7 lacks, and with the neighbors of each `$ref` where they count."""
+    """Return a schema without keywords that draft 7 lacks; other keywords beside a `$ref` move to an `allOf`."""
     if isinstance(node, list):
         return [draft7(item) for item in node]
     if not isinstance(node, dict):
@@ -47,7 +47,7 @@ def draft7(node: Any) -> Any:
 
 
 def require_names(options: type[Options], definitions: dict[str, Any]) -> None:
-    """Every alternative of a section must be named, but one that is the default of a section."""
+    """Require the name of each alternative of a section in the schema, except the default's."""
     found = list(sections(options))
     unnamed = {type(info.default).__name__ for info in found}
     for kind in {kind for info in found if len(alternatives(info)) > 1 for kind in alternatives(info)}:
@@ -57,7 +57,7 @@ def require_names(options: type[Options], definitions: dict[str, Any]) -> None:
 
 
 def sections(options: type[Options]) -> Iterator[FieldInfo]:
-    """Every field under a set of options that holds a section."""
+    """Yield every field of a set of options that is a section."""
     for info in options.model_fields.values():
         for kind in alternatives(info):
             yield info

@@ -1,4 +1,4 @@
-"""Several values where an option takes one: the sweep that makes a run of each."""
+"""Several values for an option that takes one: the sweep that runs each of them."""
 
 import json
 import shlex
@@ -12,7 +12,7 @@ SWEPT = "a run for each is a sweep: "
 
 
 def sweep_of(keys: Keys, given: Any, layer: Layer) -> str:
-    """How to make a run of each of several values, `4,6,8` or `[4, 6, 8]`; nothing where there is one value."""
+    """Return the command that runs each of several values, `4,6,8` or `[4, 6, 8]`; empty for one value."""
     if isinstance(given, dict) and keys[-1] == TAG:
         given = given.get(TAG)
     values = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
@@ -23,12 +23,12 @@ def sweep_of(keys: Keys, given: Any, layer: Layer) -> str:
     section = f"sweep: {{{path}: [{', '.join(map(str, values))}]}}"
     if ":" in layer.origin(keys):  # of a file, line and column
         return f"{SWEPT}{section} in place of {path}"
-    others = (f"--set {shlex.quote(f'{name}={text(value)}')}" for name, value in told(layer, keys))
+    others = (f"--set {shlex.quote(f'{name}={text(value)}')}" for name, value in other_values(layer, keys))
     return f"{SWEPT}{' '.join([f'echo {shlex.quote(section)} | mlcli run -', *others])}"
 
 
-def told(layer: Layer, but: Keys) -> list[tuple[str, Any]]:
-    """What was said besides one path: dotted paths with their values."""
+def other_values(layer: Layer, but: Keys) -> list[tuple[str, Any]]:
+    """Return the dotted paths and values that the layer sets besides one path."""
     found = []
     for keys in layer.origins:
         value: Any = layer.values
@@ -40,6 +40,6 @@ def told(layer: Layer, but: Keys) -> list[tuple[str, Any]]:
 
 
 def text(value: Any) -> str:
-    """A value as `--set` reads it again."""
+    """Return a value in a form that `--set` reads."""
     plain = value if isinstance(value, str) else show(value)
     return plain if isinstance(value, str) and value_of(plain, "") == value else json.dumps(value)

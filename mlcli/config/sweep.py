@@ -1,4 +1,4 @@
-"""A `sweep:` section: values for config paths, all combinations or one after another, expanded to named runs."""
+"""The section `sweep`: values for config paths, combined or paired, expanded to named runs."""
 
 import itertools
 import math
@@ -21,18 +21,19 @@ Values = Mapping[str, Any]  # by config path
 
 @frozen
 class Variant:
-    """One of the runs that a file describes."""
+    """A run that a file describes."""
 
     layer: Layer
-    values: Values  # that make it differ from the others; none where there is one run only
+    values: Values  # the values that distinguish it; none for a single run
 
 
-def expanded(file: Layer, upper: Layer, output: str) -> list[Variant]:
-    """The runs that a file describes under the layers above it: one, or all of a sweep.
+def expand(file: Layer, upper: Layer, output: str) -> list[Variant]:
+    """Return the runs that a file describes under the layers above it: one, or all of a sweep.
 
     Runs of a sweep are written to OUTPUT/NAME, NAME made of the swept values; the last path varies fastest.
+    Raises ConfigError and InputMissing.
     """
-    factors = swept(file)
+    factors = swept_factors(file)
     base = Layer({key: value for key, value in file.values.items() if key != SWEEP}, file.origins)
     if not factors:
         return [Variant(upper.over(base), {})]
@@ -40,7 +41,7 @@ def expanded(file: Layer, upper: Layer, output: str) -> list[Variant]:
         refuse_if_set(path, place, upper)
     combinations = [{path: value for part in parts for path, value in part.items()}
                     for parts in itertools.product(*(factor.rows for factor in factors))]
-    layers = [upper.over(one(base, values, file)) for values in combinations]
+    layers = [upper.over(with_values(base, values, file)) for values in combinations]
     directory = directory_of(upper.over(base), output)
     names = directory_names(combinations)
     return [Variant(Layer({"output": str(directory / name)}, {("output",): SWEEP}).over(layer), values)
@@ -48,7 +49,7 @@ def expanded(file: Layer, upper: Layer, output: str) -> list[Variant]:
 
 
 def directory_of(layer: Layer, otherwise: str) -> Path:
-    """The directory that holds the runs of a sweep."""
+    """Return the directory of the runs of a sweep."""
     output = layer.values.get("output")
     if output is not None and (not isinstance(output, str) or output in ("", "-")):
         raise ConfigError("SWEEP", f"the runs of a sweep need a directory, not {str(output)[:40]!r}",
@@ -58,15 +59,15 @@ def directory_of(layer: Layer, otherwise: str) -> Path:
 
 @frozen
 class Factor:
-    """Values that are taken one row after another; a sweep is the product of its factors."""
+    """Rows of values for some paths; a sweep is the product of its factors."""
 
     paths: Sequence[str]
     rows: Sequence[Values]
     place: str  # in the file
 
 
-def swept(file: Layer) -> list[Factor]:
-    """The factors of a file's sweep, checked; none where there is no sweep."""
+def swept_factors(file: Layer) -> list[Factor]:
+    """Return the factors of a file's sweep, checked; none if there is no sweep."""
     section = file.values.get(SWEEP, {})
     if not isinstance(section, dict):
         raise ConfigError("SWEEP", "sweep must be a section of config paths", where=file.origin((SWEEP,)),
@@ -76,7 +77,7 @@ def swept(file: Layer) -> list[Factor]:
                 if set(factor.paths) & set(other.paths)]
     for factor in repeated:
         raise ConfigError("SWEEP", f"sweep of {factor.paths[0][:80]!r}: it is swept twice", where=factor.place)
-    require_apart(factors)
+    require_disjoint(factors)
     runs = math.prod(len(factor.rows) for factor in factors)
     if runs > MOST_RUNS:
         raise ConfigError("SWEEP", f"the sweep makes {runs} runs, more than {MOST_RUNS}", where=file.origin((SWEEP,)))
@@ -84,12 +85,12 @@ def swept(file: Layer) -> list[Factor]:
 
 
 def factors_of(key: str, value: Any, file: Layer) -> Iterator[Factor]:
-    """What one entry of a sweep stands for: a path's values, or a `grid`, `zip` or `list` of several paths."""
+    """Yield the factors of one entry of a sweep: a path's values, or a `grid`, `zip` or `list` of several paths."""
     where = file.origin((SWEEP, key))
     if key not in (GRID, ZIP, LIST):
         yield Factor((key,), [{key: one} for one in values_at(key, value, where)], where)
     elif key == LIST:
-        yield Factor(*listed(value, where), where)
+        yield Factor(*list_rows(value, where), where)
     elif not isinstance(value, dict) or not value:
         raise ConfigError("SWEEP", f"{key} must be a section of config paths, each with a list", where=where)
     else:
@@ -98,11 +99,11 @@ def factors_of(key: str, value: Any, file: Layer) -> Iterator[Factor]:
             yield from (Factor((path,), [{path: one} for one in values], file.origin((SWEEP, key, path)))
                         for path, values in lists.items())
         else:
-            yield Factor((*lists,), together(lists, where), where)
+            yield Factor((*lists,), zip_rows(lists, where), where)
 
 
 def values_at(path: str, values: Any, where: str) -> list[Any]:
-    """The values of one path: a list, or the files that a pattern matches; raises ConfigError and InputMissing."""
+    """Return the values of a path: a list, or files that match a pattern; raises ConfigError and InputMissing."""
     require_path(path, where)
     if isinstance(values, dict) and set(values) == {"glob"} and isinstance(values["glob"], str):
         files = sorted(glob(values["glob"], recursive=True))  # noqa: PTH207 - a pattern may begin at the root
@@ -115,8 +116,8 @@ def values_at(path: str, values: Any, where: str) -> list[Any]:
     return values
 
 
-def listed(rows: Any, where: str) -> tuple[Sequence[str], Sequence[Values]]:
-    """The paths and the rows of a `list`, every row with the same paths."""
+def list_rows(rows: Any, where: str) -> tuple[Sequence[str], Sequence[Values]]:
+    """Return the paths and the rows of a `list`, every row with the same paths; raises ConfigError."""
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
         raise ConfigError("SWEEP", "list must hold sections of config paths, one for each run", where=where)
     for path in (path for row in rows for path in row):
@@ -126,8 +127,8 @@ def listed(rows: Any, where: str) -> tuple[Sequence[str], Sequence[Values]]:
     return (*rows[0],), rows
 
 
-def together(lists: Mapping[str, list[Any]], where: str) -> list[Values]:
-    """The first values of all paths, then the second ones, ...; raises ConfigError for lists of different lengths."""
+def zip_rows(lists: Mapping[str, list[Any]], where: str) -> list[Values]:
+    """Pair the values of all paths in order; raises ConfigError for lists of different lengths."""
     if len({len(values) for values in lists.values()}) > 1:
         counts = ", ".join(f"{len(values)} of {path[:40]}" for path, values in lists.items())
         raise ConfigError("SWEEP", f"zip needs lists of one length, and there are {counts}", where=where)
@@ -135,14 +136,14 @@ def together(lists: Mapping[str, list[Any]], where: str) -> list[Values]:
 
 
 def require_path(path: str, where: str) -> None:
-    """Refuses a path that cannot be swept."""
+    """Raise ConfigError for a path that cannot be swept."""
     if path == "output":
         raise ConfigError("SWEEP", "sweep of 'output': the runs are named by their values below one output",
                           where=where)
 
 
-def require_apart(factors: Sequence[Factor]) -> None:
-    """Refuses to sweep a section and something in it."""
+def require_disjoint(factors: Sequence[Factor]) -> None:
+    """Raise ConfigError if a section and an option inside it are both swept."""
     paths = [path for factor in factors for path in factor.paths]
     for factor in factors:
         for path in factor.paths:
@@ -152,7 +153,7 @@ def require_apart(factors: Sequence[Factor]) -> None:
 
 
 def refuse_if_set(path: str, place: str, upper: Layer) -> None:
-    """A swept option may not be set from outside as well: every run would be the same."""
+    """Raise ConfigError for a swept option that is also set from outside: every run would be the same."""
     keys = tuple(path.split("."))
     if any(keys[:len(chosen)] == chosen for chosen in leaves(upper.values)):
         raise ConfigError("SWEEP", f"{path} is swept in {place} and also set", where=upper.origin(keys),
@@ -160,7 +161,7 @@ def refuse_if_set(path: str, place: str, upper: Layer) -> None:
 
 
 def leaves(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The paths of the values that are not sections."""
+    """Yield the paths of the values that are not sections."""
     for key, value in values.items():
         if isinstance(value, dict):
             yield from leaves(value, (*above, key))
@@ -168,21 +169,21 @@ def leaves(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[t
             yield (*above, key)
 
 
-def one(base: Layer, values: Values, file: Layer) -> Layer:
-    """The file's layer with one combination of swept values in place."""
+def with_values(base: Layer, values: Values, file: Layer) -> Layer:
+    """Return the file's layer with one combination of swept values."""
     for path, value in values.items():
         base = assignment(path, value, origin_of(path, file)).over(without(base, path))
     return base
 
 
 def origin_of(path: str, file: Layer) -> str:
-    """Where the values of a swept path stand in the file."""
+    """Return the origin of the values of a swept path in the file."""
     places = ((SWEEP, path), (SWEEP, GRID, path), (SWEEP, ZIP, path), (SWEEP, LIST))
     return next((file.origins[place] for place in places if place in file.origins), file.origin((SWEEP,)))
 
 
 def without(layer: Layer, path: str) -> Layer:
-    """A layer without the value at a path: a swept section replaces the file's, and is not merged into it."""
+    """Return a layer without the value at a path: a swept section replaces the file's instead of being merged."""
     key, _, rest = path.partition(".")
     inside = layer.values.get(key)
     if not rest:

@@ -1,4 +1,4 @@
-"""Reading a YAML file, or standard input, strictly: plain data, each key once, and the place of every value."""
+"""Strict reading of a YAML file or standard input: plain data, each key once, and the origin of every value."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ SECTION_TAGS: dict[Any, str] = {yaml.MappingNode: f"{scalars.CORE}map", yaml.Seq
 
 @frozen
 class Document:
-    """What a YAML text holds, and where each of its values stands."""
+    """The value of a YAML text, and the origin of each of its values."""
 
     value: Any
     places: dict[Keys, str] = field(default_factory=dict)  # path of keys -> "run.yaml:4:3"
@@ -37,7 +37,7 @@ class StrictLoader(yaml.SafeLoader):
     nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """The next node, refused where it is not plain data or the file is not of a human size."""
+        """Return the next node; raises MarkedYAMLError if it is not plain data or the file is too large."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         self.depth += 1
         self.nodes += 1
@@ -49,7 +49,7 @@ class StrictLoader(yaml.SafeLoader):
         return node
 
     def problem_with(self, event: Any) -> str:
-        """What is wrong with the node that starts at this event, or nothing."""
+        """Return the problem with the node that starts at this event; empty if there is none."""
         tag = str(getattr(event, "tag", None) or "!")
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
             return "anchors and aliases are not allowed"
@@ -64,7 +64,7 @@ StrictLoader.yaml_implicit_resolvers = {None: list(scalars.RESOLVERS.items())}
 
 
 def read_document(path: Path) -> Document:
-    """The mapping that a YAML file holds; raises ConfigError with file:line:column."""
+    """Return the mapping in a YAML file; raises ConfigError with file:line:column."""
     name = "standard input" if str(path) == "-" else path
     document = parse(read_text(path), lambda mark: f"{name}:{mark.line + 1}:{mark.column + 1}")
     if not isinstance(document.value, dict):
@@ -75,25 +75,28 @@ def read_document(path: Path) -> Document:
 
 
 def read_text(path: Path) -> str:
-    """The text of a configuration file, or of standard input (-); raises InputMissing, ConfigError or UsageError."""
+    """Return the text of a configuration file, or of standard input (-).
+
+    Raises InputMissing, ConfigError, UsageError.
+    """
     try:
         if str(path) == "-":
-            return decoded(standard_input(), path)
+            return decode(standard_input(), path)
         content = content_of(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a file name"
         raise InputMissing("NO-CONFIG", f"the configuration cannot be read: {reason}", where=str(path)) from error
-    return decoded(content, path)
+    return decode(content, path)
 
 
 def standard_input() -> bytes:
-    """What is piped in, as far as a configuration may reach; raises UsageError at a terminal."""
+    """Return the bytes piped in, up to the largest size of a configuration; raises UsageError at a terminal."""
     require_piped()
     return sys.stdin.buffer.read(LARGEST + 1)
 
 
-def decoded(content: bytes, path: Path) -> str:
-    """The text that is read; raises ConfigError where it is too large, or not UTF-8."""
+def decode(content: bytes, path: Path) -> str:
+    """Return the text of a file; raises ConfigError if it is too large or not UTF-8."""
     if len(content) > LARGEST:
         raise ConfigError("YAML", "the file is larger than 1 MiB", where=str(path))
     try:
@@ -104,7 +107,7 @@ def decoded(content: bytes, path: Path) -> str:
 
 
 def parse(text: str, locate: Locate) -> Document:
-    """What a YAML text holds; raises ConfigError."""
+    """Return the document of a YAML text; raises ConfigError."""
     try:
         loader = StrictLoader(text)
         node = loader.get_single_node()
@@ -115,7 +118,7 @@ def parse(text: str, locate: Locate) -> Document:
         mark = yaml.Mark("", 0, before.count("\n"), len(before) - before.rfind("\n") - 1, None, 0)
         what = f"the character U+{ord(text[error.position]):04X} is not allowed"
         raise ConfigError("YAML", what, where=locate(mark)) from error
-    except (ValueError, OverflowError) as error:  # the library calls int() and chr() on whatever stands there
+    except (ValueError, OverflowError) as error:  # the library calls int() and chr() unchecked
         what = f"it cannot be read: {scalars.reason(error)}"
         raise ConfigError("YAML", what, where=locate(loader.get_mark())) from error
     document = Document(None)
@@ -123,7 +126,7 @@ def parse(text: str, locate: Locate) -> Document:
 
 
 def refusal(error: yaml.MarkedYAMLError, locate: Locate) -> ConfigError:
-    """The YAML library's complaint in our form."""
+    """Translate an error of the YAML library into a ConfigError."""
     problem = error.problem or error.context or "it cannot be parsed"
     mark = error.problem_mark or error.context_mark
     if "single document" in (error.context or ""):
@@ -133,7 +136,7 @@ def refusal(error: yaml.MarkedYAMLError, locate: Locate) -> ConfigError:
 
 
 def value_at(node: yaml.Node, keys: Keys, locate: Locate, places: dict[Keys, str]) -> Any:
-    """The value of a node, noting in `places` where each value under it stands."""
+    """Return the value of a node, and note in `places` the origin of each value inside it."""
     places.setdefault(keys, locate(node.start_mark))
     tag = SECTION_TAGS.get(type(node))
     if tag is not None and node.tag != tag:
@@ -148,7 +151,7 @@ def value_at(node: yaml.Node, keys: Keys, locate: Locate, places: dict[Keys, str
 
 def entries(node: yaml.MappingNode, keys: Keys, locate: Locate,
             places: dict[Keys, str]) -> Iterator[tuple[str, yaml.Node]]:
-    """The keys of a mapping with their nodes; each key is a text and stands there once."""
+    """Yield the keys of a mapping with their nodes; each key must be a text and occur once."""
     lines: dict[str, int] = {}
     for key_node, value in node.value:
         if not isinstance(key_node, yaml.ScalarNode):
@@ -165,7 +168,7 @@ def entries(node: yaml.MappingNode, keys: Keys, locate: Locate,
 
 
 def scalar(node: yaml.Node, locate: Locate) -> Any:
-    """The value of a scalar node."""
+    """Return the value of a scalar node."""
     try:
         return scalars.value_of(node.value, node.tag)
     except ValueError as error:
@@ -173,5 +176,5 @@ def scalar(node: yaml.Node, locate: Locate) -> Any:
 
 
 def bad(node: yaml.Node, locate: Locate, problem: str) -> ConfigError:
-    """An error at a node's place."""
+    """Return an error at the place of a node."""
     return ConfigError("YAML", problem, where=locate(node.start_mark))

@@ -1,4 +1,4 @@
-"""Writing a YAML file that `yaml_file` reads back to equal values, and readers of YAML 1.1 as well."""
+"""Writing of YAML that `yaml_file`, and readers of YAML 1.1, read back to equal values."""
 
 from typing import Any
 
@@ -7,53 +7,53 @@ import yaml
 from mlcli.config import scalars
 
 
-class Fluent:
-    """Writes no aliases."""
+class NoAliases:
+    """A mixin that writes no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Equal objects are written out each time."""
+        """Return True: equal objects are written in full each time."""
         return True
 
 
-class Dumper(Fluent, yaml.SafeDumper):
-    """Quotes every text that YAML 1.1 or 1.2 would read as something else."""
+class Dumper(NoAliases, yaml.SafeDumper):
+    """A dumper that quotes every text that YAML 1.1 or 1.2 would read as another value."""
 
 
-class Fast(Fluent, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-    """The same in C, where there is libyaml: four times as fast, and the same for texts in ASCII."""
+class FastDumper(NoAliases, getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """A dumper in C, if libyaml is installed: four times as fast, for ASCII texts."""
 
 
 class BeyondAscii(Exception):
-    """A text that libyaml would write in another way, or not at all."""
+    """A text that libyaml would write differently, or not at all."""
 
 
 def quoted(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    """A text, in double quotes where it holds characters that other styles fold or lose."""
+    """Return the node of a text, in double quotes if it has characters that other styles fold or lose."""
     style = None if value.isprintable() else '"'
     return dumper.represent_scalar(f"{scalars.CORE}str", value, style=style)
 
 
 def quoted_ascii(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    """The same; raises BeyondAscii."""
+    """Return the node of an ASCII text; raises BeyondAscii for others."""
     if not value.isascii():
         raise BeyondAscii
     return quoted(dumper, value)
 
 
-for kind, text in ((Dumper, quoted), (Fast, quoted_ascii)):
+for kind, text in ((Dumper, quoted), (FastDumper, quoted_ascii)):
     kind.yaml_implicit_resolvers = {**yaml.SafeDumper.yaml_implicit_resolvers, None: list(scalars.RESOLVERS.items())}
     kind.add_representer(str, text)
     kind.add_representer(tuple, yaml.SafeDumper.represent_list)
 
 
 def dump(value: Any) -> str:
-    """The YAML text of plain values (mappings, lists, texts, numbers, null)."""
+    """Return the YAML text of plain values (mappings, lists, texts, numbers, null)."""
     try:
-        return written(value, Fast)
+        return dump_by(value, FastDumper)
     except BeyondAscii:
-        return written(value, Dumper)
+        return dump_by(value, Dumper)
 
 
-def written(value: Any, dumper: type[Any]) -> str:
-    """The text as one of the two writes it."""
+def dump_by(value: Any, dumper: type[Any]) -> str:
+    """Return the YAML text that a dumper writes."""
     return yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=2**16)

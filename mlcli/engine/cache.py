@@ -165,7 +165,7 @@ class StageCache(Noting):
             return call()
         key = self._keys.of((stage.name, stage.version, parts, self.environment))
         result = self._answer(f"{stage.name.replace(' ', '-')}-{key}.stage", stage, parts, call)
-        self._keys.made(result, key)
+        self._keys.assign(result, key)
         return result
 
     def _answer(self, name: str, stage: Stage, parts: Mapping[str, str], call: Callable[[], Any]) -> Any:

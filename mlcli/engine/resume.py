@@ -22,7 +22,7 @@ from mlcli.engine.cache import Folder
 from mlcli.engine.cached_notes import Noting, told_again
 from mlcli.process import signals
 from mlcli.process.shared_status import BOARD
-from mlcli.storage.archive import Archive, parts_of
+from mlcli.storage.archive import Archive, stored_parts
 from mlcli.storage.keys import Keys
 
 LOOP, STEP = "at", "in"  # names of the checkpoints of a loop, and of the parts of its steps
@@ -175,6 +175,6 @@ def size_of(value: Any) -> int:
     if isinstance(value, list | tuple):
         return sum(map(size_of, value))
     try:
-        return size_of(parts_of(value))
+        return size_of(stored_parts(value))
     except TypeError:
         return 1 << 62

@@ -40,8 +40,8 @@ from mlcli.methods.frame.trials import Seen
 from mlcli.pipeline.process import Process
 from mlcli.pipeline.shared_input import SharedInput
 from mlcli.pipeline.start import Start, begin, is_run
-from mlcli.planning.plan import after
-from mlcli.planning.plan import fitting as steps_of
+from mlcli.planning.plan import fit_steps as steps_of
+from mlcli.planning.plan import steps_after_fit
 from mlcli.rundir.cached import caching
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.neighborhoods import Nearest
@@ -270,7 +270,7 @@ def predict(setting: Setting, layer: Layer, start: Start, axes: int, reading: fl
     except MlcliError as error:
         return Exclusion(setting.name, error.what)
     needed, limit = peak(steps, data, method, config.compute), config.compute.memory_bytes()
-    later = after(config, method, start, steps)
+    later = steps_after_fit(config, method, start, steps)
     seconds = reading + sum(step.seconds for step in (*steps, *later) if step.stage not in NEIGHBORS)
     if needed > limit:
         return Exclusion(setting.name, "it does not fit in memory", seconds)

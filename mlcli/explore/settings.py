@@ -9,7 +9,7 @@ from mlcli.base.values.inputs import Given
 from mlcli.checkup.report import Report
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_config import RunConfig
-from mlcli.config.run_names import flattened
+from mlcli.config.run_names import flatten
 from mlcli.config.sweep import without
 from mlcli.errors import UsageError
 from mlcli.explore.report.verdict import Structure
@@ -36,12 +36,12 @@ class Setting:
     @property
     def values(self) -> Mapping[str, Any]:
         """The values that differ between settings, by config path."""
-        return {"method.name": self.method, **dict(flattened(self.options, "method."))}
+        return {"method.name": self.method, **dict(flatten(self.options, "method."))}
 
     @property
     def words(self) -> str:
         """The options in short, such as "k=12, rate=0.5"."""
-        short = {path.rpartition(".")[2]: value for path, value in flattened(self.options)}
+        short = {path.rpartition(".")[2]: value for path, value in flatten(self.options)}
         names = {"count": "k"}
         return ", ".join(f"{names.get(name, name)}={value}" for name, value in short.items()
                          if name not in ("pieces", COMPONENTS))

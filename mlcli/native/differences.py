@@ -1,4 +1,4 @@
-"""Sums over columns of what two rows differ by, for all pairs of rows."""
+"""Sums over columns of the differences of two rows, for all pairs of rows."""
 
 import numpy as np
 
@@ -9,9 +9,10 @@ KINDS = ("sqeuclidean", "cityblock", "chebyshev", "canberra", "braycurtis", "ruz
 
 
 def differences(kind: str, left: Array, right: Array) -> Array:
-    """Numbers (m x n) of rows (m x d and n x d, C order): each pair's has the same bits whatever rows are beside it.
+    """Return the (m, n) array of differences of an (m, d) and an (n, d) array, in C order.
 
-    The names are SciPy's; ruzicka is Σ|x - y| over Σ max(x, y). Swapping the two rows of a pair changes no bit.
+    The names are SciPy's; ruzicka is Σ|x - y| over Σ max(x, y). Each number has the same bits whatever the
+    other rows, and swapping the two rows of a pair changes no bit.
     """
     out = np.empty((len(left), len(right)))
     kernels().differences(KINDS.index(kind), np.ascontiguousarray(left), np.ascontiguousarray(right), out)
@@ -19,7 +20,11 @@ def differences(kind: str, left: Array, right: Array) -> Array:
 
 
 def squared_at(rows: Array, points: Array, chosen: Indices) -> Array:
-    """Squared distances (m x c) of each row (m x d) to the points of its own (m x c): the bits of `differences`."""
+    """Return squared distances of each row of an (m, d) array to the points chosen for it, as an (m, c) array.
+
+    `points` is an (n, d) array, `chosen` an (m, c) array of row numbers in it. The bits are those of
+    `differences`.
+    """
     out = np.empty(chosen.shape)
     kernels().squared_at(np.ascontiguousarray(rows), np.ascontiguousarray(points), np.ascontiguousarray(chosen), out)
     return out

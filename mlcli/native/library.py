@@ -1,4 +1,4 @@
-"""The compiled module, where there is one; MLCLI_SIMD names its instruction set; `none` runs without it."""
+"""The compiled module, if it is installed; MLCLI_SIMD names its instruction set, and `none` disables it."""
 
 import os
 from collections.abc import Callable
@@ -19,7 +19,7 @@ REMEDY = ("where a C++ compiler and Python's headers are, run in mlcli's source 
 
 
 def _load() -> tuple[ModuleType | None, str]:
-    """The module with the instruction set that the environment names, or why there is none.
+    """Return the module with the instruction set that the environment names, or None and the reason.
 
     Raises ConfigError for an instruction set that this machine does not have.
     """
@@ -27,7 +27,7 @@ def _load() -> tuple[ModuleType | None, str]:
     if named == "none":
         return None, "MLCLI_SIMD=none does without the native kernels; unset it to have them"
     try:
-        library = import_module(MODULE)  # `from mlcli.native import` reports an absent module in other words
+        library = import_module(MODULE)  # `from mlcli.native import` words an absent module otherwise
     except ImportError as error:
         _require(named, lambda level: False)
         absent = isinstance(error, ModuleNotFoundError) and error.name == MODULE
@@ -54,24 +54,24 @@ def available() -> bool:
 
 
 def describe() -> str:
-    """The instruction set in use: v4 (AVX-512), v3 (AVX2), base, or absent."""
+    """Return the instruction set in use: v4 (AVX-512), v3 (AVX2), base, or absent."""
     return "absent" if _library is None else str(_library.level())
 
 
 def absence() -> str:
-    """Why there are no kernels and what to do about it; empty where there are."""
+    """Return why the kernels are absent and what to do about it; empty if they are available."""
     return _reason
 
 
 def kernels() -> ModuleType:
-    """The compiled module; raises DependencyMissing where there is none."""
+    """Return the compiled module; raises DependencyMissing if it is absent."""
     if _library is None:
         raise DependencyMissing("NATIVE", "the native kernels are not there", where="mlcli.native", hint=absence())
     return _library
 
 
-def owned(values: Any, kind: type) -> AnyArray:
-    """A private copy of an array, so that what a kernel has checked stays as it was."""
+def private_copy(values: Any, kind: type) -> AnyArray:
+    """Return a read-only copy of an array, so that what a kernel has checked cannot change."""
     copy: AnyArray = np.array(values, dtype=kind, order="C")
     copy.flags.writeable = False
     return copy

@@ -5,5 +5,5 @@ from mlcli.native.library import kernels
 
 
 def numbered_lines(numbers: Indices, values: Array) -> bytes:
-    """Lines of CSV: the number of each row and its values (n x p), with 17 digits that read back to the same bits."""
+    """Return lines of CSV: row numbers and the values of an (n, p) array, in 17 digits that restore every bit."""
     return bytes(kernels().numbered_lines(numbers, values))

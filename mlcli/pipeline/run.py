@@ -14,7 +14,7 @@ from mlcli.base.stages.stage import note, running, stage
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.wording import listed
-from mlcli.data.prepare.prepare import Dropped, as_dropped
+from mlcli.data.prepare.prepare import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
 from mlcli.data.write.table import write_csv, write_table
 from mlcli.engine.cache import Folder
@@ -148,7 +148,7 @@ def write(folder: Path, result: Run, findings: Mapping[str, Any]) -> dict[str, d
         write_dropped(folder / names.DROPPED, result.dropped)
     if result.start.reduced is not None:
         np.save(folder / names.SCORES, result.given.values)
-    if products := config.report.kept():
+    if products := config.report.products_to_keep():
         write_kept(folder, model.products, products)
     if config.report.writes("model"):
         model_of_run = result.start.finished(config.input, result.embedding, model.projector)
@@ -161,4 +161,4 @@ def _left_out(model: Model, table: Table) -> list[Dropped]:
     if model.kept is None:
         return []
     outside = np.setdiff1d(np.arange(len(table.ids)), model.kept)
-    return [as_dropped(table, row, "outside the largest piece of the neighbor graph") for row in outside.tolist()]
+    return [dropped_row(table, row, "outside the largest piece of the neighbor graph") for row in outside.tolist()]

@@ -17,7 +17,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.options.input import Input, require_bare
 from mlcli.data.options.wording import counted, place
 from mlcli.data.prepare.categories import require_unchanged
-from mlcli.data.prepare.prepare import Prepared, unprepared
+from mlcli.data.prepare.prepare import Prepared, no_preparation
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Source, Table, coordinates
 from mlcli.data.write.table import text_names
@@ -144,7 +144,7 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
         return Start(source, run, prepared)
     first = reduced(config.prepare.reduce, prepared, config.compute)
     scores = first.scores
-    return Start(source, run, Prepared(scores, unprepared(scores.columns), prepared.dropped), first)
+    return Start(source, run, Prepared(scores, no_preparation(scores.columns), prepared.dropped), first)
 
 
 def source_of(config: RunConfig, reader: Reader, process: Process = ALONE) -> tuple[Table, Finished | None]:

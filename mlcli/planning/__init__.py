@@ -1,1 +1,1 @@
-"""Predictions of a run's time and memory, without making it."""
+"""Predictions of a run's time and memory."""

@@ -1,4 +1,4 @@
-"""This machine's rates: pieces of the very work that predictions are about, each timed for a moment on one thread."""
+"""Rates of this machine: pieces of the work of a run, each timed briefly on one thread."""
 
 import io
 import os
@@ -33,28 +33,28 @@ from mlcli.stages.paths.elimination import Analysis, EliminationRows
 from mlcli.stages.paths.floyd import floyd_warshall
 from mlcli.stages.paths.geodesics import dijkstra_rows
 
-TIMES, LEAST = 3, 0.02  # a piece of work is timed so often at least, and so long in seconds
+TIMES, LEAST = 3, 0.02  # least number of runs and seconds of a probe
 POINTS, NEIGHBORS = 4000, 10
-CLOSE = {"kept": "loaded", "trained": "product", "factored": "relaxation"}  # rates that change as another one does
+CLOSE = {"kept": "loaded", "trained": "product", "factored": "relaxation"}  # rates scaled like another one
 
-Probe = tuple[Callable[[], object], float]  # work, and how many units of it there are
+Probe = tuple[Callable[[], object], float]  # work, and the number of its units
 
 
-def calibrated() -> Rates:
-    """The rates of this machine."""
+def measure_rates() -> Rates:
+    """Return the rates of this machine."""
     known, measured = reference(), {"start": start_seconds()}
     with threads_limited(1), tempfile.TemporaryDirectory(prefix="mlcli-") as folder:
-        for probes in (arithmetic, neighborhoods, lambda: reading(Path(folder))):
-            measured |= {name: timed(*probe) for name, probe in probes().items()}
+        for probes in (arithmetic_probes, neighbor_probes, lambda: table_probes(Path(folder))):
+            measured |= {name: time_work(*probe) for name, probe in probes().items()}
     if available() and ordering.available():
-        measured |= paths(known)
+        measured |= elimination_rates(known)
     for name, like in CLOSE.items():
         measured[name] = getattr(known, name) * measured.get(like, getattr(known, like)) / getattr(known, like)
     return replace(known, **measured)
 
 
 def store(rates: Rates, path: Path) -> None:
-    """Writes rates where the user asked for them; raises StorageError."""
+    """Write rates to a file; raises StorageError."""
     facts = environment(1)
     machine = {"processor": processor(), "kernels": facts["kernels"], "blas": facts["blas"], "mlcli": facts["mlcli"]}
     with writing(path):
@@ -62,7 +62,7 @@ def store(rates: Rates, path: Path) -> None:
 
 
 def processor() -> str:
-    """What the system calls the processor."""
+    """Return the name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -71,8 +71,8 @@ def processor() -> str:
     return named[0] if named else "an unknown processor"
 
 
-def timed(work: Callable[[], object], units: float) -> float:
-    """Seconds of one core for a unit of work: the quickest of some times, after one that takes memory and code."""
+def time_work(work: Callable[[], object], units: float) -> float:
+    """Return seconds of one core for a unit of work: the fastest of several runs after a warm-up."""
     work()
     begun, quickest, count = time.process_time(), np.inf, 0
     while count < TIMES or time.process_time() - begun < LEAST:
@@ -83,7 +83,7 @@ def timed(work: Callable[[], object], units: float) -> float:
 
 
 def start_seconds() -> float:
-    """The seconds of a process that loads what every run loads."""
+    """Return the seconds of a process that imports the modules every run imports."""
     before = sum(os.times()[2:4])
     for _ in range(TIMES):
         subprocess.run([sys.executable, "-c", "import mlcli.pipeline.run, mlcli.cli.program; "
@@ -92,8 +92,8 @@ def start_seconds() -> float:
     return (sum(os.times()[2:4]) - before) / TIMES
 
 
-def arithmetic() -> Mapping[str, Probe]:
-    """Products, decompositions, passes over memory, functions, small calls, and the measures of pairs."""
+def arithmetic_probes() -> Mapping[str, Probe]:
+    """Return probes of products, decompositions, passes over memory, functions, small calls, and quality of pairs."""
     random = np.random.default_rng(0)
     square, many, few = random.standard_normal((600, 600)), random.standard_normal(2**22), np.eye(4)
     even, points = square + square.T, random.standard_normal((700, 3))
@@ -106,8 +106,8 @@ def arithmetic() -> Mapping[str, Probe]:
             "measured": (lambda: quality(data, points[:, :2], generator=np.random.default_rng(0)), 700.0**2)}
 
 
-def neighborhoods() -> Mapping[str, Probe]:
-    """The search for neighbors in a k-d tree, their graph, and shortest paths from single points and among all."""
+def neighbor_probes() -> Mapping[str, Probe]:
+    """Return probes of the k-d tree, the neighbor graph, and shortest paths from single points and between all."""
     points = np.random.default_rng(0).random((POINTS, 3))
     lists = nearest(points, NEIGHBORS)
     graph, small = graph_of(lists, "union"), graph_of(nearest(points[:400], NEIGHBORS), "union")
@@ -120,22 +120,22 @@ def neighborhoods() -> Mapping[str, Probe]:
             "cube": (lambda: floyd_warshall(small, room), 400.0**3 * cube)}
 
 
-def paths(known: Rates) -> dict[str, float]:
-    """The order of elimination, and a pass over all shortest paths: its two rates change alike."""
+def elimination_rates(known: Rates) -> dict[str, float]:
+    """Time the order of elimination and a pass over all shortest paths, whose two rates are scaled alike."""
     points = np.random.default_rng(0).random((POINTS, 3))
     graph = graph_of(nearest(points, NEIGHBORS), "union")
     analysis = Analysis.of(graph)
     source, vectors = EliminationRows.of(analysis, "float32"), np.ones((POINTS, EliminationRows.width))
-    seconds = timed(lambda: [source.fold(number, vectors, moments=True) for number in range(source.blocks)], 1.0)
+    seconds = time_work(lambda: [source.fold(number, vectors, moments=True) for number in range(source.blocks)], 1.0)
     expected = analysis.native.relaxations("float32") * known.relaxation + POINTS**2 * known.entry
     return {"relaxation": known.relaxation * seconds / expected, "entry": known.entry * seconds / expected,
-            "ordered": timed(lambda: Analysis.of(graph), float(graph.edges))}
+            "ordered": time_work(lambda: Analysis.of(graph), float(graph.edges))}
 
 
-def reading(folder: Path) -> Mapping[str, Probe]:
-    """A table read from text and from numbers, and written as text."""
+def table_probes(folder: Path) -> Mapping[str, Probe]:
+    """Return probes of a table read from text and from numbers, and written as text."""
     numbers = np.random.default_rng(0).standard_normal((20_000, 20))
-    table: Table = coordinates(read(Input(path=str(saved(folder / "points.npy", numbers)))), numbers)
+    table: Table = coordinates(read(Input(path=str(save_array(folder / "points.npy", numbers)))), numbers)
     with (folder / "points.csv").open("wb") as out:
         write_csv(table, out)
     text, binary = (Input(path=str(folder / name)) for name in ("points.csv", "points.npy"))
@@ -144,7 +144,7 @@ def reading(folder: Path) -> Mapping[str, Probe]:
             "written": (lambda: write_csv(table, io.BytesIO()), float(numbers.size))}
 
 
-def saved(path: Path, numbers: np.ndarray) -> Path:
-    """A file of numbers."""
+def save_array(path: Path, numbers: np.ndarray) -> Path:
+    """Save an array and return the path."""
     np.save(path, numbers)
     return path

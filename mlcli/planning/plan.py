@@ -1,4 +1,4 @@
-"""What a run would do, and what it would take, without doing it."""
+"""Predictions of a run: its steps, choices, seconds, memory and disk space."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -33,37 +33,38 @@ from mlcli.rundir.kept import free_bytes, kept_step
 from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.gathering import WIDE
 
-COPIED = 10  # passes over memory that a table's preparation, with the memory it takes for the first time, is worth
-# shares of a start that take as long whatever the size: code that is loaded, small arrays, small files
+COPIED = 10  # cost of a table's preparation in passes over memory, with the first use of that memory
+# cost that does not depend on the size, in starts: imported code, small arrays, small files
 SMALL = {"write": 0.08, "certify": 0.01}
-CHECKED = 0.016  # seconds that checks may take (`certify/plan.py`)
+CHECKED = 0.016  # seconds that the certificate's checks may take (`certify/plan.py`)
 
 
 def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
          workers: int | None = None) -> dict[str, Any]:
-    """Stages, choices and reasons, predicted seconds and bytes; `measure` runs a share of the most expensive work.
+    """Predict stages, choices with reasons, seconds and bytes; `measure` runs a share of the most expensive work.
 
-    Seconds go by the rates of a file, else of the one that MLCLI_RATES names, else of the reference. With `workers`,
-    passes are predicted as they would run on a cluster of so many.
+    Seconds use the rates of the file `rates`, else of the one that MLCLI_RATES names, else of the reference
+    machine. With `workers`, passes are predicted for a cluster of so many workers. Raises the errors of
+    options that do not fit the method.
     """
     config.require_fitting()
     measured_at = chosen_file(None if rates is None else str(rates))
     by, machine = (None, "the reference machine") if measured_at is None else read(measured_at)
     with (set_context(rates=by), threads_limited(config.compute.thread_count()),
           set_context(local_workers=own_workers(config.compute))):
-        return {**predicted(config, measure, workers), "workers": workers,
+        return {**predict(config, measure, workers), "workers": workers,
                 "rates": {"file": measured_at and str(measured_at), "machine": machine}}
 
 
-def predicted(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
-    """The same, by the rates at hand."""
+def predict(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
+    """Predict as `plan` does, with the current rates."""
     start = preview(config, final=True) or begin(config)
     with memory_after_fit(drawing_of(config, start)):
-        return of_rows(config, start, measure, workers)
+        return predict_prepared(config, start, measure, workers)
 
 
-def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int | None) -> dict[str, Any]:
-    """The same for prepared rows."""
+def predict_prepared(config: RunConfig, start: Start, measure: float | None, workers: int | None) -> dict[str, Any]:
+    """Predict a run on prepared rows."""
     table, first = start.prepared.table, start.reduced
     config.report.require_image(start.features)
     config.report.require_memory_rows(held=rows_of(table.values) is None)
@@ -74,26 +75,26 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
         fit = method.steps(normalized, config.compute, measure)
         instead = "" if peak(fit, data, method, config.compute) <= config.compute.memory_bytes() else remedy(
             fit, normalized, method, config.compute)
-    ahead = [] if first is None else fitting(first.method, first.given.table.data(), config.compute, None)
+    ahead = [] if first is None else fit_steps(first.method, first.given.table.data(), config.compute, None)
     rows, columns = data.values.shape
     parts, limit = footprint(fit, data, method, config.compute), config.compute.allowed_memory()
-    if first is not None:  # whose rows stay in memory
+    if first is not None:  # its rows stay in memory
         wide = first.given.table
         parts = max({**parts, "rows before PCA": float(wide.bytes)},
                     footprint(ahead, wide.data(), first.method, config.compute), key=lambda one: sum(one.values()))
     memory = sum(parts.values())
-    steps = [*before(config, start, ahead), *fit, *after(config, method, start, fit)]
+    steps = [*steps_before_fit(config, start, ahead), *fit, *steps_after_fit(config, method, start, fit)]
     steps = with_loading(steps if workers is None else [on_workers(step, workers) for step in steps])
     enforced = least(memory, config.compute.thread_count()) if config.compute.memory_enforce else None
     disk = output_bytes(config, method, table)
     free = free_bytes(disk_of(config))
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
     on_disk = fits_on_disk(config, method, table)
-    rows = 0 if data.kind == "covariance" else rows  # its points are not at hand
+    rows = 0 if data.kind == "covariance" else rows  # it has no points
     return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
-            "steps": [shown(step) for step in steps], "start": rates_at_hand().start,
+            "steps": [plain_step(step) for step in steps], "start": rates_at_hand().start,
             "seconds": sum(step.seconds for step in steps),
-            "seconds_at_most": at_most(steps),
+            "seconds_at_most": longest_seconds(steps),
             "seconds_measured": None if measure is None else sum(measured),
             "memory": memory, "memory_parts": parts, "memory_least": enforced,
             "memory_limit": limit.bytes, "memory_source": limit.source,
@@ -102,20 +103,20 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
             "threads": config.compute.thread_count()}
 
 
-def shown(step: Step) -> dict[str, Any]:
-    """A step as plain values, without what the prediction for a cluster rests on."""
+def plain_step(step: Step) -> dict[str, Any]:
+    """Return a step as plain values, without the data of its prediction for a cluster."""
     return {name: value for name, value in asdict(step).items() if name != "passes"}
 
 
-def at_most(steps: Sequence[Step]) -> float | None:
-    """Seconds if iterations went on to their limits; None where no number of them is unknown."""
+def longest_seconds(steps: Sequence[Step]) -> float | None:
+    """Return the seconds if iterations reach their limits; None if all numbers of iterations are known."""
     if not any(step.usual < step.most for step in steps):
         return None
     return sum(step.seconds + (step.each or 0.0) * (step.most - step.usual) for step in steps)
 
 
 def with_loading(steps: Sequence[Step]) -> list[Step]:
-    """The steps, each with the time that its library takes to be loaded, where none before has loaded it."""
+    """Return the steps, the first one that needs a library with the time to import it."""
     loaded, timed = {"": 0.0, ARROW: 0.0}, []
     for step in steps:
         already = 0.0 if step.needs in BESIDE else max(loaded.values())
@@ -126,13 +127,13 @@ def with_loading(steps: Sequence[Step]) -> list[Step]:
     return timed
 
 
-def fitting(method: Method, data: Input, compute: Compute, measure: float | None) -> list[Step]:
-    """The stages of a fit to data as the method has them."""
+def fit_steps(method: Method, data: Input, compute: Compute, measure: float | None) -> list[Step]:
+    """Return the steps of a method's fit to data."""
     return method.steps(method.in_range(data), compute, measure)
 
 
-def before(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]:
-    """What comes before the fit: reading, preparing, a copy of the table at a time, and PCA where it is asked for."""
+def steps_before_fit(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]:
+    """Return the steps before the fit: reading, preparation (a copy of the table at a time), and PCA if chosen."""
     source, first = start.source, start.reduced
     table = (start.prepared if first is None else first.given).table
     size, threads = float(table.bytes), config.compute.thread_count()
@@ -147,7 +148,7 @@ def before(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]
 
 
 def first_pass(table: Table, seconds: float) -> Passes | None:
-    """What workers do of reading a table that is read in blocks: they sum it, while the command hashes the file."""
+    """Return the workers' share of reading a table in blocks: they sum it while the command hashes the file."""
     rows = rows_of(table.values)
     if rows is None:
         return None
@@ -158,19 +159,19 @@ def first_pass(table: Table, seconds: float) -> Passes | None:
 
 
 def reduce_step(first: Reduced, ahead: Sequence[Step]) -> Step:
-    """What PCA ahead of the method costs: all its stages in one."""
+    """Return PCA ahead of the method as one step."""
     kept, columns = first.model.embedding.shape[1], first.given.table.values.shape[1]
     return Step("reduce", f"pca: {kept} axes of {columns} columns", sum(step.seconds for step in ahead),
                 max(step.memory for step in ahead))
 
 
-def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) -> list[Step]:
-    """What comes after the fit: rules, quality, files and certificate."""
+def steps_after_fit(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) -> list[Step]:
+    """Return the steps after the fit: dimension rules, quality, files and certificate."""
     table, report, start_up = start.prepared.table, config.report, rates_at_hand().start
     data = table.data()
     held, model = checks_memory(method, data), method.stored(data)
-    full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # as long as the fit, about
-    points = table.kind != "covariance"
+    full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # about as long as the fit
+    points, kept = table.kind != "covariance", report.products_to_keep()
     numbers, drawn = numbers_written(config, method, table), PLOT in after_fit().needs
     planned = Planned(config, method, table, start.features, fit, held)
     wanted = [finding for finding in FINDINGS.values() if finding.wanted(report) or finding.precedes_fit(config)]
@@ -179,6 +180,6 @@ def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) 
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures"
              f"{' by Matplotlib' * drawn}", (SMALL["write"] + after_fit().starts) * start_up
              + numbers * rates_at_hand().written + model * rates_at_hand().kept, held, needs=PLOT if drawn else ""),
-        *([kept_step(report.kept(), table.rows, sum(step.seconds for step in fit))] if report.kept() else []),
+        *([kept_step(kept, table.rows, sum(step.seconds for step in fit))] if kept else []),
         Step("certify", "everything" if full else "what a fixed amount of work allows",
              SMALL["certify"] * start_up + CHECKED + model * rates_at_hand().kept + full, held)]

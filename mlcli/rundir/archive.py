@@ -52,7 +52,7 @@ def load(folder: Path, *, finite: bool = True, whole: bool = False, held: Mappin
     try:
         with arrays.open("rb") as stream:
             tree = renewed(header["model"]) if header["format"] == FORMER else header["model"]
-            known = ARCHIVE.taken_apart(held or {})[1]
+            known = ARCHIVE.pack(held or {})[1]
             model = ARCHIVE.restored(tree, stream, header["arrays"]["bytes"], known)
         if whole or "preparation" in model:
             model = {**LATER, **model}

@@ -65,20 +65,20 @@ def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int
     cells: float = numbers_written(config, method, table)
     if config.output != "-":
         cells += sum(finding.cells(method, table) for finding in config.report.wanted())
-    return int(bytes_of(config.report.kept(), table.rows) + (0 if config.output == "-" else model + files)
+    return int(bytes_of(config.report.products_to_keep(), table.rows) + (0 if config.output == "-" else model + files)
                + number * cells + scratch_bytes(config, method, table))
 
 
 def fits_on_disk(config: RunConfig, method: Method, table: Table) -> bool:
     """Whether the least that a run takes is there; little is tried."""
     least = output_bytes(config, method, table, number=LEAST, files=0)
-    return least <= max(free_bytes(disk_of(config)), 0 if config.report.kept() else TRIED)
+    return least <= max(free_bytes(disk_of(config)), 0 if config.report.products_to_keep() else TRIED)
 
 
 def require_disk(config: RunConfig, method: Method, table: Table) -> None:
     """Refuses, before anything is computed, a run that would not fit on the disk; raises RefusedByPlan."""
     output = disk_of(config)
-    require_room(config.report.kept(), len(table.values), output)
+    require_room(config.report.products_to_keep(), len(table.values), output)
     if not fits_on_disk(config, method, table):
         scratch = scratch_bytes(config, method, table)
         among = f" ({memory(scratch)} of them for a while)" if scratch else ""

@@ -14,13 +14,13 @@ from mlcli.rundir.reduction import Reduction
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.similarities import NoProjection, Projector
 from mlcli.stages.unfolding.unfolded import Unfolded
-from mlcli.storage.fields import Unfit, inside, is_of
+from mlcli.storage.fields import Unfit, is_of, nested_parts
 
 
 def require_finite(model: Mapping[str, Any]) -> None:
     """Raises Unfit where an array of a model holds a number that is not finite."""
     for name, value in model.items():
-        for place, part in inside(value, name):
+        for place, part in nested_parts(value, name):
             for field in fields(part):
                 array = getattr(part, field.name)
                 if isinstance(array, np.ndarray) and not all_finite(array):
@@ -39,12 +39,13 @@ def require_fit(model: Mapping[str, Any]) -> None:
     width = None if model["kind"] == "features" else len(model["trained"])
     for number, step in enumerate(model["reductions"]):
         place = f"reductions.{number}."
-        require_step(step.preparation, step.projector, inside(step, place[:-1]), place, width)
+        require_step(step.preparation, step.projector, nested_parts(step, place[:-1]), place, width)
         following = [*(later.preparation for later in model["reductions"]), preparation][number + 1]
         if isinstance(step.projector, Projector) and following.columns != axis_names(step.projector.axes.shape[1]):
             raise Unfit(f"{place}projector has other axes than the next step has columns")
         width = None
-    parts = [*inside(preparation, "preparation"), *inside(projector, "projector"), *inside(unfolded, "unfolded")]
+    parts = [*nested_parts(preparation, "preparation"), *nested_parts(projector, "projector"),
+             *nested_parts(unfolded, "unfolded")]
     require_step(preparation, projector, parts, "", width)
 
 

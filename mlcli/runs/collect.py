@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.context import spelled
 from mlcli.base.frozen import frozen
 from mlcli.config.run_config import RunConfig
-from mlcli.config.run_names import flattened, text
+from mlcli.config.run_names import flatten, text
 from mlcli.errors import InputMissing, MlcliError
 from mlcli.findings import FINDINGS
 from mlcli.findings.frame.contents import Contents
@@ -168,7 +168,7 @@ def name_in(folder: Path, run: Path) -> str:
 def options_of(config: RunConfig) -> dict[str, Any]:
     """All options of a run by their paths."""
     values = config.model_dump(mode="json")
-    flat = dict(flattened({**values, "method": {"name": config.method.name, **values["method"]}}))
+    flat = dict(flatten({**values, "method": {"name": config.method.name, **values["method"]}}))
     return {path: value for path, value in flat.items() if path not in OWN}
 
 

@@ -11,7 +11,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.config.differences import differences
-from mlcli.data.table.row_numbers import RowNumbers, taken
+from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.quality import QualityFinding
@@ -61,8 +61,8 @@ def sides_of(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[s
     if len(inputs) > 1:
         note("W-INPUTS-DIFFER", f"the runs were made from {len(inputs)} different inputs", inputs=len(inputs))
     whole = len(rows[0]) == len(first.ids)  # then in their order, so that millions need no other list
-    ids = first.ids if whole else taken(first.ids, rows[0])
-    return sides, ids, {name: texts if whole else taken(texts, rows[0]) for name, texts in first.labels.items()}
+    ids = first.ids if whole else take_ids(first.ids, rows[0])
+    return sides, ids, {name: texts if whole else take_ids(texts, rows[0]) for name, texts in first.labels.items()}
 
 
 def common_rows(ids: Sequence[Sequence[str]], names: Sequence[str]) -> list[Indices]:

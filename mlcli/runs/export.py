@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.data.options.wording import place
-from mlcli.data.write.h5ad import Annotated, write_h5ad
+from mlcli.data.write.h5ad import Content, write_h5ad
 from mlcli.data.write.ordination import Ordination, ordination_text
 from mlcli.errors import ConfigError
 from mlcli.findings.frame.contents import Contents
@@ -83,7 +83,7 @@ def write_anndata(content: Exported, path: Path) -> None:
     known = SCANPY.get(method, {})
     facts = {**{known.get(name, name): values for name, values in columns.items()}, "options": run.config_text,
              "mlcli": str(run.manifest["mlcli"]), "input_sha256": str(run.manifest["input"]["sha256"])}
-    write_h5ad(Annotated(method, run.embedding.values, run.embedding.ids, run.embedding.labels, facts=facts,
+    write_h5ad(Content(method, run.embedding.values, run.embedding.ids, run.embedding.labels, facts=facts,
                          features=content.features, loadings=content.directions,
                          loadings_name=known.get("loadings", method)), path)
 

@@ -7,7 +7,7 @@ from typing import get_args
 
 from mlcli.base.frozen import frozen
 from mlcli.config.build import require_plotly
-from mlcli.config.explain import located
+from mlcli.config.explain import locate_errors
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.report_options import FigureFormat, Report
 from mlcli.errors import ConfigError, DependencyMissing
@@ -53,7 +53,7 @@ def render_again(folder: Path, drawing: Layer, *, label: str | None, image: str 
     if label is not None:
         run = led_by(run, label)
     run = replace(run, interactive=run.interactive or interactive)
-    with located(drawing):
+    with locate_errors(drawing):
         require_drawable(run)
     run = with_image(run, image, order)
     pages = {names.REPORT: encoded(page(run, label=label, cutoff=cutoff))}

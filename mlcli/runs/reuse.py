@@ -11,7 +11,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
 from mlcli.data.read.chosen_rows import require_all
-from mlcli.data.read.new_rows import Placed, blockwise
+from mlcli.data.read.new_rows import MappedTable, blockwise
 from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.read.table import read_coordinates, read_new
 from mlcli.data.table.table import Table, axis_names
@@ -30,7 +30,7 @@ from mlcli.stages.similarities import require_projector
 REPEATED = ("id_column", "missing_markers")  # options of a run's input that hold for new rows as well
 
 
-def project(folder: Path, new: Input, compute: Compute) -> Table | Placed:
+def project(folder: Path, new: Input, compute: Compute) -> Table | MappedTable:
     """Coordinates of new points in the space of a finished run, by every step that its own points took.
 
     Those of a table that is read in blocks are computed when they are asked for.
@@ -83,9 +83,9 @@ def placed(run: Finished, table: Table) -> Table:
     return table
 
 
-def picture(folder: Path, new: Table | Placed) -> Figure:
+def picture(folder: Path, new: Table | MappedTable) -> Figure:
     """New points, as `project` gives them, among those of a finished run."""
-    new = new.together() if isinstance(new, Placed) else new
+    new = new.whole() if isinstance(new, MappedTable) else new
     manifest = read_manifest(folder)
     _, embedding = intact_embedding(folder, manifest)
     return new_points_over(embedding.values, new.values, new.ids, new.labels, axes=axes_of(folder, manifest),

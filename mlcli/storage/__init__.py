@@ -1,1 +1,1 @@
-"""Values as plain arrays and JSON, to keep them and to distinguish them: archives and keys."""
+"""Values as plain arrays and JSON: archives that store them and keys that distinguish them."""

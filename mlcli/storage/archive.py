@@ -1,7 +1,7 @@
 """Values on disk or in a cache: a tree for JSON and plain arrays, no pickle anywhere.
 
-The tree has a tag for the type of each value, and names the arrays in an npz file by their place in it. Only the
-types that an archive was made with exist; what is stored cannot name code.
+The tree has a tag for the type of each value, and names the arrays in an npz file by their place in it.
+Only the types that an archive was constructed with exist; stored data cannot name code.
 """
 
 import math
@@ -17,11 +17,11 @@ from mlcli.base.values.options import Options
 from mlcli.storage.fields import Unfit, require_types
 from mlcli.storage.npz import arrays_in, npz_of
 
-LARGE = 1 << 20  # bytes of an array that is stored once where several parts share it
+LARGE = 1 << 20  # bytes from which an array shared by several parts is stored once
 
 
 class Archive:
-    """Stores values of some types, by their tags, and finds them again to the last bit.
+    """Storage of values of some types, by their tags; they are restored bit for bit.
 
     With `finite`, numbers outside of arrays must be finite.
     """
@@ -30,20 +30,26 @@ class Archive:
         self._types, self._finite = types, finite
 
     def stored(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[memoryview]]:
-        """Values by their names as a tree for JSON, and the parts of an npz file; raises TypeError."""
-        tree, arrays = self.taken_apart(values)
+        """Return values by name as a tree for JSON and the parts of an npz file.
+
+        Raises TypeError for a type without a tag.
+        """
+        tree, arrays = self.pack(values)
         return tree, npz_of(arrays)
 
-    def taken_apart(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Values by their names as a tree for JSON, and the arrays that it names; raises TypeError."""
+    def pack(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return values by name as a tree for JSON and the arrays that it names.
+
+        Raises TypeError for a type without a tag.
+        """
         arrays: dict[str, AnyArray] = {}
         return {name: self._packed(value, name, arrays) for name, value in values.items()}, arrays
 
     def restored(self, tree: Mapping[str, Any], stored: BinaryIO, size: int,
                  held: Mapping[str, AnyArray] | None = None) -> dict[str, Any]:
-        """The values of a tree and of an npz file of `size` bytes; raises Unfit for anything but what `stored` gave.
+        """Return the values of a tree and of an npz file of `size` bytes; raises Unfit if `stored` did not write them.
 
-        Arrays that are `held` already, to the last bit, are not read into memory again.
+        An array that equals one in `held` bit for bit is that array, and is not read into memory again.
         """
         arrays = arrays_in(stored, size, held)
         try:
@@ -52,7 +58,7 @@ class Archive:
             raise Unfit("its parts do not fit together") from error
 
     def _packed(self, value: Any, place: str, arrays: dict[str, AnyArray]) -> Any:
-        """A value as JSON; arrays and lists of text go to `arrays` under their place in the tree."""
+        """Return a value as JSON; arrays and lists of text go to `arrays` under their place in the tree."""
         if value is None or isinstance(value, bool | int | str):
             return value
         if isinstance(value, float):
@@ -79,11 +85,12 @@ class Archive:
             raise TypeError(f"{place}: {type(value).__name__} cannot be archived")
         if isinstance(value, Options):
             return {"type": tag, "options": value.model_dump()}
-        parts = {name: self._packed(part, f"{place}.{name}", arrays) for name, part in parts_of(value).items()}
-        return {"type": tag, "fields": parts}
+        parts = stored_parts(value)
+        return {"type": tag, "fields": {name: self._packed(part, f"{place}.{name}", arrays)
+                                        for name, part in parts.items()}}
 
     def _unpacked(self, value: Any, place: str, arrays: Mapping[str, AnyArray]) -> Any:
-        """A value of the tree; raises Unfit with its path, KeyError, TypeError or AttributeError."""
+        """Return a value of the tree; raises Unfit with its path, KeyError, TypeError or AttributeError."""
         if isinstance(value, list):
             return [self._unpacked(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
         if not isinstance(value, dict):
@@ -102,16 +109,16 @@ class Archive:
             raise Unfit(f"{place} is of a type that no model has")
         kind = self._types[value["type"]]
         if "options" in value:
-            return _made(kind, value["options"], place)
-        made = _made(kind, {name: self._unpacked(part, f"{place}.{name}", arrays)
+            return _construct(kind, value["options"], place)
+        made = _construct(kind, {name: self._unpacked(part, f"{place}.{name}", arrays)
                             for name, part in value["fields"].items()}, place)
         if is_dataclass(made):
             require_types(made, place)
         return made
 
 
-def parts_of(value: Any) -> dict[str, Any]:
-    """What a value is stored as, and restored from: its fields, or what its `state` gives; raises TypeError."""
+def stored_parts(value: Any) -> dict[str, Any]:
+    """Return the parts that restore a value: its fields, or its `state()`; raises TypeError if it has neither."""
     if is_dataclass(value):
         return {part.name: getattr(value, part.name) for part in fields(value)}
     if not hasattr(value, "state"):
@@ -120,14 +127,14 @@ def parts_of(value: Any) -> dict[str, Any]:
 
 
 def _stored(name: Any, place: str, arrays: Mapping[str, AnyArray]) -> AnyArray:
-    """An array that the tree names."""
+    """Return an array that the tree names; raises Unfit if it is absent."""
     if not isinstance(name, str) or name not in arrays:
         raise Unfit(f"{place} names an array that is not there")
     return arrays[name]
 
 
 def _texts(name: Any, place: str, arrays: Mapping[str, AnyArray]) -> tuple[str, ...]:
-    """A list of texts that the tree names."""
+    """Return a list of texts that the tree names; raises Unfit if its arrays are not texts."""
     text, ends = (_stored(f"{name}.{part}", place, arrays) for part in ("text", "ends"))
     if text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1:
         raise Unfit(f"{place} is not a list of texts")
@@ -135,8 +142,8 @@ def _texts(name: Any, place: str, arrays: Mapping[str, AnyArray]) -> tuple[str, 
     return tuple(whole[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise([0, *places]))
 
 
-def _made(kind: type[Any], values: dict[str, Any], place: str) -> Any:
-    """A part of a kind."""
+def _construct(kind: type[Any], values: dict[str, Any], place: str) -> Any:
+    """Construct a value of type `kind`; raises Unfit if a value is missing or does not fit."""
     try:
         return kind(**values)
     except (TypeError, ValueError, KeyError) as error:

@@ -1,4 +1,4 @@
-"""The parts of a frozen value, and whether each is of its declared type."""
+"""Fields of a frozen value, and checks of their declared types."""
 
 import types
 from collections.abc import Iterator, Mapping
@@ -8,21 +8,21 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
-PLAIN = (int, str, bool)  # types whose values are of no other
+PLAIN = (int, str, bool)  # compared by exact type: True is not a whole number here
 
 
 class Unfit(ValueError):
-    """A part that is not what it should be: its path, and why."""
+    """A part of stored data that does not fit: its path and the reason."""
 
 
 @cache
 def declared(kind: Any) -> Mapping[str, Any]:
-    """The types of the fields of a part."""
+    """Return the declared types of the fields of a class."""
     return get_type_hints(kind)
 
 
 def require_types(value: Any, place: str) -> None:
-    """Raises Unfit where a field of a part is not of its declared type."""
+    """Raise Unfit if a field of a value is not of its declared type."""
     kind: Any = type(value)
     for part in fields(value):
         if not is_of(getattr(value, part.name), declared(kind)[part.name]):
@@ -52,17 +52,17 @@ def are_of(items: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
     """Whether the items of a tuple are of their declared types."""
     if hints[1:] != (...,):
         return len(items) == len(hints) and all(map(is_of, items, hints))
-    if hints[0] in PLAIN:  # quickly, as there may be a million names
+    if hints[0] in PLAIN:  # fast path: there may be a million names
         return set(map(type, items)) <= {hints[0]}
     return all(is_of(item, hints[0]) for item in items)
 
 
-def inside(value: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """A part and those in it, in tuples too, each with its path."""
+def nested_parts(value: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """Yield a value and the values in its fields, in tuples too, each with its path."""
     if is_dataclass(value):
         yield place, value
         for part in fields(value):
-            yield from inside(getattr(value, part.name), f"{place}.{part.name}")
+            yield from nested_parts(getattr(value, part.name), f"{place}.{part.name}")
     elif isinstance(value, tuple) and value and is_dataclass(value[0]):
         for number, item in enumerate(value):
-            yield from inside(item, f"{place}.{number}")
+            yield from nested_parts(item, f"{place}.{number}")

@@ -1,4 +1,4 @@
-"""Keys: hashes that distinguish values, by their content or by the stage that made them."""
+"""Keys: hashes that distinguish values, by their content or by the stage that computed them."""
 
 import hashlib
 import weakref
@@ -10,32 +10,36 @@ import numpy as np
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import Stage
 from mlcli.base.values.options import Options
-from mlcli.storage.archive import LARGE, parts_of
+from mlcli.storage.archive import LARGE, stored_parts
 
 
 class Keys:
     """Keys of stages and of their inputs.
 
-    What a stage made has the stage's key, so that it is not looked through; a large constant array is only once.
+    The result of a stage has the stage's key, so its content is not hashed; a large constant array is
+    hashed once.
     """
 
     def __init__(self) -> None:
-        self._made: dict[int, tuple[weakref.ref[Any], str]] = {}  # by id, as long as the value lives
+        self._made: dict[int, tuple[weakref.ref[Any], str]] = {}  # by id, while the value exists
 
     def of_stage(self, stage: Stage, inputs: Mapping[str, Any]) -> str:
-        """The key of a stage: of its name, its version, and its inputs by name; raises TypeError as `of` does."""
+        """Return the key of a stage: of its name, its version, and its inputs by name.
+
+        Raises TypeError as `of` does.
+        """
         return self.of((stage.name, stage.version, dict(inputs)))
 
-    def made(self, value: Any, key: str) -> None:
-        """Lets a value have the key of the stage that made it."""
+    def assign(self, value: Any, key: str) -> None:
+        """Assign to a value the key of the stage that computed it."""
         name = id(value)
         try:
             self._made[name] = weakref.ref(value, lambda _: self._made.pop(name, None)), key
         except TypeError:
-            return  # a number or a tuple, which content distinguishes as quickly
+            return  # a number or a tuple: hashing its content is as fast
 
     def of(self, value: Any) -> str:
-        """The key of a value; raises TypeError for one that is not plain data, such as a function."""
+        """Return the key of a value; raises TypeError for one that is not plain data, such as a function."""
         known = self._made.get(id(value))
         if known is not None:
             return known[1]
@@ -45,11 +49,11 @@ class Keys:
             hashed.update(part)
         key = hashed.hexdigest()
         if isinstance(value, np.ndarray) and not value.flags.writeable and value.nbytes >= LARGE:
-            self.made(value, key)
+            self.assign(value, key)
         return key
 
     def _content(self, value: Any) -> Iterator[Any]:
-        """What is hashed: the kind of the value, then its content, its parts by their keys."""
+        """Yield the bytes to hash: the kind of the value, then its content, with parts by their keys."""
         if isinstance(value, np.ndarray):
             yield from (value.dtype.str.encode(), repr(value.shape).encode())
             yield np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
@@ -66,7 +70,10 @@ class Keys:
                 yield from (str(name).encode(), self.of(part).encode())
 
     def _parts(self, value: Any) -> Mapping[str, Any]:
-        """The parts of a value by their names; of options also which of them were chosen, as defaults may give way."""
+        """Return the parts of a value by name.
+
+        For options also the names of those chosen, as data may change defaults.
+        """
         if isinstance(value, Mapping):
             return value
         if isinstance(value, Options):
@@ -74,4 +81,4 @@ class Keys:
             return {"": sorted(value.model_fields_set & keyed.keys()), **keyed}
         if getattr(value, "format", None) == "csr":  # a sparse matrix of SciPy
             return {"shape": value.shape, "starts": value.indptr, "indices": value.indices, "values": value.data}
-        return parts_of(value)
+        return stored_parts(value)

@@ -1,4 +1,4 @@
-"""Plain arrays in an npz file, not compressed: the bytes that `np.savez` writes, made and read without more copies."""
+"""Uncompressed npz files with the bytes of `np.savez`, written and read with fewer copies."""
 
 import io
 import math
@@ -15,16 +15,16 @@ from mlcli.base.rows.scratch import let_go, room
 from mlcli.base.types import AnyArray
 from mlcli.storage.fields import Unfit
 
-KINDS = "fiub"  # of numbers: floating, signed, unsigned, boolean
+KINDS = "fiub"  # NumPy's kinds: floating, signed, unsigned, boolean
 FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
           KeyError, OverflowError, UserWarning)
-CHUNK = 1 << 20  # bytes that are read and compared together
-PIECE = 1 << 24  # bytes that are read into an array together
-ENTRY = struct.Struct("<26xHH")  # of a zip file's local header, what says how long its name and its extra field are
+CHUNK = 1 << 20  # bytes compared in one step
+PIECE = 1 << 24  # bytes read into an array in one step
+ENTRY = struct.Struct("<26xHH")  # a zip file's local header: lengths of the name and of the extra field
 
 
 def npz_of(arrays: Mapping[str, AnyArray]) -> list[memoryview]:
-    """The bytes of an npz file that holds arrays of numbers by their names, in parts: the arrays where they lie."""
+    """Return the bytes of an npz file of arrays by name, in parts: views of the arrays without a copy."""
     parts = _Parts()
     with zipfile.ZipFile(cast(IO[bytes], parts), "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
@@ -34,38 +34,38 @@ def npz_of(arrays: Mapping[str, AnyArray]) -> list[memoryview]:
 
 
 class _Parts:
-    """A file in memory that is what was written to it, not a copy; what is written again has the same length."""
+    """A file in memory that keeps views of the parts written to it. A part that is overwritten keeps its length."""
 
     def __init__(self) -> None:
-        self.written: dict[int, memoryview] = {}  # by the place in the file
+        self.written: dict[int, memoryview] = {}  # by position in the file
         self.place = self.end = 0
 
     def write(self, part: bytes | memoryview) -> int:
-        """Adds a part at its end, or has one replaced."""
+        """Append a part, or replace the one at the current position."""
         kept = self.written[self.place] = memoryview(part)
         self.place += kept.nbytes
         self.end = max(self.end, self.place)
         return kept.nbytes
 
     def seek(self, place: int, whence: int = 0) -> int:
-        """Goes to a place where a part begins."""
+        """Move to a position where a part begins."""
         self.place = place + (0, self.place, self.end)[whence]
         return self.place
 
     def tell(self) -> int:
-        """Where the next part goes."""
+        """Return the position of the next part."""
         return self.place
 
     def seekable(self) -> bool:
-        """As a file is."""
+        """Return True: `zipfile` rewrites headers."""
         return True
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing: no writes are buffered."""
 
 
 def _write(entry: BinaryIO, array: AnyArray) -> None:
-    """What NumPy writes; of rows in a line the numbers as they lie in memory, rather than copies of parts of them."""
+    """Write an array as NumPy does; the numbers of a contiguous array as one view instead of copied chunks."""
     if not array.flags.c_contiguous or array.dtype.kind not in KINDS or not array.ndim:
         np.lib.format.write_array(entry, array)
         return
@@ -74,9 +74,10 @@ def _write(entry: BinaryIO, array: AnyArray) -> None:
 
 
 def arrays_in(stored: BinaryIO, size: int, held: Mapping[str, AnyArray] | None = None) -> dict[str, AnyArray]:
-    """The arrays of an npz file of `size` bytes, as `npz_of` stores them: they take no more than the file.
+    """Read the arrays of an npz file of `size` bytes that `npz_of` wrote; they take no more memory than the file.
 
-    One that is among those `held`, to the last bit, is that array and no copy. Raises Unfit for anything else.
+    An array that equals one in `held` bit for bit is that array and no copy. Raises Unfit for any other
+    file.
     """
     known = held or {}
     try:
@@ -94,7 +95,7 @@ def arrays_in(stored: BinaryIO, size: int, held: Mapping[str, AnyArray] | None =
 
 
 def _array(stored: BinaryIO, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, held: AnyArray | None) -> AnyArray:
-    """One of the arrays, read into its place at once, or the one that is held; raises Unfit and FAULTS."""
+    """Read one array into its final memory, or return `held` if it is equal; raises Unfit and FAULTS."""
     with archive.open(entry) as stream, warnings.catch_warnings(action="error"):
         version = np.lib.format.read_magic(cast(BinaryIO, stream))
         if version != (1, 0):
@@ -124,12 +125,12 @@ def _array(stored: BinaryIO, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, h
 
 
 def _same_form(held: AnyArray, shape: tuple[int, ...], kind: np.dtype[Any], *, fortran: bool) -> bool:
-    """Whether an array lies in memory as one does in the file."""
+    """Whether an array has the shape, type and memory layout of one in the file."""
     return held.shape == shape and held.dtype == kind and not fortran and held.flags.c_contiguous and held.ndim > 0
 
 
 def _same_bytes(stored: BinaryIO, held: AnyArray) -> bool:
-    """Whether an array's bytes come next in a file; the file's pass through a buffer that the cache holds."""
+    """Whether the next bytes of a file equal an array's; the file passes through a buffer that fits in cache."""
     expected, done = held.reshape(-1).view(np.uint8), 0
     buffer = np.empty(CHUNK, np.uint8)
     while done < len(expected):

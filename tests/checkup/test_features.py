@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from mlcli.checkup.features import features_of, repeats
+from mlcli.checkup.features import features_of, repeated_pairs
 from mlcli.checkup.lines import lines_of
 from mlcli.data.options.input import Input
-from mlcli.data.read.table import as_found
+from mlcli.data.read.table import read_unchecked
 from tests.checkup.test_metric import codes, examined, written
 
 
@@ -21,16 +21,16 @@ def test_repeats_are_those_of_numpy() -> None:
         if axis == 1:
             seen: dict[tuple[str, ...], int] = {}
             count = sum(1 for i, row in enumerate(values) if seen.setdefault(tuple(map(repr, row.tolist())), i) != i)
-        assert len(repeats(values, axis)) == count
-    later, earlier = repeats(values, 1)[0]
+        assert len(repeated_pairs(values, axis)) == count
+    later, earlier = repeated_pairs(values, 1)[0]
     assert earlier < later
     assert np.array_equal(values[later], values[earlier], equal_nan=True)
 
 
 def test_minus_zero_repeats_zero_and_columns_repeat() -> None:
     values = np.array([[0.0, 1, 0], [-0.0, 1, 0], [2, 3, 2]])
-    assert repeats(values, 1).tolist() == [[1, 0]]
-    assert repeats(values, 0).tolist() == [[2, 0]]
+    assert repeated_pairs(values, 1).tolist() == [[1, 0]]
+    assert repeated_pairs(values, 0).tolist() == [[2, 0]]
 
 
 def test_a_table_with_everything_wrong(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_table_with_everything_wrong(tmp_path: Path) -> None:
 def test_standard_deviations_are_those_of_numpy_in_any_unit(tmp_path: Path) -> None:
     values = np.random.default_rng(0).standard_normal((50, 4)) * [1, 5, 0.25, 2] + 3
     for power in (0, 600, -900):
-        table = as_found(Input(path=str(written(tmp_path, np.ldexp(values, power)))))
+        table = read_unchecked(Input(path=str(written(tmp_path, np.ldexp(values, power)))))
         found = features_of(table)
         assert found.scales
         deviations = values.std(axis=0)

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.checkup.concentration import outside
+from mlcli.checkup.concentration import outer_share
 from mlcli.checkup.features import nearly_constant
-from mlcli.checkup.labels import components, explained
+from mlcli.checkup.labels import components, epsilon_squared
 from mlcli.checkup.lines import lines_of
 from mlcli.checkup.outliers import from_center, outliers_of
 from mlcli.checkup.report import Report
@@ -86,9 +86,9 @@ def test_the_explained_share_is_that_of_a_regression_corrected_for_chance() -> N
     dummies = np.eye(4)[codes_]
     residual = axis - dummies @ np.linalg.lstsq(dummies, axis, rcond=None)[0]
     adjusted = 1 - (residual @ residual / (60 - 4)) / (((axis - axis.mean()) ** 2).sum() / 59)
-    assert explained(axis, codes_) == pytest.approx(max(0.0, adjusted), abs=1e-12)
-    assert explained(codes_ * 1e20, codes_) == pytest.approx(1)
-    by_chance = [explained(rng.standard_normal(200), rng.permutation(np.arange(200) % 20)) for _ in range(200)]
+    assert epsilon_squared(axis, codes_) == pytest.approx(max(0.0, adjusted), abs=1e-12)
+    assert epsilon_squared(codes_ * 1e20, codes_) == pytest.approx(1)
+    by_chance = [epsilon_squared(rng.standard_normal(200), rng.permutation(np.arange(200) % 20)) for _ in range(200)]
     assert np.mean(by_chance) < 0.03
 
 
@@ -119,5 +119,5 @@ def test_shares_near_the_boundary_of_ball_and_cube(tmp_path: Path, name: str, co
     report = examined(written(tmp_path, sample(name, 4000, 0, columns=columns).values), "features")
     assert report.concentration
     measured = (report.concentration.measured.outer_tenth if name == "ball" else report.concentration.box_outer_tenth)
-    assert report.concentration.uniform.outer_tenth == outside(columns) == pytest.approx(1 - 0.9**columns)
-    assert measured == pytest.approx(outside(columns), abs=0.05)
+    assert report.concentration.uniform.outer_tenth == outer_share(columns) == pytest.approx(1 - 0.9**columns)
+    assert measured == pytest.approx(outer_share(columns), abs=0.05)

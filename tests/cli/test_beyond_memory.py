@@ -668,12 +668,12 @@ def test_commands_on_finished_runs_hold_few_rows_of_large_embeddings(mlcli: Call
     monkeypatch.setattr(scratch, "TOGETHER", 1 << 10)
     seen: list[bool] = []
 
-    def read(rows: Rows, fill: Callable[[Rows], Array] = fill_array.filled) -> Array:
+    def read(rows: Rows, fill: Callable[[Rows], Array] = fill_array.fill_array) -> Array:
         values = fill(rows)
         seen.append(scratch.in_file(values))
         return values
 
-    monkeypatch.setattr(fill_array, "filled", read)
+    monkeypatch.setattr(fill_array, "fill_array", read)
     for command, before in zip(commands, held, strict=True):
         again = mlcli(*command)
         assert (again.code, again.err) == (before.code, before.err)

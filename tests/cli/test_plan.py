@@ -18,8 +18,8 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.extras import lacking
 from mlcli.config.report_options import LABELED
 from mlcli.data.files import source
-from mlcli.data.files.source import opened
-from mlcli.data.formats.reader import found_in
+from mlcli.data.files.source import open_input
+from mlcli.data.formats.reader import block_file_of
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.read import blocks
@@ -312,8 +312,8 @@ def test_a_table_in_blocks_is_planned_and_refused_before_a_pass(mlcli: Caller, m
 
 def test_fewer_blocks_are_read_at_once_where_memory_is_short(mlcli: Caller) -> None:
     given = blocks_in("t.parquet")
-    with opened("t.parquet", Compute()) as file:
-        found = found_in(file, Input(path="t.parquet"), FORMATS["parquet"], Compute())
+    with open_input("t.parquet", Compute()) as file:
+        found = block_file_of(file, Input(path="t.parquet"), FORMATS["parquet"], Compute())
     assert found is not None
     table = Rows(found.file)
     whole = Compute(threads=4, memory_limit="8G")

@@ -14,7 +14,7 @@ from scipy import sparse
 from mlcli.base.rows.source import rows_of
 from mlcli.base.values.compute import Compute
 from mlcli.data.files import remote
-from mlcli.data.files.source import opened
+from mlcli.data.files.source import open_input
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, DependencyMissing, InputMissing, MlcliError, StorageError
@@ -116,7 +116,7 @@ def test_a_run_of_a_file_on_a_store_is_verified(store: fs.FileSystem, mlcli: Cal
 
 def test_a_file_that_changes_is_refused(store: fs.FileSystem) -> None:
     path = saved(store, "t.npy")
-    with pytest.raises(StorageError, match="changed"), opened(path, Compute()):
+    with pytest.raises(StorageError, match="changed"), open_input(path, Compute()):
         store.copy_file("bucket/t.npy", "bucket/other.npy")
         store.delete_file("bucket/t.npy")
         saved(store, "t.parquet")
@@ -166,7 +166,7 @@ def test_a_store_that_does_not_answer_ends_the_run_in_time(monkeypatch: pytest.M
     (PermissionError(13, "denied"), "E-REMOTE-DENIED"), (FileNotFoundError(2, "gone"), "E-INPUT-MISSING"),
     (OSError("Unable to load libjvm"), "E-REMOTE")])
 def test_refusals_of_stores_are_told_apart(error: OSError, kind: str) -> None:
-    with pytest.raises(MlcliError) as caught, remote.reaching("s3://bucket/t.csv"):
+    with pytest.raises(MlcliError) as caught, remote.store_errors("s3://bucket/t.csv"):
         raise error
     assert caught.value.code == kind and caught.value.exit_code == (69 if kind == "E-REMOTE" else 66)
 
@@ -174,7 +174,7 @@ def test_refusals_of_stores_are_told_apart(error: OSError, kind: str) -> None:
 @pytest.mark.parametrize(("path", "remedy"), [("s3://b/t.npy", "AWS_ENDPOINT_URL"), ("gs://b/t.npy", "untested here"),
                                               ("hdfs://h:8020/t.npy", "Hadoop's libraries.*untested here")])
 def test_a_store_that_cannot_be_used_has_its_own_remedy(path: str, remedy: str) -> None:
-    with pytest.raises(DependencyMissing, match=remedy), remote.reaching(path):
+    with pytest.raises(DependencyMissing, match=remedy), remote.store_errors(path):
         raise OSError("Unable to load the library")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.config.build import build, from_outside, variants_of
+from mlcli.config.build import build, outside_layer, variants_of
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import MlcliError
@@ -17,7 +17,7 @@ def configured(folder: Path, text: str, environment: dict[str, str] | None = Non
     layer = Layer()
     for path, (value, name) in (flags or {}).items():
         layer = assignment(path, value, name).over(layer)
-    outside = from_outside(environment or {}, sets or [], layer)
+    outside = outside_layer(environment or {}, sets or [], layer)
     return [build(each.layer) for each in variants_of(folder / "run.yaml", outside)]
 
 

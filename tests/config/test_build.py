@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from mlcli.config.build import build, write
 from mlcli.config.layers import Layer, from_assignments
 from mlcli.config.run_config import RunConfig
-from mlcli.config.sweep import expanded
+from mlcli.config.sweep import expand
 from mlcli.config.yaml_file import parse
 from mlcli.errors import ConfigError, DependencyMissing
 from tests.config.support import configured, one
@@ -55,7 +55,7 @@ ANYTHING = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=2) | st.d
 def test_anything_is_a_run_or_a_plain_error(values: dict[str, object]) -> None:
     file = Layer({"input": {"path": "a"}, **values}, {(): "run.yaml:1:1"})
     try:
-        configs = [build(variant.layer) for variant in expanded(file, Layer(), "runs/x")]
+        configs = [build(variant.layer) for variant in expand(file, Layer(), "runs/x")]
     except (ConfigError, DependencyMissing) as error:
         assert len(str(error)) < 1000
         assert not any(word in str(error) for word in ("Input should", "pydantic", "Traceback", "typing."))

@@ -8,7 +8,7 @@ import pytest
 from mlcli.base.stored import BY_KIND, BY_TAG, stored
 from mlcli.cli.line.flags import layer_of
 from mlcli.config import build
-from mlcli.config.build import from_outside
+from mlcli.config.build import outside_layer
 from mlcli.config.layers import Layer, assignment, from_file
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError, DependencyMissing
@@ -45,7 +45,7 @@ def test_what_serves_instead_of_a_missing_method_is_there(lacking: Elsewhere, tm
     flags = [*pairwise(words)]
     assignments = [value for flag, value in flags if flag == "--set"]
     metric = {"metric": value} if (value := dict(flags).get("--metric")) else {}
-    layer = from_outside({}, assignments, layer_of({"method": lacking.nearest, **metric}))
+    layer = outside_layer({}, assignments, layer_of({"method": lacking.nearest, **metric}))
     config = build.build(layer.over(assignment("input.path", "a.csv", "DATA")))
     assert config.method.name == lacking.nearest and len(lacking.why) < 150
     assert not {*METHODS, *ALIASES} & set(lacking.names)
@@ -102,7 +102,7 @@ def test_a_value_alone_in_its_section_leaves_none_behind() -> None:
     values = {"input": {"path": "a"}, "method": {"name": "ica", "eigensolve": {"components": 3}}}
     layer = Layer(values, {("method", "eigensolve", "components"): "-p"}, {
         "method.eigensolve.components": "method.axes.components"})
-    assert build.placed(layer).values["method"] == {"name": "ica", "axes": {"components": 3}}
+    assert build.resolve_either(layer).values["method"] == {"name": "ica", "axes": {"components": 3}}
 
 
 def test_every_similarity_is_stored_under_a_tag_of_its_own() -> None:

@@ -5,7 +5,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from mlcli.config.yaml_file import parse
-from mlcli.config.yaml_write import Dumper, dump, written
+from mlcli.config.yaml_write import Dumper, dump, dump_by
 
 AMBIGUOUS = ["no", "on", "y", "1e3", "1.0e3", "012", "0o7", "0x1", "1_000", "12:30:45", "null", "~", "", " x", "x ",
              "a: b", "# c", "- a", "*a", "&a", "!a", "%a", "@a", "`a", "[", "{", "'", '"', "\n", "a\nb", "\x1b[0m", "é",
@@ -39,4 +39,4 @@ def test_tuples_are_lists_and_equal_objects_are_written_twice() -> None:
 def test_with_and_without_libyaml_the_bytes_are_the_same(value: dict[str, object]) -> None:
     """Keys are names of options, so none is empty; values may be anything."""
     event(f"in C: {repr(value).isascii()}")
-    assert dump(value) == written(value, Dumper)
+    assert dump(value) == dump_by(value, Dumper)

@@ -15,15 +15,15 @@ from scipy.io import mmwrite, savemat
 from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
-from mlcli.data.table.sheet import numbered
+from mlcli.data.table.sheet import numbered_names
 
 
 def text(values: Array, separator: str) -> str:
-    return "\n".join(separator.join(map(str, row)) for row in [numbered("x", values.shape[1]), *values.tolist()])
+    return "\n".join(separator.join(map(str, row)) for row in [numbered_names("x", values.shape[1]), *values.tolist()])
 
 
 def columns(values: Array) -> pa.Table:
-    return pa.table(dict(zip(numbered("x", values.shape[1]), values.T, strict=True)))
+    return pa.table(dict(zip(numbered_names("x", values.shape[1]), values.T, strict=True)))
 
 
 def write_into(write: Callable[[BinaryIO], None], path: Path) -> None:

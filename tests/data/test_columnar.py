@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pyarrow import ipc
 
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.source import Opened, opened
+from mlcli.data.files.source import Opened, open_input
 from mlcli.data.formats.arrow import sizes_of_file
 from mlcli.data.formats.columns import Columnar, read_columns
 from mlcli.data.options.input import Input
@@ -241,7 +241,7 @@ def test_the_rows_of_a_file_are_counted_without_its_columns(tmp_path: Path) -> N
     pool, before = pa.proxy_memory_pool(pa.default_memory_pool()), pa.default_memory_pool()
     pa.set_memory_pool(pool)
     try:
-        with opened(str(path), Compute()) as there:
+        with open_input(str(path), Compute()) as there:
             assert sizes_of_file(there) == [500] * 4
     finally:
         pa.set_memory_pool(before)

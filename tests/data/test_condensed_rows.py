@@ -10,10 +10,10 @@ from scipy.spatial.distance import squareform
 from mlcli.base.rows.source import Rows
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.source import opened
+from mlcli.data.files.source import open_input
 from mlcli.data.formats import condensed_rows
 from mlcli.data.formats.condensed_rows import CondensedRows
-from mlcli.data.formats.reader import found_in
+from mlcli.data.formats.reader import block_file_of
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
@@ -36,8 +36,8 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rows]:
 def source_of(folder: Path, values: Array) -> CondensedRows:
     path = str(folder / "d.npy")
     np.save(path, values)
-    with opened(path, Compute()) as file:
-        found = found_in(file, Input(path=path, kind="dissimilarities"), FORMATS["npy"], Compute())
+    with open_input(path, Compute()) as file:
+        found = block_file_of(file, Input(path=path, kind="dissimilarities"), FORMATS["npy"], Compute())
     assert found is not None and isinstance(found.file, CondensedRows)
     return found.file
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.source import opened
+from mlcli.data.files.source import open_input
 from mlcli.data.formats import npy, parquet
 from mlcli.data.formats.reader import Reader
 from mlcli.data.options.formats import FILES, FORMATS, Format
@@ -21,14 +21,14 @@ from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.second_view import View
 from mlcli.data.read.labels import read_labels
 from mlcli.data.read.table import read, read_new
-from mlcli.data.table.sheet import numbered
+from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError
 from tests.data.format_samples import WRITERS
 from tests.fuzz.inputs import KINDS
 from tests.processes import python
 
 POINTS = np.round(np.random.default_rng(2).uniform(1, 99, (9, 4)))
-COLUMNS = numbered("x", 4)
+COLUMNS = numbered_names("x", 4)
 DOCS = (Path(__file__).parents[2] / "docs" / "input.md").read_text(encoding="utf-8")
 TABLES = [format for format in FORMATS.values() if not format.pairs]
 
@@ -134,7 +134,7 @@ def test_blocks_hold_the_same_numbers_whatever_reads_them(tmp_path: Path, format
     """A format that gives blocks alone gives the whole table as well: its blocks together."""
     path, reader = sample(tmp_path, format), import_module(f"mlcli.data.formats.{format.name}").READER
     input = Input(path=path, stream="always", label_columns=("x2",))
-    with opened(path, Compute()) as file:
+    with open_input(path, Compute()) as file:
         sheet = Reader(blocks=reader.blocks).table(file, input, Compute())
     np.testing.assert_array_equal(sheet.values, POINTS[:, [0, 2, 3]])
     np.testing.assert_array_equal(np.concatenate([rows for _, rows in _parts(read(input).values)]), sheet.values)

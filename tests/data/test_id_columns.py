@@ -8,7 +8,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from mlcli.data.options.input import Input
-from mlcli.data.read.id_columns import NAMES, named_as_ids, words_of
+from mlcli.data.read.id_columns import NAMES, columns_named_as_ids, words_of
 from mlcli.data.read.table import read
 from mlcli.errors import DataError
 from tests.data.helpers import noted, refused, table_of, written
@@ -31,9 +31,9 @@ def test_names_are_split_at_marks_and_capitals(name: str, words: tuple[str, ...]
 
 
 def test_a_series_of_numbered_columns_holds_no_ids() -> None:
-    assert named_as_ids(["sample_1", "sample_2", "x"]) == ()
-    assert named_as_ids(["sample_1", "x"]) == (0,)
-    assert named_as_ids(["subject_id", "subject", "height", "idle", "cases"]) == (0, 1)
+    assert columns_named_as_ids(["sample_1", "sample_2", "x"]) == ()
+    assert columns_named_as_ids(["sample_1", "x"]) == (0,)
+    assert columns_named_as_ids(["subject_id", "subject", "height", "idle", "cases"]) == (0, 1)
 
 
 @pytest.mark.parametrize("name", [*sorted(NAMES), "participant_id", "Subject ID", "PatientID", "row.no"])

@@ -8,7 +8,7 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.data.options.input import Input
 from mlcli.data.read.resemblance import resemblance
-from mlcli.data.read.table import as_found
+from mlcli.data.read.table import read_unchecked
 from mlcli.errors import DataError, option
 from tests.data.helpers import refused, table_of, written
 from tests.support import on_the_line
@@ -48,7 +48,7 @@ def test_variances_count_where_both_sides_have_the_same_names(tmp_path: Path) ->
     np.eye(5), np.zeros((4, 4)), np.array([[0.0, 1], [1, 0]]), POINTS[:5], np.triu(APART), APART * np.nan,
     np.where(np.eye(5) > 0, 0, -1.0)])
 def test_points_are_not_taken_for_a_matrix(tmp_path: Path, values: Array) -> None:
-    assert resemblance(as_found(Input(path=written(tmp_path, content(values))))) is None
+    assert resemblance(read_unchecked(Input(path=written(tmp_path, content(values))))) is None
 
 
 def test_a_correlation_has_ones_and_nothing_beyond(tmp_path: Path) -> None:

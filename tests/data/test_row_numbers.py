@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from mlcli.data.table.row_numbers import RowNumbers, taken
+from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.data.table.table import Table
 from mlcli.rundir import archive
 
@@ -37,7 +37,7 @@ def test_items_membership_and_length() -> None:
 
 def test_taken_rows_keep_their_numbers() -> None:
     rows = np.array([3, 1])
-    assert taken(RowNumbers.up_to(5), rows) == ("4", "2") == taken(FIVE, rows)
+    assert take_ids(RowNumbers.up_to(5), rows) == ("4", "2") == take_ids(FIVE, rows)
     table = Table(np.arange(10.0).reshape(5, 2), ("a", "b"), RowNumbers.up_to(5)).take(rows).take([1])
     assert table.ids == ("2",) and table.values.tolist() == [[2.0, 3.0]]
 

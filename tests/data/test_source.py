@@ -13,7 +13,7 @@ import pytest
 
 from mlcli.base.stages.stage import Watcher, listening
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.digest import COURTESY, Digest, give_way
+from mlcli.data.files.digest import COURTESY, Digest, lower_priority
 from mlcli.data.files.source import SETTLED
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
@@ -146,7 +146,7 @@ def test_the_hash_gives_way_and_nothing_else_does(tmp_path: Path) -> None:
     assert os.getpriority(os.PRIO_PROCESS, 0) == before
     if sys.platform == "linux":
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(give_way).result()
+            pool.submit(lower_priority).result()
             found = pool.submit(lambda: os.getpriority(os.PRIO_PROCESS, get_native_id())).result()
         assert found == min(before + COURTESY, 19)
 

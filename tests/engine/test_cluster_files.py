@@ -23,7 +23,7 @@ pytest.importorskip("distributed", reason="needs mlcli[dask]")
 
 from mlcli.base.frozen import frozen
 from mlcli.cli.program import COMMANDS
-from mlcli.config.run_config import described
+from mlcli.config.run_config import option_rows
 from tests.engine import slurm
 from tests.engine.loopback import free_port
 from tests.processes import call, neutral
@@ -82,7 +82,7 @@ BOTH = pytest.mark.parametrize("commands", [of_compose(), of_kubernetes()], ids=
 def test_dask_and_the_program_know_every_option(commands: Commands) -> None:
     from distributed.cli import dask_scheduler, dask_worker
 
-    known = {row.path for row in described()}
+    known = {row.path for row in option_rows()}
     for (name, kind, *words), command in ((commands.scheduler, dask_scheduler), (commands.worker, dask_worker)):
         read = command.main.make_context(kind, words)
         assert name == "dask" and command.__name__.endswith(kind) and not read.params["preload_argv"]

@@ -93,7 +93,7 @@ def test_rows_travel_without_what_a_pass_has_shown() -> None:
     sample = Sample(np.arange(10_000), np.ones((10_000, 50)))
     message = Packing(whole=False).message(Gathering(Rows(source, sample=sample), np.zeros(50), True, np.arange(10)))
     assert len(message.pickled) < 3000 and not message.passing
-    assert sum(array.nbytes for array in message.lasting.values()) < 1.01 * source.held
+    assert sum(array.nbytes for array in message.lasting.values()) < 1.01 * source.buffer_bytes
 
 
 @pytest.mark.parametrize(("change", "kind"), [(os.unlink, InputMissing),
@@ -107,5 +107,5 @@ def test_a_worker_that_does_not_see_the_file(change: Callable[[Path], object], k
     there = pickle.loads(pickle.dumps(id))
     change(path)
     with pytest.raises(kind, match=r"a worker .* storage that all machines share") as raised, reading_here():
-        there.opened(plain_stream)
+        there.open_once(plain_stream)
     assert raised.value.code == "E-CLUSTER-INPUT"

@@ -14,7 +14,7 @@ from mlcli.base.values.options import Options
 from mlcli.cli.program import run
 from mlcli.config.build import fingerprint
 from mlcli.config.report_options import OUTPUTS
-from mlcli.config.run_config import RunConfig, described
+from mlcli.config.run_config import RunConfig, option_rows
 from mlcli.findings import FINDINGS, NAMES, STAGES
 from mlcli.findings.finding import Finding, Place
 from mlcli.findings.frame.contents import Contents, Rows
@@ -103,7 +103,7 @@ def test_a_finding_declares_its_files_its_option_and_what_it_needs(name: str) ->
     assert name in STAGES or not finding.stage
     assert (name in OUTPUTS) is finding.output
     if finding.option is not None:
-        paths = [row.path for row in described()]
+        paths = [row.path for row in option_rows()]
         assert any(path == f"report.{name}" or path.startswith(f"report.{name}.") for path in paths)
 
 

@@ -55,19 +55,19 @@ def test_what_a_stage_made_has_the_key_of_the_stage_as_long_as_it_lives() -> Non
     keys, made = Keys(), Opaque()
     with pytest.raises(TypeError):
         keys.of(made)
-    keys.made(made, "key of its stage")
+    keys.assign(made, "key of its stage")
     assert keys.of(made) == "key of its stage"
     assert keys.of((made, 1)) != keys.of((made, 2))
     del made
     assert not keys._made
-    keys.made(3, "key of its stage")
+    keys.assign(3, "key of its stage")
     assert keys.of(3) == Keys().of(3)
 
 
 def test_a_key_may_replace_the_content_of_what_holds_an_array() -> None:
     keys, kernel = Keys(), Dense.of(np.eye(3))
     before = keys.of(kernel)
-    keys.made(kernel, "made")
+    keys.assign(kernel, "made")
     assert keys.of(kernel) == "made" != before
 
 

@@ -44,8 +44,8 @@ class RowSource(Protocol):
         """Single rows (m x d), where these can be read alone."""
 
     @property
-    def held(self) -> int:
-        """Bytes that a thread holds of the file beside these rows."""
+    def buffer_bytes(self) -> int:
+        """Bytes of the file in memory while a thread reads these rows."""
 
     def parts(self, number: int) -> Iterator[Part]:
         """The rows of a block, a few at a time; raises DataError and StorageError."""
@@ -120,7 +120,7 @@ class Rows:
     @property
     def nbytes(self) -> int:
         """The bytes that a pass over them holds for each thread."""
-        return 8 * WORKING * min(self.source.part, max(len(self), 1)) * self.shape[1] + self.source.held
+        return 8 * WORKING * min(self.source.part, max(len(self), 1)) * self.shape[1] + self.source.buffer_bytes
 
     def at_once(self, threads: int) -> int:
         """How many of its blocks so many threads read at once."""

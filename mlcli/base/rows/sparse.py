@@ -45,7 +45,7 @@ class SparseRows:
         return (*range(0, rows, step), rows)
 
     @property
-    def held(self) -> int:
+    def buffer_bytes(self) -> int:
         """Bytes of the entries."""
         return int(self.matrix.data.nbytes + self.matrix.indices.nbytes + self.matrix.indptr.nbytes)
 

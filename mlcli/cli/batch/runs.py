@@ -23,10 +23,10 @@ from mlcli.cli.line.build_config import built
 from mlcli.cli.screen.failure import Form, attempt, escaped, say, understood
 from mlcli.cli.screen.headline import print_headlines
 from mlcli.cli.screen.output import print_json
-from mlcli.config.explain import located
+from mlcli.config.explain import locate_errors
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
-from mlcli.config.run_names import flattened, text
+from mlcli.config.run_names import flatten, text
 from mlcli.config.sweep import Variant
 from mlcli.engine.cache import Folder
 from mlcli.errors import (
@@ -84,7 +84,7 @@ class Batch:
 def planned(variants: Sequence[Variant]) -> list[Planned]:
     """The runs, checked; raises what `build` does, and ConfigError where two would write to one place."""
     runs = [Planned(built(variant.layer), variant.layer,
-                    {path: text(value) for path, value in flattened(variant.values)}) for variant in variants]
+                    {path: text(value) for path, value in flatten(variant.values)}) for variant in variants]
     place, count = Counter(run.config.output for run in runs).most_common(1)[0]
     if count > 1:
         raise ConfigError("ONE-OUTPUT", f"{count} of the runs would write to the same place", where=str(place)[:80],
@@ -232,7 +232,7 @@ def neighbors_of(method: Method) -> int:
 def launched(run: Planned, manner: Manner, batch: Batch) -> Document:
     """The summary of one run, which may be there already; raises what went wrong, with the place of an option at fault.
     """
-    with located(run.layer):
+    with locate_errors(run.layer):
         if not batch.skip_existing:
             return launch(run.config, manner)
         if (known := existing(run, manner)) is not None:

@@ -10,8 +10,8 @@ from mlcli.cli.line.flags import layer_of, with_flags
 from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
-from mlcli.config.build import build, from_outside
-from mlcli.config.explain import located
+from mlcli.config.build import build, outside_layer
+from mlcli.config.explain import locate_errors
 from mlcli.config.layers import assignment
 from mlcli.engine.cluster.notes import note_here
 from mlcli.errors import DataError
@@ -44,9 +44,9 @@ def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignmen
     point, edges longer than a path. With --quiet only the findings are shown.
     """
     given = layer_of(flags).over(assignment("input.path", data, "DATA")).over(assignment("method.name", GRAPH, ""))
-    layer = from_outside(os.environ, assignments or [], given)
+    layer = outside_layer(os.environ, assignments or [], given)
     config = build(layer)
-    with located(layer), watching(mode_of(progress), quiet, tell=not json), recording() as journal:
+    with locate_errors(layer), watching(mode_of(progress), quiet, tell=not json), recording() as journal:
         from mlcli.checkup.examine import check as examined
 
         note_here(config.compute.cluster)

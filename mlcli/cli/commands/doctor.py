@@ -48,11 +48,11 @@ def doctor(json: Json = False, calibrate: Calibrate = None) -> None:
 
 def calibration(path: Path) -> dict[str, Any]:
     """The rates of this machine, which are written to a file that is not there yet, or holds rates."""
-    from mlcli.planning.calibrate import calibrated, store
+    from mlcli.planning.calibrate import measure_rates, store
 
     if path.exists():
         read(path)  # anything else is not replaced
-    measured = calibrated()
+    measured = measure_rates()
     store(measured, path)
     return {"file": str(path), "seconds": asdict(measured)}
 

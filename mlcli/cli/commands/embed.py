@@ -13,7 +13,7 @@ from mlcli.cli.batch.shard import shard_of
 from mlcli.cli.line import behavior
 from mlcli.cli.line.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.screen.progress import mode_of
-from mlcli.config.build import from_outside
+from mlcli.config.build import outside_layer
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_names import INPUT, directory_names
 from mlcli.config.sweep import Variant
@@ -39,7 +39,7 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
 
     Values also come from the environment: MLCLI__COMPUTE__THREADS=4 sets compute.threads.
     """
-    outside = from_outside(os.environ, assignments or [], layer_of(flags))
+    outside = outside_layer(os.environ, assignments or [], layer_of(flags))
     runs = planned(inputs(data, outside, flags["output"]))
     manner = Manner(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
                     cache="none" if no_cache else "chosen")

@@ -24,9 +24,9 @@ from mlcli.cli.screen.failure import Form, attempt, escaped, say
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.cli.screen.streams import require_standard_output
-from mlcli.config.build import from_outside
+from mlcli.config.build import outside_layer
 from mlcli.config.layers import Layer, assignment
-from mlcli.config.run_names import directory_names, file_name, flattened
+from mlcli.config.run_names import directory_names, file_name, flatten
 from mlcli.config.sweep import Variant, without
 from mlcli.engine.cache import Folder
 from mlcli.engine.cluster.address import address_of
@@ -76,7 +76,7 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     docs/explore.md says how to read the page.
     """
     begun = time.monotonic()
-    layer = checked(data, from_outside(os.environ, assignments or [], layer_of({**flags, "output": output})))
+    layer = checked(data, outside_layer(os.environ, assignments or [], layer_of({**flags, "output": output})))
     with watching("none", quiet, tell=not json):
         layer = here(layer)
     folder = Path(layer.values.get("output") or f"runs/{file_name(data)}-explore")
@@ -118,7 +118,7 @@ def here(layer: Layer) -> Layer:
 
     Raises ConfigError for what is no cluster.
     """
-    cluster = dict(flattened(layer.values)).get("compute.cluster")
+    cluster = dict(flatten(layer.values)).get("compute.cluster")
     if cluster is not None:
         address_of(str(cluster), layer.origin(("compute", "cluster")))
     note_here(cluster)

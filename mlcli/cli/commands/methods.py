@@ -13,7 +13,7 @@ from mlcli.cli.screen.columns import GAP, wrapped
 from mlcli.cli.screen.output import print_json
 from mlcli.config.build import chain_document
 from mlcli.config.describe import Row
-from mlcli.config.run_config import described
+from mlcli.config.run_config import option_rows
 from mlcli.errors import UsageError, spell
 from mlcli.methods import ALIASES, METHODS, remedy_for
 
@@ -75,7 +75,7 @@ def option(row: Row) -> str:
 
 def options_of(name: str) -> list[Row]:
     """The options that one method has."""
-    return [row for row in described() if row.only.get("method") == name and row.type != "a section"]
+    return [row for row in option_rows() if row.only.get("method") == name and row.type != "a section"]
 
 
 def paragraphs(name: str) -> list[str]:

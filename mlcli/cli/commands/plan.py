@@ -14,8 +14,8 @@ from mlcli.cli.line.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.screen.columns import tell
 from mlcli.cli.screen.output import print_json
 from mlcli.cli.screen.progress import mode_of, watching
-from mlcli.config.build import from_outside, variants_of
-from mlcli.config.explain import located
+from mlcli.config.build import outside_layer, variants_of
+from mlcli.config.explain import locate_errors
 from mlcli.config.layers import Layer, assignment
 from mlcli.engine.cluster.notes import note_here
 from mlcli.errors import UsageError
@@ -59,7 +59,7 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
     config = built(layer)
     with watching("none", quiet=quiet, tell=not json):
         note_here(config.compute.cluster)
-    with located(layer), watching(mode_of(None), quiet=quiet or json):
+    with locate_errors(layer), watching(mode_of(None), quiet=quiet or json):
         document = planned(config, measure, rates, cluster)
     if json:
         print_json(document)
@@ -72,8 +72,8 @@ def _layer(what: str, assignments: list[str], flags: dict[str, Any]) -> Layer:
     """The one run that a data file with flags, or a YAML file, describes."""
     if Path(what).suffix not in (".yaml", ".yml"):
         given = layer_of(flags).over(assignment("input.path", what, "DATA"))
-        return from_outside(os.environ, assignments, given)
-    runs = variants_of(Path(what), from_outside(os.environ, assignments, layer_of(flags)))
+        return outside_layer(os.environ, assignments, given)
+    runs = variants_of(Path(what), outside_layer(os.environ, assignments, layer_of(flags)))
     if len(runs) > 1:
         raise UsageError("ONE-RUN", f"the file describes {len(runs)} runs", where=what,
                          hint="plan one of them, with the swept options given by --set in a file without `sweep`")

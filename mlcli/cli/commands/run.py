@@ -14,7 +14,7 @@ from mlcli.cli.line import behavior
 from mlcli.cli.line.build_config import with_next
 from mlcli.cli.line.flags import layer_of, with_flags
 from mlcli.cli.screen.progress import mode_of
-from mlcli.config.build import from_outside, variants_of
+from mlcli.config.build import outside_layer, variants_of
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import Variant
@@ -43,7 +43,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     All files are checked before the first run. A run that fails does not stop the ones after it;
     the exit code is the largest.
     """
-    outside = from_outside(os.environ, assignments or [], layer_of(flags))
+    outside = outside_layer(os.environ, assignments or [], layer_of(flags))
     if len(configs) > 1 and flags["output"] is not None:
         raise UsageError("ONE-OUTPUT", f"{len(configs)} files cannot share one output", where="-o",
                          hint="set `output` in each file")

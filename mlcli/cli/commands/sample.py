@@ -13,7 +13,7 @@ from mlcli.cli.line.completion import offering
 from mlcli.cli.screen.failure import escaped, say
 from mlcli.cli.screen.output import format_of, refuse_existing, write_out
 from mlcli.config.layers import value_of
-from mlcli.data.samples.surfaces import NAMES, TABLES, free
+from mlcli.data.samples.surfaces import NAMES, TABLES, names_with_columns
 from mlcli.data.samples.surfaces import sample as sample_of
 from mlcli.errors import UsageError
 
@@ -22,7 +22,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, autocom
 Rows = Annotated[str | None, typer.Option("--rows", metavar="N", show_default=False, help=(
     "Number of rows [default: 1000; " + "; ".join(f"of {name} {table.rows}" for name, table in TABLES.items()) + "]."))]
 Columns = Annotated[str | None, typer.Option("--columns", metavar="N", show_default=False, help=(
-    f"Number of columns, of {', '.join(free())} [default: 3; "
+    f"Number of columns, of {', '.join(names_with_columns())} [default: 3; "
     + "; ".join(f"of {name} {table.columns}" for name, table in TABLES.items()) + "]."))]
 Seed = Annotated[str, typer.Option("--seed", metavar="N", help="Seed; the same one gives the same points.")]
 Noise = Annotated[str | None, typer.Option("--noise", metavar="SD", show_default=False,

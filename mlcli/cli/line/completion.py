@@ -115,13 +115,13 @@ def offering(names: Iterable[str], *, commas: bool = False) -> Callable[[str], l
 def assignments(context: typer.Context, incomplete: str) -> list[str]:
     """What completes KEY=VALUE: options of the method that was chosen, or of all; then the names that one takes."""
     from mlcli.config.describe import names_of
-    from mlcli.config.run_config import described
+    from mlcli.config.run_config import option_rows
     from mlcli.methods import ALIASES
 
     chosen = context.params.get("method")
     chosen = ALIASES.get(chosen or "", chosen)
     path, equals, value = incomplete.partition("=")
-    here = [row for row in described() if not row.type.startswith("a section")
+    here = [row for row in option_rows() if not row.type.startswith("a section")
             and (chosen is None or row.only.get("method", chosen) == chosen)]
     if not equals:
         return list(dict.fromkeys(f"{row.path}=" for row in here if row.path.startswith(incomplete)))

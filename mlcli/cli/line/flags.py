@@ -10,7 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.cli.line.completion import offering
 from mlcli.config.describe import LIST, TAG, Row, names_of, unique
 from mlcli.config.layers import Layer, assignment, value_of
-from mlcli.config.run_config import described
+from mlcli.config.run_config import option_rows
 from mlcli.data.options.input import NO_IDS
 from mlcli.errors import UsageError
 from mlcli.methods import METHODS
@@ -117,7 +117,7 @@ def parameter(name: str) -> inspect.Parameter:
 
 def rows_at(path: str) -> list[Row]:
     """The descriptions of a config path, one for each method that has it."""
-    return [row for row in described() if row.path == path]
+    return [row for row in option_rows() if row.path == path]
 
 
 def takes_list(path: str) -> bool:

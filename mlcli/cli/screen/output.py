@@ -29,15 +29,15 @@ def print_json(document: Any) -> None:
 
 def write_out(table: Any, output: str, format: str | None, *, force: bool) -> None:
     """Writes a table to standard output as CSV (`-`), or to a file, whole or not at all; parts as they are made."""
-    from mlcli.data.read.new_rows import Placed
-    from mlcli.data.write.parts import pass_on, write_placed
+    from mlcli.data.read.new_rows import MappedTable
+    from mlcli.data.write.parts import write_mapped, write_when_complete
     from mlcli.data.write.table import write_csv, write_table
 
-    chosen, parts = format_of(output, format), isinstance(table, Placed)
+    chosen, parts = format_of(output, format), isinstance(table, MappedTable)
     if output == "-":
-        (pass_on if parts else write_csv)(table, standard_output())
+        (write_when_complete if parts else write_csv)(table, standard_output())
     else:
-        write = write_placed if parts else write_table
+        write = write_mapped if parts else write_table
         publish.write_whole(Path(output), lambda draft: write(table, draft, chosen), force=force)
 
 

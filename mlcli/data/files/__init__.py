@@ -1,1 +1,1 @@
-"""An open file: source, hash, compression, object stores, first bytes."""
+"""Input files: open files, hashes, compression, object stores, first bytes."""

@@ -1,4 +1,4 @@
-"""The only place that uses pyarrow: its version is checked, and its errors become ours."""
+"""The only module that imports pyarrow: it checks the version and translates errors."""
 
 import sys
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.options.wording import place, shown
 from mlcli.errors import DataError, DependencyMissing, RefusedByPlan
 
-OLDEST = (23, 0, 1)  # older ones read memory after freeing it: CVE-2026-25087
+OLDEST = (23, 0, 1)  # earlier versions read memory after freeing it: CVE-2026-25087
 
 
 @cache
 def pyarrow() -> Any:
-    """The package, recent enough to be safe with files from elsewhere, with as many threads as the run may use."""
+    """Return the package, with as many threads as the run may use; raises DependencyMissing if absent or unsafe."""
     try:
         import pyarrow
     except ImportError:
@@ -33,7 +33,9 @@ def pyarrow() -> Any:
 
 @contextmanager
 def arrow_reading(path: str, format: str, compute: Compute) -> Iterator[None]:
-    """Reading by Arrow, which decompresses what a file asks for: its memory ends at the run's limit, and with reading.
+    """Read with Arrow under the run's memory limit, and release its unused memory afterwards.
+
+    Raises RefusedByPlan beyond the limit and DataError for a damaged file.
     """
     try:
         with memory_limited(format, compute), arrow_faults(path, format):
@@ -45,7 +47,7 @@ def arrow_reading(path: str, format: str, compute: Compute) -> Iterator[None]:
 
 @contextmanager
 def memory_limited(format: str, compute: Compute) -> Iterator[None]:
-    """Reading by a library whose memory ends at the run's limit; raises RefusedByPlan there."""
+    """Limit the memory of a library that reads a file to that of the run; raises RefusedByPlan beyond it."""
     limit = compute.allowed_memory()
     try:
         with at_most(limit.bytes):
@@ -58,7 +60,7 @@ def memory_limited(format: str, compute: Compute) -> Iterator[None]:
 
 @contextmanager
 def arrow_faults(path: str, format: str) -> Iterator[None]:
-    """Whatever Arrow raises on a bad file becomes one DataError; true input errors pass, and so does MemoryError."""
+    """Raise DataError for any error of Arrow on a bad file; errors of the operating system and MemoryError pass."""
     try:
         yield
     except MemoryError:
@@ -72,7 +74,7 @@ def arrow_faults(path: str, format: str) -> Iterator[None]:
 
 
 def corrupt(path: str, format: str, error: Exception) -> DataError:
-    """The error for a file that its own format's reader refuses."""
+    """Return the error for a file that its own format's reader rejects."""
     reason = shown(str(error).strip().partition("\n")[0] or type(error).__name__, 160)
     return DataError("CORRUPT", f"this is not a whole {format} file: {reason}", where=place(path),
                      hint="write or copy the file again")

@@ -1,29 +1,29 @@
-"""The sha256 of a file, computed by a thread in parallel, and the proof that the file stayed the same."""
+"""The sha256 of a file, computed by a thread in parallel, and checks that the file did not change."""
 
 import hashlib
 import os
 import sys
 from threading import Event, Thread, get_native_id
 
-from mlcli.data.files.shared_handle import CHUNK, Positioned
+from mlcli.data.files.shared_handle import CHUNK, SharedFile
 from mlcli.data.options.wording import place
 from mlcli.errors import StorageError
 
-COURTESY = 5  # what is added to the thread's niceness: the hash is computed while others wait, and not before them
+COURTESY = 5  # added to the thread's niceness: the hash uses time that other threads leave
 
 
 class Digest:
-    """A hash being computed; a program that ends does not wait for it."""
+    """A hash that a thread computes; the program does not wait for it at exit."""
 
     def __init__(self, path: str, descriptor: int) -> None:
-        self._path, self._before, self._file = path, state(descriptor), Positioned(descriptor)
+        self._path, self._before, self._file = path, state(descriptor), SharedFile(descriptor)
         self._same, self._text, self._stopped = True, "", Event()
         self._error: OSError | None = None
         self._thread = Thread(target=self._work, daemon=True)
         self._thread.start()
 
     def result(self) -> str:
-        """The hash, once it is there; raises StorageError where the file changed or cannot be read."""
+        """Wait for the hash and return it; raises StorageError if the file changed or cannot be read."""
         self._thread.join()
         if self._error is not None:
             reason = self._error.strerror or self._error
@@ -33,11 +33,11 @@ class Digest:
         return self._text
 
     def stop(self) -> None:
-        """Abandons the hash."""
+        """Abandon the hash."""
         self._stopped.set()
 
     def _work(self) -> None:
-        give_way()
+        lower_priority()
         hashed, chunk = hashlib.sha256(), memoryview(bytearray(CHUNK))
         with self._file as file:
             try:
@@ -49,8 +49,8 @@ class Digest:
         self._text = hashed.hexdigest()
 
 
-def give_way() -> None:
-    """Lets every other thread of the program go first, where a thread has a priority of its own."""
+def lower_priority() -> None:
+    """Lower the priority of this thread, on systems where threads have one of their own."""
     if sys.platform == "linux":
         try:
             os.setpriority(os.PRIO_PROCESS, get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + COURTESY)
@@ -59,18 +59,18 @@ def give_way() -> None:
 
 
 def state(descriptor: int) -> tuple[int, int, int]:
-    """Size in bytes, and times of the last change of content and of anything, in nanoseconds."""
+    """Return size in bytes, and times of the last change of content and of metadata, in nanoseconds."""
     status = os.fstat(descriptor)
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def require_same(path: str, same: bool) -> None:
-    """Refuses a file that changed under the reader."""
+    """Raise StorageError if a file changed while it was read."""
     if not same:
-        raise changed(path)
+        raise changed_error(path)
 
 
-def changed(path: str) -> StorageError:
-    """The error for a file that did not stay the same."""
+def changed_error(path: str) -> StorageError:
+    """Return the error for a file that changed while it was read."""
     return StorageError("CHANGED", "the file changed while it was read", where=place(path),
                         hint="wait until it is written, or work on a copy")

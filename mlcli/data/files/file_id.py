@@ -1,4 +1,4 @@
-"""A file that is read in blocks, as it was when it was opened first; a thread opens it for itself."""
+"""The identity of a file that is read in blocks; each thread opens the file for itself."""
 
 import os
 import threading
@@ -9,23 +9,23 @@ from typing import Any, BinaryIO, TypeVar, cast
 from mlcli.base.frozen import frozen
 from mlcli.data.files.digest import require_same, state
 from mlcli.data.files.remote import RemoteFile, is_remote, state_of
-from mlcli.data.files.shared_handle import Positioned
-from mlcli.data.files.source import clipped, open_regular
+from mlcli.data.files.shared_handle import SharedFile
+from mlcli.data.files.source import bounded_reader, open_regular
 from mlcli.errors import StorageError
 
 R = TypeVar("R")
-_open = threading.local()  # what a thread has open: the last few files
+_open = threading.local()  # the last few files that a thread opened
 
 
 @frozen
 class FileId:
-    """A file as it was when it was opened first."""
+    """The identity of a file: its path, and its size and times when it was first opened."""
 
     path: str
     state: tuple[int, int, int]  # size, and times of the last changes
 
-    def opened(self, opener: Callable[[BinaryIO], R]) -> R:
-        """What an opener makes of the file, once for each thread; raises StorageError where the file is another one."""
+    def open_once(self, opener: Callable[[BinaryIO], R]) -> R:
+        """Return the result of an opener, cached for each thread; raises StorageError if the file has changed."""
         known = vars(_open).setdefault("files", {})
         name = os.getpid(), self, opener
         if name not in known:
@@ -40,11 +40,11 @@ class FileId:
 
     def _stream(self) -> BinaryIO:
         if is_remote(self.path):
-            return clipped(RemoteFile(self.path))
+            return bounded_reader(RemoteFile(self.path))
         descriptor = open_regular(self.path)
         try:
             require_same(self.path, state(descriptor) == self.state)
-            return clipped(Positioned(descriptor))  # which has one of its own
+            return bounded_reader(SharedFile(descriptor))  # it duplicates the descriptor
         finally:
             os.close(descriptor)
 
@@ -53,17 +53,17 @@ class FileId:
 
     @property
     def key(self) -> str:
-        """What distinguishes it."""
+        """The text that distinguishes the file in cache keys."""
         return f"{self.path} {self.state}"
 
 
 def require_read(path: str, read: int, wanted: int) -> None:
-    """Refuses a file that ends before the bytes that are wanted of it."""
+    """Raise StorageError if a file ended before the requested number of bytes."""
     if read < wanted:
         raise StorageError("READ", "reading failed: the file is shorter than it was", where=path,
                            hint="wait until it is written, or work on a copy")
 
 
 def plain_stream(stream: BinaryIO) -> BinaryIO:
-    """The bytes as they are."""
+    """Return the stream itself: the opener of bytes."""
     return stream

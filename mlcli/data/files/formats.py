@@ -1,4 +1,4 @@
-"""Which format a file has: as given, by its name, or by its first bytes."""
+"""The format of a file: chosen, by its name, or by its first bytes."""
 
 from pathlib import PurePath
 from shlex import quote
@@ -12,11 +12,11 @@ from mlcli.data.options.wording import place
 from mlcli.errors import ConfigError, DataError
 
 BY_ENDING = {ending: format.name for format in FILES for ending in format.endings}
-ENDINGS = {*BY_ENDING, *COMPRESSED, ".txt", ".dist", ".lsmat"}  # that a name of data may have
+ENDINGS = {*BY_ENDING, *COMPRESSED, ".txt", ".dist", ".lsmat"}  # suffixes of data files
 
 
 def format_of(opened: Opened, input: Input) -> Format:
-    """The format to read; raises ConfigError for combinations that do not exist."""
+    """Return the format to read; raises ConfigError for combinations that do not exist, DataError for other content."""
     format = FORMATS[input.format if input.format != "auto" else _guessed(opened)]
     if format.folder:
         _refuse(f"{format.name} are read from a folder", "input.path", "give the folder that holds them")
@@ -35,7 +35,7 @@ def format_of(opened: Opened, input: Input) -> Format:
 
 
 def _guessed(opened: Opened) -> str:
-    """The format by the name, without the suffix of a compression, else by the first bytes, else CSV."""
+    """Return the format by the name, without the suffix of a compression, else by the first bytes, else CSV."""
     if opened.path == "-":
         return "csv"
     suffixes = [suffix.lower() for suffix in PurePath(opened.path).suffixes]
@@ -51,13 +51,13 @@ def _guessed(opened: Opened) -> str:
 
 
 def _start(opened: Opened) -> bytes:
-    """The first bytes."""
+    """Return the first bytes of a file."""
     with opened.stream() as stream:
         return stream.read(START)
 
 
 def _require_content(opened: Opened, format: Format) -> None:
-    """Refuses a file whose first bytes are plainly those of another format; raises DataError."""
+    """Raise DataError if the first bytes are plainly those of another format."""
     start = _start(opened)
     known = signature_of(start)
     if known is None:
@@ -68,5 +68,5 @@ def _require_content(opened: Opened, format: Format) -> None:
 
 
 def _refuse(what: str, where: str, hint: str) -> None:
-    """Raises the error of a format that does not fit."""
+    """Raise the error of a format that does not fit the options."""
     raise ConfigError("FORMAT", what, where=where, hint=hint)

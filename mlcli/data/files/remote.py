@@ -1,7 +1,7 @@
 """Files on object stores and clusters (s3://, gs://, hdfs://), read at a position through pyarrow's file systems.
 
-Credentials, region and endpoint come from the environment and the stores' own files, never from a path, which runs
-keep.
+Credentials, region and endpoint come from the environment and the stores' own files, never from a path,
+which is stored with runs.
 """
 
 import errno
@@ -22,7 +22,7 @@ REMEDIES = {  # by scheme
     "gs": "check the network and the credentials (GOOGLE_APPLICATION_CREDENTIALS); gs:// is untested here",
     "hdfs": "it needs Java and Hadoop's libraries (JAVA_HOME, HADOOP_HOME, CLASSPATH); hdfs:// is untested here"}
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-CONNECT, REQUEST, ATTEMPTS = 5.0, 20.0, 3  # seconds for a connection and without a byte; how often it is tried
+CONNECT, REQUEST, ATTEMPTS = 5.0, 20.0, 3  # seconds to connect and without a byte; number of attempts
 IMAGES = "images are read from this machine alone: copy their folder here, and give that"
 NO_BUCKET = "NO_SUCH_BUCKET"
 DENIED = ("ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH", "INVALID_CLIENT_TOKEN_ID", "HTTP 403",
@@ -30,15 +30,15 @@ DENIED = ("ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH", 
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path names a file that is not of this machine's file systems."""
+    """Whether a path names a file outside of this machine's file systems."""
     scheme, mark, _ = path.partition("://")
     return bool(mark) and scheme in REMEDIES
 
 
 def state_of(path: str) -> tuple[int, int, int]:
-    """Size in bytes and the time of the last change of a remote file, as `digest.state` has them of a local one."""
-    system, key = located(path)
-    with reaching(path):
+    """Return size in bytes and time of the last change of a remote file, in the form of `digest.state`."""
+    system, key = file_system_of(path)
+    with store_errors(path):
         found = system.get_file_info(key)
     if not found.is_file:
         raise _no_file(path, prefix=found.type.name == "Directory")
@@ -46,7 +46,7 @@ def state_of(path: str) -> tuple[int, int, int]:
 
 
 def _no_file(path: str, *, prefix: bool) -> InputMissing:
-    """The error for a path that names no object."""
+    """Return the error for a path that names no object."""
     what, hint = "there is no such object", "check the path"
     if prefix:
         what, hint = "it is a prefix of objects", f"end it with a slash for the table of all files there; {IMAGES}"
@@ -56,22 +56,22 @@ def _no_file(path: str, *, prefix: bool) -> InputMissing:
 
 
 def parts_under(path: str) -> list[str]:
-    """The files directly under a remote directory, whose path ends with a slash, by their paths in order."""
+    """Return the paths of the files directly under a remote directory (its path ends with a slash), in order."""
     from pyarrow import fs
 
-    system, key = located(path)
-    with reaching(path):
+    system, key = file_system_of(path)
+    with store_errors(path):
         found = system.get_file_info(fs.FileSelector(key.rstrip("/"), recursive=False))
     return sorted(path + file.base_name for file in found if file.is_file)
 
 
 class RemoteFile(io.RawIOBase):
-    """A remote file with a position of its own; it can be read at any other."""
+    """A remote file with a position of its own; it can also be read at any other position."""
 
     def __init__(self, path: str) -> None:
         self._path, self._position, self._size = path, 0, state_of(path)[0]
-        system, key = located(path)
-        with reaching(path):
+        system, key = file_system_of(path)
+        with store_errors(path):
             self._file = system.open_input_file(key)
 
     def readable(self) -> bool:
@@ -86,8 +86,8 @@ class RemoteFile(io.RawIOBase):
         return count
 
     def read_at(self, position: int, buffer: memoryview) -> int:
-        """Bytes read into a buffer from a position on, as many as it holds or the file has."""
-        with reaching(self._path):
+        """Read bytes at a position into a buffer, up to its length or the end; return their number."""
+        with store_errors(self._path):
             content = self._file.read_at(max(min(len(buffer), self._size - position), 0), position)
         buffer.cast("B")[: len(content)] = content
         return len(content)
@@ -100,13 +100,13 @@ class RemoteFile(io.RawIOBase):
         return position
 
     def size(self) -> int:
-        """The bytes of the file."""
+        """Return the size of the file in bytes."""
         return self._size
 
 
 @contextmanager
-def reaching(path: str) -> Iterator[None]:
-    """What a store or its library refuses, as errors of ours."""
+def store_errors(path: str) -> Iterator[None]:
+    """Translate errors of a store or its library into errors of mlcli."""
     try:
         yield
     except FileNotFoundError:
@@ -125,21 +125,21 @@ def reaching(path: str) -> Iterator[None]:
                                 hint=REMEDIES[path.partition("://")[0]]) from None
 
 
-def located(path: str) -> tuple[Any, str]:
-    """The file system of a path, and the file in it; raises ConfigError for a path with a secret in it."""
+def file_system_of(path: str) -> tuple[Any, str]:
+    """Return the file system of a path and the file's name in it; raises ConfigError if the path contains a secret."""
     scheme, _, rest = path.partition("://")
     host = rest.partition("/")[0]
     if "@" in host:
         raise ConfigError("REMOTE-SECRET", "the path holds credentials, which a run would keep", where="input.path",
                           hint="give them by the store's own variables or files, as AWS_PROFILE")
-    with reaching(path):
+    with store_errors(path):
         return _system(scheme, host if scheme == "hdfs" else ""), (
             "/" + rest.partition("/")[2] if scheme == "hdfs" else rest)
 
 
 @cache
 def _system(scheme: str, host: str) -> Any:
-    """A file system of pyarrow that gives up after some time where it is not answered."""
+    """Return a file system of pyarrow with a time limit for connections and requests."""
     pyarrow()
     from pyarrow import fs
 

@@ -1,4 +1,4 @@
-"""Several readers of one open file, each at a position of its own."""
+"""Several readers of one open file, each with a position of its own."""
 
 import errno
 import io
@@ -8,11 +8,11 @@ from typing import Any, BinaryIO, cast
 from mlcli.base.rows.blocks import in_order, row_blocks
 
 CHUNK = 1 << 20  # bytes read at once
-PART = 16 << 20  # bytes that a thread reads before it takes the next part
+PART = 16 << 20  # bytes in a part that one thread reads
 
 
-class Positioned(io.RawIOBase):
-    """A file read at a position of its own, whoever else reads the same descriptor."""
+class SharedFile(io.RawIOBase):
+    """A file with a position of its own, independent of other readers of the same descriptor."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._position = os.dup(descriptor), 0
@@ -32,7 +32,10 @@ class Positioned(io.RawIOBase):
         return count
 
     def read_at(self, position: int, buffer: memoryview) -> int:
-        """Bytes read into a buffer from a position on, as many as it holds or the file has; where it is read stays."""
+        """Read bytes at `position` into a buffer, up to its length or the end.
+
+        Return their number. The position stays.
+        """
         done = 0
         while done < len(buffer) and (count := os.preadv(self._descriptor, [buffer[done:]], position + done)):
             done += count
@@ -55,10 +58,10 @@ class Positioned(io.RawIOBase):
 
 
 def read_into(stream: BinaryIO, buffer: memoryview) -> int:
-    """Bytes read from a stream into a buffer, as many as it holds or there are; parts of a file by all threads."""
+    """Read from a stream until a buffer is full or the stream ends, a file in parallel; return the number of bytes."""
     raw = getattr(stream, "raw", None)
     parts = row_blocks(len(buffer), PART)
-    if not isinstance(raw, Positioned):
+    if not isinstance(raw, SharedFile):
         return sum(_whole(stream, buffer[part]) for part in parts)
     start = stream.tell()
     done = sum(in_order(lambda part: raw.read_at(start + part.start, buffer[part]), parts))
@@ -67,7 +70,7 @@ def read_into(stream: BinaryIO, buffer: memoryview) -> int:
 
 
 def _whole(stream: BinaryIO, buffer: memoryview) -> int:
-    """The same, one read after the other, where each may give less than was asked for."""
+    """Read from a stream into a buffer until it is full or the stream ends; return the number of bytes."""
     done = 0
     while done < len(buffer) and (count := cast(io.BufferedIOBase, stream).readinto(buffer[done:])):
         done += count

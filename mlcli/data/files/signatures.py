@@ -1,4 +1,4 @@
-"""The first bytes that identify a file's content, whatever its name says, and what to do with what is not read."""
+"""First bytes that identify a file's content whatever its name, and remedies for content that is not read."""
 
 import re
 import zlib
@@ -7,35 +7,35 @@ from contextlib import suppress
 from mlcli.base.frozen import frozen
 from mlcli.data.options.formats import FORMATS
 
-START = 1 << 10  # bytes that are looked at
-BINARY = b"\0"  # a byte that texts do not have
+START = 1 << 10  # bytes of a file that are compared
+BINARY = b"\0"  # a byte that texts do not contain
 
 
 @frozen
 class Signature:
-    """What files begin with these bytes."""
+    """The content of files that begin with some bytes."""
 
     start: bytes
     name: str  # in messages
-    format: str = ""  # as input.format has it, where such files are read
+    format: str = ""  # the value of input.format, if such files are read
     tool: str = ""  # the program that decompresses to a pipe
     remedy: str = ""  # what to do with a file that is not read
-    inside: bytes = b""  # that must follow somewhere among the first
-    at: int = 0  # where it begins
-    form: re.Pattern[bytes] | None = None  # of the first bytes, where their beginning alone could be a text's
+    inside: bytes = b""  # bytes that must occur anywhere in the start
+    at: int = 0  # offset of `start`
+    form: re.Pattern[bytes] | None = None  # pattern of the start, if `start` could also begin a text
 
     @property
     def is_packed(self) -> bool:
-        """Whether such files are read where they are compressed."""
+        """Whether such files are read in compressed form."""
         return self.format in FORMATS and FORMATS[self.format].packed
 
     def fits(self, start: bytes) -> bool:
-        """Whether some first bytes bear it."""
+        """Whether the first bytes of a file match."""
         known = start.startswith(self.start, self.at) and self.inside in start
         return known and (self.form is None or self.form.match(start) is not None)
 
 
-YAML = (".yaml", ".yml")  # endings of names that runs are described under
+YAML = (".yaml", ".yml")  # suffixes of configurations of runs
 SHEET = "save the sheet as CSV (File, Save as)"
 FOLDER = "give the folder that holds the images, each of which is a row"
 R = "in R: write.csv(as.matrix(x), \"data.csv\")"
@@ -86,8 +86,10 @@ SIGNATURES = (
 
 
 def signature_of(start: bytes) -> Signature | None:
-    """The signature of some first bytes; of files of R, of archives, and of formats read from compressed files, that of
-    what is compressed.
+    """Return the signature that matches the first bytes, or None.
+
+    In gzip files the content counts if it is a file of R, an archive, or a format that is read in
+    compressed form.
     """
     found = next((signature for signature in SIGNATURES if signature.fits(start)), None)
     if found is not None and found.tool == "zcat":

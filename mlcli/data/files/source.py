@@ -1,4 +1,4 @@
-"""The input itself: a regular file, hashed and unchanged while it is read, or standard input."""
+"""The input: a regular file, hashed and checked for changes while it is read, or standard input."""
 
 import errno
 import hashlib
@@ -19,60 +19,63 @@ from mlcli.base.frozen import frozen
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.digest import Digest, require_same, state
 from mlcli.data.files.remote import RemoteFile, is_remote, state_of
-from mlcli.data.files.shared_handle import CHUNK, Positioned
+from mlcli.data.files.shared_handle import CHUNK, SharedFile
 from mlcli.data.options.wording import place
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
 
 ZARR = (".zgroup", ".zarray", "zarr.json")  # files of a store of arrays
-SPOOLED = 16 << 20  # bytes of standard input that are held in memory
-SETTLED = 10.0  # seconds without a change after which any later one shows in the file's times
+SPOOLED = 16 << 20  # most bytes of standard input in memory
+SETTLED = 10.0  # seconds after a change from which a further change shows in the file's times
 
 
 @frozen
 class Opened:
-    """An open input of which any number of independent streams can be made."""
+    """An open input; it gives any number of independent streams."""
 
     path: str
     size: int  # bytes
     digest: Callable[[], str]  # waits for the sha256
-    content: bytes | None = None  # of standard input
+    content: bytes | None = None  # the bytes of standard input
     descriptor: int = -1
-    surveys: dict[str, Any] = field(default_factory=dict)  # of its text, by encoding: what is read once
+    surveys: dict[str, Any] = field(default_factory=dict)  # surveys of its text by encoding, each read once
 
     @property
     def state(self) -> tuple[int, int, int]:
-        """Size, and times of the last changes."""
+        """The size in bytes, and times of the last changes."""
         return state_of(self.path) if is_remote(self.path) else state(self.descriptor)
 
     @property
     def sha256(self) -> str:
-        """The sha256 of all bytes, once it is computed."""
+        """The sha256 of all bytes; waits until it is computed."""
         return self.digest()
 
     def stream(self) -> BinaryIO:
-        """The bytes from the start, independent of every other stream."""
+        """Return a stream of the bytes from the start, independent of every other stream."""
         if self.content is not None:
             return io.BytesIO(self.content)
-        return clipped(RemoteFile(self.path) if is_remote(self.path) else Positioned(self.descriptor))
+        return bounded_reader(RemoteFile(self.path) if is_remote(self.path) else SharedFile(self.descriptor))
 
 
-class Clipped(io.BufferedReader):
-    """A file that takes no memory for more bytes than it has, whatever a damaged header asks for."""
+class BoundedReader(io.BufferedReader):
+    """A buffered file that allocates no more bytes than the file has, whatever a damaged header requests."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > CHUNK:
-            size = min(size, cast(Positioned, self.raw).size())
+            size = min(size, cast(SharedFile, self.raw).size())
         return super().read(size)
 
 
-def clipped(raw: Positioned | RemoteFile) -> BinaryIO:
-    """A file that is read in chunks."""
-    return cast(BinaryIO, Clipped(cast(io.RawIOBase, raw), CHUNK))
+def bounded_reader(raw: SharedFile | RemoteFile) -> BinaryIO:
+    """Return a buffered reader of a file, in chunks."""
+    return cast(BinaryIO, BoundedReader(cast(io.RawIOBase, raw), CHUNK))
 
 
 @contextmanager
-def opened(path: str, compute: Compute) -> Iterator[Opened]:
-    """Opens the input, and afterwards makes sure that it stayed the same."""
+def open_input(path: str, compute: Compute) -> Iterator[Opened]:
+    """Open the input, and check afterwards that it did not change.
+
+    Raises InputMissing, UsageError, and StorageError if it changed or reading failed.
+    """
     if path == "-":
         with standard_input(compute) as piped:
             yield piped
@@ -91,7 +94,7 @@ def opened(path: str, compute: Compute) -> Iterator[Opened]:
 
 
 def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
-    """One `Opened`, with its state compared before and after; raises StorageError."""
+    """Yield one `Opened`, with its state compared before and after; raises StorageError."""
     before = state(descriptor)
     fresh = time.time() - before[1] / 1e9 < SETTLED
     digest = Digest(path, descriptor)
@@ -110,17 +113,16 @@ def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
 
 
 def _unchanged_there(path: str) -> Iterator[Opened]:
-    """A remote file as `Opened`, with its state compared before and after; its hash is computed where it is asked for.
-    """
+    """Yield a remote file as `Opened`, with its state compared before and after; its hash is computed on request."""
     before = state_of(path)
     yield Opened(path, before[0], cache(lambda: remote_hash(path, before)))
     require_same(path, before == state_of(path))
 
 
 def remote_hash(path: str, known: tuple[int, int, int]) -> str:
-    """The sha256 of a remote file that is still what it was; raises StorageError where it is not."""
+    """Return the sha256 of a remote file; raises StorageError if its state is not `known`."""
     hashed = hashlib.sha256()
-    with clipped(RemoteFile(path)) as stream:
+    with bounded_reader(RemoteFile(path)) as stream:
         while chunk := stream.read(CHUNK):
             hashed.update(chunk)
     require_same(path, known == state_of(path))
@@ -128,7 +130,7 @@ def remote_hash(path: str, known: tuple[int, int, int]) -> str:
 
 
 def open_regular(path: str) -> int:
-    """A descriptor of a regular file; raises InputMissing for everything else."""
+    """Return a descriptor of a regular file; raises InputMissing for anything else."""
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):  # before opening: a device may act on being opened
             raise _not_regular(path)
@@ -145,12 +147,12 @@ def open_regular(path: str) -> int:
 
 
 def _remedy(error: OSError) -> str:
-    """What to do about a file that does not open."""
+    """Return what to do about a file that does not open."""
     return "check its permissions" if error.errno in (errno.EACCES, errno.EPERM) else "check the path"
 
 
 def _not_regular(path: str) -> InputMissing:
-    """The error for a directory, pipe or device."""
+    """Return the error for a directory, pipe or device."""
     folder = Path(path)
     if folder.is_dir() and any((folder / name).exists() for name in ZARR):
         return InputMissing("NOT-A-FILE", "is a Zarr store, which is not read", where=place(path),
@@ -163,7 +165,7 @@ def _not_regular(path: str) -> InputMissing:
 
 
 def require_piped() -> None:
-    """Raises UsageError where nothing can be read from standard input but what is typed."""
+    """Raise UsageError if standard input is a terminal or closed."""
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("STDIN-TERMINAL", "standard input is a terminal",
                          hint="pipe the data or the configuration in, or give the name of a file")
@@ -171,8 +173,9 @@ def require_piped() -> None:
 
 @contextmanager
 def standard_input(compute: Compute) -> Iterator[Opened]:
-    """All of standard input: a short one in memory, a long one in a file without a name; raises UsageError at a
-    terminal, and StorageError where there is no room.
+    """Read all of standard input: into memory if short, else into a temporary file.
+
+    Raises UsageError at a terminal, and StorageError if there is no space.
     """
     require_piped()
     hashed, size = hashlib.sha256(), 0

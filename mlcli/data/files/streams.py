@@ -1,4 +1,4 @@
-"""Bytes of text: decompressed under a limit, checked, and turned into UTF-8."""
+"""Bytes of text: decompressed under a limit, checked, and converted to UTF-8."""
 
 import bz2
 import codecs
@@ -19,38 +19,38 @@ from mlcli.data.options.wording import place
 from mlcli.errors import DataError
 
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-LATIN = "{input.encoding=latin-1}"  # how most files that are not UTF-8 are read
-FREE = 1 << 20  # bytes: content up to this size may be compressed to any ratio
+LATIN = "{input.encoding=latin-1}"  # the encoding of most files that are not UTF-8
+FREE = 1 << 20  # bytes of content below which any compression ratio is allowed
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def text_stream(opened: Opened, input: Input) -> BinaryIO:
-    """The input's text as UTF-8 without a byte order mark; raises DataError while it is read."""
-    return buffered(utf8(_content(opened, input), opened.path, input.encoding))
+    """Return the input's text as UTF-8 without a byte order mark; reading it raises DataError."""
+    return as_file(to_utf8(_content(opened, input), opened.path, input.encoding))
 
 
 def content_stream(opened: Opened, input: Input) -> BinaryIO:
-    """The input's bytes, decompressed under the limits of `input`."""
-    return buffered(_content(opened, input))
+    """Return the input's bytes, decompressed under the limits of `input`."""
+    return as_file(_content(opened, input))
 
 
-def buffered(chunks: Iterator[bytes]) -> BinaryIO:
-    """A file over an iterator of bytes."""
+def as_file(chunks: Iterator[bytes]) -> BinaryIO:
+    """Return a buffered file over an iterator of bytes."""
     return cast(BinaryIO, io.BufferedReader(Chunks(chunks), CHUNK))
 
 
 def _content(opened: Opened, input: Input) -> Iterator[bytes]:
-    return capped(raw_chunks(opened), opened, input) if compression(opened.path) else raw_chunks(opened)
+    return limit_size(raw_chunks(opened), opened, input) if compression(opened.path) else raw_chunks(opened)
 
 
 def in_encoding(opened: Opened, input: Input) -> Input:
-    """The input with the encoding that a mark at the beginning of the text tells."""
+    """Return the input with encoding UTF-16 if the text begins with its byte order mark."""
     marked = codecs.lookup(input.encoding).name == "utf-8" and next(raw_chunks(opened), b"").startswith(WIDE)
     return input.replace(encoding="utf-16") if marked else input
 
 
 def compression(path: str) -> str:
-    """How a file is compressed, by its name; empty where it is not."""
+    """Return the compression of a file by its name; empty if there is none."""
     return COMPRESSED.get(PurePath(path).suffix.lower(), "") if path != "-" else ""
 
 
@@ -75,7 +75,7 @@ class Chunks(io.RawIOBase):
 
 
 def raw_chunks(opened: Opened) -> Iterator[bytes]:
-    """The file's content a part at a time, decompressed where its name says so."""
+    """Yield the file's content in chunks, decompressed if its name has a suffix of compression."""
     how = compression(opened.path)
     with opened.stream() as file:
         reader = decompressor(file, how)
@@ -84,7 +84,7 @@ def raw_chunks(opened: Opened) -> Iterator[bytes]:
 
 
 def next_chunk(reader: BinaryIO, path: str, how: str) -> bytes:
-    """The next part of a decompressed content; raises DataError where the compression is broken."""
+    """Return the next chunk of decompressed content; raises DataError if the compression is broken."""
     with arrow_faults(path, how):
         try:
             return reader.read(CHUNK)
@@ -93,7 +93,7 @@ def next_chunk(reader: BinaryIO, path: str, how: str) -> bytes:
 
 
 def decompressor(file: BinaryIO, how: str) -> BinaryIO:
-    """A reader of what a compressed file holds."""
+    """Return a reader of the content of a compressed file."""
     if how == "gzip":
         return cast(BinaryIO, gzip.GzipFile(fileobj=file))
     if how == "bz2":
@@ -104,17 +104,17 @@ def decompressor(file: BinaryIO, how: str) -> BinaryIO:
     return file
 
 
-def capped(chunks: Iterator[bytes], opened: Opened, input: Input) -> Iterator[bytes]:
-    """Ends a decompression that grows beyond the limits of `input`."""
+def limit_size(chunks: Iterator[bytes], opened: Opened, input: Input) -> Iterator[bytes]:
+    """Yield chunks until their size exceeds the limits of `input`; then raise DataError."""
     total = 0
     for chunk in chunks:
         total += len(chunk)
-        require_modest(total, opened.size, "the content", input)
+        require_within_limits(total, opened.size, "the content", input)
         yield chunk
 
 
-def require_modest(size: int, stored: int, what: str, input: Input) -> None:
-    """Refuses what is larger than the limits of `input` allow for the bytes that are stored of it."""
+def require_within_limits(size: int, stored: int, what: str, input: Input) -> None:
+    """Raise DataError for content larger than the limits of `input` allow for its stored bytes."""
     if size > max(FREE, input.decompress_ratio * stored):
         raise DataError("DECOMPRESS-RATIO", f"{what} is more than {input.decompress_ratio} times larger than what is "
                         "stored of it", where=place(input.path), hint="if it is right, raise input.decompress_ratio")
@@ -123,8 +123,8 @@ def require_modest(size: int, stored: int, what: str, input: Input) -> None:
                         hint="if it is right, raise input.decompress_limit")
 
 
-def utf8(chunks: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes]:
-    """Any encoding's text as UTF-8; refuses other files, bad bytes and zero characters."""
+def to_utf8(chunks: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes]:
+    """Yield text of any encoding as UTF-8; raises DataError for other files, bad bytes and zero characters."""
     name = codecs.lookup(encoding).name
     decoder = codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)()
     read = lines = 0
@@ -145,13 +145,13 @@ def utf8(chunks: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes]:
 
 
 def _closed(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The chunks, then an empty one that marks the end."""
+    """Yield the chunks, then an empty one that marks the end."""
     yield from chunks
     yield b""
 
 
 def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
-    """Refuses what is plainly not text of this encoding; raises DataError."""
+    """Raise DataError for content that is plainly not text of this encoding."""
     signature = signature_of(start[:START])
     if signature is not None:
         raise other_content(signature, path, "text")
@@ -160,7 +160,7 @@ def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
 
 
 def other_content(known: Signature, path: str, expected: str) -> DataError:
-    """The error for a content that is not what was expected, or not read at all."""
+    """Return the error for content of another kind than expected, or of a kind that is not read."""
     if known.remedy:
         return DataError("NOT-READ", f"the content is {known.name}, which is not read", where=place(path),
                          hint=known.remedy)
@@ -169,14 +169,14 @@ def other_content(known: Signature, path: str, expected: str) -> DataError:
 
 
 def _remedy(known: Signature, path: str) -> str:
-    """What to do about a content that is not text."""
+    """Return what to do about content that is not text."""
     if path != "-":
         return "give input.format, or name the file by its content (.csv.gz, .parquet, .npy)"
     return f"pipe the text in: {known.tool} FILE | mlcli ..." if known.tool else "write it to a file and read that"
 
 
 def _undecodable(error: UnicodeError, path: str, encoding: str, read: int, lines: int) -> DataError:
-    """The error for bytes that are not of the encoding, with their place."""
+    """Return the error for bytes that are not of the encoding, with their place."""
     where, what = place(path), "the text"
     if isinstance(error, UnicodeDecodeError):
         offset = read - len(error.object) + error.start

@@ -1,1 +1,1 @@
-"""Binary formats, one file each: from bytes to a sheet or to blocks of rows."""
+"""Formats of files, one module each: from bytes to a sheet or to blocks of rows."""

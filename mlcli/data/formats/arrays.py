@@ -1,4 +1,4 @@
-"""Arrays that name nothing, whatever file holds them: as tables with columns x1, x2, ..., and as labels of rows."""
+"""Arrays without names, from any file: as tables with columns x1, x2, ..., and as labels of rows."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,37 +15,37 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.wording import NO_PAIRS, counted, place
 from mlcli.data.table.selection import Choice, choose
-from mlcli.data.table.sheet import Sheet, numbered, require_content
+from mlcli.data.table.sheet import Sheet, numbered_names, require_content
 from mlcli.errors import DataError
 
-LEAST = 2  # points; so few have no matrix that tells them from any other array
+LEAST = 2  # points: a condensed vector of so few looks like any other array
 KINDS = "fiub"  # floating, signed, unsigned, boolean
-LABEL = "label"  # the name of an only column that the file does not name
+LABEL = "label"  # the name of a single column without a name
 
 Texts = Mapping[str, tuple[str, ...]]
 
 
 @frozen
 class StoredArray:
-    """An array in a file, of which no number was read yet."""
+    """An array in a file, not yet read."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     read: Callable[[], AnyArray]
-    require_whole: Callable[[], None] = lambda: None  # refuses a file whose size is not that of the array
+    require_whole: Callable[[], None] = lambda: None  # raises DataError if the file's size is not the array's
     fortran: bool = False  # whether its first side changes fastest
-    hint: str = ""  # what to do where memory does not hold it
+    hint: str = ""  # the remedy if it does not fit in memory
 
     @property
     def table(self) -> tuple[int, int]:
-        """Rows and columns; a vector is one column."""
+        """The numbers of rows and columns; a vector is one column."""
         return flat(self.shape) if len(self.shape) > 1 else (self.shape[0], 1)
 
 
 def array_sheet(stored: StoredArray, input: Input, compute: Compute) -> Sheet:
-    """An array (n x d, or one of images) as a sheet with columns x1, x2, ...; a condensed vector stays one.
+    """Read an array (n x d, or of images) as a sheet with columns x1, x2, ...; a condensed vector stays a vector.
 
-    Raises DataError for an array of another kind, and RefusedByPlan where memory does not hold it.
+    Raises DataError for an array of another kind, and RefusedByPlan if it does not fit in memory.
     """
     require_kind(stored.dtype, stored.shape, input)
     stored.require_whole()
@@ -61,7 +61,7 @@ def array_sheet(stored: StoredArray, input: Input, compute: Compute) -> Sheet:
 
 
 def array_labels(stored: StoredArray, path: str) -> Texts:
-    """An array with a number or a text for each row, as labels; raises DataError for any other array."""
+    """Return an array with a number or a text for each row as labels; raises DataError for any other array."""
     dtype, shape = stored.dtype, stored.shape
     if not may_be_labels(dtype, shape):
         raise DataError("LABEL-ARRAY", f"the array holds no labels: its shape is {shape} and its type is {dtype}",
@@ -73,30 +73,34 @@ def array_labels(stored: StoredArray, path: str) -> Texts:
 
 
 def may_be_labels(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bool:
-    """Whether an array holds a number or a text for each row."""
+    """Whether an array has a number or a text for each row."""
     return dtype.kind in f"{KINDS}U" and dtype.subdtype is None and math.prod(shape[1:]) == 1
 
 
 def as_labels(values: AnyArray) -> Texts:
-    """Numbers or texts (n) as the one column of labels; numbers as they are written shortest."""
+    """Return numbers or texts, an array of shape (n,) or with one column, as the only column of labels.
+
+    Numbers have up to 17 digits, without trailing zeros.
+    """
     return {LABEL: tuple(f"{value:.17g}" if isinstance(value, float) else str(value)
                          for value in values.ravel().tolist())}
 
 
 def matrix_sheet(values: Array, input: Input) -> Sheet:
-    """A matrix that names nothing, as a sheet; raises ConfigError and DataError."""
+    """Return an (n, d) array without names as a sheet; raises ConfigError and DataError."""
     columns = values.shape[1]
-    choice, names = unnamed(values.shape, input, lambda column: values[:, column])
+    choice, names = numbered_columns(values.shape, input, lambda column: values[:, column])
     used = values if len(choice.values) == columns else np.ascontiguousarray(values[:, choice.values])
     return replace(names, values=used)
 
 
-def unnamed(shape: tuple[int, ...], input: Input, column: Callable[[int], Array]) -> tuple[Choice, Sheet]:
-    """Columns x1, x2, ... by what they are for, and a sheet without numbers: ids and labels are columns of numbers.
+def numbered_columns(shape: tuple[int, ...], input: Input, column: Callable[[int], Array]) -> tuple[Choice, Sheet]:
+    """Choose among columns x1, x2, ... of an (n, d) array; return the choice, and a sheet without numbers.
 
-    Raises ConfigError for columns that are not there, and DataError where none is left for the numbers.
+    `column` returns a column, of shape (n,): ids and labels are columns of numbers. Raises ConfigError for
+    unknown columns, and DataError if none is left for the numbers.
     """
-    choice = choose(numbered("x", shape[1]), input)
+    choice = choose(numbered_names("x", shape[1]), input)
     require_content(shape[0], len(choice.values), input.path)
     labels = {choice.names[place]: texts(column(place)) for place in choice.labels}
     ids = None if choice.id is None else texts(column(choice.id))
@@ -104,23 +108,23 @@ def unnamed(shape: tuple[int, ...], input: Input, column: Callable[[int], Array]
 
 
 def flat(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Rows and columns of an array whose first side counts the rows."""
+    """Return rows and columns of an array whose first axis counts the rows."""
     return shape[0], math.prod(shape[1:])
 
 
 def image_of(shape: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The shape of the images that an array holds: gray, or with red, green and blue; None where it holds none."""
+    """Return the shape of the images in an array: gray, or with red, green and blue; None if it has none."""
     colors = shape[3:]
     return shape[1:] if len(shape) == 3 or colors == (3,) else shape[1:3] if colors == (1,) else None
 
 
 def texts(values: Array) -> tuple[str, ...]:
-    """A numeric column as ids or labels."""
+    """Return a numeric column, an array of shape (n,), as ids or labels."""
     return tuple(f"{value:.17g}" for value in values.tolist())
 
 
 def require_kind(dtype: np.dtype[Any], shape: tuple[int, ...], input: Input) -> None:
-    """Refuses arrays that are not matrices of real numbers."""
+    """Raise DataError for arrays that are not matrices of real numbers."""
     if dtype.kind not in KINDS or dtype.subdtype is not None:
         raise wrong_array(f"its type is {dtype} and its shape {shape}", input.path)
     sides = len(shape)
@@ -136,7 +140,10 @@ def require_kind(dtype: np.dtype[Any], shape: tuple[int, ...], input: Input) -> 
 
 
 def as_doubles(values: AnyArray, path: str) -> Array:
-    """The numbers in double precision, in C order; warns of integers that do not fit."""
+    """Return the numbers in double precision, in C order; warns of integers that do not fit.
+
+    Raises DataError for overflow.
+    """
     if values.dtype.kind in "iu" and values.dtype.itemsize > 4 and values.size:
         largest = max(-int(values.min()), int(values.max()))
         if largest > EXACT:
@@ -150,13 +157,13 @@ def as_doubles(values: AnyArray, path: str) -> Array:
 
 
 def points_of_pairs(count: int) -> int:
-    """How many points have so many pairs; 0 where none have."""
+    """Return the number of points with `count` pairs; 0 if there is none."""
     size = (1 + math.isqrt(1 + 8 * count)) // 2
     return size if size * (size - 1) // 2 == count else 0
 
 
 def points_of(count: int, path: str) -> int:
-    """How many points have so many pairs; raises DataError where none have."""
+    """Return the number of points with `count` pairs; raises DataError if there is none."""
     if points := points_of_pairs(count):
         return points
     size = (1 + math.isqrt(1 + 8 * count)) // 2
@@ -166,7 +173,7 @@ def points_of(count: int, path: str) -> int:
 
 
 def wrong_array(what: str, path: str, *, pairs: bool = False) -> DataError:
-    """The error for an array of another kind."""
+    """Return the error for an array of another kind."""
     return DataError("ARRAY", f"the array is not a matrix of real numbers: {what}", where=place(path),
                      hint="two dimensions of floating, integer or boolean numbers are needed"
                      " (one for condensed dissimilarities, three or four for images)"

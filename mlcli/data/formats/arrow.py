@@ -1,4 +1,4 @@
-"""Arrow IPC, which is Feather: files by record batch, and streams from their beginning."""
+"""Arrow IPC (Feather): files by record batch, and streams from their beginning."""
 
 import io
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import arrow_faults, arrow_reading, corrupt, pyarrow
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
-from mlcli.data.formats.block_file import Found
+from mlcli.data.formats.block_file import BlockFile
 from mlcli.data.formats.columns import Columnar, as_texts, chosen_columns, numbered_batches, read_columns, types_of
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.row_files import GroupedRows, numbers_of
@@ -20,11 +20,11 @@ from mlcli.data.options.input import Input
 from mlcli.data.table.sheet import Sheet
 
 STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
-BATCHES = 2  # record batches that are held beside the table while it is read
+BATCHES = 2  # record batches in memory besides the table while it is read
 
 
 def read_arrow(opened: Opened, input: Input, compute: Compute) -> Sheet:
-    """The numbers and names of an Arrow IPC file or stream."""
+    """Read the numbers and names of an Arrow IPC file or stream."""
     pyarrow()
     with arrow_reading(opened.path, "Arrow", compute):
         schema, _ = next(_record_batches(opened))
@@ -37,10 +37,10 @@ def read_arrow(opened: Opened, input: Input, compute: Compute) -> Sheet:
 
 
 def sizes_of_file(opened: Opened) -> list[int] | None:
-    """How many rows each record batch of a file has; None of a stream, which has no batches by number.
+    """Return the number of rows of each record batch of a file; None for a stream, whose batches have no index.
 
-    One column alone is read for it, one of numbers where there is any: a batch knows its rows without its columns,
-    but Arrow decompresses all of those that it is not told to leave out.
+    Reads one column alone, if possible of numbers: a batch knows its rows without its columns, but Arrow
+    decompresses all columns that are not excluded.
     """
     from pyarrow import ipc
 
@@ -54,7 +54,7 @@ def sizes_of_file(opened: Opened) -> list[int] | None:
 
 
 def _record_batches(opened: Opened) -> Iterator[tuple[Any, Any]]:
-    """The schema with no batch, then every batch, each fully validated before use."""
+    """Yield the schema without a batch, then every batch, each fully validated before use."""
     from pyarrow import ipc
 
     with opened.stream() as stream:
@@ -72,7 +72,7 @@ def _record_batches(opened: Opened) -> Iterator[tuple[Any, Any]]:
 
 
 def _require_ended(stream: BinaryIO) -> None:
-    """Refuses an Arrow stream cut off between two batches, which Arrow itself would take for whole."""
+    """Raise ValueError for an Arrow stream cut off between two batches, which Arrow itself accepts."""
     size = stream.seek(0, io.SEEK_END)
     stream.seek(max(0, size - len(STREAM_END)))
     if stream.read() != STREAM_END:
@@ -82,7 +82,7 @@ def _require_ended(stream: BinaryIO) -> None:
 
 @frozen
 class ArrowReader:
-    """What opens an Arrow IPC file for some of its columns: all others are neither read nor decompressed."""
+    """An opener of an Arrow IPC file for some of its columns: others are neither read nor decompressed."""
 
     names: tuple[str, ...]
 
@@ -103,36 +103,36 @@ class ArrowRows(GroupedRows):
     names: tuple[str, ...]
 
     @property
-    def held(self) -> int:
-        """Bytes that a thread holds while it decodes: a record batch."""
+    def buffer_bytes(self) -> int:
+        """The bytes in use while a thread decodes: one record batch."""
         return 8 * self.columns * int(np.diff(self.bounds).max(initial=0))
 
     def parts(self, number: int) -> Iterator[Part]:
-        """The rows of a record batch."""
+        """Yield the rows of a record batch."""
         first, batch = self.bounds[number], self._batch(number, self.names)
         for start in range(0, batch.num_rows, self.part):
             yield first + start, numbers_of(batch.slice(start, self.part))
 
     def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
-        """Columns of texts of a record batch."""
+        """Return columns of texts of a record batch."""
         batch = self._batch(number, names)
         return [as_texts(batch.column(name), name, self.id.path) for name in names]
 
     def _batch(self, number: int, names: tuple[str, ...]) -> Any:
         with arrow_faults(self.id.path, "Arrow"):
-            batch = self.id.opened(ArrowReader(names)).get_batch(number).select(list(names))
+            batch = self.id.open_once(ArrowReader(names)).get_batch(number).select(list(names))
             batch.validate(full=True)
         if batch.num_rows != self.bounds[number + 1] - self.bounds[number]:
             raise corrupt(self.id.path, "Arrow", ValueError("rows are missing that it announces"))
         return batch
 
     def key(self) -> str:
-        """The file, and the columns."""
+        """Return the file and the columns, for cache keys."""
         return repr((self.id.key, self.names))
 
 
-def blocks_of(opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> Found | None:
-    """The record batches of a file; None of a stream."""
+def blocks_of(opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile | None:
+    """Return the record batches of a file; None for a stream."""
     from pyarrow import ipc
 
     sizes = sizes_of_file(opened)
@@ -143,11 +143,11 @@ def blocks_of(opened: Opened, input: Input, compute: Compute, known: tuple[str, 
     bounds = np.cumsum([0, *sizes]).tolist()
     choice = chosen_columns(Columnar(schema.names, schema.types, bounds[-1], lambda names: iter(())), input)
     id = FileId(opened.path, opened.state)
-    return Found(ArrowRows(id, tuple(bounds), choice.columns), choice, types_of(schema, choice))
+    return BlockFile(ArrowRows(id, tuple(bounds), choice.columns), choice, types_of(schema, choice))
 
 
 def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:
-    """The bytes that reading a table takes beside it: record batches of a file, or all of a stream."""
+    """Return the bytes that reading needs besides the table: record batches of a file, or all of a stream."""
     sizes, table = sizes_of_file(opened), 8.0 * shape[0] * shape[-1]
     return table if sizes is None else min(table, BATCHES * 8.0 * max(sizes, default=0) * shape[-1])
 

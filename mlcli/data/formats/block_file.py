@@ -1,4 +1,4 @@
-"""A file that can be read in blocks of rows, with what it says of its columns and rows, and whether that is needed."""
+"""Files that can be read in blocks of rows, their columns and rows, and the choice between blocks and memory."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -21,51 +21,51 @@ from mlcli.data.text.label_columns import with_row_names
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError
 
-WHOLE, SQUARE = 2, 4  # arrays of the size of a table, and of a matrix, that a run holds which has it in memory
-SMALL = 1 << 27  # bytes that a sparse table takes with its zeros: up to here it is held with them
+WHOLE, SQUARE = 2, 4  # copies of a table, and of a matrix, in memory during a run
+SMALL = 1 << 27  # bytes of a table with its zeros up to which a sparse one is read into memory with them
 
 
 class RowFile(RowSource, Protocol):
     """A table in a file, with columns of texts."""
 
     def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
-        """Columns of a block as texts."""
+        """Return columns of a block as texts."""
 
 
 class NamedColumns(RowFile, Protocol):
-    """One whose columns have names."""
+    """A table in a file whose columns have names."""
 
     def in_order(self, names: tuple[str, ...]) -> RowFile:
-        """The same columns in another order."""
+        """Return the same columns in another order."""
 
 
 @frozen
-class Found:
-    """A file that can be read in blocks, with what it says of its columns."""
+class BlockFile:
+    """A file that can be read in blocks, and its columns."""
 
     file: RowFile
     choice: Choice
     types: Sequence[Any] = ()
     named: bool = True  # whether the file names its columns
-    names: Sheet | None = None  # ids and labels, where they are known already
+    names: Sheet | None = None  # ids and labels, if they are already read
     image: tuple[int, ...] | None = None  # of rows that are images
 
     @property
     def bytes(self) -> float:
-        """The memory that all of its numbers would take."""
+        """The bytes of all its numbers in memory."""
         return 8.0 * self.file.bounds[-1] * self.file.columns
 
 
 def fits(numbers: float, input: Input, compute: Compute, *, arrow: bool) -> bool:
-    """Whether the memory holds a run with so many bytes of numbers, read by Arrow or from the file as they are."""
+    """Whether a run with this many bytes of numbers fits in memory, read by Arrow or directly."""
     copies = SQUARE if input.square else TEXT if arrow else WHOLE
     return resident(compute.thread_count(), [ARROW] * arrow) + copies * numbers <= compute.memory_bytes()
 
 
-def in_blocks(found: Found | None, input: Input, compute: Compute) -> bool:
-    """Whether a file is read in blocks: where it is asked for, or where the memory does not hold the table.
+def in_blocks(found: BlockFile | None, input: Input, compute: Compute) -> bool:
+    """Whether a file is read in blocks: on request, or if its table does not fit in memory.
 
-    Raises ConfigError where blocks are asked for in vain.
+    Raises ConfigError if blocks are requested and not possible.
     """
     if input.stream == "never":
         return False
@@ -81,7 +81,10 @@ def in_blocks(found: Found | None, input: Input, compute: Compute) -> bool:
 
 
 def is_held(file: Any, numbers: float, input: Input, compute: Compute) -> bool:
-    """Whether so many bytes of numbers of a file are held in memory: of a sparse table also with its zeros."""
+    """Whether this many bytes of numbers of a file are read into memory.
+
+    A sparse table with its zeros only if small.
+    """
     if isinstance(file, SparseRows):
         return numbers <= SMALL
     return fits(numbers, input, compute, arrow=not file.direct)
@@ -89,26 +92,26 @@ def is_held(file: Any, numbers: float, input: Input, compute: Compute) -> bool:
 
 @frozen
 class Texts:
-    """The ids and labels of a file: a source of blocks."""
+    """The ids and labels of a file, as a source of blocks."""
 
     file: RowFile
     names: tuple[str, ...]
 
     @property
     def blocks(self) -> int:
-        """How many blocks of work there are."""
+        """The number of blocks."""
         return len(self.file.bounds) - 1
 
     def work(self, number: int) -> list[list[str]]:
-        """The columns of texts of a block."""
+        """Return the columns of texts of a block."""
         return self.file.texts(number, self.names)
 
     def stop(self) -> None:
-        """Blocks are short."""
+        """Do nothing: blocks are short."""
 
 
-def texts_of(found: Found, input: Input) -> Sheet:
-    """A sheet without numbers: the ids, where the file has any, and the labels."""
+def texts_of(found: BlockFile, input: Input) -> Sheet:
+    """Return a sheet without numbers: the ids, if the file has any, and the labels."""
     choice = found.choice
     if found.names is not None:
         return with_row_names(found.names, ids=not input.without_ids)
@@ -131,8 +134,8 @@ def texts_of(found: Found, input: Input) -> Sheet:
                           ids=not input.without_ids)
 
 
-def sheet_of_blocks(found: Found, input: Input, compute: Compute) -> Sheet:
-    """All rows of a file, in memory; raises RefusedByPlan where it does not hold them."""
+def sheet_of_blocks(found: BlockFile, input: Input, compute: Compute) -> Sheet:
+    """Read all rows of a file into memory; raises RefusedByPlan if they do not fit."""
     compute.require(resident(compute.thread_count()) + found.bytes, f"a table of {found.file.bounds[-1]:,} x "
                     f"{found.file.columns:,} numbers", FEWER)
     return replace(texts_of(found, input), values=in_memory(Rows(found.file)))

@@ -8,7 +8,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.remote import is_remote
-from mlcli.data.files.source import Opened, opened
+from mlcli.data.files.source import Opened, open_input
 from mlcli.data.files.streams import text_stream
 from mlcli.data.formats.entries import Entries
 from mlcli.data.formats.sparse_table import Sparse, named_sparse
@@ -16,7 +16,7 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.wording import place
 from mlcli.errors import DataError
 
-MATRIX = "matrix"  # what the name of its file holds; the others have another word there
+MATRIX = "matrix"  # part of the matrix's file name; files of names have another word there
 MATRICES = (".mtx", ".mtx.gz")
 GENES, CELLS = ("features", "genes"), ("barcodes",)
 TEXTS = (".tsv", ".tsv.gz")
@@ -31,13 +31,13 @@ class Names:
 
     @property
     def unique(self) -> tuple[str, ...]:
-        """The names of genes, which stand in the second column, or their ids where names repeat."""
+        """The names of genes, in the second column, or their ids if names repeat."""
         called = self.columns[1] if len(self.columns) > 1 else self.columns[0]
         return called if len(set(called)) == len(called) else self.columns[0]
 
 
 def matrix_in(path: str) -> str:
-    """The one Matrix Market file of a folder; any other path as it is."""
+    """Return the only Matrix Market file of a folder; any other path unchanged."""
     folder = Path(path)
     if path == "-" or is_remote(path) or not folder.is_dir():
         return path
@@ -45,8 +45,8 @@ def matrix_in(path: str) -> str:
     return str(found[0]) if len(found) == 1 else path
 
 
-def beside(path: str) -> list[Path]:
-    """The files of names beside a matrix: those of genes and of cells, if both are there."""
+def name_files(path: str) -> list[Path]:
+    """Return the files of names beside a matrix, of genes and of cells; empty unless both exist."""
     if path == "-" or is_remote(path) or not path.endswith(MATRICES):
         return []
     file = Path(path)
@@ -61,9 +61,9 @@ def _first(files: Iterator[Path]) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def named(entries: Entries, file: Opened, input: Input, compute: Compute) -> Sparse | None:
-    """A matrix of genes x cells, or of cells x genes, with the names beside it; None where there are none that fit."""
-    if input.kind != "features" or not (files := beside(file.path)):
+def with_names(entries: Entries, file: Opened, input: Input, compute: Compute) -> Sparse | None:
+    """Return a matrix of genes x cells, or of cells x genes, with the names beside it; None if none fit."""
+    if input.kind != "features" or not (files := name_files(file.path)):
         return None
     genes, cells = (_read(path, input, compute) for path in files)
     sides = len(genes.columns[0]), len(cells.columns[0])
@@ -85,8 +85,8 @@ def named(entries: Entries, file: Opened, input: Input, compute: Compute) -> Spa
 
 
 def _read(path: Path, input: Input, compute: Compute) -> Names:
-    """The columns of a file of names; raises DataError for lines of different lengths, and for none."""
-    with opened(str(path), compute) as file, text_stream(file, Input(
+    """Read the columns of a file of names; raises DataError for lines of different lengths, and for none."""
+    with open_input(str(path), compute) as file, text_stream(file, Input(
             path=str(path), decompress_ratio=input.decompress_ratio, decompress_limit=input.decompress_limit)) as text:
         compute.require(64.0 * file.size, f"the names in {path.name}")
         lines = [line.decode().rstrip("\r\n").split("\t") for line in text]

@@ -1,4 +1,4 @@
-"""Columnar files: the chosen columns of their batches as numbers, ids and labels."""
+"""Columnar files: chosen columns of their batches as numbers, ids and labels."""
 
 from collections.abc import Callable, Iterator
 from csv import field_size_limit
@@ -22,30 +22,30 @@ from mlcli.data.table.sheet import FEWER, Sheet, require_content
 from mlcli.errors import DataError
 
 PANDAS_INDEX = "__index_level_0__"
-TOGETHER = 24  # columns transposed at once: few enough for the memory, enough to fill lines of it
-ROWS = 4096  # rows transposed from columns at once
+TOGETHER = 24  # columns transposed in one step: few enough for the memory, enough to fill cache lines
+ROWS = 4096  # rows transposed in one step
 
 
 @frozen
 class Columnar:
-    """An open columnar file: what it claims to hold, and its batches, as often as needed."""
+    """An open columnar file: its announced content, and its batches, which can be read repeatedly."""
 
     names: list[str]
     types: list[Any]
     rows: int
-    batches: Callable[[list[str]], Iterator[tuple[int, Any]]]  # each with the row that it begins at
-    require: Callable[[list[str]], int] = lambda names: 0  # refuses columns that grow too much; bytes that texts take
+    batches: Callable[[list[str]], Iterator[tuple[int, Any]]]  # each with its first row
+    require: Callable[[list[str]], int] = lambda names: 0  # bytes of texts, after a check of limits
 
 
 def numbered_batches(row: int, batches: Iterator[Any]) -> Iterator[tuple[int, Any]]:
-    """Batches that follow each other, each with the row that it begins at."""
+    """Yield consecutive batches, each with its first row."""
     for batch in batches:
         yield row, batch
         row += batch.num_rows
 
 
 def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute) -> Sheet:
-    """Reads the chosen columns, after the file's own figures were checked against the memory."""
+    """Read the chosen columns, after a check of the announced sizes against memory."""
     choice = choose_columns(file, input)
     require_numeric(file.types, choice, opened.path)
     columns = len(choice.values)
@@ -55,7 +55,7 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     compute.require(8.0 * file.rows * columns + texts, f"a table of {file.rows:,} x {columns:,} numbers"
                     + (f" with {texts:,} bytes of ids and labels" if texts else ""),
                     FEWER)
-    taken = Taken(choice, np.empty((file.rows, columns)))
+    taken = ColumnTable(choice, np.empty((file.rows, columns)))
     for row, batch in file.batches(wanted):
         taken.add(row, batch, opened.path)
         advance(taken.cells // len(wanted), file.rows)
@@ -69,7 +69,7 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
 
 
 def choose_columns(file: Columnar, input: Input) -> Choice:
-    """The columns to read; pandas' own index names the rows, and so does a first text column of a square file."""
+    """Choose the columns to read; pandas' index contains the ids, and so does a first text column of a square file."""
     names = file.names
     row_names = names.index(PANDAS_INDEX) if names.count(PANDAS_INDEX) == 1 else None
     if row_names is None and input.square and names and is_text(file.types[0]):
@@ -79,7 +79,7 @@ def choose_columns(file: Columnar, input: Input) -> Choice:
 
 
 def chosen_columns(file: Columnar, input: Input) -> Choice:
-    """The columns of a columnar file, checked as where it is read whole."""
+    """Choose and check the columns of a columnar file, as `read_columns` does."""
     choice = choose_columns(file, input)
     require_numeric(file.types, choice, input.path)
     require_content(file.rows, choice.width, input.path)
@@ -88,18 +88,18 @@ def chosen_columns(file: Columnar, input: Input) -> Choice:
 
 
 def types_of(schema: Any, choice: Choice) -> list[Any]:
-    """The types of the columns of numbers."""
+    """Return the types of the columns of numbers."""
     return [schema.types[column] for column in choice.values]
 
 
 def _wanted(choice: Choice) -> list[str]:
-    """The names of the columns that are read."""
+    """Return the names of the columns to read."""
     texts = [column for column in (choice.id, *choice.texts) if column is not None]
     return [choice.names[column] for column in dict.fromkeys((*choice.values, *texts))]
 
 
 def is_text(kind: Any) -> bool:
-    """Whether an Arrow type holds words."""
+    """Whether an Arrow type is of texts."""
     types = pyarrow().types
     if types.is_dictionary(kind):
         return is_text(kind.value_type)
@@ -107,14 +107,14 @@ def is_text(kind: Any) -> bool:
 
 
 def is_numeric(kind: Any) -> bool:
-    """Whether an Arrow type holds numbers (nothing but nulls counts)."""
+    """Whether an Arrow type is of numbers (a column of nulls counts)."""
     types = pyarrow().types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
                 or types.is_null(kind))
 
 
 def require_numeric(types: list[Any], choice: Choice, path: str) -> None:
-    """Refuses columns whose type cannot be used as it is chosen, each with its type."""
+    """Raise DataError for columns whose type does not fit their use, each with its type."""
     bad = [column for column in choice.values if not is_numeric(types[column])]
     if bad:
         parts = [f"{shown(choice.names[column])} is of type {types[column]}" for column in bad[:LISTED]]
@@ -131,13 +131,13 @@ def require_numeric(types: list[Any], choice: Choice, path: str) -> None:
 
 
 def _has_text_form(kind: Any) -> bool:
-    """Whether the values of a type can stand as ids or labels."""
+    """Whether values of a type can be ids or labels."""
     return is_text(kind) or is_numeric(kind) or bool(pyarrow().types.is_temporal(kind))
 
 
 @dataclass
-class Taken:
-    """What has been read of the chosen columns so far."""
+class ColumnTable:
+    """The chosen columns as they are read."""
 
     choice: Choice
     values: Array  # n x d
@@ -146,7 +146,7 @@ class Taken:
     inexact: set[str] = field(default_factory=set)
 
     def add(self, start: int, batch: Any, path: str) -> None:
-        """Adds a record batch: some of the columns, from a row on."""
+        """Add a record batch: some of the columns, from a row on."""
         stop = start + batch.num_rows
         if stop > len(self.values):
             raise corrupt(path, "columnar", ValueError("more rows than announced"))
@@ -162,11 +162,11 @@ class Taken:
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """Where each numeric column stands in the table."""
+        """The place of each numeric column in the table."""
         return {name: position for position, name in enumerate(self.choice.columns)}
 
     def warn(self) -> None:
-        """Notes integers that lost digits."""
+        """Warn about integers that lost digits."""
         if self.inexact:
             names = sorted(self.inexact)
             note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
@@ -174,7 +174,10 @@ class Taken:
 
 
 def fill(rows: Array, columns: dict[int, Array]) -> None:
-    """Puts columns into rows, so many at a time that the lines of memory they share are still in the cache."""
+    """Copy columns, arrays of shape (n,) by position, into `rows`, an (n, d) array.
+
+    Works on blocks small enough that the cache lines they share stay in the cache.
+    """
     for first in range(0, len(rows), ROWS):
         for run in _runs(sorted(columns)):
             block = np.stack([columns[position][first:first + ROWS] for position in run])
@@ -182,7 +185,7 @@ def fill(rows: Array, columns: dict[int, Array]) -> None:
 
 
 def _runs(positions: list[int]) -> list[list[int]]:
-    """Positions cut where they do not follow each other, and into runs that fit the cache."""
+    """Split positions into consecutive runs, each small enough for the cache."""
     runs: list[list[int]] = []
     for position in positions:
         if runs and position == runs[-1][-1] + 1 and len(runs[-1]) < TOGETHER:
@@ -193,10 +196,10 @@ def _runs(positions: list[int]) -> list[list[int]]:
 
 
 def as_doubles(column: Any) -> Array:
-    """A numeric column in double precision; nulls are NaN."""
+    """Return a numeric column in double precision; nulls are NaN."""
     arrow = pyarrow()
     if arrow.types.is_decimal(column.type):
-        column = column.cast(arrow.string())  # parsed exactly, where a direct cast may be off by one bit
+        column = column.cast(arrow.string())  # parsing is exact; a direct cast may be off by one bit
     if arrow.types.is_boolean(column.type):
         column = column.cast(arrow.uint8())
     values: Array = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -204,7 +207,7 @@ def as_doubles(column: Any) -> Array:
 
 
 def is_inexact(column: Any) -> bool:
-    """Whether integers too large for double precision are among the values."""
+    """Whether integers are too large for double precision."""
     arrow = pyarrow()
     if not arrow.types.is_integer(column.type) or column.type.bit_width < 64 or column.null_count == len(column):
         return False
@@ -215,7 +218,7 @@ def is_inexact(column: Any) -> bool:
 
 
 def as_texts(column: Any, name: str, path: str) -> list[str]:
-    """An id or label column as texts, equal ones of a dictionary as one; null is the empty text.
+    """Return an id or label column as texts, equal ones of a dictionary as one object; null is the empty text.
 
     Raises DataError for a text that is longer than a cell of a CSV file may be.
     """
@@ -233,7 +236,7 @@ def as_texts(column: Any, name: str, path: str) -> list[str]:
 
 
 def _require_short(column: Any, name: str, path: str) -> None:
-    """Refuses texts that are longer than a cell of a CSV file may be."""
+    """Raise DataError for texts that are longer than a cell of a CSV file may be."""
     from pyarrow import compute
 
     longest = compute.max(compute.utf8_length(column)).as_py() if is_text(column.type) else None

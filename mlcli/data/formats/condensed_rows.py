@@ -1,4 +1,4 @@
-"""Condensed dissimilarities in an NPY file, as SciPy's pdist gives them: each pair once, read where it is needed."""
+"""Condensed dissimilarities in an NPY file (SciPy's pdist): each pair once, read on demand."""
 
 import math
 from collections.abc import Iterator
@@ -11,21 +11,21 @@ from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
 from mlcli.base.types import Array, Indices
 from mlcli.data.files.file_id import FileId, plain_stream, require_read
-from mlcli.data.files.shared_handle import Positioned
+from mlcli.data.files.shared_handle import SharedFile
 from mlcli.data.formats.npy_file import Header
 from mlcli.data.formats.row_files import PART, part_rows
 
 BLOCK = 1 << 23  # numbers of a block of an array: 64 MiB
-CALL, BYTE = 2e-6, 5e-10  # seconds to read a number somewhere in the file, and a byte of many that follow each other
+CALL, BYTE = 2e-6, 5e-10  # seconds to read one number anywhere in the file, and one of many consecutive bytes
 
 
 @frozen
 class CondensedRows:
-    """The symmetric matrix (n x n) with a zero diagonal whose numbers above it lie in a file, row by row."""
+    """The symmetric (n, n) array with a zero diagonal whose upper triangle is stored in a file, row by row."""
 
     id: FileId
     header: Header
-    direct, held = True, 0
+    direct, buffer_bytes = True, 0
 
     @cached_property
     def columns(self) -> int:
@@ -34,7 +34,7 @@ class CondensedRows:
 
     @cached_property
     def bounds(self) -> tuple[int, ...]:
-        """Where blocks of about as many numbers begin, and behind them the number of points."""
+        """First rows of blocks of similar sizes, and the number of points."""
         rows = np.arange(self.columns, dtype=np.int64)
         starts = self._place(rows, rows + 1)
         firsts = np.searchsorted(starts, np.arange(0, starts[-1] + 1, BLOCK), side="left")
@@ -42,16 +42,16 @@ class CondensedRows:
 
     @property
     def part(self) -> int:
-        """Rows that are read together."""
+        """The number of rows read in one step."""
         return part_rows(self.columns)
 
     def parts(self, number: int) -> Iterator[Part]:
-        """The whole rows of a block, of which each takes a number from all rows before it."""
+        """Yield the whole rows of a block; each takes a number from every row before it."""
         for first in range(self.bounds[number], self.bounds[number + 1], self.part):
             yield first, self.take(np.arange(first, min(first + self.part, self.bounds[number + 1])))
 
     def wedges(self, number: int) -> Iterator[Part]:
-        """The rows of a block from the diagonal on, zeros on and below it: each number of the file once."""
+        """Yield the rows of a block from the diagonal on, zeros on and below it: each number of the file once."""
         first, end = self.bounds[number], self.bounds[number + 1]
         while first < end:
             stop = min(end, first + max(PART // (self.columns - first), 1))
@@ -64,7 +64,10 @@ class CondensedRows:
             first = stop
 
     def take(self, chosen: Indices) -> Array:
-        """Single rows (m x n): one by one where they are few, else together by what lies between them."""
+        """Return single rows as an (m, n) array.
+
+        Read one by one if they are few, else with the numbers between them.
+        """
         size, span = self.columns, int(np.ptp(chosen)) + 1 if len(chosen) else 0
         if len(chosen) > 1 and len(chosen) * CALL < CALL + span * BYTE * self.header.dtype.itemsize:
             return np.concatenate([self.take(chosen[[place]]) for place in range(len(chosen))])
@@ -80,22 +83,22 @@ class CondensedRows:
         return rows
 
     def _place(self, row: Any, column: Any) -> Any:
-        """Where the number of two points lies in the file, the row before the column."""
+        """Return the position in the file of the number of two points, the row before the column."""
         return row * self.columns - row * (row + 1) // 2 + column - row - 1
 
     def _numbers(self, first: int, last: int) -> Array:
-        """Numbers that follow each other in the file."""
+        """Read consecutive numbers of the file."""
         stored = np.empty(last - first, self.header.dtype)
-        raw = cast(Positioned, cast(Any, self.id.opened(plain_stream)).raw)
+        raw = cast(SharedFile, cast(Any, self.id.open_once(plain_stream)).raw)
         read = raw.read_at(self.header.offset + first * stored.itemsize, memoryview(stored.view(np.uint8).data))
         require_read(self.id.path, read, stored.nbytes)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return stored.astype(np.float64, copy=False)
 
     def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
-        """An array has no texts."""
+        """Raise NotImplementedError: an array has no texts."""
         raise NotImplementedError
 
     def key(self) -> str:
-        """The file."""
+        """Return the file, for cache keys."""
         return repr(self.id.key)

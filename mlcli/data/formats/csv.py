@@ -1,4 +1,4 @@
-"""CSV: delimited texts whose cells a comma separates, where no other character is found to do so."""
+"""CSV: texts with cells separated by a comma, unless another separator is detected."""
 
 from mlcli.data.formats.separated import separated_by
 

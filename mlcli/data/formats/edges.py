@@ -1,4 +1,4 @@
-"""Edges as the readers of graphs find them: directed, in the order of the file, not yet checked."""
+"""Edges of a graph as read: directed, in the order of the file, not yet checked."""
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
@@ -16,5 +16,5 @@ class Edges:
     id_name: str = "id"
 
     def take(self, chosen: AnyArray) -> "Edges":
-        """Some of the edges."""
+        """Return some of the edges."""
         return Edges(self.size, self.left[chosen], self.right[chosen], self.values[chosen], self.ids, self.id_name)

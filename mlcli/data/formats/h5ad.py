@@ -11,12 +11,12 @@ from mlcli.base.frozen import frozen
 from mlcli.base.values.missing import MISSING
 from mlcli.data.formats.hdf5_file import TEXTS, Hdf5, attribute, is_group
 from mlcli.data.options.wording import nearest, place, shown
-from mlcli.data.table.sheet import numbered
+from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError, DataError
 
-MAIN = "X"  # the matrix that is read where none is named
+MAIN = "X"  # the default matrix
 INDEX = "_index"
-MEASURED = ("X", "layers")  # whose columns are those of var
+MEASURED = ("X", "layers")  # matrices with the columns of var
 
 
 @frozen
@@ -28,7 +28,7 @@ class Frame:
 
     @property
     def group(self) -> Any:
-        """Where it lies; raises DataError for the layout of versions before 0.7."""
+        """The group of the table; raises DataError for the layout of versions before 0.7."""
         group = self.file.member(self.name)
         if not is_group(group):
             raise DataError("H5AD", f"{self.name} is no group: the file is not AnnData of version 0.7 or later",
@@ -41,25 +41,25 @@ class Frame:
         return str(attribute(self.group, INDEX) or INDEX)
 
     def ids(self) -> tuple[str, ...]:
-        """The names of the rows; raises DataError."""
+        """Return the names of the rows; raises DataError."""
         if self.index not in self.group:
             raise DataError("H5AD", f"{self.name} has no column {shown(self.index)} of names",
                             where=place(self.file.path), hint="write the file again")
         return self.column(self.index)
 
     def columns(self) -> list[str]:
-        """The names of the columns but for that of the ids."""
+        """Return the names of the columns without that of the ids."""
         return [name for name in self.group if name not in (self.index, "__categories")]
 
     def words(self) -> tuple[str, ...]:
-        """The names of the columns of texts, in the order of the table."""
+        """Return the names of the columns of texts, in the order of the table."""
         told = attribute(self.group, "column-order")
         order = [] if told is None else [name.decode() if isinstance(name, bytes) else str(name) for name in told]
         return tuple(name for name in dict.fromkeys((*order, *self.columns()))
                      if name in self.group and name != self.index and self._is_text(self._member(name)))
 
     def _is_text(self, found: Any) -> bool:
-        """Whether a column holds texts, as they are or as categories."""
+        """Whether a column is of texts, plain or as categories."""
         if is_group(found):
             parts = next((found[name] for name in ("categories", "values") if name in found), None)
         else:
@@ -68,14 +68,14 @@ class Frame:
         return parts is not None and not is_group(parts) and parts.dtype.kind in TEXTS
 
     def chosen(self, name: str, where: str) -> tuple[str, ...]:
-        """A column that an option names, as texts; raises ConfigError with those that are there."""
+        """Return a column that an option names, as texts; raises ConfigError with the existing ones."""
         if name not in self.group:
             raise ConfigError("UNKNOWN-COLUMN", f"{self.name} has no column {shown(name)}", where=where,
                               hint=nearest(name, self.columns()))
         return self.column(name)
 
     def column(self, name: str) -> tuple[str, ...]:
-        """A column as texts, empty where it is missing; raises DataError for one of no such kind."""
+        """Return a column as texts, empty where missing; raises DataError for another kind of column."""
         found = self._member(name)
         if is_group(found):
             return self._in_parts(found)
@@ -84,7 +84,7 @@ class Frame:
         return tuple("" if text in MISSING else text for text in texts)
 
     def _in_parts(self, group: Any) -> tuple[str, ...]:
-        """A column of categories, or of values with a mask."""
+        """Return a column of categories, or of values with a mask."""
         if {"codes", "categories"} <= set(group):
             return self._coded(group["codes"], group["categories"])
         if {"values", "mask"} <= set(group):
@@ -95,7 +95,7 @@ class Frame:
         raise self.file.refused(group)
 
     def _coded(self, codes: Any, categories: Any) -> tuple[str, ...]:
-        """Texts by their numbers; -1 stands for what is missing."""
+        """Return the texts of codes; -1 is a missing text."""
         texts, numbers = self.file.texts(categories), self.file.array(codes, "iu", 1)
         if numbers.size and not (int(numbers.min()) >= -1 and int(numbers.max()) < len(texts)):
             raise DataError("H5AD", f"{shown(codes.name)} counts categories that are not there",
@@ -107,30 +107,30 @@ class Frame:
 
 
 def is_anndata(file: Hdf5) -> bool:
-    """Whether a file is laid out as AnnData."""
+    """Whether a file has the layout of AnnData."""
     return attribute(file.root, "encoding-type") == "anndata" or {MAIN, "obs", "var"} <= set(file.root)
 
 
 def row_frame(file: Hdf5, key: str) -> Frame:
-    """What describes the rows of a matrix: the observations, or of varm the variables."""
+    """Return the table that describes the rows of a matrix: the observations, or the variables for varm."""
     return Frame(file, "var" if key.startswith("varm") else "obs")
 
 
 def column_names(file: Hdf5, key: str, columns: int) -> tuple[str, ...]:
-    """The names of a matrix's columns: of variables or points, else made from the matrix's own name.
+    """Return the names of a matrix's columns: variables or points, else numbered after the matrix.
 
-    Raises DataError where there are not as many names as columns.
+    Raises DataError if their number differs.
     """
     first, _, rest = key.partition("/")
     frame = ("raw/var" if key == "raw/X" else "var" if first in MEASURED else "obs" if first == "obsp" else
              "var" if first == "varp" else "")
     if not frame:
-        return numbered(rest or first, columns)
-    return of_length(Frame(file, frame).ids(), columns, f"{shown(key)} has {columns:,} columns", file.path)
+        return numbered_names(rest or first, columns)
+    return require_length(Frame(file, frame).ids(), columns, f"{shown(key)} has {columns:,} columns", file.path)
 
 
-def of_length(names: Sequence[str], size: int, what: str, path: str) -> tuple[str, ...]:
-    """Names, if there are as many; raises DataError."""
+def require_length(names: Sequence[str], size: int, what: str, path: str) -> tuple[str, ...]:
+    """Return `names` if there are `size` of them; raises DataError if not."""
     if len(names) != size:
         raise DataError("H5AD", f"{what}, and there are {len(names):,} names for them", where=place(path),
                         hint="write the file again")

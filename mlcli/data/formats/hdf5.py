@@ -1,4 +1,4 @@
-"""Tables in HDF5: one data set of a plain file, or a matrix of AnnData with its names, dense or sparse."""
+"""Tables in HDF5: a data set of a plain file, or a matrix of AnnData with its names, dense or sparse."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,8 +11,8 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.arrays import KINDS, LABEL, Texts, as_doubles, matrix_sheet
 from mlcli.data.formats.entries import Entries
-from mlcli.data.formats.h5ad import MAIN, column_names, is_anndata, of_length, row_frame
-from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_column, is_group, is_sparse, opened_hdf5
+from mlcli.data.formats.h5ad import MAIN, column_names, is_anndata, require_length, row_frame
+from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_column, is_group, is_sparse, open_hdf5
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse_arrays import entries_of
 from mlcli.data.formats.sparse_table import Sparse, named_sparse, of_columns, plain_sparse
@@ -23,13 +23,13 @@ from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.errors import ConfigError, DataError, option
 
 LISTED = 20  # matrices named in a message
-SAMPLES, OBSERVATIONS = "sample/matrix", "observation/matrix"  # of BIOM, which holds its counts twice
+SAMPLES, OBSERVATIONS = "sample/matrix", "observation/matrix"  # BIOM stores its counts twice
 
 
 def read_hdf5(opened: Opened, input: Input, compute: Compute) -> Sheet:
-    """The table that `input.key` names, or the one there is, as a sheet; raises ConfigError and DataError."""
-    with opened_hdf5(opened, input, compute) as file:
-        key, member = chosen(file)
+    """Return the table that `input.key` names, or the only one, as a sheet; raises ConfigError and DataError."""
+    with open_hdf5(opened, input, compute) as file:
+        key, member = choose_member(file)
         if is_sparse(member):
             return _sparse(file, key, member).dense(input, compute)
         values = as_doubles(file.array(member, KINDS), opened.path)
@@ -42,16 +42,16 @@ def read_hdf5(opened: Opened, input: Input, compute: Compute) -> Sheet:
 
 
 def sparse_hdf5(opened: Opened, input: Input, compute: Compute) -> Sparse | None:
-    """The same where it is sparse; None where it is not."""
-    with opened_hdf5(opened, input, compute) as file:
-        key, member = chosen(file)
+    """Return the chosen table if it is sparse; else None."""
+    with open_hdf5(opened, input, compute) as file:
+        key, member = choose_member(file)
         return _sparse(file, key, member) if is_sparse(member) else None
 
 
 def edges_of_hdf5(opened: Opened, input: Input, compute: Compute) -> Entries:
-    """The entries of a sparse matrix, as a graph; raises DataError where it is none."""
-    with opened_hdf5(opened, input, compute) as file:
-        key, member = chosen(file)
+    """Return the entries of a sparse matrix, as a graph; raises DataError for another member."""
+    with open_hdf5(opened, input, compute) as file:
+        key, member = choose_member(file)
         if not is_sparse(member):
             raise file.refused(member)
         entries = _entries(file, member)
@@ -59,8 +59,8 @@ def edges_of_hdf5(opened: Opened, input: Input, compute: Compute) -> Entries:
 
 
 def labels_in(opened: Opened, input: Input, compute: Compute) -> Texts:
-    """A data set with a number or a text for each row, or the columns of texts that describe the rows of AnnData."""
-    with opened_hdf5(opened, input, compute) as file:
+    """Return labels: a data set with a number or a text for each row, or the columns of texts of AnnData."""
+    with open_hdf5(opened, input, compute) as file:
         if is_anndata(file):
             return read_hdf5(opened, input, compute).labels
         key = input.key or only_one(file, file.columns(), "column")
@@ -72,8 +72,8 @@ def labels_in(opened: Opened, input: Input, compute: Compute) -> Texts:
         return {LABEL: file.texts(found, None)}
 
 
-def chosen(file: Hdf5) -> tuple[str, Any]:
-    """The path and the content of what is read; raises ConfigError and DataError with what there is."""
+def choose_member(file: Hdf5) -> tuple[str, Any]:
+    """Return path and content of the member to read; raises ConfigError and DataError with the existing ones."""
     key = file.input.key
     if key is None and is_anndata(file) and file.input.kind != "graph":
         key = MAIN
@@ -88,7 +88,7 @@ def chosen(file: Hdf5) -> tuple[str, Any]:
 
 
 def only_one(file: Hdf5, there: list[str], noun: str) -> str:
-    """The path of the only one of these; raises DataError with those that there are."""
+    """Return the path of the only member of a list; raises DataError with the list if there are more or none."""
     if len(there) == 1:
         return there[0]
     raise DataError("HDF5-KEY", f"the file holds {counted(len(there), noun).replace('matrixs', 'matrices')}"
@@ -98,25 +98,25 @@ def only_one(file: Hdf5, there: list[str], noun: str) -> str:
 
 
 def unknown(file: Hdf5, key: str, there: list[str]) -> ConfigError:
-    """The error for a key that names nothing."""
+    """Return the error for a key that does not exist."""
     return ConfigError("UNKNOWN-KEY", f"there is nothing at {shown(key)}", where="input.key",
                        hint=nearest(key, there))
 
 
 def _of_anndata(file: Hdf5, key: str, values: AnyArray) -> Sheet:
-    """A dense matrix of AnnData with its names."""
+    """Return a dense matrix of AnnData with its names."""
     names = _names(file, key, values.shape)
     used = values if len(names.chosen) == values.shape[1] else np.ascontiguousarray(values[:, names.chosen])
     return names.sheet(used)
 
 
 def _row_ids(file: Hdf5, key: str, rows: int) -> tuple[str, ...]:
-    """The names of a matrix's rows."""
-    return of_length(row_frame(file, key).ids(), rows, f"{shown(key)} has {rows:,} rows", file.path)
+    """Return the names of a matrix's rows."""
+    return require_length(row_frame(file, key).ids(), rows, f"{shown(key)} has {rows:,} rows", file.path)
 
 
 def _sparse(file: Hdf5, key: str, member: Any) -> Sparse:
-    """A sparse matrix with its names."""
+    """Return a sparse matrix with its names."""
     if "barcodes" in member:
         return _of_cells(file, key, member)
     if is_biom(file) and key in (SAMPLES, OBSERVATIONS):
@@ -131,17 +131,17 @@ def _sparse(file: Hdf5, key: str, member: Any) -> Sparse:
 
 
 def _of_cells(file: Hdf5, key: str, member: Any) -> Sparse:
-    """Counts as Cell Ranger writes them: a column of genes x cells for each barcode, which is a row here.
+    """Return counts of Cell Ranger: a column of genes x cells for each barcode, which is a row here.
 
-    Genes are called by their names, or by their ids where names repeat.
+    Genes have their names, or their ids if names repeat.
     """
     group = _Group(file, member.name)
-    entries = entries_of(group, "csc", group.array("shape", "iu", 1)).turned()
+    entries = entries_of(group, "csc", group.array("shape", "iu", 1)).transposed()
     require_content(*entries.shape, file.path)
 
     def names_at(path: str, size: int) -> tuple[str, ...]:
         found = file.member(f"{key}/{path}")
-        return of_length(() if found is None else file.texts(found), size, f"{shown(key)} has {size:,} of {path}",
+        return require_length(() if found is None else file.texts(found), size, f"{shown(key)} has {size:,} of {path}",
                          file.path)
 
     genes = names_at("features/name", entries.shape[1])
@@ -150,7 +150,7 @@ def _of_cells(file: Hdf5, key: str, member: Any) -> Sparse:
 
 
 def _of_biom(file: Hdf5, key: str, member: Any) -> Sparse:
-    """Counts as BIOM stores them, by samples or by what was observed in these: the rows are those of the key."""
+    """Return counts of BIOM, by samples or by observations: the rows are those of the key."""
     sides = ("sample", "observation") if key == SAMPLES else ("observation", "sample")
     rows, columns = (file.texts(file.member(f"{side}/ids")) for side in sides)
     entries = entries_of(_Group(file, member.name), "csr", np.array([len(rows), len(columns)]))
@@ -158,12 +158,12 @@ def _of_biom(file: Hdf5, key: str, member: Any) -> Sparse:
 
 
 def is_biom(file: Hdf5) -> bool:
-    """Whether a file is laid out as BIOM of version 2: https://biom-format.org/documentation/format_versions."""
+    """Whether a file has the layout of BIOM 2: https://biom-format.org/documentation/format_versions."""
     return all(file.member(path) is not None for path in ("observation/ids", "sample/ids", SAMPLES))
 
 
 def _entries(file: Hdf5, member: Any) -> Entries:
-    """Those of a sparse group: its attributes say form and shape."""
+    """Return the entries of a sparse group, whose attributes contain form and shape."""
     form = str(attribute(member, "encoding-type", "h5sparse_format") or "").removesuffix("_matrix")
     shape = attribute(member, "shape", "h5sparse_shape")
     return entries_of(_Group(file, member.name), form, np.asarray(() if shape is None else shape))
@@ -181,17 +181,17 @@ class _Names:
     words: tuple[str, ...]  # those of the labels that no option names
 
     def sheet(self, values: AnyArray) -> Sheet:
-        """Numbers under these names."""
+        """Return numbers with these names."""
         return Sheet(values, self.columns, True, self.ids, self.id_name, self.labels, words=self.words, apart=True)
 
 
 def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
-    """The names that options choose; raises ConfigError and DataError."""
+    """Return the names that options choose; raises ConfigError and DataError."""
     input, frame = file.input, row_frame(file, key)
     choice = choose(column_names(file, key, shape[1]), input.replace(id_column=None, label_columns=()))
 
     def described(column: str, where: str) -> tuple[str, ...]:
-        return of_length(frame.chosen(column, where), shape[0], f"{shown(key)} has {shape[0]:,} rows", file.path)
+        return require_length(frame.chosen(column, where), shape[0], f"{shown(key)} has {shape[0]:,} rows", file.path)
 
     words = tuple(name for name in frame.words() if name not in (*input.label_columns, input.ids_from))
     labels = {name: described(name, "input.label_columns") for name in (*input.label_columns, *words)}
@@ -203,17 +203,17 @@ def _names(file: Hdf5, key: str, shape: tuple[int, ...]) -> _Names:
 
 @frozen
 class _Group(SparseGroup):
-    """The arrays of a sparse matrix as AnnData and SciPy call them."""
+    """The arrays of a sparse matrix by the names of AnnData and SciPy."""
 
     def array(self, name: str, kinds: str, sides: int) -> AnyArray:
-        """One of the group's data sets."""
+        """Return one of the group's data sets; raises DataError if it is absent or of another kind."""
         found = self.file.member(f"{self.name}/{name}")
         if found is None or is_group(found) or found.dtype.kind not in kinds:
             raise self.refused(f"it has no array {name} of such numbers")
         return self.file.array(found, kinds, sides)
 
     def refused(self, what: str) -> DataError:
-        """The error for a group that holds no such matrix."""
+        """Return the error for a group without such a matrix."""
         return DataError("SPARSE-MATRIX", f"{shown(self.name)} is not a sparse matrix that can be read: {what}",
                          where=place(self.path), hint="write it again, as csr_matrix or csc_matrix")
 

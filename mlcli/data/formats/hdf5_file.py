@@ -1,4 +1,4 @@
-"""The only place that uses h5py: files are read as data alone, and what is damaged becomes one DataError."""
+"""The only module that imports h5py: files are read as data alone, and any damage becomes a DataError."""
 
 import math
 import platform
@@ -15,13 +15,13 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.extras import loaded
 from mlcli.data.files.arrow import corrupt, memory_limited
 from mlcli.data.files.source import Opened
-from mlcli.data.files.streams import require_modest
+from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import KINDS
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.errors import DataError, UnsafeFile
 
-DEEPEST, MOST = 16, 10_000  # groups inside each other, and members that are looked at
+DEEPEST, MOST = 16, 10_000  # depth of nested groups, and number of members examined
 TEXTS = "SO"  # of fixed and of variable length
 FAULTS = (RuntimeError, ValueError, KeyError, IndexError, TypeError, OverflowError, EOFError)
 
@@ -30,12 +30,12 @@ def h5py() -> Any:
     """Return the package; raises DependencyMissing."""
     if "h5py" in sys.modules:
         return loaded("h5", "HDF5")
-    with processor_unnamed():
+    with skip_processor_name():
         return loaded("h5", "HDF5")
 
 
 @contextmanager
-def processor_unnamed() -> Iterator[None]:
+def skip_processor_name() -> Iterator[None]:
     """Answer platform.uname() without the processor's name.
 
     Python starts the program `uname` to learn it. h5py asks for all of platform.uname() when it is imported, and uses
@@ -54,7 +54,7 @@ def processor_unnamed() -> Iterator[None]:
 
 @frozen
 class Hdf5:
-    """An open file, and the limits under which it is read."""
+    """An open file, and the limits for reading it."""
 
     root: Any
     path: str
@@ -62,53 +62,53 @@ class Hdf5:
     compute: Compute
 
     def member(self, key: str) -> Any:
-        """The group or data set at a path of names; None where there is none. Raises UnsafeFile for another file's."""
+        """Return the group or data set at a path, or None; raises UnsafeFile if it is in another file."""
         found = self.root
         for name in key.strip("/").split("/"):
             if not is_group(found) or name not in found:
                 return None
             if isinstance(found.get(name, getlink=True), h5py().ExternalLink):
-                raise self.elsewhere(key)
+                raise self.external_error(key)
             found = found[name]
         if not is_group(found) and (found.is_virtual or found.external):
-            raise self.elsewhere(key)
+            raise self.external_error(key)
         return found
 
-    def elsewhere(self, key: str) -> UnsafeFile:
-        """The error for numbers that a file takes from another one."""
+    def external_error(self, key: str) -> UnsafeFile:
+        """Return the error for numbers that are stored in another file."""
         return UnsafeFile("HDF5-ELSEWHERE", f"{shown(key)} lies in another file, to which this one leads",
                           where=place(self.path), hint="copy the numbers into one file (h5repack), or give the other")
 
     def array(self, dataset: Any, kinds: str, sides: int | None = None) -> AnyArray:
-        """The numbers or texts of a data set of these kinds, after its size was checked; raises DataError."""
+        """Return a data set of numbers or texts of these kinds, after a check of its size; raises DataError."""
         if is_group(dataset) or dataset.dtype.kind not in kinds or len(dataset.shape or ()) != (
                 len(dataset.shape or ()) if sides is None else sides) or dataset.shape is None:
             raise self.refused(dataset)
         size = math.prod(dataset.shape) * dataset.dtype.itemsize
-        require_modest(size, dataset.id.get_storage_size(), f"the data set {shown(dataset.name)}", self.input)
+        require_within_limits(size, dataset.id.get_storage_size(), f"the data set {shown(dataset.name)}", self.input)
         self.compute.require(3.0 * size, f"a data set of {counted(size, 'byte')}")
         return np.asarray(dataset[()])
 
     def texts(self, dataset: Any, sides: int | None = 1) -> tuple[str, ...]:
-        """A data set of one column as texts; numbers as they are written shortest."""
+        """Return a data set of one column as texts; numbers have up to 17 digits."""
         values = self.array(dataset, KINDS + TEXTS, sides).ravel()
         if values.dtype.kind in TEXTS:
             return tuple(text.decode("utf-8") if isinstance(text, bytes) else str(text) for text in values.tolist())
         return tuple(f"{value:.17g}" if isinstance(value, float) else str(value) for value in values.tolist())
 
     def refused(self, what: Any) -> DataError:
-        """The error for something that is no table of numbers."""
+        """Return the error for a member that is not a table of numbers."""
         said = "it is a group" if is_group(what) else f"its type is {what.dtype} and its shape {what.shape}"
         return DataError("ARRAY", f"{shown(what.name)} is not a matrix of real numbers: {said}",
                          where=place(self.path), hint="choose another with {input.key}")
 
     def matrices(self) -> list[str]:
-        """The paths of all that could be a table: matrices of numbers, dense or sparse."""
+        """Return the paths of all possible tables: matrices of numbers, dense or sparse."""
         return [path for path, found in self._members(self.root, "", DEEPEST) if is_sparse(found) or (
             found.dtype.kind in KINDS and len(found.shape or ()) == 2)][:MOST]
 
     def columns(self) -> list[str]:
-        """The paths of all that could be labels of rows: data sets with a number or a text for each."""
+        """Return the paths of all possible labels: data sets with a number or a text for each row."""
         return [path for path, found in self._members(self.root, "", DEEPEST)
                 if not is_sparse(found) and is_column(found)][:MOST]
 
@@ -125,8 +125,8 @@ class Hdf5:
 
 
 @contextmanager
-def opened_hdf5(opened: Opened, input: Input, compute: Compute) -> Iterator[Hdf5]:
-    """A file, open for reading; raises DataError where it is damaged, and DependencyMissing."""
+def open_hdf5(opened: Opened, input: Input, compute: Compute) -> Iterator[Hdf5]:
+    """Open a file for reading; raises DataError if it is damaged, and DependencyMissing."""
     library = h5py()
     try:
         with (memory_limited("HDF5", compute), opened.stream() as stream,
@@ -141,23 +141,23 @@ def opened_hdf5(opened: Opened, input: Input, compute: Compute) -> Iterator[Hdf5
 
 
 def is_group(member: Any) -> bool:
-    """Whether this holds others."""
+    """Whether a member is a group."""
     return isinstance(member, h5py().Group)
 
 
 def is_sparse(member: Any) -> bool:
-    """Whether this is a group that holds the arrays of a sparse matrix."""
+    """Whether a member is a group with the arrays of a sparse matrix."""
     return is_group(member) and {"data", "indices", "indptr"} <= set(member)
 
 
 def is_column(dataset: Any) -> bool:
-    """Whether a data set holds a number or a text for each of some rows."""
+    """Whether a data set has a number or a text for each row."""
     shape = dataset.shape or ()
     return bool(shape) and dataset.dtype.kind in KINDS + TEXTS and math.prod(shape[1:]) == 1
 
 
 def attribute(member: Any, *names: str) -> Any:
-    """The first attribute of these that is there, as text or array; None without any."""
+    """Return the first existing attribute of `names`, as text or array; None if there is none."""
     for name in names:
         if name in member.attrs:
             value = member.attrs[name]
@@ -167,17 +167,17 @@ def attribute(member: Any, *names: str) -> Any:
 
 @frozen
 class SparseGroup:
-    """A group that holds a sparse matrix by its arrays, which each layout of files calls by names of its own."""
+    """A group with the arrays of a sparse matrix, whose names depend on the layout of the file."""
 
     file: Hdf5
     name: str
 
     @property
     def path(self) -> str:
-        """The file."""
+        """The path of the file."""
         return self.file.path
 
     @property
     def compute(self) -> Compute:
-        """What may be used of the machine."""
+        """The resources of the run."""
         return self.file.compute

@@ -1,4 +1,4 @@
-"""IDX, the format of MNIST: an array of numbers behind its type and its sizes, often packed by gzip.
+"""IDX, the format of MNIST: an array of numbers after its type and its sizes, often compressed by gzip.
 
 Source: http://yann.lecun.com/exdb/mnist
 """
@@ -29,7 +29,7 @@ MAGIC = 4  # bytes: two zeros, the type and the number of sizes, each of which t
 
 @contextmanager
 def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredArray]:
-    """The array of a file; raises DataError."""
+    """Open the array of a file; raises DataError."""
     with content_stream(opened, input) as stream:
         magic = stream.read(MAGIC)
         if len(magic) < MAGIC or magic[:2] != b"\0\0" or magic[2] not in TYPES or not magic[3]:
@@ -42,7 +42,7 @@ def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredA
 
 
 def _numbers(stream: BinaryIO, kind: np.dtype[Any], shape: tuple[int, ...], path: str, compute: Compute) -> AnyArray:
-    """The numbers behind the sizes, whose own size is checked before memory is taken; raises DataError."""
+    """Return the numbers, after a check of their size against memory; raises DataError."""
     numbers = math.prod(shape)
     size = numbers * kind.itemsize
     compute.require(2.0 * size + 8.0 * numbers, f"an array of {counted(numbers, 'number')}", FEWER)

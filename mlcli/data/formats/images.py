@@ -21,10 +21,10 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.extras import loaded
 from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.source import open_regular
-from mlcli.data.files.streams import require_modest
+from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import matrix_sheet
 from mlcli.data.formats.cell_names import matrix_in
-from mlcli.data.formats.parts import Hashes, parts_of, together
+from mlcli.data.formats.parts import Hashes, combined_hash, parts_of
 from mlcli.data.formats.reader import Reader
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
@@ -34,8 +34,8 @@ from mlcli.data.table.table import Source
 from mlcli.errors import ConfigError, DataError
 
 ENDINGS = FORMATS["images"].endings
-READ = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")  # that Pillow may read: the others are rare or unsafe
-NUMBERS = ("L", "I", "F", "I;16", "I;16B", "I;16L")  # forms with one number for a pixel, which is taken as it is
+READ = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")  # formats for Pillow: others are rare or unsafe
+NUMBERS = ("L", "I", "F", "I;16", "I;16B", "I;16L")  # modes with one number for a pixel, used unchanged
 FOLDER = "folder"  # the column of labels
 GRAY = ("1", "LA", "La")
 UNUSED = ("kind", "header", "transpose", "id_column", "label_columns", "key")
@@ -43,26 +43,26 @@ UNUSED = ("kind", "header", "transpose", "id_column", "label_columns", "key")
 
 @frozen
 class Picture:
-    """What one file holds."""
+    """The content of an image file."""
 
     values: AnyArray  # rows x columns, or rows x columns x 3
     sha256: str
     bytes: int
-    opacity: bool  # whether some pixels are not opaque, which is left out
-    frames: int  # of which the first is taken
+    opacity: bool  # whether some pixels are transparent, which is ignored
+    frames: int  # only the first is used
 
 
 def read_folder(input: Input, compute: Compute) -> tuple[Sheet, Source] | None:
-    """The images of a folder as a table; None where it holds none, or something that goes before them."""
+    """Return the images of a folder as a table; None if it has none, or another format takes precedence."""
     images = images_of(input)
     return read_images(images, input, compute) if images else None
 
 
 def images_of(input: Input) -> list[Path]:
-    """The images of a folder, by the endings of their names, in the order of these; none that are hidden.
+    """Return the images of a folder by their suffixes, in the order of names, without hidden ones.
 
-    Where a folder holds nothing that is read, the images of its folders. None beside Parquet files, which are a table.
-    Texts beside images are no table, where nothing else is said.
+    In a folder without anything to read, the images of its folders. Parquet files beside images take
+    precedence; texts do only if another format is chosen.
     """
     folder = Path(input.path)
     if input.path == "-" or not folder.is_dir():
@@ -80,9 +80,9 @@ def _images_in(folder: Path, pattern: str) -> list[Path]:
 
 
 def read_images(files: Sequence[Path], input: Input, compute: Compute) -> tuple[Sheet, Source]:
-    """A row for each image, under the file's name; raises ConfigError, DataError and DependencyMissing.
+    """Return a row for each image, with the file's name as id; raises ConfigError, DataError and DependencyMissing.
 
-    The shape of an image is that of the sheet. The names of folders within the one that is read are labels.
+    The sheet has the shape of the images. Names of folders inside the one that is read are labels.
     """
     _require_fitting(input)
     pillow()
@@ -98,7 +98,7 @@ def read_images(files: Sequence[Path], input: Input, compute: Compute) -> tuple[
     _tell(pictures)
     known = {file.relative_to(input.path).as_posix(): {"bytes": found.bytes, "sha256": found.sha256}
              for file, found in zip(files, pictures, strict=True)}
-    source = Source(input.path, cache(lambda: together(known)), sum(found.bytes for found in pictures), "images",
+    source = Source(input.path, cache(lambda: combined_hash(known)), sum(found.bytes for found in pictures), "images",
                     Hashes(lambda: known, tuple(known)))
     sheet = matrix_sheet(values, input)
     shape = first.values.shape if sheet.values.shape == values.shape else None
@@ -106,7 +106,7 @@ def read_images(files: Sequence[Path], input: Input, compute: Compute) -> tuple[
 
 
 def _folders(files: Sequence[Path], folder: Path) -> dict[str, tuple[str, ...]]:
-    """The folder of each image as its label, where they lie in folders of the one that is read."""
+    """Return the folder of each image as its label, if they are in folders of the one that is read."""
     if files[0].parent != folder:
         note("N-FOLDERS", f"the images lie in folders of {place(str(folder))}, whose names were taken as labels")
         return {FOLDER: tuple(file.parent.name for file in files)}
@@ -116,7 +116,7 @@ def _folders(files: Sequence[Path], folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _require_fitting(input: Input) -> None:
-    """Refuses options that mean nothing for images."""
+    """Raise ConfigError for options that have no effect on images."""
     for name in UNUSED:
         if getattr(input, name) != type(input).model_fields[name].default:
             raise ConfigError("IMAGES", f"{name} has no use with a folder of images, each of which is a row",
@@ -128,22 +128,22 @@ def _require_fitting(input: Input) -> None:
 
 
 def pillow() -> Any:
-    """Its module of images; raises DependencyMissing."""
+    """Return Pillow's module of images; raises DependencyMissing."""
     return loaded("images", "reading images by Pillow", "PIL.Image")
 
 
 def _picture(file: Path, input: Input) -> Picture:
-    """The first frame of a file; raises DataError for one that is damaged or grows beyond the limits of `input`."""
+    """Read the first frame of a file; raises DataError if it is damaged or exceeds the limits of `input`."""
     descriptor = open_regular(str(file))
     with os.fdopen(descriptor, "rb") as stream:
         content = stream.read()
     image = pillow()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of sizes, which are compared below
+            warnings.simplefilter("ignore")  # sizes are checked below
             with image.open(io.BytesIO(content), formats=READ) as found:
                 size = prod(found.size) * len(found.getbands())
-                require_modest(size, len(content), "the image", input.replace(path=str(file)))
+                require_within_limits(size, len(content), "the image", input.replace(path=str(file)))
                 frames = int(getattr(found, "n_frames", 1))
                 values, opacity = _levels(found)
     except image.DecompressionBombError as error:
@@ -156,7 +156,7 @@ def _picture(file: Path, input: Input) -> Picture:
 
 
 def _levels(image: Any) -> tuple[AnyArray, bool]:
-    """The numbers of an image as it is looked at, and whether some of it is transparent."""
+    """Return the pixels of an image in its display orientation, and whether some are transparent."""
     from PIL import ImageOps
 
     image = ImageOps.exif_transpose(image)
@@ -167,7 +167,7 @@ def _levels(image: Any) -> tuple[AnyArray, bool]:
 
 
 def _require_alike(first: Picture, other: Picture, name: Path, another: Path) -> None:
-    """Refuses images of different shapes, two of which it names."""
+    """Raise DataError for two images of different shapes."""
     if other.values.shape == first.values.shape:
         return
     shapes = [f"{path.name} has {' x '.join(map(str, shape[:2]))} pixels {'in color' if len(shape) > 2 else 'of gray'}"
@@ -177,7 +177,7 @@ def _require_alike(first: Picture, other: Picture, name: Path, another: Path) ->
 
 
 def _tell(pictures: Sequence[Picture]) -> None:
-    """Notes what of the images was left out."""
+    """Note parts of the images that are not used."""
     if count := sum(picture.opacity for picture in pictures):
         note("N-OPACITY", f"the opacity of {counted(count, 'image')} was left out", images=count)
     if count := sum(picture.frames > 1 for picture in pictures):

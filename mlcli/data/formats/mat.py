@@ -19,10 +19,10 @@ from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import corrupt, memory_limited
 from mlcli.data.files.source import Opened
-from mlcli.data.files.streams import require_modest
+from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import KINDS, StoredArray
 from mlcli.data.formats.entries import Entries
-from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_group, opened_hdf5
+from mlcli.data.formats.hdf5_file import Hdf5, SparseGroup, attribute, is_group, open_hdf5
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse_arrays import entries_of
 from mlcli.data.formats.sparse_table import Sparse, plain_sparse
@@ -43,15 +43,15 @@ LISTED = 20  # variables named in a message
 
 @frozen
 class Variable:
-    """A variable of a file, of which no number was read yet."""
+    """A variable of a file, not yet read."""
 
     name: str
-    kind: str  # its class in MATLAB; complex for numbers that are
+    kind: str  # its class in MATLAB, or complex
     shape: tuple[int, ...]
 
     @property
     def is_table(self) -> bool:
-        """Whether it holds real numbers."""
+        """Whether it has real numbers."""
         return self.kind in NUMBERS or self.kind == "sparse"
 
     @property
@@ -65,13 +65,13 @@ class MatFile(Protocol):
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """All variables by their names."""
+        """All variables by name."""
 
     def numbers(self, variable: Variable) -> AnyArray:
-        """The numbers of a dense one."""
+        """Return the numbers of a dense variable."""
 
     def entries(self, variable: Variable) -> Entries:
-        """The numbers of a sparse one."""
+        """Return the entries of a sparse variable."""
 
 
 @frozen
@@ -84,7 +84,7 @@ class ByScipy:
 
     @cached_property
     def variables(self) -> dict[str, Variable]:
-        """All variables, by a pass over their heads."""
+        """All variables, from their headers."""
         from scipy.io import whosmat
 
         with self.opened.stream() as stream:
@@ -92,13 +92,13 @@ class ByScipy:
                     if not name.startswith("__")}
 
     def numbers(self, variable: Variable) -> AnyArray:
-        """The numbers of a dense one; raises DataError for complex ones, which the heads do not tell."""
+        """Return the numbers of a dense variable; raises DataError for complex ones, which the headers do not show."""
         size = math.prod(variable.shape) * np.dtype(NUMBERS[variable.kind]).itemsize
-        require_modest(size, self.opened.size, f"the variable {shown(variable.name)}", self.input)
+        require_within_limits(size, self.opened.size, f"the variable {shown(variable.name)}", self.input)
         return np.asarray(self._read(variable))
 
     def entries(self, variable: Variable) -> Entries:
-        """The numbers of a sparse one."""
+        """Return the entries of a sparse variable."""
         self.compute.require(8.0 * sum(variable.shape), f"a matrix of {counted(variable.shape[0], 'row')}")
         stored = self._read(variable)
         if stored.format == "csc":
@@ -126,22 +126,22 @@ class ByHdf5:
 
     @cached_property
     def variables(self) -> dict[str, Variable]:
-        """All variables, without the places that MATLAB keeps parts of others in."""
+        """All variables, without MATLAB's internal groups."""
         names = [name for name in self.file.root if not name.startswith("#")]
         return {name: self._variable(name, self.file.member(name)) for name in names}
 
     def numbers(self, variable: Variable) -> AnyArray:
-        """The numbers of a dense one, none where MATLAB says that it is empty."""
+        """Return the numbers of a dense variable; empty if MATLAB marks it so."""
         if not math.prod(variable.shape):
             return np.empty(variable.shape)
         return self.file.array(self.file.member(variable.name), KINDS).T
 
     def entries(self, variable: Variable) -> Entries:
-        """The numbers of a sparse one, which lie by columns."""
+        """Return the entries of a sparse variable, which is stored by columns."""
         return entries_of(_Group(self.file, variable.name), "csc", np.array(variable.shape))
 
     def _variable(self, name: str, member: Any) -> Variable:
-        """What attributes say of a variable, and types where these say nothing."""
+        """Return a variable by its attributes, or by its type if they are absent."""
         kind = str(attribute(member, "MATLAB_class") or "")
         if is_group(member):
             rows = attribute(member, "MATLAB_sparse")
@@ -161,33 +161,33 @@ class ByHdf5:
 
 @frozen
 class _Group(SparseGroup):
-    """The arrays of a sparse matrix as MATLAB calls them."""
+    """The arrays of a sparse matrix by MATLAB's names."""
 
     def array(self, name: str, kinds: str, sides: int) -> AnyArray:
-        """One of them; those of a matrix without entries are left out in the file."""
+        """Return an array; those of a matrix without entries are absent in the file."""
         found = self.file.member(f"{self.name}/{ {'indices': 'ir', 'indptr': 'jc'}.get(name, name)}")
         return np.zeros(0, np.int64) if found is None else self.file.array(found, kinds, sides)
 
     def refused(self, what: str) -> DataError:
-        """The error for a group that holds no such matrix."""
+        """Return the error for a group without such a matrix."""
         return DataError("SPARSE-MATRIX", f"{shown(self.name)} is not a sparse matrix that can be read: {what}",
                          where=place(self.path), hint="write the file again")
 
 
 @contextmanager
 def mat_file(opened: Opened, input: Input, compute: Compute) -> Iterator[MatFile]:
-    """A file, open for reading; raises DataError where it is damaged, and DependencyMissing for one of version 7.3."""
+    """Open a file for reading; raises DataError if it is damaged, and DependencyMissing for version 7.3."""
     with opened.stream() as stream:
         new = stream.read(len(START)) == START
     if new:
-        with opened_hdf5(opened, input, compute) as file:
+        with open_hdf5(opened, input, compute) as file:
             yield ByHdf5(file)
         return
     from scipy.io.matlab import MatReadError
 
     try:
         with memory_limited("MAT", compute), warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)  # of byte orders and names that SciPy takes for others
+            warnings.simplefilter("error", UserWarning)  # byte orders and names that SciPy misreads
             yield ByScipy(opened, input, compute)
     except OSError as error:
         if error.errno:
@@ -197,8 +197,8 @@ def mat_file(opened: Opened, input: Input, compute: Compute) -> Iterator[MatFile
         raise corrupt(opened.path, "MAT", error) from None
 
 
-def chosen(file: MatFile, input: Input) -> Variable:
-    """The variable that `input.key` names, or the only one there is; raises ConfigError and DataError with all."""
+def choose_variable(file: MatFile, input: Input) -> Variable:
+    """Return the variable that `input.key` names, or the only one; raises ConfigError and DataError with all names."""
     labels, every = isinstance(input, AllTexts), file.variables
     fitting = [variable for variable in every.values() if (variable.is_labels if labels else variable.is_table)]
     if input.key is not None:
@@ -220,7 +220,7 @@ def chosen(file: MatFile, input: Input) -> Variable:
 
 
 def refused(variable: Variable, path: str) -> DataError:
-    """The error for a variable that holds no real numbers."""
+    """Return the error for a variable without real numbers."""
     return DataError("ARRAY", f"variable {shown(variable.name)} is not a matrix of real numbers: it is "
                      f"{NOUNS.get(variable.kind, 'an object')}", where=place(path),
                      hint="choose another with {input.key}, or save its numbers as a matrix")
@@ -228,9 +228,9 @@ def refused(variable: Variable, path: str) -> DataError:
 
 @contextmanager
 def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredArray]:
-    """A dense variable; as labels, a row is a column."""
+    """Open a dense variable; a row of labels becomes a column."""
     with mat_file(opened, input, compute) as file:
-        variable = chosen(file, input)
+        variable = choose_variable(file, input)
         if variable.kind == "sparse":
             raise refused(variable, input.path)
         turned = isinstance(input, AllTexts) and variable.is_labels and variable.shape[0] == 1
@@ -245,16 +245,16 @@ def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredA
 
 
 def sparse_in(opened: Opened, input: Input, compute: Compute) -> Sparse | None:
-    """A sparse variable; None where a dense one is read."""
+    """Return a sparse variable; None if the chosen one is dense."""
     with mat_file(opened, input, compute) as file:
-        variable = chosen(file, input)
+        variable = choose_variable(file, input)
         return plain_sparse(file.entries(variable), input) if variable.kind == "sparse" else None
 
 
 def entries_in(opened: Opened, input: Input, compute: Compute) -> Entries:
-    """A sparse variable as edges; raises DataError where the variable is none."""
+    """Return a sparse variable as edges; raises DataError if the chosen one is dense."""
     with mat_file(opened, input, compute) as file:
-        variable = chosen(file, input)
+        variable = choose_variable(file, input)
         if variable.kind != "sparse":
             raise DataError("ARRAY", f"variable {shown(variable.name)} is not a sparse matrix", where=place(input.path),
                             hint="save sparse(x), or choose another with {input.key}")

@@ -1,4 +1,4 @@
-"""Matrix Market files, by SciPy's reader, after a look at what they announce."""
+"""Matrix Market files, by SciPy's reader, after a check of their announced sizes."""
 
 import io
 
@@ -9,7 +9,7 @@ from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.shared_handle import CHUNK
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import text_stream
-from mlcli.data.formats.cell_names import named
+from mlcli.data.formats.cell_names import with_names
 from mlcli.data.formats.entries import Entries
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.sparse_table import Sparse, plain_sparse
@@ -24,7 +24,7 @@ FIELDS, SHAPES = ("real", "double", "integer", "unsigned-integer", "pattern"), (
 
 
 def read_matrix_market(opened: Opened, input: Input, compute: Compute) -> Entries:
-    """The entries of a sparse matrix; those of a pattern are ones."""
+    """Return the entries of a sparse matrix; those of a pattern are ones."""
     from scipy.io import mmread
 
     content = _content(opened, input, compute)
@@ -38,13 +38,13 @@ def read_matrix_market(opened: Opened, input: Input, compute: Compute) -> Entrie
 
 
 def sparse_in(opened: Opened, input: Input, compute: Compute) -> Sparse:
-    """The matrix under the names beside it, if there are any that fit."""
+    """Return the matrix with the names beside it, if there are any that fit."""
     entries = read_matrix_market(opened, input, compute)
-    return named(entries, opened, input, compute) or plain_sparse(entries, input)
+    return with_names(entries, opened, input, compute) or plain_sparse(entries, input)
 
 
 def _content(opened: Opened, input: Input, compute: Compute) -> bytes:
-    """The whole text, decompressed under the limits of `input`."""
+    """Return the whole text, decompressed under the limits of `input`."""
     content = bytearray()
     with text_stream(opened, input) as stream:
         while chunk := stream.read(CHUNK):
@@ -54,7 +54,7 @@ def _content(opened: Opened, input: Input, compute: Compute) -> bytes:
 
 
 def _announced(content: bytes, path: str) -> tuple[int, int, int]:
-    """The number of rows, columns and entries, as the head of the file says; raises DataError where it cannot be so."""
+    """Return the numbers of rows, columns and entries in the header; raises DataError if they are impossible."""
     lines = io.BytesIO(content)
     banner = lines.readline(200).decode("latin-1").lower().split()
     if len(banner) != 5 or banner[:2] != [BANNER, "matrix"]:

@@ -1,4 +1,4 @@
-"""NPY arrays: a header parser of our own, and sizes checked before memory is taken."""
+"""NPY arrays: a safe parser of headers, and checks of sizes before memory is allocated."""
 
 import ast
 import math
@@ -17,12 +17,12 @@ from mlcli.errors import DataError, MlcliError, UnsafeFile
 MAGIC = b"\x93NUMPY"
 LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # by version of the format
 HEADER_LIMIT = 64 << 10  # bytes
-LAST, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # the last character of Unicode, and numbers that stand for none
+LAST, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # the last character of Unicode, and code points without one
 
 
 @frozen
 class Header:
-    """What an NPY header says."""
+    """The content of an NPY header."""
 
     dtype: np.dtype[np.generic]
     fortran: bool
@@ -31,19 +31,19 @@ class Header:
 
     @property
     def size(self) -> int:
-        """Bytes that the numbers take."""
+        """The bytes of the numbers."""
         return math.prod(self.shape) * self.dtype.itemsize
 
 
 def stored_in(stream: BinaryIO, size: int, path: str, hint: str = "") -> StoredArray:
-    """The array in so many bytes of a stream; raises DataError for a header that is none."""
+    """Return the array in the first `size` bytes of a stream; raises DataError for an invalid header."""
     header = read_header(stream, path)
     return StoredArray(header.dtype, header.shape, partial(read_values, stream, header, path),
                        partial(require_size, header, size, path), fortran=header.fortran, hint=hint)
 
 
 def read_header(stream: BinaryIO, path: str) -> Header:
-    """Parses the header without running anything in it; raises DataError."""
+    """Parse the header without evaluating code; raises DataError."""
     start = stream.read(8)
     if len(start) < 8 or start[:6] != MAGIC or (start[6], start[7]) not in LENGTH_BYTES:
         raise broken("it does not begin with an NPY header", path)
@@ -58,7 +58,7 @@ def read_header(stream: BinaryIO, path: str) -> Header:
 
 
 def parse_header(text: bytes, offset: int, path: str) -> Header:
-    """The header's dictionary, taken literally."""
+    """Parse the header's dictionary as literals; raises DataError."""
     try:
         fields = ast.literal_eval(text.decode("utf-8").strip())
         if not isinstance(fields, dict) or set(fields) != {"descr", "fortran_order", "shape"}:
@@ -76,7 +76,7 @@ def parse_header(text: bytes, offset: int, path: str) -> Header:
 
 
 def parse_dtype(descr: object, path: str) -> np.dtype[np.generic]:
-    """The type of the numbers; raises UnsafeFile for Python objects."""
+    """Return the type of the numbers; raises UnsafeFile for Python objects."""
     if "O" in str(descr):
         raise UnsafeFile("NPY-OBJECTS", "the array holds Python objects, which can run code when they are loaded",
                          where=place(path), hint="save plain numbers: numpy.save(file, array.astype(float))")
@@ -86,7 +86,7 @@ def parse_dtype(descr: object, path: str) -> np.dtype[np.generic]:
 
 
 def require_size(header: Header, size: int, path: str) -> None:
-    """Refuses a file whose size is not the one its header announces."""
+    """Raise DataError if the file's size differs from the one in its header."""
     room = size - header.offset
     if room != header.size:
         what = "is cut off" if room < header.size else "has bytes after its end"
@@ -95,7 +95,7 @@ def require_size(header: Header, size: int, path: str) -> None:
 
 
 def read_values(stream: BinaryIO, header: Header, path: str) -> AnyArray:
-    """The numbers or texts as they are stored."""
+    """Return the numbers or texts as they are stored; raises DataError."""
     flat = np.empty(math.prod(header.shape), header.dtype)
     view = memoryview(flat.view(np.uint8).data)
     if read_into(stream, view) < len(view):
@@ -108,7 +108,7 @@ def read_values(stream: BinaryIO, header: Header, path: str) -> AnyArray:
 
 
 def _require_unicode(flat: AnyArray, path: str) -> None:
-    """Refuses texts with numbers that stand for no character: surrogates, and those beyond the last one."""
+    """Raise DataError for texts with code points that are not characters: surrogates, and those beyond the last one."""
     if not flat.dtype.itemsize:
         return
     codes = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder)).reshape(len(flat), -1)
@@ -119,6 +119,6 @@ def _require_unicode(flat: AnyArray, path: str) -> None:
 
 
 def broken(what: str, path: str) -> DataError:
-    """The error for a file that is not a whole NPY file."""
+    """Return the error for a file that is not a whole NPY file."""
     return DataError("CORRUPT", f"this is not a whole NPY file: {what}", where=place(path),
                      hint="write or copy the file again")

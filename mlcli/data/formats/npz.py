@@ -1,6 +1,6 @@
-"""NPZ: arrays in a zip archive, one of which is read, or which are a sparse matrix of SciPy.
+"""NPZ: arrays in a zip archive, of which one is read, or a sparse matrix of SciPy.
 
-Every size is checked from the directory of the archive before memory is taken.
+Every size is checked from the directory of the archive before memory is allocated.
 """
 
 import errno
@@ -18,7 +18,7 @@ from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.source import Opened
-from mlcli.data.files.streams import require_modest
+from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import StoredArray, points_of_pairs
 from mlcli.data.formats.entries import Entries
 from mlcli.data.formats.npy_file import read_header, read_values, require_size, stored_in
@@ -31,22 +31,22 @@ from mlcli.errors import ConfigError, DataError, UnsafeFile, option
 
 FAULTS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, ValueError,
           KeyError, OverflowError)
-SPARSE = {"format", "shape", "data"}  # what every archive of scipy.sparse.save_npz holds
+SPARSE = {"format", "shape", "data"}  # arrays in every archive of scipy.sparse.save_npz
 
 
 @contextmanager
 def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredArray]:
-    """One array of an archive."""
+    """Open an array of an archive."""
     with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
-        entry = chosen(archive, input)
-        require_modest(entry.file_size, entry.compress_size, "the array", input)
+        entry = choose_entry(archive, input)
+        require_within_limits(entry.file_size, entry.compress_size, "the array", input)
         with archive.open(entry) as array:
             yield stored_in(cast(BinaryIO, array), entry.file_size, input.path)
 
 
 @contextmanager
 def archive_faults(path: str) -> Iterator[None]:
-    """Turns what libraries raise about a damaged archive into DataError."""
+    """Translate errors of libraries on a damaged archive into DataError."""
     try:
         yield
     except (*FAULTS, OSError) as error:
@@ -56,8 +56,11 @@ def archive_faults(path: str) -> Iterator[None]:
         raise corrupt(path, "NPZ", error) from None
 
 
-def chosen(archive: zipfile.ZipFile, input: Input) -> zipfile.ZipInfo:
-    """The array that `input.key` names, else the only one, or the only one that may be a table, or labels."""
+def choose_entry(archive: zipfile.ZipFile, input: Input) -> zipfile.ZipInfo:
+    """Return the array that `input.key` names, else the only one, or the only possible table or labels.
+
+    Raises ConfigError and DataError.
+    """
     entries = archive.infolist()
     names = names_in(entries)
     again = duplicates(names)
@@ -80,7 +83,7 @@ def chosen(archive: zipfile.ZipFile, input: Input) -> zipfile.ZipInfo:
 
 
 def _only_table(archive: zipfile.ZipFile, names: list[str], input: Input) -> zipfile.ZipInfo:
-    """The only array of several that may be a table; raises DataError where there is none, or more than one."""
+    """Return the only array of several that may be a table; raises DataError if there is none, or more than one."""
     tables = [entry for entry in archive.infolist() if _is_table(archive, entry, input)]
     if len(tables) != 1:
         raise DataError("NPZ-KEY", f"the archive holds {counted(len(names), 'array')}: {listed(names, 10)}",
@@ -94,14 +97,17 @@ def _only_table(archive: zipfile.ZipFile, names: list[str], input: Input) -> zip
 
 
 def _is_table(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, input: Input) -> bool:
-    """Whether an array has rows and columns, or one number for every two points where these are expected."""
+    """Whether an array has rows and columns, or is condensed where dissimilarities are expected."""
     shape = shape_of(archive, entry, input)
     return len(shape) > 1 or (
         input.kind == "dissimilarities" and len(shape) == 1 and points_of_pairs(shape[0]) > 1)
 
 
 def _only_labels(archive: zipfile.ZipFile, names: list[str], input: Input) -> zipfile.ZipInfo:
-    """The only array of several with one for each row; raises DataError where there is none, or more than one."""
+    """Return the only array of several with a label for each row.
+
+    Raises DataError if there is none, or more than one.
+    """
     fitting = [entry for entry in archive.infolist()
                if (shape := shape_of(archive, entry, input)) and math.prod(shape[1:]) == 1]
     if len(fitting) != 1:
@@ -114,7 +120,7 @@ def _only_labels(archive: zipfile.ZipFile, names: list[str], input: Input) -> zi
 
 
 def shape_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, input: Input) -> tuple[int, ...]:
-    """The shape of an array; empty for objects, and for what is none."""
+    """Return the shape of an array; empty for objects, and for other files."""
     with archive.open(entry) as stream:
         try:
             return read_header(cast(BinaryIO, stream), input.path).shape
@@ -123,12 +129,12 @@ def shape_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, input: Input) -> 
 
 
 def names_in(entries: list[zipfile.ZipInfo]) -> list[str]:
-    """The names of the arrays."""
+    """Return the names of the arrays."""
     return [entry.filename.removesuffix(".npy") for entry in entries]
 
 
 def entries_in(opened: Opened, input: Input, compute: Compute) -> Entries:
-    """The entries of a sparse matrix as `scipy.sparse.save_npz` writes it; raises ConfigError and DataError."""
+    """Return the entries of a sparse matrix of `scipy.sparse.save_npz`; raises ConfigError and DataError."""
     if input.key is not None:
         raise ConfigError("FORMAT", "key has no use with an archive that holds one sparse matrix", where="input.key",
                           hint="leave it out")
@@ -140,7 +146,7 @@ def entries_in(opened: Opened, input: Input, compute: Compute) -> Entries:
 
 
 def sparse_in(opened: Opened, input: Input, compute: Compute) -> Sparse | None:
-    """The sparse matrix of an archive; None where it holds other arrays."""
+    """Return the sparse matrix of an archive; None if it has other arrays."""
     with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
         if not set(names_in(archive.infolist())) >= SPARSE:
             return None
@@ -149,7 +155,7 @@ def sparse_in(opened: Opened, input: Input, compute: Compute) -> Sparse | None:
 
 @frozen
 class _SparseArchive:
-    """The arrays of a file."""
+    """The arrays of a sparse matrix in an archive."""
 
     archive: zipfile.ZipFile
     input: Input
@@ -157,16 +163,16 @@ class _SparseArchive:
 
     @property
     def path(self) -> str:
-        """The file."""
+        """The path of the file."""
         return self.input.path
 
     def array(self, name: str, kinds: str, sides: int) -> AnyArray:
-        """One array of a kind that is expected, after its size was checked."""
+        """Return an array of the expected kind, after a check of its size; raises DataError."""
         try:
             entry = self.archive.getinfo(f"{name}.npy")
         except KeyError:
             raise self.refused(f"it has no array {name}") from None
-        require_modest(entry.file_size, entry.compress_size, f"the array {name}", self.input)
+        require_within_limits(entry.file_size, entry.compress_size, f"the array {name}", self.input)
         with self.archive.open(entry) as stream:
             header = read_header(cast(BinaryIO, stream), self.input.path)
             if header.dtype.kind not in kinds or len(header.shape) != sides:
@@ -176,7 +182,7 @@ class _SparseArchive:
             return read_values(cast(BinaryIO, stream), header, self.input.path)
 
     def refused(self, what: str) -> DataError:
-        """The error for a file that holds no such matrix."""
+        """Return the error for a file without such a matrix."""
         return DataError("SPARSE-MATRIX", f"this is not a sparse matrix that can be read: {what}",
                          where=place(self.input.path),
                          hint="write it with scipy.sparse.save_npz, in the form csr, csc or coo")

@@ -1,6 +1,6 @@
-"""Parquet files, by row group and a few columns at a time; what texts grow to is bounded before they are decoded.
+"""Parquet files, by row group and a few columns at a time; texts are checked against limits before decoding.
 
-What a file says of its column chunks is not read: where that is damaged, Arrow ends the process.
+Metadata of column chunks is not read: if it is damaged, Arrow ends the process.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,8 +16,8 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import arrow_faults, arrow_reading, corrupt, pyarrow
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
-from mlcli.data.files.streams import require_modest
-from mlcli.data.formats.block_file import Found
+from mlcli.data.files.streams import require_within_limits
+from mlcli.data.formats.block_file import BlockFile
 from mlcli.data.formats.columns import (
     TOGETHER,
     Columnar,
@@ -28,34 +28,34 @@ from mlcli.data.formats.columns import (
     read_columns,
     types_of,
 )
-from mlcli.data.formats.parts import unlike
+from mlcli.data.formats.parts import parts_differ
 from mlcli.data.formats.reader import Reader
 from mlcli.data.formats.row_files import GroupedRows, numbers_of
 from mlcli.data.options.input import Input
 from mlcli.data.table.sheet import Sheet
 
-BATCH = 1 << 16  # rows read at once
-ROOM = 1 << 28  # bytes of texts decoded at once where each may repeat the one before it
+BATCH = 1 << 16  # rows read in one step
+ROOM = 1 << 28  # bytes of texts decoded in one step if each may repeat the one before it
 NUMBER = 8  # bytes of a number at most
-DECODED = 1 << 20  # numbers decoded at once where rows are read in blocks, for each column of a batch costs a call
+DECODED = 1 << 20  # numbers decoded in one step in blocks: each column of a batch costs a call
 BUFFERED = 1 << 26  # bytes of a row group above which columns are read through small buffers
 BUFFER = 1 << 16  # bytes of such a buffer
-BATCHES = 3  # of a column that a reader holds at once
+BATCHES = 3  # batches of a column in memory
 PAGE, DICTIONARY = 20_000, 1 << 20  # rows of a page of a column, and bytes of its dictionary, as most writers have them
-ALLOCATED = 1.35  # bytes that an allocator takes for one that is asked for, where sizes vary
+ALLOCATED = 1.35  # bytes taken by an allocator for each requested byte, for varying sizes
 
 
 @frozen
 class File:
     """A Parquet file, open in two ways."""
 
-    kept: Any  # texts stay in their dictionaries, for a few bytes may name a long one a million times
+    kept: Any  # texts stay in dictionaries: a few bytes may refer to a long one a million times
     decoded: Any
     texts: int  # how many columns are texts
 
 
 def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
-    """The numbers and names of a Parquet file."""
+    """Read the numbers and names of a Parquet file."""
     from pyarrow import parquet
 
     pyarrow()
@@ -71,25 +71,25 @@ def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
 
 
 def _batches(file: File, names: list[str]) -> Iterator[tuple[int, Any]]:
-    """The row groups one after the other, some of their columns at a time."""
+    """Yield the batches of the row groups in order, some of their columns at a time."""
     start = 0
     for group in range(file.decoded.metadata.num_row_groups):
         for first in range(0, len(names), TOGETHER):
             for row, batch in numbered_batches(start, _of_group(file, group, names[first:first + TOGETHER])):
-                batch.validate(full=True)  # Arrow does not look whether places lie within a damaged dictionary
+                batch.validate(full=True)  # Arrow does not check indices into a damaged dictionary
                 yield row, batch
         start += file.decoded.metadata.row_group(group).num_rows
 
 
 def _of_group(file: File, group: int, names: list[str]) -> Iterator[Any]:
-    """Batches of some columns of a row group.
+    """Return batches of some columns of a row group.
 
-    Texts stored as changes of the ones before come without dictionaries, and few at a time: each may be as long as all.
+    Texts stored as differences come without dictionaries, and few at a time: each may be as long as all.
     """
     try:
         batches = file.kept.iter_batches(BATCH, [group], names)
         first = next(batches, None)
-    except OSError as error:  # Arrow's word for encodings that it does not read into dictionaries
+    except OSError as error:  # Arrow cannot read this encoding into dictionaries
         if error.errno:
             raise
         rows = max(1, min(BATCH, ROOM // max(1, _text_bytes(file.decoded, group, file.texts))))
@@ -99,43 +99,44 @@ def _of_group(file: File, group: int, names: list[str]) -> Iterator[Any]:
 
 
 def _text_bytes(file: Any, group: int, texts: int) -> int:
-    """The bytes of a row group before compression that are not numbers, where so many columns are texts."""
+    """Return the bytes of a row group before compression that are not numbers, if `texts` columns are texts."""
     chunks = file.metadata.row_group(group)
     return max(0, int(chunks.total_byte_size) - NUMBER * chunks.num_rows * (chunks.num_columns - texts))
 
 
 def require_modest_texts(file: Any, stored: int, input: Input, texts: int, names: list[str]) -> int:
-    """The bytes of texts, where some are wanted; raises DataError where they grow beyond the limits of `input`."""
+    """Return the bytes of the texts in `names`; raises DataError beyond the limits of `input`."""
     total = sum(_text_bytes(file, group, texts) for group in range(file.metadata.num_row_groups)) if names else 0
-    require_modest(total, stored, "the text in the file", input)
+    require_within_limits(total, stored, "the text in the file", input)
     return total
 
 
 def parquet_file(stream: BinaryIO) -> Any:
-    """An open Parquet file."""
+    """Return an open Parquet file."""
     from pyarrow import parquet
 
     return parquet.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False)
 
 
 def buffered_parquet(stream: BinaryIO) -> Any:
-    """The same, whose columns are read through small buffers."""
+    """Return an open Parquet file with small buffers for its columns."""
     from pyarrow import parquet
 
     return parquet.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False, buffer_size=BUFFER)
 
 
-def encoded(metadata: Any) -> tuple[int, float]:
-    """Rows of the largest row group of a Parquet file, and bytes of one of its columns before compression."""
+def largest_group(metadata: Any) -> tuple[int, float]:
+    """Return the rows of the largest row group, and the bytes of one of its columns before compression."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     stored = max((group.total_byte_size / max(group.num_columns, 1) for group in groups), default=0.0)
     return max((group.num_rows for group in groups), default=0), stored
 
 
 def column_bytes(batch: int, rows: int, stored: float) -> float:
-    """What decoding a column of a row group takes: batches, a page, and a dictionary as it is stored and as it is used.
+    """Return the bytes that decode a column: batches, a page, and a dictionary in stored and decoded form.
 
-    Numbers in a dictionary are stored in more bytes than they have where they all differ, in fewer where they repeat.
+    Numbers in a dictionary are stored in more bytes than they have if they all differ, in fewer if they
+    repeat.
     """
     plain = 8.0 * rows
     dictionary = 2.0 * min(plain, DICTIONARY) if stored > plain else 0.0
@@ -149,28 +150,27 @@ class ParquetRows(GroupedRows):
     groups: tuple[tuple[FileId, int, int], ...]  # each with its file, its number there and its first row of all
     rows: int
     names: tuple[str, ...]  # of columns of numbers
-    large: bool  # whether a row group is too large to be held compressed
+    large: bool  # whether a row group is too large to keep in compressed form
     stored: float = 0.0  # bytes of a column of a row group before compression, at most
 
     @cached_property
-    def held(self) -> int:
-        """Bytes that a thread holds while it decodes: for every column batches, a page, a dictionary, and its buffer.
-        """
+    def buffer_bytes(self) -> int:
+        """The bytes in use while a thread decodes: for every column batches, a page, a dictionary, and its buffer."""
         most = int(np.diff(self.bounds).max(initial=0))
         return int(ALLOCATED * self.columns * (column_bytes(self.decoded, most, self.stored) + BUFFER * self.large))
 
     @property
     def decoded(self) -> int:
-        """Rows that are decoded at once, a multiple of those that are read together."""
+        """The number of rows decoded in one step, a multiple of those that are read together."""
         return max(DECODED // max(self.columns, 1) // self.part, 1) * self.part
 
     @cached_property
     def bounds(self) -> tuple[int, ...]:
-        """Where row groups begin, and behind them the number of rows."""
+        """First rows of row groups, and the number of rows."""
         return (*(first for *_, first in self.groups), self.rows)
 
     def parts(self, number: int) -> Iterator[Part]:
-        """The rows of a row group."""
+        """Yield the rows of a row group."""
         first = self.bounds[number]
         for batch in self.batches(number, self.names, self.decoded):
             chosen = batch.select(list(self.names))
@@ -180,7 +180,7 @@ class ParquetRows(GroupedRows):
         self._require(number, first)
 
     def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
-        """Columns of texts of a row group."""
+        """Return columns of texts of a row group."""
         path, first = self.groups[number][0].path, self.bounds[number]
         columns: list[list[str]] = [[] for _ in names]
         for batch in self.batches(number, names, self.part):
@@ -190,44 +190,44 @@ class ParquetRows(GroupedRows):
         return columns
 
     def batches(self, number: int, names: tuple[str, ...], rows: int) -> Iterator[Any]:
-        """Some columns of a row group, so many rows at a time."""
+        """Yield some columns of a row group, `rows` rows at a time."""
         id, group, _ = self.groups[number]
         with arrow_faults(id.path, "Parquet"):
-            file = id.opened(buffered_parquet if self.large else parquet_file)
+            file = id.open_once(buffered_parquet if self.large else parquet_file)
             for batch in file.iter_batches(rows, [group], list(names), use_threads=False):
                 batch.validate(full=True)
                 yield batch
 
     def _require(self, number: int, end: int) -> None:
-        """Refuses a row group that has not as many rows as it announced."""
+        """Raise DataError for a row group with another number of rows than announced."""
         if end != self.bounds[number + 1]:
             raise corrupt(self.groups[number][0].path, "Parquet", ValueError("rows are missing that it announces"))
 
     def key(self) -> str:
-        """The files, and the columns."""
+        """Return the files and the columns, for cache keys."""
         return repr(([(id.key, group) for id, group, _ in self.groups], self.names))
 
 
-def blocks_of(opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> Found:
-    """The row groups of a file; raises DataError where its texts grow beyond the limits of `input`."""
+def blocks_of(opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile:
+    """Return the row groups of a file; raises DataError if its texts exceed the limits of `input`."""
     return _of_files([FileId(opened.path, opened.state)], input, opened.size)
 
 
-def of_parts(ids: Sequence[FileId], input: Input) -> Found:
-    """The row groups of files of one folder; raises DataError where their columns differ."""
+def of_parts(ids: Sequence[FileId], input: Input) -> BlockFile:
+    """Return the row groups of files of one folder; raises DataError if their columns differ."""
     return _of_files(ids, input)
 
 
-def _of_files(ids: Sequence[FileId], input: Input, size: int = 0) -> Found:
-    """The row groups of files one after the other; what texts grow to is bounded for the size of a file, if given."""
+def _of_files(ids: Sequence[FileId], input: Input, size: int = 0) -> BlockFile:
+    """Return the row groups of files in order; with `size`, the bytes of a file, texts are checked against limits."""
     groups: list[tuple[FileId, int, int]] = []
     rows, large, schema, stored, require = 0, False, None, 0.0, Columnar.require
     for id in ids:
         with arrow_faults(id.path, "Parquet"):
-            file = id.opened(parquet_file)
+            file = id.open_once(parquet_file)
             if schema is not None and not file.schema_arrow.equals(schema):
-                raise unlike(id, ids[0], "the same columns, of the same types")
-            schema, stored = file.schema_arrow, max(stored, encoded(file.metadata)[1])
+                raise parts_differ(id, ids[0], "the same columns, of the same types")
+            schema, stored = file.schema_arrow, max(stored, largest_group(file.metadata)[1])
             for number in range(file.metadata.num_row_groups):
                 group = file.metadata.row_group(number)
                 groups += [(id, number, rows)] * (group.num_rows > 0)
@@ -236,13 +236,13 @@ def _of_files(ids: Sequence[FileId], input: Input, size: int = 0) -> Found:
                 require = partial(require_modest_texts, file, size, input, sum(map(is_text, schema.types)))
     assert schema is not None
     choice = chosen_columns(Columnar(schema.names, schema.types, rows, lambda names: iter(()), require), input)
-    return Found(ParquetRows(tuple(groups), rows, choice.columns, large, stored), choice, types_of(schema, choice))
+    return BlockFile(ParquetRows(tuple(groups), rows, choice.columns, large, stored), choice, types_of(schema, choice))
 
 
 def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:
-    """The bytes that reading a table takes beside it: what decoding a few of its columns takes."""
+    """Return the bytes that reading needs besides the table: those that decode a few of its columns."""
     with opened.stream() as stream:
-        rows, stored = encoded(parquet_file(stream).metadata)
+        rows, stored = largest_group(parquet_file(stream).metadata)
     return ALLOCATED * min(shape[-1], TOGETHER) * column_bytes(min(BATCH, rows), rows, stored)
 
 

@@ -1,4 +1,4 @@
-"""The files of a directory that are one table, as Spark and Dask write it: which they are, and their hashes."""
+"""Files of a directory that form one table, as Spark and Dask write it, and their hashes."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ from mlcli.data.files.digest import require_same, state
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.remote import is_remote, parts_under, state_of
 from mlcli.data.files.source import open_regular, remote_hash
-from mlcli.data.formats.cell_names import beside, matrix_in
+from mlcli.data.formats.cell_names import matrix_in, name_files
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.wording import place
 from mlcli.data.table.table import Source
@@ -22,16 +22,16 @@ PARTS = sorted((format for format in FORMATS.values() if format.parts), key=lamb
 
 
 def parts_of(path: str) -> list[str]:
-    """The files of a directory that are parts of a table, of the first of `PARTS` that is there: no text, if it can be.
+    """Return the files of a directory that are parts of a table, of the first format of `PARTS`, texts last.
 
-    Names that begin with a point or an underscore are no parts, nor are the names beside a matrix.
+    Names that begin with a point or an underscore, and names beside a matrix, are not parts.
     """
     if is_remote(path):
         files = parts_under(path) if path.endswith("/") else []
     else:
         folder = Path(path)
         there = path != "-" and folder.is_dir()
-        names = beside(matrix_in(path)) if there else []
+        names = name_files(matrix_in(path)) if there else []
         files = sorted(str(file) for file in folder.glob("*") if file.is_file() and file not in names) if there else []
     every = [[file for file in files if file.endswith(f".{format.name}") and PurePath(file).name[0] not in "._"]
              for format in PARTS]
@@ -39,14 +39,14 @@ def parts_of(path: str) -> list[str]:
 
 
 def source_of_files(path: str, ids: list[FileId], format: str) -> Source:
-    """Where a table came from that lies in several files of one folder."""
+    """Return the source of a table in several files of one folder."""
     known = cache(lambda: _hashes(ids))
-    return Source(path, cache(lambda: together(known())), sum(id.state[0] for id in ids), format,
+    return Source(path, cache(lambda: combined_hash(known())), sum(id.state[0] for id in ids), format,
                   Hashes(known, tuple(PurePath(id.path).name for id in ids)))
 
 
 def id_of(path: str) -> FileId:
-    """A file as it is now."""
+    """Return the identity of a file in its current state."""
     if is_remote(path):
         return FileId(path, state_of(path))
     descriptor = open_regular(path)
@@ -56,14 +56,14 @@ def id_of(path: str) -> FileId:
         os.close(descriptor)
 
 
-def unlike(id: FileId, first: FileId, what: str) -> DataError:
-    """The error for a file that is no part of the others' table."""
+def parts_differ(id: FileId, first: FileId, what: str) -> DataError:
+    """Return the error for a file with other columns than the first."""
     return DataError("PARTS", f"its columns are not those of {Path(first.path).name}", where=place(id.path),
                      hint=f"all files of a directory must have {what}")
 
 
 class Hashes(Mapping[str, Mapping[str, Any]]):
-    """Size and hash of every file by its name, computed where they are asked for."""
+    """Size and hash of every file by its name, computed on demand."""
 
     def __init__(self, known: Callable[[], Mapping[str, Mapping[str, Any]]], names: tuple[str, ...]) -> None:
         self._known, self._names = known, names
@@ -79,7 +79,7 @@ class Hashes(Mapping[str, Mapping[str, Any]]):
 
 
 def _hashes(ids: list[FileId]) -> dict[str, dict[str, Any]]:
-    """Those of files that are still what they were; raises StorageError."""
+    """Return size and hash of every file; raises StorageError if one has changed."""
     return {Path(id.path).name: {"bytes": id.state[0], "sha256": found}
             for id, found in zip(ids, in_order(_hash, ids), strict=True)}
 
@@ -94,7 +94,7 @@ def _hash(id: FileId) -> str:
     return found
 
 
-def together(files: Mapping[str, Mapping[str, Any]]) -> str:
-    """The hash of all names and hashes."""
+def combined_hash(files: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the hash of all names and hashes."""
     return hashlib.sha256("".join(f"{known['sha256']}  {name}\n" for name, known in files.items()).encode(
         "utf-8", "surrogateescape")).hexdigest()

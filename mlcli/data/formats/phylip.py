@@ -15,7 +15,7 @@ from mlcli.data.options.numbers import fault, is_number, number
 from mlcli.data.options.wording import counted, place, shown, shown_cell
 from mlcli.data.table.cells import warn_of_underflow
 from mlcli.data.table.sheet import Sheet, require_content
-from mlcli.data.text.records import Text, surveyed
+from mlcli.data.text.records import Text, survey_text
 from mlcli.errors import DataError
 
 STRICT = 10  # characters of a strict name
@@ -23,7 +23,7 @@ STRICT = 10  # characters of a strict name
 
 @dataclass
 class Lines:
-    """The lines with anything on them, one after the other, and the number of the last one taken."""
+    """The non-blank lines in order, and the number of the last one read."""
 
     lines: Iterator[str]
     path: str
@@ -31,7 +31,7 @@ class Lines:
     underflows: int = 0
 
     def take(self) -> str:
-        """The next line that is not blank; raises DataError at the end."""
+        """Return the next line that is not blank; raises DataError at the end."""
         for line in self.lines:
             self.number += 1
             if line.strip():
@@ -40,14 +40,14 @@ class Lines:
                         hint="every row needs a name and its distances")
 
     def fault(self, what: str) -> DataError:
-        """The error for the line taken last."""
+        """Return the error for the last line read."""
         return DataError("PHYLIP", what, where=place(self.path, max(1, self.number)),
                          hint="a first line with the number of points, then a name and its distances a row")
 
 
 def read_phylip(opened: Opened, input: Input, compute: Compute) -> Sheet:
-    """The names and distances; relaxed names are tried first, then strict ones."""
-    text = surveyed(opened, input, ",")
+    """Read the names and distances; relaxed names are tried first, then strict ones. Raises DataError."""
+    text = survey_text(opened, input, ",")
     size = point_count(text)
     require_content(size, size, text.path)
     if size > text.survey.lines - 1:
@@ -63,7 +63,7 @@ def read_phylip(opened: Opened, input: Input, compute: Compute) -> Sheet:
 
 
 def point_count(text: Text) -> int:
-    """The number of points, alone on the first line."""
+    """Return the number of points, the only word on the first line; raises DataError."""
     lines = Lines(text.lines(), text.path)
     words = lines.take().split() if text.survey.lines else []
     if len(words) != 1 or not (words[0].isascii() and words[0].isdigit() and len(words[0]) < 10):
@@ -72,7 +72,7 @@ def point_count(text: Text) -> int:
 
 
 def matrix(text: Text, size: int, strict: bool) -> Sheet:
-    """All rows, with names of one form; a lower triangle is completed."""
+    """Read all rows, with names of one form; a lower triangle is completed. Raises DataError."""
     lines = Lines(text.lines(), text.path)
     lines.take()
     values, names = np.zeros((size, size)), []
@@ -93,7 +93,7 @@ def matrix(text: Text, size: int, strict: bool) -> Sheet:
 
 
 def split(line: str, strict: bool) -> tuple[str, list[str]]:
-    """A row's name and its numbers."""
+    """Return a row's name and its numbers."""
     if strict:
         return line[:STRICT].strip(), line[STRICT:].split()
     words = line.split()
@@ -101,7 +101,10 @@ def split(line: str, strict: bool) -> tuple[str, list[str]]:
 
 
 def row_values(lines: Lines, numbers: list[str], expected: int, row: int, decimal: str) -> Array:
-    """The numbers of a row, which may run over several lines."""
+    """Return the numbers of a row, an array of shape (expected,), read from several lines if necessary.
+
+    Raises DataError.
+    """
     while len(numbers) < expected:
         more = lines.take().split()
         if not is_number(more[0], decimal) and more[0] not in MISSING:
@@ -118,7 +121,7 @@ def row_values(lines: Lines, numbers: list[str], expected: int, row: int, decima
 
 
 def require_end(lines: Lines) -> None:
-    """Refuses anything after the last row."""
+    """Raise DataError for text after the last row."""
     try:
         line = lines.take()
     except DataError:

@@ -1,4 +1,4 @@
-"""How files of a format are read: the parts that its own file gives as its `READER`, and what follows from them."""
+"""The reading of files: each format's module defines the functions of its `READER`."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -12,7 +12,7 @@ from mlcli.data.files.arrow import arrow_reading
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.arrays import LABEL, StoredArray, Texts, array_labels, array_sheet
-from mlcli.data.formats.block_file import Found, sheet_of_blocks
+from mlcli.data.formats.block_file import BlockFile, sheet_of_blocks
 from mlcli.data.formats.entries import Entries
 from mlcli.data.formats.sparse_table import Sparse
 from mlcli.data.options.formats import FORMATS, Format
@@ -30,7 +30,7 @@ LayoutOf = Callable[[Text, Head], Layout]
 
 @frozen
 class Reader:
-    """The parts of a format, each a function; one of the first five gives the table.
+    """The functions of a format; one of the first five returns the table.
 
     They raise ConfigError, DataError, UnsafeFile, DependencyMissing and RefusedByPlan.
     """
@@ -41,13 +41,13 @@ class Reader:
     sparse: Callable[[Opened, Input, Compute], Sparse | None] | None = None  # a sparse table, if the file holds one
     folder: Callable[[Input, Compute], tuple[Sheet, Source] | None] | None = None  # a folder, if it holds such a table
     entries: Callable[[Opened, Input, Compute], Entries] | None = None  # a sparse matrix, as the edges of a graph
-    blocks: Callable[[Opened, Input, Compute, tuple[str, ...]], Found | None] | None = None  # rows, read as needed
-    parts: Callable[[Sequence[FileId], Input], Found] | None = None  # the rows of several files that are one table
-    texts: Callable[[Opened, Input, Compute], Texts] | None = None  # labels, where they do not follow from the table
-    beside: Callable[[Opened, Input, tuple[int, ...]], float] = lambda *_: 0.0  # bytes that reading takes, by the shape
+    blocks: Callable[[Opened, Input, Compute, tuple[str, ...]], BlockFile | None] | None = None  # rows, read as needed
+    parts: Callable[[Sequence[FileId], Input], BlockFile] | None = None  # the rows of several files that are one table
+    texts: Callable[[Opened, Input, Compute], Texts] | None = None  # labels, if they are not the table's
+    beside: Callable[[Opened, Input, tuple[int, ...]], float] = lambda *_: 0.0  # bytes that reading needs, by the shape
 
     def table(self, opened: Opened, input: Input, compute: Compute, layout: LayoutOf = features_layout) -> Sheet:
-        """All numbers and names of a file; sparse tables with their zeros."""
+        """Return all numbers and names of a file; sparse tables with their zeros."""
         if self.text is not None:
             return self.text(opened, input, compute, layout)
         if self.sheet is not None:
@@ -60,14 +60,14 @@ class Reader:
             return array_sheet(stored, input, compute)
 
     def _gathered(self, opened: Opened, input: Input, compute: Compute) -> Sheet:
-        """All rows of a format that gives them in blocks alone."""
+        """Return all rows of a format that only has blocks."""
         found = None if self.blocks is None else self.blocks(opened, input, compute, ())
         if found is None:
             raise TypeError("the reader of this format gives no table")
         return sheet_of_blocks(found, input, compute)
 
     def labels(self, opened: Opened, input: Input, compute: Compute) -> Texts:
-        """All columns of a file of labels, as texts."""
+        """Return all columns of a file of labels, as texts."""
         if self.texts is not None:
             return self.texts(opened, input, compute)
         if self.array is not None:
@@ -78,23 +78,23 @@ class Reader:
 
 
 def reader_of(format: Format) -> Reader:
-    """The reader of a format, whose file is imported now."""
+    """Return the reader of a format; imports its module."""
     reader = import_module(f"mlcli.data.formats.{format.name}").READER
     assert isinstance(reader, Reader)
     return reader
 
 
 def read_sheet(opened: Opened, input: Input, format: Format, compute: Compute, layout: LayoutOf) -> Sheet:
-    """The table of a file, whose first column of words names the rows."""
+    """Return the table of a file, whose first column of words names the rows."""
     sheet = reader_of(format).table(opened, input, compute, layout)
     return with_row_names(sheet, turned=input.transpose, ids=not input.without_ids)
 
 
-def found_in(opened: Opened, input: Input, format: Format, compute: Compute,
-             known: tuple[str, ...] = ()) -> Found | None:
-    """The file as it can be read in blocks; None where its format, or the way it is read, does not allow that.
+def block_file_of(opened: Opened, input: Input, format: Format, compute: Compute,
+             known: tuple[str, ...] = ()) -> BlockFile | None:
+    """Return the file for reading in blocks; None if its format or the options do not allow it.
 
-    `known` are columns that it must have. None also of a text that memory holds whatever it says of its columns.
+    `known` are columns that it must have. None also for a text that fits in memory whatever its columns.
     """
     if input.view.path is not None:
         return None
@@ -107,20 +107,20 @@ def found_in(opened: Opened, input: Input, format: Format, compute: Compute,
         return reader.blocks(opened, input, compute, known)
 
 
-def _sparse(sparse: Sparse | None, input: Input) -> Found | None:
-    """A sparse table, which is held by its entries."""
+def _sparse(sparse: Sparse | None, input: Input) -> BlockFile | None:
+    """Return a sparse table, stored by its entries."""
     if sparse is None:
         return None
     if input.transpose:
         require_unique_ids(sparse.names.row_names(), input.path)
-        sparse = sparse.turned()
+        sparse = sparse.transposed()
     names = sparse.names
     choice = Choice(names.columns, None, (), tuple(range(len(names.columns))))
-    return Found(SparseRows(sparse.matrix), choice, named=names.named, names=names)
+    return BlockFile(SparseRows(sparse.matrix), choice, named=names.named, names=names)
 
 
 def read_folder(input: Input, compute: Compute) -> tuple[Sheet, Source] | None:
-    """The table of a folder that one format reads as a whole, as one of images; None for any other path."""
+    """Return the table of a folder that one format reads as a whole, such as images; None for any other path."""
     if input.path == "-" or not Path(input.path).is_dir():
         return None
     for format in FORMATS.values():

@@ -1,4 +1,4 @@
-"""Rows of columnar files, which are read by groups: Parquet's row groups and Arrow's record batches."""
+"""Rows of columnar files, read in groups: Parquet's row groups and Arrow's record batches."""
 
 from dataclasses import replace
 from typing import Any, Self, cast
@@ -8,17 +8,17 @@ import numpy as np
 from mlcli.base.types import Array, Indices
 from mlcli.data.formats.columns import as_doubles
 
-PART = 1 << 19  # numbers read together: 4 MiB
-FEWEST = 256  # rows read together of a columnar file, where each column costs a call
+PART = 1 << 19  # numbers read in one step: 4 MiB
+FEWEST = 256  # least rows read in one step from a columnar file: each column costs a call
 
 
 def part_rows(columns: int, fewest: int = 1) -> int:
-    """Rows that are read together."""
+    """Return the number of rows to read in one step."""
     return max(PART // max(columns, 1), fewest)
 
 
 def numbers_of(batch: Any) -> Array:
-    """A record batch of numbers, its columns one after the other in memory (m x d)."""
+    """Return a record batch of numbers as an (m, d) array, in column order in memory."""
     types = {str(kind) for kind in batch.schema.types}
     if types <= {"double"} or types <= {"float"}:
         return np.asarray(batch.to_tensor(null_to_nan=True, row_major=False).to_numpy(), dtype=np.float64)
@@ -26,25 +26,25 @@ def numbers_of(batch: Any) -> Array:
 
 
 class GroupedRows:
-    """What files of named columns share: they are read by groups of rows, never by single ones."""
+    """The base of files of named columns, read by groups of rows, never by single ones."""
 
     names: tuple[str, ...]  # of columns of numbers
     direct = False
 
     @property
     def columns(self) -> int:
-        """Numbers in a row."""
+        """The number of columns."""
         return len(self.names)
 
     @property
     def part(self) -> int:
-        """Rows that are read together."""
+        """The number of rows read in one step."""
         return part_rows(self.columns, FEWEST)
 
     def take(self, chosen: Indices) -> Array:
-        """Groups of rows are read as a whole."""
+        """Raise NotImplementedError for any rows, of shape (m,): groups are read as a whole."""
         raise NotImplementedError
 
     def in_order(self, names: tuple[str, ...]) -> Self:
-        """The same columns in another order."""
+        """Return the same columns in another order."""
         return replace(cast(Any, self), names=names)

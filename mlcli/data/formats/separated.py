@@ -1,4 +1,4 @@
-"""How CSV and TSV are read: whole, or in blocks, cut into pieces by one look at their bytes."""
+"""The reading of CSV and TSV: whole, or in blocks that one pass over the bytes delimits."""
 
 import codecs
 from collections.abc import Sequence
@@ -10,32 +10,32 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import compression, in_encoding
-from mlcli.data.formats.block_file import Found, fits
-from mlcli.data.formats.parts import unlike
+from mlcli.data.formats.block_file import BlockFile, fits
+from mlcli.data.formats.parts import parts_differ
 from mlcli.data.formats.reader import LayoutOf, Reader
 from mlcli.data.options.input import Input
 from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.data.text.csv_options import text_bytes
 from mlcli.data.text.delimited import read_delimited
-from mlcli.data.text.dialect import as_written
+from mlcli.data.text.dialect import detect_dialect
 from mlcli.data.text.header import read_head
 from mlcli.data.text.layout import Layout, features_layout, require_numbers
 from mlcli.data.text.record_boundaries import Cuts
-from mlcli.data.text.records import Text, surveyed
-from mlcli.data.text.rows import TextFile, TextRows, opened_by
+from mlcli.data.text.records import Text, survey_text
+from mlcli.data.text.rows import TextFile, TextRows, open_here
 from mlcli.errors import ConfigError
 
-SHORTEST = 2  # bytes of a cell and what ends it
+SHORTEST = 2  # bytes of a cell with its separator
 
 
 def separated_by(usual: str) -> Reader:
-    """How texts are read whose cells a character separates, unless options say another one."""
+    """Return the reader of texts with the default separator `usual`."""
     return Reader(text=partial(_read, usual), blocks=partial(blocks_of, usual), parts=partial(_of_parts, usual),
                   beside=bytes_beside)
 
 
 def separator_of(usual: str, input: Input) -> str:
-    """The character between cells."""
+    """Return the separator of cells."""
     return usual if input.separator == "auto" else input.separator
 
 
@@ -44,33 +44,33 @@ def _read(usual: str, opened: Opened, input: Input, compute: Compute, layout: La
 
 
 def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:
-    """The bytes that reading a table takes beside it: parts of the text and where their cells are."""
+    """Return the bytes that reading needs besides the table: parts of the text and the places of cells."""
     survey = opened.surveys.get(in_encoding(opened, input).encoding)
     return 0.0 if survey is None else text_bytes(survey.longest, survey.size)
 
 
-def blocks_of(usual: str, opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> Found | None:
-    """A text by its pieces; None where it cannot be cut, or where memory holds it whatever it says of its columns."""
+def blocks_of(usual: str, opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile | None:
+    """Return a text in pieces; None if it cannot be cut, or fits in memory whatever its columns."""
     auto = input.stream == "auto"
     if not seekable(input) or (auto and fits(8.0 * opened.size / SHORTEST, input, compute, arrow=True)):
         return None
-    text, cuts = _looked_over(opened, input, separator_of(usual, input))
+    text, cuts = _survey_cuts(opened, input, separator_of(usual, input))
     if cuts.stray or not seekable(text.input):
         return None
-    with no_listeners():  # what there is to say of the layout is said by whatever reads the text in the end
+    with no_listeners():  # notes on the layout are made when the text is read
         layout = features_layout(text, read_head(text), known)
     if auto and fits(8.0 * text.survey.lines * len(layout.choice.values), input, compute, arrow=True):
         return None
     file = cut(text, features_layout(text, read_head(text), known), cuts)
     require_content(file.firsts[-1], file.layout.choice.width, opened.path)
-    return found_of((file,))
+    return block_file_of_texts((file,))
 
 
-def _looked_over(opened: Opened, input: Input, separator: str) -> tuple[Text, Cuts]:
-    """A text with where it can be cut, by the separator that it turns out to have."""
+def _survey_cuts(opened: Opened, input: Input, separator: str) -> tuple[Text, Cuts]:
+    """Return a text with the possible cuts, by the separator that is detected."""
     cuts = Cuts(separator)
-    text = as_written(surveyed(opened, input, separator, cuts.add))
-    return (text, cuts) if text.separator == separator else (text, _looked_over(opened, text.input, text.separator)[1])
+    text = detect_dialect(survey_text(opened, input, separator, cuts.add))
+    return (text, cuts) if text.separator == separator else (text, _survey_cuts(opened, text.input, text.separator)[1])
 
 
 def seekable(input: Input) -> bool:
@@ -79,7 +79,7 @@ def seekable(input: Input) -> bool:
 
 
 def cut(text: Text, layout: Layout, cuts: Cuts) -> TextFile:
-    """A text with its pieces; raises DataError for one without numbers, or whose quotes do not match."""
+    """Return a text in pieces; raises DataError for one without numbers, or with quotes that do not match."""
     require_numbers(layout, text.path)
     skipped = Cuts(text.separator)
     with text.stream() as stream:
@@ -96,15 +96,15 @@ def cut(text: Text, layout: Layout, cuts: Cuts) -> TextFile:
     return file
 
 
-def found_of(files: tuple[TextFile, ...]) -> Found:
-    """The table that texts of one layout hold together."""
+def block_file_of_texts(files: tuple[TextFile, ...]) -> BlockFile:
+    """Return the table of several texts of one layout."""
     layout = files[0].layout
-    return Found(TextRows(files, layout.choice.columns), layout.choice, named=layout.named)
+    return BlockFile(TextRows(files, layout.choice.columns), layout.choice, named=layout.named)
 
 
 def cut_alike(opened: Opened, input: Input, separator: str, first: Layout | None) -> TextFile | None:
-    """One of several texts, whose columns are those of the first; None where they are not, or it cannot be cut."""
-    text, cuts = _looked_over(opened, input, separator)
+    """Return a text with the columns of the first; None if they differ, or it cannot be cut."""
+    text, cuts = _survey_cuts(opened, input, separator)
     head = read_head(text)
     if first is None:
         return None if cuts.stray else cut(text, features_layout(text, head), cuts)
@@ -114,19 +114,22 @@ def cut_alike(opened: Opened, input: Input, separator: str, first: Layout | None
     return cut(text, replace(first, skip=end, lines=lines), cuts)
 
 
-def _of_parts(usual: str, ids: Sequence[FileId], input: Input) -> Found:
-    """The table of the files of a folder, of which the first one says what the columns are."""
+def _of_parts(usual: str, ids: Sequence[FileId], input: Input) -> BlockFile:
+    """Return the table of the files of a folder, with the columns of the first one.
+
+    Raises ConfigError and DataError.
+    """
     if not seekable(input):
         raise ConfigError("PARTS", "a directory of CSV files must be UTF-8", where="input.encoding",
                           hint="write them as UTF-8, or as one file")
     texts: list[TextFile] = []
     for id in ids:
-        asked = texts[0].input if texts else input  # as the first was found to be written
-        text = cut_alike(opened_by(id), asked, separator_of(usual, asked), texts[0].layout if texts else None)
+        asked = texts[0].input if texts else input  # in the dialect detected in the first
+        text = cut_alike(open_here(id), asked, separator_of(usual, asked), texts[0].layout if texts else None)
         if text is None:
-            raise unlike(id, ids[0], "the same columns in the same order, and no quote within a cell that does not "
-                         "begin with one")
+            raise parts_differ(id, ids[0], "the same columns in the same order, and no quote within a cell that does "
+                               "not begin with one")
         texts.append(text)
-    found = found_of(tuple(texts))
+    found = block_file_of_texts(tuple(texts))
     require_content(found.file.bounds[-1], found.choice.width, input.path)
     return found

@@ -1,4 +1,4 @@
-"""Sparse matrices as SciPy lays them out in arrays; every size and place is checked, as a file may say anything."""
+"""Sparse matrices in SciPy's arrays; every size and index is checked, as a file may contain anything."""
 
 from typing import Protocol
 
@@ -15,25 +15,28 @@ LARGEST = 2**31  # of a side
 
 
 class Stored(Protocol):
-    """A place in a file that holds the arrays of one sparse matrix."""
+    """A place in a file with the arrays of one sparse matrix."""
 
     @property
     def path(self) -> str:
-        """The file."""
+        """The path of the file."""
 
     @property
     def compute(self) -> Compute:
-        """What may be used of the machine."""
+        """The resources of the run."""
 
     def array(self, name: str, kinds: str, sides: int) -> AnyArray:
-        """One array of a kind that is expected, after its size was checked; raises DataError."""
+        """Return an array of the expected kind, after a check of its size; raises DataError."""
 
     def refused(self, what: str) -> DataError:
-        """The error for what holds no such matrix."""
+        """Return the error for a place without such a matrix."""
 
 
 def entries_of(stored: Stored, form: str, shape: AnyArray) -> Entries:
-    """The entries of a matrix by rows (csr), by columns (csc) or by coordinates (coo); explicit zeros are entries."""
+    """Return the entries of a matrix by rows (csr), columns (csc) or coordinates (coo); explicit zeros are entries.
+
+    Raises DataError.
+    """
     rows, columns = _sides(stored, shape)
     values = as_doubles(stored.array("data", KINDS, 1), stored.path)
     if form == "coo":
@@ -50,14 +53,14 @@ def entries_of(stored: Stored, form: str, shape: AnyArray) -> Entries:
 
 
 def _sides(stored: Stored, shape: AnyArray) -> tuple[int, int]:
-    """Rows and columns."""
+    """Return the numbers of rows and columns."""
     if shape.dtype.kind not in "iu" or shape.shape != (2,) or (shape < 0).any() or (shape > LARGEST).any():
         raise stored.refused("its shape is not two sizes")
     return int(shape[0]), int(shape[1])
 
 
 def _compressed(stored: Stored, size: int, other: int, entries: int) -> tuple[AnyArray, AnyArray]:
-    """The place of each entry along the compressed side, and along the other one."""
+    """Return the index of each entry along the compressed axis, and along the other one."""
     starts = stored.array("indptr", "iu", 1).astype(np.int64)
     stored.compute.require(16.0 * size, f"a matrix of {counted(size, 'row')}")
     if len(starts) != size + 1 or starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
@@ -66,7 +69,7 @@ def _compressed(stored: Stored, size: int, other: int, entries: int) -> tuple[An
 
 
 def _places(stored: Stored, name: str, size: int) -> AnyArray:
-    """Numbers of rows or columns."""
+    """Return the indices of rows or columns; raises DataError if one is out of range."""
     numbers = stored.array(name, "iu", 1)
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < size):
         raise stored.refused(f"{name} names rows or columns that are not there")

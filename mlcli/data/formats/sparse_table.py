@@ -1,4 +1,4 @@
-"""Sparse matrices as tables: with the names that their file gives, dense where that is asked for."""
+"""Sparse matrices as tables: with the names in their file, dense on request."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,12 +8,12 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.values.compute import Compute
-from mlcli.data.formats.arrays import unnamed
+from mlcli.data.formats.arrays import numbered_columns
 from mlcli.data.formats.entries import Entries
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import NO_PAIRS, place
 from mlcli.data.table.selection import choose
-from mlcli.data.table.sheet import FEWER, Sheet, require_content, turned
+from mlcli.data.table.sheet import FEWER, Sheet, require_content, transpose
 from mlcli.errors import ConfigError
 
 
@@ -24,14 +24,14 @@ class Sparse:
     matrix: Any  # n x d, compressed rows of SciPy
     names: Sheet
 
-    def turned(self) -> "Sparse":
-        """Columns as rows."""
+    def transposed(self) -> "Sparse":
+        """Return the transposed table."""
         rows, columns = self.matrix.shape
-        names = turned(replace(self.names, values=np.empty((rows, 0))))
+        names = transpose(replace(self.names, values=np.empty((rows, 0))))
         return Sparse(self.matrix.T.tocsr(), replace(names, values=np.empty((columns, 0))))
 
     def dense(self, input: Input, compute: Compute) -> Sheet:
-        """The same as a sheet with all its zeros; raises RefusedByPlan where they do not fit into the memory."""
+        """Return a sheet with all zeros; raises RefusedByPlan if it does not fit in memory."""
         if input.kind == "dissimilarities":
             raise ConfigError("SPARSE", "a sparse matrix does not say how far apart all points are",
                               where=place(input.path), hint=f"{NO_PAIRS}; "
@@ -45,16 +45,15 @@ class Sparse:
 
 
 def plain_sparse(entries: Entries, input: Input) -> Sparse:
-    """A matrix whose file names neither rows nor columns: x1, x2, ...; some may be ids or labels."""
+    """Return a matrix without names in its file: columns x1, x2, ...; some may be ids or labels."""
     require_content(*entries.shape, input.path)
     matrix = entries.by_rows()
-    choice, names = unnamed(entries.shape, input, lambda column: matrix[:, [column]].toarray()[:, 0])
+    choice, names = numbered_columns(entries.shape, input, lambda column: matrix[:, [column]].toarray()[:, 0])
     return Sparse(of_columns(matrix, choice.values, input.path), names)
 
 
 def named_sparse(entries: Entries, rows: tuple[str, ...], columns: tuple[str, ...], input: Input) -> Sparse:
-    """A matrix whose file names rows and columns and holds nothing else; raises ConfigError for ids and labels in it.
-    """
+    """Return a matrix with names of rows and columns in its file; raises ConfigError for ids and labels as columns."""
     for name, given in (("id_column", input.ids_from), ("label_columns", input.label_columns)):
         if given:
             raise ConfigError("FORMAT", "the matrix holds no columns of ids or labels", where=f"input.{name}",
@@ -66,6 +65,6 @@ def named_sparse(entries: Entries, rows: tuple[str, ...], columns: tuple[str, ..
 
 
 def of_columns(matrix: Any, chosen: tuple[int, ...], path: str) -> Any:
-    """Some of the columns."""
+    """Return some of the columns."""
     require_content(matrix.shape[0], len(chosen), path)
     return matrix if len(chosen) == matrix.shape[1] else matrix[:, list(chosen)].sorted_indices()

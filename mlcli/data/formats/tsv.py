@@ -1,4 +1,4 @@
-"""TSV: delimited texts whose cells a tab separates."""
+"""TSV: texts with cells separated by a tab."""
 
 from mlcli.data.formats.separated import separated_by
 

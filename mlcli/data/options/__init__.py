@@ -1,1 +1,1 @@
-"""The section `input`, conditions on columns, and words for messages."""
+"""Options of the input: formats, the section `input`, conditions on columns, and words for messages."""

@@ -1,4 +1,4 @@
-"""Conditions on a column, as `--where` takes them: COLUMN OP VALUE."""
+"""Conditions on a column in the form of `--where`: COLUMN OP VALUE."""
 
 import csv
 import operator
@@ -19,13 +19,13 @@ OPERATORS: dict[str, Callable[[Any, Any], AnyArray]] = {
     "==": operator.eq, "!=": operator.ne, "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 FORM = re.compile(r"""\s*(?:"([^"]+)"|'([^']+)'|(.+?))\s*(==|!=|<=|>=|<|>|\sin\s)\s*(.*?)\s*""", re.DOTALL)
 ORDERED = ("<", "<=", ">", ">=")
-POINT = "."  # of numbers in a condition, whatever the file has
+POINT = "."  # the decimal point in a condition, independent of the file's
 WHERE = "input.where"
 
 
 @frozen
 class Condition:
-    """What a row's cell must fulfill."""
+    """A condition on a row's cell."""
 
     text: str
     column: str
@@ -38,9 +38,9 @@ class Condition:
         return all(is_number(value, POINT) for value in self.values)
 
     def holds(self, cells: AnyArray | Sequence[str], decimal: str = POINT) -> AnyArray:
-        """Which cells of a column fulfill it (n); one that is missing fulfills nothing.
+        """Return flags of the cells that fulfill the condition, an (n,) array; a missing cell fulfills none.
 
-        Raises ConfigError for a text compared with numbers, and DataError for an order among texts.
+        Raises ConfigError for a text compared with numbers, and DataError for an order of texts.
         """
         if isinstance(cells, np.ndarray):
             if not self.numeric:
@@ -70,7 +70,7 @@ class Condition:
 
 
 def condition(text: str) -> Condition:
-    """The condition that a text states; raises ValueError where it states none."""
+    """Parse a condition; raises ValueError for other texts."""
     found = FORM.fullmatch(text)
     if found is None:
         raise ValueError("a condition is COLUMN OP VALUE, with one of ==, !=, <, <=, >, >=, in: as 'year >= 2000', "
@@ -78,15 +78,15 @@ def condition(text: str) -> Condition:
     column, sign, value = next(filter(None, found.groups()[:3])), found[4].strip(), found[5]
     if sign == "in":
         inside = value[1:-1] if value[:1] + value[-1:] in ("[]", "()", "{}") else value
-        values = tuple(bare(cell) for cell in next(csv.reader([inside], skipinitialspace=True), []))
+        values = tuple(unquote(cell) for cell in next(csv.reader([inside], skipinitialspace=True), []))
     else:
-        values = (bare(value),)
+        values = (unquote(value),)
     if not values or (values == ("",) and not value):
         raise ValueError(f"there is no value after {sign}")
     return Condition(text, column.strip(), sign, values)
 
 
-def bare(value: str) -> str:
-    """A value without the quotes around it."""
+def unquote(value: str) -> str:
+    """Return a value without the quotes around it."""
     value = value.strip()
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value

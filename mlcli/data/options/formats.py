@@ -1,32 +1,32 @@
-"""The formats of input files. Each is one file, `data/formats/NAME.py`, which reads it, and one entry of `FORMATS`."""
+"""Formats of input files. Each has a reader, `data/formats/NAME.py`, and an entry of `FORMATS`."""
 
 import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mlcli.base.frozen import frozen
 
-IDX = re.compile(rb"\0\0[\x08\x09\x0b-\x0e][\x01-\x04]")  # a type of numbers, and how many sizes follow
+IDX = re.compile(rb"\0\0[\x08\x09\x0b-\x0e][\x01-\x04]")  # a type of numbers, and the number of sizes
 
 
 @frozen
 class Format:
-    """A format as options, messages and the choice of a reader need it; nothing of its reader is imported for it."""
+    """A format as options and messages describe it; its reader is not imported."""
 
-    name: str  # as input.format has it
+    name: str  # the value of input.format
     title: str  # in messages
-    endings: tuple[str, ...] = ()  # of names of such files, in small letters
-    starts: tuple[bytes, ...] = ()  # the first bytes, where all such files have some of these
-    form: re.Pattern[bytes] | None = None  # of the first bytes, where their beginning alone could be a text's
-    content: str = ""  # what its first bytes are called in messages, where that is not the title
-    text: bool = False  # which can be decoded from any encoding, and read from standard input
-    packed: bool = False  # whether files that are no text are read where gzip, bz2 or zstd has compressed them
+    endings: tuple[str, ...] = ()  # suffixes of such files, in small letters
+    starts: tuple[bytes, ...] = ()  # alternatives of the first bytes
+    form: re.Pattern[bytes] | None = None  # pattern of the start, if `starts` could also begin a text
+    content: str = ""  # the content's name in messages, if it is not the title
+    text: bool = False  # decoded from any encoding, and read from standard input
+    packed: bool = False  # whether binary files compressed by gzip, bz2 or zstd are read
     named: bool = True  # whether its columns can have names
     pairs: bool = False  # whether it holds one number for every two points, and never features
     labels: bool = True  # whether it can hold labels of rows
-    folder: bool = False  # whether it is a folder, which is one table
+    folder: bool = False  # whether it is a folder that is one table
     parts: bool = False  # whether a folder of such files is one table
     key: str = ""  # what `key` chooses in a file that may hold several tables
-    blocks: tuple[str, ...] = ()  # the kinds of input that are read in blocks of rows
+    blocks: tuple[str, ...] = ()  # kinds of input that can be read in blocks of rows
 
 
 FORMATS = {format.name: format for format in (
@@ -45,13 +45,13 @@ FORMATS = {format.name: format for format in (
     Format("images", "images", (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm", ".ppm",
                                 ".pnm"), labels=False, folder=True),
 )}
-FILES = tuple(format for format in FORMATS.values() if not format.folder)  # those of which a single file is a table
+FILES = tuple(format for format in FORMATS.values() if not format.folder)  # formats of single files
 TEXTS = frozenset(format.name for format in FILES if format.text)
 KEYS = "; ".join(format.key for format in FILES if format.key)
 
 
 def in_blocks(kind: str) -> str:
-    """The formats of which input of a kind is read in blocks, in words."""
+    """Return the formats that are read in blocks for an input of `kind`, in words."""
     *others, last = [format.title for format in FILES if kind in format.blocks]
     return f"{', '.join(others)} and {last}" if others else last
 

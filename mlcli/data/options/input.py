@@ -1,4 +1,4 @@
-"""What to read, and how: the section `input`."""
+"""The section `input`: the data to read, and its conventions."""
 
 import codecs
 from typing import Annotated, Literal
@@ -17,11 +17,11 @@ from mlcli.errors import ConfigError
 
 Names = Annotated[tuple[str, ...], Strict(False)]
 TABS = ("tab", "\\t", "\t")
-NO_IDS = "none"  # as `id_column`
+NO_IDS = "none"  # the value of `id_column` for no ids
 
 
 class Input(Options):
-    """What to read, and how."""
+    """The data to read, and its conventions."""
 
     path: FileName = option(
         ..., "The file to read (also s3://, gs:// and hdfs://), or the directory of a finished run, of Parquet or CSV "
@@ -71,7 +71,7 @@ class Input(Options):
     @field_validator("separator")
     @classmethod
     def one_character(cls, value: str) -> str:
-        """Takes one plain character; `tab` and a backslash with t mean the tab."""
+        """Require one plain character; `tab` and a backslash with t are the tab."""
         if value in TABS:
             return "\t"
         if value != "auto" and (len(value) != 1 or not value.isascii() or value.isalnum() or value in '"\r\n\0.+-'):
@@ -81,56 +81,56 @@ class Input(Options):
     @field_validator("where")
     @classmethod
     def conditions(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        """Takes texts that state conditions."""
+        """Require texts of conditions."""
         for text in value:
             condition(text)
         return value
 
     def without_markers(self, cells: list[str]) -> list[str]:
-        """Cells in which markers of missing values are empty."""
+        """Return cells with markers of missing values replaced by empty texts."""
         marks = self.missing_markers
         return ["" if cell.strip(BLANKS) in marks else cell for cell in cells] if marks else cells
 
     @property
     def point(self) -> str:
-        """The decimal point, where a text has not been looked at, or after that."""
+        """The decimal point: the chosen one, or a point if a text is not yet examined."""
         return "," if self.decimal == "," else "."
 
     @property
     def chooses_rows(self) -> bool:
-        """Whether not all rows are used."""
+        """Whether the options choose some of the rows."""
         return self.rows is not None or bool(self.where)
 
     @property
     def without_ids(self) -> bool:
-        """Whether the user said that no column names the rows."""
+        """Whether the options say that no column names the rows."""
         return self.id_column == NO_IDS
 
     @property
     def ids_from(self) -> str | None:
-        """The column that the user said names the rows."""
+        """The column that the options choose for the ids, or None."""
         return None if self.without_ids else self.id_column
 
     def second(self) -> "Input":
-        """How to read the second view: in the conventions of the first."""
+        """Return the input of the second view, in the conventions of the first."""
         view = self.view
-        named = {} if view.id_column is None else {"id_column": view.id_column}  # else it is not marked as chosen
+        named = {} if view.id_column is None else {"id_column": view.id_column}  # a default is not chosen
         return self.replace(path=view.path, format=view.format, label_columns=(), columns=view.columns, key=view.key,
                             view=View(), labels=LabelFile(), **named)
 
     @property
     def square(self) -> bool:
-        """Whether the numbers stand for pairs of points, or of columns."""
+        """Whether the numbers belong to pairs of points, or of columns."""
         return self.kind not in ("features", "graph")
 
     @property
     def gives(self) -> str:
-        """The kind of table that methods are given: a correlation matrix is the covariance of standardized columns."""
+        """The kind of table that methods take: a correlation matrix is the covariance of standardized columns."""
         return "covariance" if self.kind == "correlation" else self.kind
 
 
 def require_bare(input: Input) -> None:
-    """Refuses all options but the path, for a run says itself how it is read; raises ConfigError."""
+    """Raise ConfigError for any option besides the path: a run directory determines how it is read."""
     for name, field in type(input).model_fields.items():
         if name != "path" and getattr(input, name) != field.default:
             raise ConfigError("INPUT-OPTION", f"{name} has no use with a run directory, whose embedding is the input",
@@ -138,17 +138,17 @@ def require_bare(input: Input) -> None:
 
 
 class AllTexts(Input):
-    """An input all of whose columns are read as text."""
+    """An input whose columns are all read as text."""
 
 
 class WithCategories(Input):
-    """An input of whose chosen columns some are read as text, and stand for categories."""
+    """An input with some of the chosen columns read as text, as categories."""
 
     categories: Names = option((), "The columns of text, chosen among the others.")
 
 
 def check(input: Input) -> None:
-    """Refuses options that contradict each other or have no use; raises ConfigError."""
+    """Raise ConfigError for options that contradict each other or have no effect."""
     _check_encoding(input)
     if input.point == input.separator:
         _refuse("the decimal point and the separator are the same character", "input.decimal")
@@ -180,7 +180,7 @@ def check(input: Input) -> None:
 
 
 def _check_graph(input: Input) -> None:
-    """Refuses options of tables for a graph."""
+    """Raise ConfigError for options of tables with a graph."""
     for name in ("id_column", "label_columns", "columns"):
         if getattr(input, name) not in (None, ()):
             _refuse(f"{name} has no use with kind graph, whose points are named by its edges", f"input.{name}")
@@ -191,7 +191,7 @@ def _check_graph(input: Input) -> None:
 
 
 def _check_view(input: Input) -> None:
-    """Refuses a second view beside a square matrix or a second standard input, and its options without a file."""
+    """Raise ConfigError for a second view of pairs or of standard input, and for its options without a file."""
     if input.view.path is None and input.view != View():
         _refuse("options of a second view are given, and no file: input.view.path is missing", "input.view")
     if input.view.path is not None and input.kind != "features":
@@ -201,7 +201,7 @@ def _check_view(input: Input) -> None:
 
 
 def _check_rows(input: Input) -> None:
-    """Refuses a choice of rows beside a second view, and of columns."""
+    """Raise ConfigError for a choice of rows with a second view, or of a covariance matrix."""
     name = "rows" if input.rows is not None else "where"
     if input.chooses_rows and input.gives == "covariance":
         _refuse(f"{name} has no use with kind {input.kind}, which holds no points", f"input.{name}")
@@ -210,7 +210,7 @@ def _check_rows(input: Input) -> None:
 
 
 def _check_labels(input: Input) -> None:
-    """Refuses labels of columns that are no points, and options of a file of labels without the file."""
+    """Raise ConfigError for labels of columns, and for options of a file of labels without the file."""
     if input.labels.path is None and input.labels != LabelFile():
         _refuse("options of a file of labels are given, and no file: input.labels.path is missing", "input.labels")
     if input.labels.path is not None and input.gives == "covariance":
@@ -220,7 +220,7 @@ def _check_labels(input: Input) -> None:
 
 
 def _check_encoding(input: Input) -> None:
-    """Refuses an encoding that Python does not know as one of text."""
+    """Raise ConfigError for an encoding that Python does not know."""
     try:
         "".encode(codecs.lookup(input.encoding).name)
     except (LookupError, ValueError):
@@ -229,5 +229,5 @@ def _check_encoding(input: Input) -> None:
 
 
 def _refuse(what: str, where: str) -> None:
-    """Raises the one error of this page."""
+    """Raise the error of two options that exclude each other."""
     raise ConfigError("INPUT-OPTION", what, where=where, hint="leave one of the two out")

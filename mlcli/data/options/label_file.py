@@ -1,4 +1,4 @@
-"""Where labels of the rows lie in a second file: the section `input.labels`."""
+"""The section `input.labels`: a second file with labels of the rows."""
 
 from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
@@ -6,7 +6,7 @@ from mlcli.data.options.formats import KEYS, OfLabels
 
 
 class LabelFile(Options):
-    """A second file with labels of the rows, joined by id, or row by row where there are no ids."""
+    """A second file with labels of the rows, joined by id, or row by row without ids."""
 
     path: FileName | None = option(None, "The file of labels (default: there is none).")
     format: OfLabels = option("auto", "The file's format (auto: by its name, then by its first bytes).")

@@ -1,4 +1,4 @@
-"""Which texts are numbers, and which mean that a value is missing."""
+"""Texts that are numbers, and texts of missing values."""
 
 import math
 import re
@@ -11,7 +11,7 @@ NUMBERS = {point: re.compile(rf"[+-]?(?:[0-9]+(?:{re.escape(point)}[0-9]*)?|{re.
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 BLANKS = " \t"  # allowed around a number
 
-EXACT = 2**53  # up to here every integer is a double
+EXACT = 2**53  # all integers up to this one are doubles
 
 Fault = Literal["", "text", "overflow", "underflow"]
 
@@ -23,18 +23,18 @@ def is_number(cell: str, decimal: str) -> bool:
 
 
 def are_numbers(cells: list[str] | tuple[str, ...], decimal: str) -> bool:
-    """Whether a row is made of numbers only; some may be missing, but not all."""
+    """Whether a row consists of numbers; some may be missing, but not all."""
     present = [cell for cell in cells if cell not in MISSING]
     return bool(present) and all(is_number(cell, decimal) for cell in present)
 
 
 def number(cell: str, decimal: str) -> float:
-    """The value of a cell that is a number or missing."""
+    """Return the value of a cell that is a number or missing."""
     return math.nan if cell in MISSING else float(cell.strip(BLANKS).replace(decimal, "."))
 
 
 def fault(cell: str, decimal: str) -> Fault:
-    """What is wrong with a cell of a numeric column, if anything."""
+    """Return the fault of a cell of a numeric column; empty if there is none."""
     if cell in MISSING:
         return ""
     bare = cell.strip(BLANKS)

@@ -6,7 +6,7 @@ from mlcli.data.options.formats import KEYS, OfView
 
 
 class View(Options):
-    """A second table of the same rows, matched to the first by id, and written in the same conventions."""
+    """A second table of the same rows, matched to the first by id, and read in the same conventions."""
 
     path: FileName | None = option(None, "The file of the second view (default: there is none).")
     format: OfView = option("auto", "The file's format (auto: by its name, then by its first bytes).")

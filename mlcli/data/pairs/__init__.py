@@ -1,1 +1,1 @@
-"""One number for every two points: squares, triangles, graphs."""
+"""One number for every two points: square matrices, triangles, graphs."""

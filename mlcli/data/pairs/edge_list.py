@@ -14,11 +14,14 @@ from mlcli.errors import ConfigError, DataError
 
 SOURCE, TARGET = "source", "target"
 NUMBERS = {"lengths": "length", "affinities": "affinity"}
-EITHER = "weight"  # the name that NetworkX writes
+EITHER = "weight"  # NetworkX's name for either
 
 
 def read_edge_list(file: Opened, input: Input, compute: Compute) -> Edges:
-    """The edges of a table; points are named by it, in the order in which the names appear, source before target."""
+    """Read the edges of a table; its points are numbered in the order of their names, source before target.
+
+    Raises DataError for edges without names or numbers.
+    """
     sheet = _sheet(file, input, compute)
     names = np.array([sheet.labels[SOURCE], sheet.labels[TARGET]], dtype=object).T.ravel()
     blank = np.flatnonzero(names == "")
@@ -31,7 +34,7 @@ def read_edge_list(file: Opened, input: Input, compute: Compute) -> Edges:
 
 
 def _sheet(file: Opened, input: Input, compute: Compute) -> Sheet:
-    """The two columns of names as labels, and the one of numbers; raises ConfigError where one is missing."""
+    """Read the two columns of names as labels, and the one of numbers; raises DataError if one is missing."""
     own = NUMBERS[input.edges]
     try:
         return _read(file, input, own, compute)

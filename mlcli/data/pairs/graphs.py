@@ -1,4 +1,4 @@
-"""Graphs from files: edges between named points, and the conditions on their lengths or affinities."""
+"""Graphs from files: edges between named points, and conditions on their lengths or affinities."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ EACH = 200.0  # bytes of a point, with its name and its row
 
 
 def graph_table(file: Opened, input: Input, source: Source, compute: Compute) -> Table:
-    """The points of a graph, without columns; raises DataError where its edges contradict each other."""
+    """Return the points of a graph as a table without columns; raises DataError if its edges contradict each other."""
     format = FORMATS[source.format]
     entries = reader_of(format).entries
     if entries is None and (format.pairs or not format.named):
@@ -36,21 +36,21 @@ def graph_table(file: Opened, input: Input, source: Source, compute: Compute) ->
         raise DataError("EMPTY", "the graph has no points", where=place(input.path), hint="at least one is needed")
     compute.require(EACH * edges.size + 100.0 * len(edges.left), f"a graph of {counted(edges.size, 'point')}")
     ids = edges.ids or tuple(map(str, range(1, edges.size + 1)))
-    graph = Reading(ids, input, entries is not None).graph(edges)
+    graph = GraphReader(ids, input, entries is not None).graph(edges)
     return Table(graph.values, (), ids, edges.id_name, {}, input.kind, source, graph=graph)
 
 
 @frozen
-class Reading:
-    """How the edges of a file become a graph, and what its errors call the points."""
+class GraphReader:
+    """The conversion of a file's edges to a graph, with the names of points for errors."""
 
     ids: Sequence[str]
     input: Input
-    matrix: bool  # whether each direction has an entry of its own, or one triangle of the matrix is empty
+    matrix: bool  # whether edges are entries of a matrix: one for each direction, or one triangle
 
     def graph(self, edges: Edges) -> WeightedGraph:
-        """The graph of edges whose both directions agree."""
-        edges = self.without_loops(self.checked(edges))
+        """Return the graph of edges whose two directions agree; raises DataError."""
+        edges = self.without_loops(self.require_numbers(edges))
         kind = LengthGraph if self.input.edges == "lengths" else AffinityGraph
         if kind is AffinityGraph:
             edges = edges.take(edges.values > 0)  # an affinity of zero is no edge
@@ -58,8 +58,8 @@ class Reading:
         graph = undirected(edges.size, low, high, values, "union")
         return kind(np.zeros((edges.size, 0)), self.ids, graph.starts, graph.indices, graph.lengths)
 
-    def checked(self, edges: Edges) -> Edges:
-        """The edges, if each has a number that is not negative."""
+    def require_numbers(self, edges: Edges) -> Edges:
+        """Return the edges; raises DataError for a number that is negative or not finite."""
         for wrong, what in ((~np.isfinite(edges.values), "is no finite number"), (edges.values < 0, "is below zero")):
             if wrong.any():
                 raise DataError("EDGE", f"the {self.noun} {self.shown(edges, wrong)} {what}", where=self.where,
@@ -67,7 +67,10 @@ class Reading:
         return edges
 
     def without_loops(self, edges: Edges) -> Edges:
-        """The edges between different points; a point may be joined to itself by zero, as on a diagonal."""
+        """Return the edges between different points; an edge of zero from a point to itself is allowed.
+
+        Raises DataError for other loops.
+        """
         loops = edges.left == edges.right
         wrong = loops & (edges.values != 0)
         if wrong.any():
@@ -76,7 +79,10 @@ class Reading:
         return edges.take(~loops)
 
     def undirected(self, edges: Edges) -> tuple[Indices, Indices, Array]:
-        """Every edge once: its lower end, its higher end, and its number."""
+        """Return the lower end, higher end and number of every edge, each once, as three (m,) arrays.
+
+        Raises DataError for an edge that occurs twice with different numbers.
+        """
         low, high = np.minimum(edges.left, edges.right), np.maximum(edges.left, edges.right)
         order = np.lexsort((edges.left > edges.right, high, low))
         edges, low, high = edges.take(order), low[order], high[order]
@@ -89,17 +95,21 @@ class Reading:
                             f"{edges.values[row]:.17g} and {edges.values[row + 1]:.17g}", where=self.where,
                             hint="keep one of them")
         first = np.append(True, ~again)[: len(low)]
-        return self.merged(edges.take(first), low[first], high[first])
+        return self.merge_directions(edges.take(first), low[first], high[first])
 
-    def merged(self, edges: Edges, low: Indices, high: Indices) -> tuple[Indices, Indices, Array]:
-        """One number for both directions, which follow each other where both are there."""
+    def merge_directions(self, edges: Edges, low: Indices, high: Indices) -> tuple[Indices, Indices, Array]:
+        """Return one number for both directions of an edge. `low` and `high` are its ends, arrays of shape (m,).
+
+        The two directions follow each other. Raises DataError if they differ and input.symmetrize is error.
+        """
         both = np.append((low[1:] == low[:-1]) & (high[1:] == high[:-1]), False)[: len(low)]
         second = np.append(False, both[:-1])[: len(low)]
         values, back = edges.values.copy(), np.flatnonzero(second)
         unequal = back[values[back] != values[back - 1]]
         alone = np.flatnonzero(~both & ~second) if self.matrix and both.any() else back[:0]
         if self.input.symmetrize == "error" and (len(unequal) or len(alone)):
-            raise self.asymmetric(edges, int(unequal[0]) - 1 if len(unequal) else int(alone[0]), bool(len(unequal)))
+            row = int(unequal[0]) - 1 if len(unequal) else int(alone[0])
+            raise self.asymmetry_error(edges, row, bool(len(unequal)))
         if len(unequal) or len(alone):
             note("W-ASYMMETRY", f"{counted(len(unequal) + len(alone), 'edge')} of different directions were made one "
                  f"by input.symmetrize={self.input.symmetrize}", edges=len(unequal) + len(alone))
@@ -108,8 +118,8 @@ class Reading:
                             else np.maximum(*pair) if self.input.symmetrize == "max" else np.minimum(*pair))
         return low[~second], high[~second], values[~second]
 
-    def asymmetric(self, edges: Edges, row: int, both: bool) -> DataError:
-        """The error for an edge whose directions differ."""
+    def asymmetry_error(self, edges: Edges, row: int, both: bool) -> DataError:
+        """Return the error for an edge with different directions."""
         other = f"{edges.values[row + 1]:.17g}" if both else "nothing"
         return DataError("ASYMMETRIC", f"the graph has directions: {self.between(edges, row)} it holds "
                          f"{edges.values[row]:.17g}, and {other} the other way", where=self.where,
@@ -117,23 +127,23 @@ class Reading:
 
     @property
     def where(self) -> str:
-        """The file."""
+        """The file, for messages."""
         return place(self.input.path)
 
     @property
     def noun(self) -> str:
-        """What the numbers are."""
+        """The noun of the numbers."""
         return "length" if self.input.edges == "lengths" else "affinity"
 
     def between(self, edges: Edges, row: int) -> str:
-        """The ends of an edge."""
+        """Return the ends of an edge in words."""
         return f"from {self.named(edges.left[row])} to {self.named(edges.right[row])}"
 
     def shown(self, edges: Edges, wrong: AnyArray) -> str:
-        """The first edge of some, with its number."""
+        """Return the first flagged edge in words, with its number; `wrong` is an array of shape (m,)."""
         row = int(np.flatnonzero(wrong)[0])
         return f"{self.between(edges, row)}, {edges.values[row]:.17g},"
 
     def named(self, point: int) -> str:
-        """A point as messages show it."""
+        """Return a point's name for messages."""
         return shown(self.ids[int(point)])

@@ -1,4 +1,4 @@
-"""Square matrices: the points (of a covariance: columns) that they stand for, and the conditions on the numbers."""
+"""Square matrices: their points (of a covariance: columns), and conditions on their numbers."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from mlcli.base.values.scaling import Unit
 from mlcli.data.formats.arrays import points_of
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown
-from mlcli.data.pairs.symmetry import from_triangle, symmetric
+from mlcli.data.pairs.symmetry import from_triangle, make_symmetric
 from mlcli.data.pairs.triangles import warn_if_squared
 from mlcli.data.table.cells import ROWS, refuse_negative, refuse_nonfinite
 from mlcli.data.table.sheet import Sheet, require_unique_ids
@@ -19,36 +19,35 @@ from mlcli.errors import DataError
 from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 
 ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
-UNIT = 1e-6  # how far from one the diagonal of correlations may be, which are often rounded when they are written
-OF_ITSELF = {"dissimilarities": 0.0, "correlation": 1.0}  # what a point, or a column, has to itself
-INDEFINITE = 1e-8  # of the largest eigenvalue: one this far below zero is not rounding
+UNIT = 1e-6  # allowed deviation of correlations' diagonal from one: files often round them
+OF_ITSELF = {"dissimilarities": 0.0, "correlation": 1.0}  # the diagonal of each kind
+INDEFINITE = 1e-8  # of the largest eigenvalue: one below minus this is not rounding
 
 
 def square_matrix(sheet: Sheet, input: Input) -> tuple[Array, tuple[str, ...]]:
-    """The matrix as the file holds it, its rows and columns in one order, and the points' ids."""
+    """Return the (n, n) array of a sheet, rows and columns in one order, and the ids; raises DataError."""
     if _is_condensed(sheet, input):
         sheet = replace(sheet, values=sheet.values.ravel())
-    values = expanded(sheet.values, input.path) if sheet.values.ndim == 1 else sheet.values
+    values = square_of(sheet.values, input.path) if sheet.values.ndim == 1 else sheet.values
     _require_square(values, input.path)
-    values, ids = matched(values, sheet, input.path)
+    values, ids = order_columns(values, sheet, input.path)
     require_unique_ids(ids, input.path)
-    return completed(values, input), ids
+    return fill_triangle(values, input), ids
 
 
 def _is_condensed(sheet: Sheet, input: Input) -> bool:
-    """Whether a table without names is one row or one column of dissimilarities, more than the single one of a point.
-    """
+    """Whether a table without names is one row or one column of more than one dissimilarity."""
     plain = sheet.values.ndim == 2 and not sheet.named and sheet.ids is None and not sheet.labels
     return plain and input.kind == "dissimilarities" and min(sheet.values.shape) == 1 < sheet.values.size
 
 
-def checked(values: Array, ids: tuple[str, ...], input: Input) -> Array:
-    """The matrix that a method may take; raises DataError where a condition on its numbers is broken."""
+def check_square(values: Array, ids: tuple[str, ...], input: Input) -> Array:
+    """Return the (n, n) array that a method takes; raises DataError for numbers that violate its conditions."""
     refuse_nonfinite(values, ids, ids, place(input.path), "every two points need a number; "
                      "leave points out that have none")
     if input.kind == "dissimilarities":
-        return checked_dissimilarities(values, ids, input)
-    values = symmetric(values, ids, input)
+        return check_dissimilarities(values, ids, input)
+    values = make_symmetric(values, ids, input)
     if input.kind == "correlation":
         require_correlation(values, ids, place(input.path))
     if input.gives == "covariance":
@@ -57,7 +56,7 @@ def checked(values: Array, ids: tuple[str, ...], input: Input) -> Array:
 
 
 def require_correlation(values: Array, ids: tuple[str, ...], where: str) -> None:
-    """Refuses a matrix without ones on its diagonal, or with a number beyond one."""
+    """Raise DataError for an (n, n) array without a unit diagonal, or with a number beyond one."""
     off = np.flatnonzero(np.abs(np.diag(values) - 1) > UNIT)
     if len(off):
         raise DataError("NOT-CORRELATION", f"{counted(len(off), 'column')} without a correlation of one with itself: "
@@ -70,7 +69,7 @@ def require_correlation(values: Array, ids: tuple[str, ...], where: str) -> None
 
 
 def require_covariance(values: Array, where: str) -> None:
-    """Refuses a matrix that is not a covariance: some weighted sum of columns would have negative variance."""
+    """Raise DataError for a (d, d) array with a negative eigenvalue: some weighted sum would have negative variance."""
     eigenvalues = symmetric_eigenvalues(Unit.of(values).measured(values))
     if eigenvalues[-1] < -INDEFINITE * np.abs(eigenvalues).max():
         raise DataError("NOT-COVARIANCE", "no data has this covariance: its smallest eigenvalue is "
@@ -79,8 +78,11 @@ def require_covariance(values: Array, where: str) -> None:
                         "give none below zero")
 
 
-def expanded(condensed: Array, path: str) -> Array:
-    """The square matrix of a condensed vector, in the order of scipy's pdist."""
+def square_of(condensed: Array, path: str) -> Array:
+    """Return the (n, n) array of a condensed vector, n(n-1)/2 numbers in the order of SciPy's pdist.
+
+    Raises DataError.
+    """
     size = points_of(len(condensed), path)
     square = np.zeros((size, size))
     start = 0
@@ -92,7 +94,7 @@ def expanded(condensed: Array, path: str) -> Array:
 
 
 def _require_square(values: Array, path: str) -> None:
-    """Refuses a matrix with unequal sides."""
+    """Raise DataError for a matrix with unequal sides."""
     rows, columns = values.shape
     if rows != columns:
         raise DataError("NOT-SQUARE", f"the matrix has {counted(rows, 'row')} and {counted(columns, 'column')}",
@@ -100,8 +102,8 @@ def _require_square(values: Array, path: str) -> None:
                         f"name columns of labels ({{input.label_columns}}); {NO_PAIRS}")
 
 
-def matched(values: Array, sheet: Sheet, path: str) -> tuple[Array, tuple[str, ...]]:
-    """Columns put in the order of the rows, by name where both have names."""
+def order_columns(values: Array, sheet: Sheet, path: str) -> tuple[Array, tuple[str, ...]]:
+    """Return an (n, n) array with columns in the order of the rows, matched by name, and the ids; raises DataError."""
     if sheet.values.ndim == 1 or not sheet.named or sheet.ids is None:
         return values, sheet.columns if sheet.named else sheet.ids or tuple(map(str, range(1, len(values) + 1)))
     if sheet.ids == sheet.columns:
@@ -118,8 +120,8 @@ def matched(values: Array, sheet: Sheet, path: str) -> tuple[Array, tuple[str, .
     return np.ascontiguousarray(values[:, [columns[name] for name in sheet.ids]]), sheet.ids
 
 
-def completed(values: Array, input: Input) -> Array:
-    """Fills an empty upper or lower triangle from the other one, and an empty diagonal by what it must be."""
+def fill_triangle(values: Array, input: Input) -> Array:
+    """Fill an empty triangle of an (n, n) array from the other one, and an empty diagonal with its known value."""
     whole = from_triangle(values)
     if whole is None:
         return values
@@ -130,12 +132,12 @@ def completed(values: Array, input: Input) -> Array:
     return whole
 
 
-def checked_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -> Array:
-    """Dissimilarities, checked, and their roots where they are squared."""
+def check_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -> Array:
+    """Return an (n, n) array of dissimilarities, checked, and their roots if they are squared; raises DataError."""
     where = place(input.path)
     refuse_similarities(values, where)
     refuse_negative(values, ids, ids, where)
-    values = symmetric(hollow(values, ids, where), ids, input)
+    values = make_symmetric(zero_diagonal(values, ids, where), ids, input)
     if input.squared:
         return np.sqrt(values)
     warn_if_squared(values)
@@ -143,20 +145,20 @@ def checked_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -
 
 
 def refuse_similarities(values: Array, where: str) -> None:
-    """Refuses a matrix whose diagonal holds the largest entry of every row."""
+    """Raise DataError for an (n, n) array whose diagonal is the largest entry of every row."""
     if look_like_similarities(values):
         raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
                         where=where, kind="kernel", hint="turn them into dissimilarities, or give {input.kind=kernel}")
 
 
 def look_like_similarities(values: Array) -> bool:
-    """Whether every point is most similar to itself: a positive diagonal that no entry of its row exceeds."""
+    """Whether the diagonal of an (n, n) array is positive and the largest entry of every row."""
     diagonal = np.diag(values)
     return bool(diagonal.min() > ROUNDING * np.abs(values).max() and np.all(diagonal >= values.max(axis=1)))
 
 
-def hollow(values: Array, ids: tuple[str, ...], where: str) -> Array:
-    """The matrix with an exactly zero diagonal; raises DataError where it is not nearly so."""
+def zero_diagonal(values: Array, ids: tuple[str, ...], where: str) -> Array:
+    """Set the diagonal of an (n, n) array to exactly zero, in place; raises DataError if it is not nearly zero."""
     diagonal = np.abs(np.diag(values))
     largest = max(float(np.abs(values[rows]).max()) for rows in row_blocks(len(values), ROWS))
     bad = np.flatnonzero(diagonal > ROUNDING * largest)

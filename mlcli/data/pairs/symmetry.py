@@ -1,4 +1,4 @@
-"""Symmetric matrices: rounding differences removed, true ones refused or resolved; one triangle made a whole matrix."""
+"""Symmetric matrices: asymmetry removed if it is rounding, else an error or resolved; one triangle completed."""
 
 import numpy as np
 
@@ -14,8 +14,8 @@ ROUNDING = 1e-8  # of the largest entry: a difference this small is rounding
 FEW = 512
 
 
-def symmetric(values: Array, ids: tuple[str, ...], input: Input) -> Array:
-    """The matrix made exactly symmetric, in place; raises DataError where that would change its meaning."""
+def make_symmetric(values: Array, ids: tuple[str, ...], input: Input) -> Array:
+    """Make an (n, n) array exactly symmetric, in place; raises DataError if it differs beyond rounding."""
     gap, row, column = worst_pair(values)
     if gap == 0:
         return values
@@ -28,12 +28,12 @@ def symmetric(values: Array, ids: tuple[str, ...], input: Input) -> Array:
                         hint="give {input.symmetrize=mean}, min or max")
     note("W-ASYMMETRY", f"the matrix was made symmetric; it differed most between {pair}, "
          f"by {2 * (gap / largest):.3g} of the largest entry", relative_gap=2 * (gap / largest), rounding=rounding)
-    merge(values, "mean" if input.symmetrize == "error" else input.symmetrize)
+    symmetrize(values, "mean" if input.symmetrize == "error" else input.symmetrize)
     return values
 
 
 def worst_pair(values: Array) -> tuple[float, int, int]:
-    """Half the largest difference between an entry and its mirror image, and where it is."""
+    """Return half the largest difference of an (n, n) array from its transpose, with its row and column."""
     worst = (0.0, 0, 0)
     for rows in row_blocks(len(values), FEW):
         gaps = np.abs(values[rows] * 0.5 - values[:, rows].T * 0.5)  # halves: the difference cannot overflow
@@ -44,8 +44,8 @@ def worst_pair(values: Array) -> tuple[float, int, int]:
     return worst
 
 
-def merge(values: Array, how: str) -> None:
-    """Replaces every entry and its mirror image by their mean, minimum or maximum."""
+def symmetrize(values: Array, how: str) -> None:
+    """Replace every entry of an (n, n) array and its mirror image by their mean, min or max, in place."""
     for rows in row_blocks(len(values), FEW):
         upper, lower = values[rows, rows.start:], values[rows.start:, rows].T
         both = upper * 0.5 + lower * 0.5 if how == "mean" else getattr(np, f"{how}imum")(upper, lower)
@@ -54,7 +54,7 @@ def merge(values: Array, how: str) -> None:
 
 
 def from_triangle(values: Array) -> Array | None:
-    """The matrix whose one triangle is given and whose other one is empty, with the diagonal as it is; else None."""
+    """Return the symmetric array of an (n, n) array with one empty triangle (NaN), diagonal unchanged; else None."""
     size = len(values)
     if size < 2 or not np.isnan([values[0, size - 1], values[size - 1, 0]]).any():
         return None

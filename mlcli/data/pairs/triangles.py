@@ -1,4 +1,4 @@
-"""The triangle inequality on a sample of triples: how squared distances are recognized."""
+"""The triangle inequality on a sample of triples, a test for squared distances."""
 
 from itertools import combinations
 
@@ -8,21 +8,21 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 
 SAMPLE = 10_000
-ALL = 39  # points that have no more triples than the sample
+ALL = 39  # most points whose triples are all tried
 SHARE = 0.2
 SLACK = 1e-9  # relative, for points on a line
 
 
 def warn_if_squared(values: Array) -> None:
-    """Notes dissimilarities that violate the triangle inequality in more than a fifth of the triples."""
-    share = violations(values)
+    """Warn if an (n, n) array violates the triangle inequality in more than a fifth of the triples."""
+    share = violation_share(values)
     if share > SHARE:
         note("W-LOOKS-SQUARED", f"the triangle inequality fails in {share:.0%} of the triples, as it does for squared "
              "distances; if they are squared, give {input.squared=true}", share=share)
 
 
-def violations(values: Array) -> float:
-    """The share of triples in which one side is longer than the other two together."""
+def violation_share(values: Array) -> float:
+    """Return the share of triples of an (n, n) array with a side longer than the other two combined."""
     if len(values) < 3:
         return 0.0
     first, second, third = triples(len(values)).T
@@ -32,7 +32,7 @@ def violations(values: Array) -> float:
 
 
 def triples(size: int) -> Indices:
-    """Three different points a row: all of them, or a fixed sample."""
+    """Return three different points in each row of an (m, 3) array: all triples, or a fixed sample."""
     if size <= ALL:
         return np.array(list(combinations(range(size), 3)), dtype=np.int64)
     drawn = np.random.default_rng(0).integers(0, [size, size - 1, size - 2], (SAMPLE, 3))

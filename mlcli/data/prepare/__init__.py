@@ -1,1 +1,1 @@
-"""Gaps, transforms and scales."""
+"""Preparation of features: missing cells, transforms, choice of columns, scales."""

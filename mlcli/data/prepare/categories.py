@@ -1,4 +1,4 @@
-"""Columns of text as categories: a number for each text, the same for new rows."""
+"""Columns of text as categories: a number for each text, with the same numbers for new rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,34 +14,34 @@ from mlcli.errors import ConfigError
 Categories = Mapping[str, tuple[str, ...]]  # the texts that occur in each column of text, sorted
 
 
-def as_texts(input: Input, names: Iterable[str]) -> Input:
-    """How to read the file with some of the chosen columns as text."""
+def with_categories(input: Input, names: Iterable[str]) -> Input:
+    """Return the input with the columns `names` read as text."""
     return WithCategories(**dict(input), categories=tuple(names))
 
 
 def categories_of(sheet: Sheet, names: Sequence[str]) -> Categories:
-    """The texts that occur in some columns; a missing one is none of them."""
+    """Return the texts that occur in the columns `names`, sorted, without missing ones."""
     return {name: tuple(sorted({text for text in sheet.labels[name] if text})) for name in names}
 
 
-def coded(sheet: Sheet, categories: Categories) -> Sheet:
-    """The sheet with its columns of text as numbers after all others."""
+def encode(sheet: Sheet, categories: Categories) -> Sheet:
+    """Return the sheet with its columns of text as numbers after all others."""
     if not categories:
         return sheet
-    codes = [numbers(sheet.labels[name], known) for name, known in categories.items()]
+    codes = [codes_of(sheet.labels[name], known) for name, known in categories.items()]
     labels = {name: texts for name, texts in sheet.labels.items() if name not in categories}
     return replace(sheet, values=np.column_stack([sheet.values, *codes]), columns=(*sheet.columns, *categories),
                    labels=labels, categories=categories)
 
 
-def numbers(texts: Sequence[str], known: Sequence[str]) -> Array:
-    """The place of each text among those known; of one that is not, a number beyond; NaN where it is missing."""
+def codes_of(texts: Sequence[str], known: Sequence[str]) -> Array:
+    """Return the place of each text among `known`, a number beyond for an unknown one, NaN for a missing one."""
     places = {text: float(place) for place, text in enumerate(known)}
     return np.array([places.setdefault(text, float(len(places))) if text else np.nan for text in texts])
 
 
 def require_unchanged(prepare: Prepare, categories: Categories) -> None:
-    """Refuses preparations that would do arithmetic with categories; raises ConfigError."""
+    """Raise ConfigError for preparations that do arithmetic with categories."""
     changing = {"transform": bool(prepare.transform), "top_variance": prepare.top_variance is not None,
                 "scale": prepare.scale != "none", "missing": prepare.missing == "mean",
                 "reduce": prepare.reduce is not None}

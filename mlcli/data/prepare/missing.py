@@ -1,4 +1,4 @@
-"""What to do with cells that hold no finite number: refuse, drop the rows, fill in means, or leave to a model."""
+"""Policies for cells without a finite number: error, drop the rows, fill in means, or leave them to a model."""
 
 from collections.abc import Sequence
 
@@ -19,48 +19,48 @@ NO_FILL = np.zeros(0)
 
 
 def where_of(table: Table) -> str:
-    """The table's file, for messages."""
+    """Return the table's file, for messages."""
     return place(table.source.path) if table.source else ""
 
 
 def refuse(table: Table, remedy: str = REMEDY) -> None:
-    """Refuses missing and infinite cells, the first five of them named."""
+    """Raise DataError for missing and infinite cells, with the first five."""
     refuse_nonfinite(table.values, table.ids, table.columns, where_of(table), remedy)
 
 
-def kept_rows(table: Table) -> AnyArray:
-    """Which rows have a finite number in every column; at least one must."""
+def complete_rows(table: Table) -> AnyArray:
+    """Return flags of the rows with a finite number in every column; raises DataError if there are none."""
     kept: AnyArray = (np.ones(len(table.values), dtype=bool) if all_finite(table.values)
                       else np.all(np.isfinite(table.values), axis=1))
     if not kept.any():
-        raise nothing_left(table, len(kept))
+        raise no_complete_row(table, len(kept))
     if not kept.all():
         note_dropped([table.ids[row] for row in np.flatnonzero(~kept).tolist()])
     return kept
 
 
-def nothing_left(table: Table, rows: int) -> DataError:
-    """The error of a table in which every row has a gap."""
+def no_complete_row(table: Table, rows: int) -> DataError:
+    """Return the error of a table in which every row has a gap."""
     return DataError("EMPTY", f"every one of the {counted(rows, 'row')} has a missing or infinite cell",
                      where=where_of(table), hint="leave columns out with {input.columns}, or give "
                                                  "{prepare.missing=mean}")
 
 
 def note_dropped(ids: Sequence[str]) -> None:
-    """Warns of rows that are dropped."""
+    """Warn about dropped rows."""
     note("W-DROPPED", f"{counted(len(ids), 'row')} with missing or infinite cells dropped: {listed(ids)}",
          rows=len(ids))
 
 
 def reason(values: Array, columns: tuple[str, ...]) -> str:
-    """Why a row was dropped: which columns are missing, which infinite."""
+    """Return why a row was dropped: its missing and its infinite columns. `values` is a row, of shape (d,)."""
     parts = [f"{word}: {listed([columns[column] for column in np.flatnonzero(mask)])}"
              for mask, word in ((np.isnan(values), "missing"), (np.isinf(values), "infinite")) if mask.any()]
     return "; ".join(parts)
 
 
-def require_some(table: Table) -> AnyArray:
-    """Which cells hold a finite number (n x d); raises DataError where a column has none."""
+def require_columns(table: Table) -> AnyArray:
+    """Return flags of the cells with a finite number, an (n, d) array; raises DataError for a column without one."""
     present = np.isfinite(table.values)
     empty = [table.columns[column] for column in np.flatnonzero(~present.any(axis=0))]
     if empty:
@@ -70,15 +70,15 @@ def require_some(table: Table) -> AnyArray:
 
 
 def column_means(table: Table) -> Array:
-    """The mean of every column's finite values; raises DataError where there are none."""
-    present = require_some(table)
+    """Return the mean of every column's finite values, a (d,) array; raises DataError for a column without one."""
+    present = require_columns(table)
     known = np.where(present, table.values, 0.0)
     exponent = exponents(known)
     return times_power(means(times_power(known, -exponent), present.astype(np.float64)), exponent)
 
 
-def filled(table: Table, fill: Array) -> Array:
-    """The values with every missing or infinite cell replaced by its column's fill."""
+def fill_cells(table: Table, fill: Array) -> Array:
+    """Return the (n, d) array of values with every missing or infinite cell replaced by its column's `fill`."""
     if all_finite(table.values):
         return table.values
     present = np.isfinite(table.values)
@@ -87,8 +87,8 @@ def filled(table: Table, fill: Array) -> Array:
     return np.where(present, table.values, fill)
 
 
-def left(table: Table) -> Array:
-    """The values with NaN for every missing or infinite cell."""
+def leave_to_model(table: Table) -> Array:
+    """Return the (n, d) array of values with NaN for every missing or infinite cell."""
     if all_finite(table.values):
         return table.values
     present = np.isfinite(table.values)

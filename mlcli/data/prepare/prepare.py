@@ -1,4 +1,4 @@
-"""Prepares features for a method: missing cells, transforms, columns, scales; new rows as the first ones were."""
+"""Preparation of features for a method: missing cells, transforms, columns, scales; new rows in the same way."""
 
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -17,17 +17,17 @@ from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, shown
 from mlcli.data.prepare import missing
 from mlcli.data.prepare.rows import prepared_rows
-from mlcli.data.prepare.scales import Scale, fitted, most_variable, times_power
-from mlcli.data.prepare.transforms import TRANSFORMS, Name, applied, inverted
+from mlcli.data.prepare.scales import Scale, fit_scale, most_variable, times_power
+from mlcli.data.prepare.transforms import TRANSFORMS, Name, apply_transforms, invert_transforms
 from mlcli.data.table.table import Table
-from mlcli.data.table.views import REASON, apart, matched, side_by_side
+from mlcli.data.table.views import REASON, match_views, side_by_side, split_views
 from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.stages.eigen.axes import Count, Share
 
 
 @frozen
 class Dropped:
-    """A row that was left out, and why."""
+    """A dropped row, and the reason."""
 
     id: str
     row: int  # in the file's data, from 1
@@ -37,7 +37,7 @@ class Dropped:
 @stored("preparation", within={"chosen": "i"}, exponent="k", center="k", spread="k", chosen="k")
 @frozen
 class Preparation:
-    """How a table was prepared: for new rows, and for the way back to the input's units."""
+    """A preparation applied to a table: repeats it for new rows, and leads back to the input's units."""
 
     columns: tuple[str, ...]  # i, those of the input; none for a square matrix
     missing: str  # error, drop, mean or model
@@ -50,24 +50,24 @@ class Preparation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that the method is given (k)."""
+        """The columns that the method takes (k)."""
         return self.columns if self.chosen is None else tuple(self.columns[place] for place in self.chosen.tolist())
 
     def apply(self, table: Table) -> Table:
-        """New rows, treated exactly as the first ones were."""
+        """Prepare new rows as the first ones were; raises DataError."""
         return self.prepared(table).table
 
     def prepared(self, table: Table) -> "Prepared":
-        """New rows with the list of those that the policy for missing cells drops."""
+        """Prepare new rows, and list those dropped by the policy for missing cells; raises DataError."""
         whole, dropped = complete(table, self.missing, self.fill, missing.NEW)
         return Prepared(self.scaled(self.transformed(whole)), self, dropped)
 
     def transformed(self, table: Table) -> Table:
-        """Rows without missing cells as they are before the scale: transformed, and the chosen columns of them."""
-        return of_columns(applied(table, self.transform), self.chosen)
+        """Return complete rows before the scale: transformed, and their chosen columns."""
+        return of_columns(apply_transforms(table, self.transform), self.chosen)
 
     def scaled(self, table: Table) -> Table:
-        """Finite values, centered and scaled; raises DataError where that overflows."""
+        """Center and scale finite values; raises DataError on overflow."""
         if self.unscaled or table.kind != "features":
             return table
         constant = self.spread == 0
@@ -83,19 +83,22 @@ class Preparation:
         return replace(table, values=values)
 
     def undo(self, values: Array) -> Array:
-        """Prepared values as they were before the scale."""
+        """Return prepared values, an (n, k) array, as they were before the scale."""
         if self.unscaled:
             return values
         with np.errstate(over="ignore", under="ignore"):
             return times_power(values * self.spread + self.center, self.exponent)
 
     def undone(self, values: Array) -> Array:
-        """The same as `features` for pictures, which may leave the range of doubles and are no results."""
-        return inverted(self.undo(values), self.transform)[0]
+        """Return `features` of an (n, k) array for pictures, where values out of range are allowed."""
+        return invert_transforms(self.undo(values), self.transform)[0]
 
     def features(self, values: Array) -> Array:
-        """Prepared values back in the input's units, or where a transform has no inverse, as it left them."""
-        features, left = inverted(self.undo(values), self.transform)
+        """Return an (n, k) array in the input's units, or as a transform without an inverse left it.
+
+        Raises NumericalError.
+        """
+        features, left = invert_transforms(self.undo(values), self.transform)
         if left:
             note("N-TRANSFORMED", f"{left[-1]} has no inverse: features are as after prepare.transform: "
                  f"[{', '.join(left)}], not in the input's units", transform=list(left))
@@ -107,22 +110,22 @@ class Preparation:
 
     @property
     def invertible(self) -> bool:
-        """Whether prepared values lead back to all columns as they were."""
+        """Whether prepared values lead back to all columns of the input."""
         return self.chosen is None and all(TRANSFORMS[name].inverse is not None for name in self.transform)
 
     def parts(self) -> tuple[Any, ...]:
-        """What distinguishes it from others of the same columns."""
+        """Return the values that determine the preparation of given columns, for cache keys."""
         return (self.missing, self.fill, self.exponent, self.center, self.spread, self.transform, self.chosen)
 
     @property
     def unscaled(self) -> bool:
-        """Whether the scale leaves values as they are."""
+        """Whether the scale does not change values."""
         return not self.exponent.any() and not self.center.any() and bool(np.all(self.spread == 1))
 
 
 @frozen
 class Prepared:
-    """A prepared table, how it was done, and the rows that fell out."""
+    """A prepared table, its preparation, and the dropped rows."""
 
     table: Table
     preparation: Preparation
@@ -130,7 +133,7 @@ class Prepared:
 
 
 class Prepare(Options):
-    """What happens to the data before the method."""
+    """Preparation of the data before the method."""
 
     transform: Annotated[tuple[Name, ...], Strict(False)] = option(
         (), "Transforms of the rows before the scale, in this order: ln(1 + x); square root; shares of the row's total;"
@@ -152,7 +155,7 @@ class Prepare(Options):
         "they reach (default: none).")
 
     def require_reducible(self, input: Input) -> None:
-        """Raises ConfigError where PCA ahead of the method cannot take what it would be given."""
+        """Raise ConfigError if PCA ahead of the method cannot take the input."""
         if self.reduce is None:
             return
         wrong = next((what for what, there in (
@@ -164,17 +167,17 @@ class Prepare(Options):
 
     @stage("prepare")
     def apply(self, table: Table) -> Prepared:
-        """The prepared table, and how to treat new rows in the same way."""
+        """Return the prepared table with its preparation; raises ConfigError and DataError."""
         if table.kind != "features":
             self._require_defaults(table.kind)
-            return Prepared(table, unprepared(()), ())
+            return Prepared(table, no_preparation(()), ())
         if self.unmatched != "error" and table.view is None:
             raise ConfigError("PREPARE-OPTION", "unmatched: drop has no use without a second view",
                               where="prepare.unmatched", hint="leave it out, or give {input.view.path}")
         return self._of_features(table) if table.view is None else self._of_views(table, table.view)
 
     def _of_features(self, table: Table) -> Prepared:
-        """One table's columns prepared."""
+        """Prepare one table's columns."""
         if (rows := rows_of(table.values)) is not None:
             return self._of_rows(table, rows)
         whole, fill, dropped = self._completed(table)
@@ -183,49 +186,50 @@ class Prepare(Options):
         return Prepared(preparation.scaled(ready), preparation, dropped)
 
     def _of_rows(self, table: Table, rows: Rows) -> Prepared:
-        """The columns of a table that is read in blocks, prepared."""
+        """Prepare the columns of a table that is read in blocks."""
 
-        def made(fill: Array, scale: Scale | None, chosen: Indices | None) -> Preparation:
+        def make(fill: Array, scale: Scale | None, chosen: Indices | None) -> Preparation:
+            """Return the preparation for a fill, of shape (d,), a scale and the chosen columns."""
             size = len(table.columns) if chosen is None else len(chosen)
-            return preparation_of(table.columns, self.missing, fill, scale or unscaled(size), self.transform, chosen)
+            return preparation_of(table.columns, self.missing, fill, scale or no_scale(size), self.transform, chosen)
 
-        ready, preparation, gone = prepared_rows(self, table, rows, made)
+        ready, preparation, gone = prepared_rows(self, table, rows, make)
         return Prepared(ready, preparation, tuple(
             Dropped(table.ids[row], table.place(row) + 1, why) for row, why in gone))
 
     def _of_views(self, table: Table, other: Table) -> Prepared:
-        """Rows that both views have, each view's columns prepared in the same way."""
-        pairs = matched(table, other, self.unmatched)
+        """Keep the rows of both views, and prepare each view's columns in the same way."""
+        pairs = match_views(table, other, self.unmatched)
         if self.missing == "error":
             for part in (table, other):
                 missing.refuse(part)
         whole, fill, gaps = self._completed(side_by_side(pairs.table))
-        (first, chosen), second = self._of_both(apart(whole, pairs.table))
+        (first, chosen), second = self._of_both(split_views(whole, pairs.table))
         both = replace(first, view=second)
         joint, width, known = side_by_side(both), len(first.columns), len(table.columns)
         scale = self._scale(joint)
         ready = preparation_of(joint.columns, self.missing, fill, scale).scaled(joint)
-        alone = [as_dropped(table, row, REASON)
+        alone = [dropped_row(table, row, REASON)
                  for row in np.setdiff1d(np.arange(len(table.ids)), pairs.kept).tolist()]
-        return Prepared(apart(ready, both), preparation_of(table.columns, self.missing, fill[:known],
+        return Prepared(split_views(ready, both), preparation_of(table.columns, self.missing, fill[:known],
                         scale.of_first(width), self.transform, chosen), (*alone, *gaps))
 
     def _completed(self, table: Table) -> tuple[Table, Array, tuple[Dropped, ...]]:
-        """The table after the policy for missing cells, what fills them, and the rows that were dropped."""
+        """Apply the policy for missing cells; return the table, the fill of each column, and the dropped rows."""
         fill = missing.column_means(table) if self.missing == "mean" else missing.NO_FILL
         whole, dropped = complete(table, self.missing, fill)
         if self.missing == "model":
-            missing.require_some(whole)
+            missing.require_columns(whole)
         return whole, fill, dropped
 
     def _of_both(self, table: Table) -> tuple[tuple[Table, Indices | None], Table]:
-        """Each view transformed by itself: a row's total is that of its view."""
+        """Transform each view by itself: a row's total is that of its view."""
         assert table.view is not None
         return self._transformed(replace(table, view=None)), self._transformed(table.view)[0]
 
     def _transformed(self, table: Table) -> tuple[Table, Indices | None]:
-        """The table before the scale, and which columns were chosen."""
-        table, count = applied(table, self.transform), self.top_variance
+        """Return the table before the scale, and its chosen columns."""
+        table, count = apply_transforms(table, self.transform), self.top_variance
         if count is None or count >= len(table.columns):
             if count is not None:
                 note("N-TOP-VARIANCE", f"all {counted(len(table.columns), 'column')} are kept: there are no more than "
@@ -235,12 +239,12 @@ class Prepare(Options):
         return of_columns(table, chosen), chosen
 
     def _scale(self, table: Table) -> Scale:
-        """The centers and spreads of the columns."""
-        return (unscaled(len(table.columns)) if self.scale == "none"
-                else fitted(table.values, table.columns, self.scale, self.divisor))
+        """Return the centers and spreads of the columns."""
+        return (no_scale(len(table.columns)) if self.scale == "none"
+                else fit_scale(table.values, table.columns, self.scale, self.divisor))
 
     def _require_defaults(self, kind: str) -> None:
-        """Refuses options that have no use for a square matrix."""
+        """Raise ConfigError for options that have no effect on a square matrix."""
         for name, field in type(self).model_fields.items():
             if getattr(self, name) != field.default:
                 raise ConfigError("PREPARE-OPTION", f"{name} has no use with input.kind: {kind}",
@@ -249,45 +253,45 @@ class Prepare(Options):
 
 def preparation_of(columns: tuple[str, ...], policy: str, fill: Array, scale: Scale,
                    transform: tuple[Name, ...] = (), chosen: Indices | None = None) -> Preparation:
-    """The preparation of a policy for missing cells, transforms, a choice of columns and a scale."""
+    """Return a preparation of its parts; `fill` is a (d,) array, or empty if the policy does not fill."""
     return Preparation(columns, policy, fill, scale.exponent, scale.center, scale.spread, transform, chosen)
 
 
-def unprepared(columns: tuple[str, ...]) -> Preparation:
-    """The preparation that leaves rows as they are."""
-    return preparation_of(columns, "error", missing.NO_FILL, unscaled(len(columns)))
+def no_preparation(columns: tuple[str, ...]) -> Preparation:
+    """Return the preparation that does not change rows."""
+    return preparation_of(columns, "error", missing.NO_FILL, no_scale(len(columns)))
 
 
 def of_columns(table: Table, chosen: Indices | None) -> Table:
-    """The table with some of its columns; with all where None."""
+    """Return the table with the columns `chosen`, numbers of shape (k,); with all if None."""
     if chosen is None:
         return table
     return replace(table, values=np.ascontiguousarray(table.values[:, chosen]),
                    columns=tuple(table.columns[place] for place in chosen.tolist()))
 
 
-def unscaled(columns: int) -> Scale:
-    """The scale that changes nothing."""
+def no_scale(columns: int) -> Scale:
+    """Return the scale that does not change columns."""
     return Scale(np.zeros(columns, dtype=np.int64), np.zeros(columns), np.ones(columns))
 
 
 def complete(table: Table, policy: str, fill: Array, remedy: str = missing.REMEDY) -> tuple[Table, tuple[Dropped, ...]]:
-    """The table with finite values only (NaN where a model takes over), and the rows that were dropped for it."""
+    """Apply a policy for missing cells, with `fill`, a (d,) array; return the table and the dropped rows."""
     if policy == "mean":
-        return replace(table, values=missing.filled(table, fill)), ()
+        return replace(table, values=missing.fill_cells(table, fill)), ()
     if policy == "model":
-        return replace(table, values=missing.left(table)), ()
+        return replace(table, values=missing.leave_to_model(table)), ()
     if policy == "error":
         missing.refuse(table, remedy)
         return table, ()
-    kept = missing.kept_rows(table)
+    kept = missing.complete_rows(table)
     if kept.all():
         return table, ()
-    gaps = tuple(as_dropped(table, row, missing.reason(table.values[row], table.columns))
+    gaps = tuple(dropped_row(table, row, missing.reason(table.values[row], table.columns))
                  for row in np.flatnonzero(~kept).tolist())
     return table.take(np.flatnonzero(kept)), gaps
 
 
-def as_dropped(table: Table, row: int, reason: str) -> Dropped:
-    """A row of a table, by its number in the file."""
+def dropped_row(table: Table, row: int, reason: str) -> Dropped:
+    """Return a dropped row of a table, by its number in the file."""
     return Dropped(table.ids[row], table.place(row) + 1, reason)

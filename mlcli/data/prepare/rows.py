@@ -1,4 +1,4 @@
-"""Prepares a table that is read in blocks: by its sums where these say enough, else by another pass."""
+"""Preparation of a table that is read in blocks: from its moments if they suffice, else by another pass."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,14 +19,14 @@ from mlcli.data.prepare import missing
 from mlcli.data.prepare.scales import FARTHEST, NEAR_ZERO, Scale, warn_of_constants
 from mlcli.data.prepare.transforms import Name, keep_zeros, times_columns, transformed_entries
 from mlcli.data.table.cells import refuse_gaps
-from mlcli.data.table.row_numbers import RowNumbers, taken
+from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError
 from mlcli.stages.algebra.gathering import gathered
 
 
 class Treatment(Protocol):
-    """How rows are prepared: a `Preparation`."""
+    """A preparation of rows: a `Preparation`."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ class Treatment(Protocol):
 
     @property
     def fill(self) -> Array:
-        """What fills missing cells; empty where nothing does."""
+        """The fill of missing cells; empty without one."""
 
     @property
     def transform(self) -> tuple[Name, ...]:
@@ -42,29 +42,29 @@ class Treatment(Protocol):
 
     @property
     def chosen(self) -> Indices | None:
-        """The columns that are kept after the transforms; all where None."""
+        """The columns chosen after the transforms; all if None."""
 
     @property
     def exponent(self) -> Indices:
-        """Of the scale: x becomes (x 2**-exponent - center) / spread."""
+        """Exponents of the scale: x becomes (x 2**-exponent - center) / spread."""
 
     @property
     def center(self) -> Array:
-        """Of the scale."""
+        """Centers of the scale."""
 
     @property
     def spread(self) -> Array:
-        """Of the scale; zero where a column becomes zero."""
+        """Spreads of the scale; zero where a column becomes zero."""
 
     def apply(self, table: Table) -> Table:
-        """New rows, treated as the first ones were."""
+        """Prepare new rows as the first ones were."""
 
     def parts(self) -> tuple[Any, ...]:
-        """What distinguishes it."""
+        """Return the values that determine it."""
 
 
-class Asked(Protocol):
-    """What is asked for: a `Prepare`."""
+class PrepareOptions(Protocol):
+    """The options of a preparation: a `Prepare`."""
 
     @property
     def missing(self) -> str:
@@ -76,7 +76,7 @@ class Asked(Protocol):
 
     @property
     def top_variance(self) -> int | None:
-        """How many columns are kept."""
+        """The number of columns to keep."""
 
     @property
     def scale(self) -> str:
@@ -84,7 +84,7 @@ class Asked(Protocol):
 
     @property
     def divisor(self) -> str:
-        """That of the standard deviation."""
+        """The divisor of the standard deviation."""
 
 
 T = TypeVar("T", bound=Treatment)
@@ -95,8 +95,8 @@ class PreparedRows:
     """Rows prepared as they are read, exactly as new rows are."""
 
     preparation: Treatment
-    source: Source | None  # of the table
-    places: Indices | None = None  # of the rows among all that were read; None: these are all
+    source: Source | None  # the source of the table
+    places: Indices | None = None  # row numbers in the file; all rows if None
 
     def __reduce__(self) -> tuple[Any, ...]:  # other processes name the file, and do not know its hash
         source = self.source and replace(self.source, digest=str, files={})
@@ -105,17 +105,17 @@ class PreparedRows:
     def __call__(self, first: int, rows: Array) -> Array:
         here = slice(first, first + len(rows))
         places = np.arange(here.start, here.stop) if self.places is None else self.places[here]
-        with no_listeners():  # what there is to say of all rows was said once
+        with no_listeners():  # notes on all rows were made once
             return self.preparation.apply(
                 Table(rows, self.preparation.columns, RowNumbers(places + 1), source=self.source, places=places)).values
 
     @property
     def keeps_zeros(self) -> bool:
-        """Whether zeros stay zero but for a center: cells are not filled, and transforms do not look at zeros."""
+        """Whether zeros stay zero apart from a center: cells are not filled, and transforms keep zeros."""
         return not self.preparation.fill.size and keep_zeros(self.preparation.transform)
 
     def of_entries(self, rows: Moved) -> Moved:
-        """Sparse rows prepared: (x 2**-e - c) / s is x times 2**-e / s, less c / s."""
+        """Prepare sparse rows: (x 2**-e - c) / s is x times 2**-e / s, less c / s."""
         made = self.preparation
         entries = transformed_entries(rows.entries, made.transform)
         entries = entries if made.chosen is None else entries[:, made.chosen]
@@ -124,12 +124,12 @@ class PreparedRows:
         return Moved(times_columns(entries, np.ldexp(shares, -made.exponent)), made.center * shares)
 
     def key(self) -> Any:
-        """All that it does."""
+        """Return the values that determine the result, for cache keys."""
         return ("prepared", self.preparation.parts())
 
 
 def completed_rows(table: Table, rows: Rows, policy: str) -> tuple[Rows, Array, list[tuple[int, str]]]:
-    """The rows that the policy for missing cells leaves, what fills cells, and which rows it drops, with the reason."""
+    """Apply the policy for missing cells; return the rows, the fill of each column, and dropped rows with reasons."""
     gaps = rows.gaps
     if policy == "model":
         raise ConfigError("STREAM", "missing: model needs the table in memory, and it is read in blocks",
@@ -143,20 +143,23 @@ def completed_rows(table: Table, rows: Rows, policy: str) -> tuple[Rows, Array, 
     if policy == "mean":
         return rows, _means(rows), []
     if len(gaps.rows) == len(rows):
-        raise missing.nothing_left(table, len(rows))
-    missing.note_dropped(taken(table.ids, gaps.rows))
+        raise missing.no_complete_row(table, len(rows))
+    missing.note_dropped(take_ids(table.ids, gaps.rows))
     return rows.without(gaps.rows), missing.NO_FILL, list(_reasons(table, rows, gaps.rows))
 
 
 def _reasons(table: Table, rows: Rows, gaps: Indices) -> Any:
-    """The rows with gaps, each with the reason why it is dropped."""
+    """Yield the rows with gaps, each with the reason why it is dropped."""
     for some in row_blocks(len(gaps), 1 << 22, rows.shape[1]):
         for row, values in zip(gaps[some].tolist(), rows.read(gaps[some]), strict=True):
             yield row, missing.reason(values, table.columns)
 
 
 def _means(rows: Rows) -> Array:
-    """The means of the columns' finite cells, in rows with gaps and without; raises DataError where there are none."""
+    """Return the means of the columns' finite cells, in rows with gaps and without.
+
+    Raises DataError for an empty column.
+    """
     moments, gaps = rows.moments, rows.gaps
     assert moments is not None
     count = moments.rows + np.asarray(gaps.present)
@@ -167,11 +170,12 @@ def _means(rows: Rows) -> Array:
     return np.asarray(means if moments.exponent is None else np.ldexp(means, moments.exponent))
 
 
-def prepared_rows(options: Asked, table: Table, rows: Rows, make: Callable[[Array, Scale | None, Indices | None], T],
-                  ) -> tuple[Table, T, list[tuple[int, str]]]:
-    """The table with its rows prepared, how that is done, and the rows that were dropped.
+def prepared_rows(options: PrepareOptions, table: Table, rows: Rows,
+                  make: Callable[[Array, Scale | None, Indices | None], T]) -> tuple[Table, T, list[tuple[int, str]]]:
+    """Prepare the rows of a table in blocks; return the table, the preparation, and the dropped rows with reasons.
 
-    `make` makes the preparation of columns, what fills cells, a scale and a choice of columns.
+    `make` constructs a preparation from a fill, an array of shape (d,), a scale and the chosen columns.
+    Raises ConfigError and DataError.
     """
     whole, fill, dropped = completed_rows(table, rows, options.missing)
     kept = table if not dropped else replace(_without(table, rows.gaps.rows), values=as_array(whole))
@@ -189,7 +193,7 @@ def prepared_rows(options: Asked, table: Table, rows: Rows, make: Callable[[Arra
     chosen = _chosen(options, moments)
     moments = moments if chosen is None else moments.of_columns(chosen)
     names = table.columns if chosen is None else tuple(table.columns[place] for place in chosen.tolist())
-    scale = None if options.scale == "none" else fitted_to(moments, names, options.scale, options.divisor)
+    scale = None if options.scale == "none" else scale_from_moments(moments, names, options.scale, options.divisor)
     preparation = make(fill, scale, chosen)
     if between is whole and chosen is None and scale is None:
         return replace(kept, values=as_array(replace(whole, gaps=NO_GAPS))), preparation, dropped
@@ -200,14 +204,14 @@ def prepared_rows(options: Asked, table: Table, rows: Rows, make: Callable[[Arra
 
 
 def _without(table: Table, gaps: Indices) -> Table:
-    """The table's ids, labels and places without some rows."""
+    """Return the table's ids, labels and places without some rows."""
     left = np.delete(np.arange(len(table.ids)), gaps)
     labels = {name: tuple(texts[row] for row in left.tolist()) for name, texts in table.labels.items()}
-    return replace(table, ids=taken(table.ids, left), labels=labels, places=table.numbers[left] - 1)
+    return replace(table, ids=take_ids(table.ids, left), labels=labels, places=table.numbers[left] - 1)
 
 
-def _chosen(options: Asked, moments: Moments) -> Indices | None:
-    """The columns of the largest variances; None for all."""
+def _chosen(options: PrepareOptions, moments: Moments) -> Indices | None:
+    """Return the columns of the largest variances; None for all."""
     count = options.top_variance
     if count is None or count >= len(moments.sums):
         return None
@@ -217,13 +221,16 @@ def _chosen(options: Asked, moments: Moments) -> Indices | None:
 
 
 def scaled_by(moments: Moments, scale: Scale) -> Moments:
-    """The moments of scaled columns."""
+    """Return the moments of scaled columns."""
     factor = np.divide(1.0, scale.spread, out=np.zeros(len(scale.spread)), where=scale.spread != 0)
     return moments.times_power(-scale.exponent).scaled(factor, scale.center)
 
 
-def fitted_to(moments: Moments, columns: tuple[str, ...], scale: str, divisor: str) -> Scale:
-    """The center and spread of every column from its moments, as `scales.fitted` has them."""
+def scale_from_moments(moments: Moments, columns: tuple[str, ...], scale: str, divisor: str) -> Scale:
+    """Return the center and spread of every column from its moments, as `scales.fit_scale` does from values.
+
+    Raises ConfigError for the scale robust.
+    """
     if scale == "robust":
         raise ConfigError("STREAM", "robust needs all numbers of a column at once, and the table is read in blocks",
                           where="prepare.scale", hint="choose standard or range, or give more memory "

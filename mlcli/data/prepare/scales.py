@@ -10,8 +10,8 @@ from mlcli.base.values.scaling import Unit, all_finite
 from mlcli.data.options.wording import counted, listed
 from mlcli.errors import DataError
 
-FARTHEST = 1000  # exponents are kept in this range, where powers of two and their inverses exist
-BLOCK = 2**20  # numbers worked on together
+FARTHEST = 1000  # largest exponent: its power of two and the inverse are doubles
+BLOCK = 2**20  # numbers in a block
 NEAR_ZERO = 8 * np.finfo(np.float64).eps  # of the largest value: a standard deviation this small is rounding
 
 
@@ -24,24 +24,24 @@ class Scale:
     spread: Array  # d
 
     def of_first(self, columns: int) -> "Scale":
-        """The scale of the first columns only."""
+        """Return the scale of the first columns only."""
         return Scale(self.exponent[:columns], self.center[:columns], self.spread[:columns])
 
 
 def exponents(values: Array) -> Indices:
-    """For every column the e for which 2**-e times its largest size is in [0.5, 1), within limits."""
+    """Return for every column of an (n, d) array the e with 2**-e times its largest size in [0.5, 1), within limits."""
     largest = np.maximum(np.fmax.reduce(values, initial=0.0), -np.fmin.reduce(values, initial=0.0))
     return np.clip(np.frexp(largest)[1], -FARTHEST, FARTHEST).astype(np.int64)
 
 
 def times_power(values: Array, exponent: Indices) -> Array:
-    """Every column times its power of two."""
+    """Return an (n, d) array with every column times its power of two, 2**exponent."""
     with np.errstate(over="ignore", under="ignore"):
         return values * np.ldexp(1.0, exponent)
 
 
 def means(values: Array, present: Array | None = None) -> Array:
-    """Means of columns in two passes; `present` (0 or 1 for each value) leaves values out."""
+    """Return the means of the columns of an (n, d) array in two passes; `present` (n x d, 0 or 1) leaves values out."""
     weights = np.ones((len(values), 1)) if present is None else present
     count = weights.sum(axis=0)
     first = (values * weights).sum(axis=0) / count
@@ -50,9 +50,10 @@ def means(values: Array, present: Array | None = None) -> Array:
 
 
 def spreads(values: Array) -> tuple[Array, Unit, AnyArray]:
-    """The columns' standard deviations over n, their unit, and which columns are constant.
+    """Return the columns' standard deviations over n, their unit, and flags of constant columns.
 
-    Only finite cells count; a deviation within rounding of the column's largest value counts as zero.
+    `values` is an (n, d) array; the first and last results are (d,) arrays. Only finite cells count; a
+    deviation within rounding of the column's largest value counts as zero.
     """
     deviations, shifts, constant = [], [], []
     for columns in row_blocks(values.shape[1], BLOCK, len(values)):
@@ -76,13 +77,16 @@ def spreads(values: Array) -> tuple[Array, Unit, AnyArray]:
 
 
 def most_variable(values: Array, count: int) -> Indices:
-    """The columns of the largest variances, in their own order; of equal ones the first."""
+    """Return the columns of the largest variances of an (n, d) array, in their own order; of equal ones the first."""
     deviations, _, _ = spreads(values)
     return np.sort(np.argsort(-deviations, kind="stable")[:count])
 
 
-def fitted(values: Array, columns: tuple[str, ...], scale: str, divisor: str) -> Scale:
-    """The center and spread of every column; NaN are left out."""
+def fit_scale(values: Array, columns: tuple[str, ...], scale: str, divisor: str) -> Scale:
+    """Return the center and spread of every column of an (n, d) array, without NaN.
+
+    Raises DataError for equal quartiles.
+    """
     exponent = exponents(values)
     rescaled = times_power(values, -exponent)
     present = None if all_finite(rescaled) else np.isfinite(rescaled).astype(np.float64)
@@ -107,14 +111,14 @@ def fitted(values: Array, columns: tuple[str, ...], scale: str, divisor: str) ->
 
 
 def _quartiles(values: Array) -> tuple[Array, Array]:
-    """The median and the range between the quartiles of every column."""
+    """Return the median and the range between the quartiles of every column."""
     quantiles = np.quantile if all_finite(values) else np.nanquantile  # the latter is slow
     lower, median, upper = quantiles(values, [0.25, 0.5, 0.75], axis=0)
     return median, upper - lower
 
 
 def _require_spread(spread: Array, constant: Array, columns: tuple[str, ...]) -> None:
-    """Refuses columns that vary although their quartiles are equal."""
+    """Raise DataError for columns that vary although their quartiles are equal."""
     names = [columns[column] for column in np.flatnonzero((spread == 0) & ~constant.astype(bool))]
     if names:
         raise DataError("ZERO-QUARTILES", f"{counted(len(names), 'column')} with equal quartiles: {listed(names)}",
@@ -123,7 +127,7 @@ def _require_spread(spread: Array, constant: Array, columns: tuple[str, ...]) ->
 
 
 def warn_of_constants(constant: AnyArray, columns: tuple[str, ...]) -> None:
-    """Notes columns that cannot be scaled and become zero."""
+    """Warn about constant columns, which become zero."""
     names = [columns[column] for column in np.flatnonzero(constant)]
     if names:
         note("W-CONST", f"{counted(len(names), 'column')} constant, set to zero: {listed(names)}", columns=names[:100])

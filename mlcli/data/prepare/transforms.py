@@ -1,4 +1,4 @@
-"""Transforms of features, each row by itself: logarithms, roots, shares, presence, log-ratios."""
+"""Transforms of features, row by row: logarithms, roots, shares, presence, log-ratios."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,20 +22,20 @@ BLOCK = 2**20  # numbers of a block: 8 MiB for each thread
 
 @frozen
 class Transform:
-    """What becomes of rows (m x d), where that is defined, and its inverse where it has one."""
+    """A transform of rows (m x d): function, domain, and inverse if there is one."""
 
     apply: Callable[[Array], Array]
-    outside: Callable[[Array], AnyArray] | None = None  # the cells for which it is not defined
-    domain: str = ""  # in words
+    outside: Callable[[Array], AnyArray] | None = None  # flags of the cells outside its domain
+    domain: str = ""  # the domain in words
     remedy: str = "correct the cell, or leave its column out with {input.columns}"
     whole: bool = False  # whether a cell's result depends on its whole row, which must not be all zeros
     inverse: Callable[[Array], Array] | None = None
-    entries: Callable[[Any], Array] | None = None  # of sparse rows, where a cell's result depends on its row
+    entries: Callable[[Any], Array] | None = None  # for sparse rows, if a cell's result depends on its row
     keeps_zeros: bool = True
 
 
-def applied(table: Table, names: Sequence[Name]) -> Table:
-    """The table after the transforms, in their order; raises DataError for the first row that one is undefined for.
+def apply_transforms(table: Table, names: Sequence[Name]) -> Table:
+    """Return the table after the transforms, in their order; raises DataError for a row outside a domain.
 
     NaN stay NaN. Rows do not depend on each other, so new rows are treated as the first ones were.
     """
@@ -56,7 +56,7 @@ def applied(table: Table, names: Sequence[Name]) -> Table:
 
 
 def require_defined(name: Name, block: Array, table: Table, start: int) -> None:
-    """Refuses rows, the first of which is row `start` of the table, for which a transform is not defined."""
+    """Raise DataError for a row of an (m, d) array, from row `start` of the table on, outside a transform's domain."""
     transform = TRANSFORMS[name]
     if transform.outside is not None and (wrong := transform.outside(block)).any():
         row, column = np.argwhere(wrong)[0]
@@ -77,20 +77,20 @@ def _undefined(what: str, hint: str, table: Table, row: int) -> DataError:
     return DataError("TRANSFORM", what, where=missing.where_of(table), hint=hint, row=row)
 
 
-def inverted(values: Array, names: Sequence[Name]) -> tuple[Array, Sequence[Name]]:
-    """Values with the last transforms inverted as far as they can be, and the transforms that remain."""
+def invert_transforms(values: Array, names: Sequence[Name]) -> tuple[Array, Sequence[Name]]:
+    """Invert the last transforms of an (n, d) array as far as possible; return it and the transforms that remain."""
     while names and (inverse := TRANSFORMS[names[-1]].inverse) is not None:
         values, names = inverse(values), names[:-1]
     return values, names
 
 
 def keep_zeros(names: Sequence[Name]) -> bool:
-    """Whether transforms leave zeros zero, and look at nothing else in a row to transform the others."""
+    """Whether transforms map zeros to zero and do not depend on other cells that are zero."""
     return all(TRANSFORMS[name].keeps_zeros for name in names)
 
 
 def transformed_entries(rows: Any, names: Sequence[Name]) -> Any:
-    """Sparse rows (compressed, of SciPy) after transforms that keep zeros and are defined for them."""
+    """Return sparse rows (compressed, of SciPy) after transforms that keep zeros and are defined for them."""
     for name in names:
         transform = TRANSFORMS[name]
         rows = with_values(rows, transform.apply(rows.data) if transform.entries is None else transform.entries(rows))
@@ -98,22 +98,22 @@ def transformed_entries(rows: Any, names: Sequence[Name]) -> Any:
 
 
 def times_columns(rows: Any, factors: Array) -> Any:
-    """Sparse rows with a factor for each column."""
+    """Return sparse (n, d) rows of SciPy with each column times its factor; `factors` is a (d,) array."""
     return rows if np.all(factors == 1) else with_values(rows, rows.data * factors[rows.indices])
 
 
 def with_values(rows: Any, values: Array) -> Any:
-    """Sparse rows with other numbers in the same places."""
+    """Return sparse rows of SciPy with other numbers in the same places; `values` has the shape (entries,)."""
     return type(rows)((values, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _shared(rows: Any) -> Array:
-    """The entries of sparse rows as shares of their row's total."""
+    """Return the entries of sparse rows as shares of their row's total."""
     return _over(rows, np.asarray(rows.sum(axis=1)).ravel())
 
 
 def _over(rows: Any, sizes: Array) -> Array:
-    """The entries of sparse rows, each row divided by its size."""
+    """Return the entries of sparse rows, each row divided by its size."""
     divided: Array = rows.data / np.repeat(sizes, np.diff(rows.indptr))
     return divided
 
@@ -123,7 +123,7 @@ def _below_zero(rows: Array) -> AnyArray:
 
 
 def _exponentials(rows: Array) -> Array:
-    with np.errstate(over="ignore"):  # what leaves the range of doubles is refused with its row
+    with np.errstate(over="ignore"):  # overflow is an error later, with its row
         return np.expm1(rows)
 
 

@@ -1,1 +1,1 @@
-"""From a file to a table: rows and columns, in memory or in blocks."""
+"""Reading of tables: from files, arrays and frames, in memory or in blocks."""

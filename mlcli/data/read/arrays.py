@@ -1,4 +1,4 @@
-"""Tables of arrays in memory, held to the same conditions as those of files."""
+"""Tables from arrays in memory, under the same conditions as those from files."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,15 +17,15 @@ from mlcli.data.formats.arrays import LABEL
 from mlcli.data.formats.block_file import SMALL
 from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.wording import counted
-from mlcli.data.pairs.square import checked
-from mlcli.data.read.blocks import passed_over
-from mlcli.data.read.frames import HERE, KINDS, Framed, framed, is_frame, is_sparse_array
-from mlcli.data.read.match import matched_columns
+from mlcli.data.pairs.square import check_square
+from mlcli.data.read.blocks import after_first_pass
+from mlcli.data.read.frames import HERE, KINDS, FrameData, is_frame, is_sparse_array, read_frame
+from mlcli.data.read.match import match_columns
 from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.read.table import features_table, square_table
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.row_numbers import RowNumbers
-from mlcli.data.table.sheet import FEWER, Sheet, numbered, require_content, require_unique_ids
+from mlcli.data.table.sheet import FEWER, Sheet, numbered_names, require_content, require_unique_ids
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import DataError, option, options_in
 
@@ -35,36 +35,37 @@ Names = Sequence[Any] | None
 @stage("read")
 def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, columns: Names = None,
              labels: Any = None, streams: bool = False) -> Table:
-    """The table of an array (n x d) or a data frame, or of a matrix of pairs (n x n) by the kind of `input`.
+    """Return the table of an (n, d) array or a data frame, or of an (n, n) matrix of pairs by the kind of `input`.
 
-    Names that are given go before those of a frame. A sparse array is held by its entries where what follows `streams`
-    and it is large, else with its zeros. Raises DataError as reading a file does, and where names do not fit.
+    Names as arguments take precedence over those of a frame. A large sparse array keeps its sparse form if
+    the next step `streams`, else it gets its zeros. Raises DataError as reading a file does, and if names
+    do not fit.
     """
-    frame = framed(array) if is_frame(array) else None
+    frame = read_frame(array) if is_frame(array) else None
     labels, columns = labels_of(labels), columns if frame is None or columns is not None else frame.columns
     ids = ids if frame is None or ids is not None else frame.ids
     labels = labels if frame is None else {**frame.labels, **labels}
     if is_sparse_array(array):
         return _of_sparse(array, input, compute, ids=ids, columns=columns, labels=labels, streams=streams)
     values = doubles(array if frame is None else frame.values)
-    names = numbered("x", values.shape[1]) if columns is None else texts(columns, values.shape[1], "columns")
+    names = numbered_names("x", values.shape[1]) if columns is None else texts(columns, values.shape[1], "columns")
     told = {str(name): texts(given, len(values), f"the label {name}") for name, given in labels.items()}
     rows = None if ids is None else texts(ids, len(values), "ids")
     sheet = Sheet(values.copy() if input.square else values, names, columns is not None and not input.square, rows,
                   "id", told)
     source = Source(HERE, partial(digest, values), values.nbytes, HERE)
-    with in_words_of_python():
+    with hints_for_python():
         table = (square_table if input.square else features_table)(sheet, input, source)
     if input.square:
-        return Table(checked(table.values, tuple(table.ids), input), table.columns, table.ids, "id", told, table.kind,
-                     source, observations=table.observations)
+        values = check_square(table.values, tuple(table.ids), input)
+        return Table(values, table.columns, table.ids, "id", told, table.kind, source, observations=table.observations)
     refuse_resemblance(table, input)
     return table
 
 
 def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, columns: Names,
                labels: Mapping[str, Sequence[Any]], streams: bool) -> Table:
-    """The table of a sparse array, by its entries or with its zeros; raises DataError."""
+    """Return the table of a sparse array, by its entries or with its zeros; raises DataError."""
     if input.square:
         raise DataError("ARRAY", "a sparse array is no matrix of pairs", where=HERE, hint="give it with its zeros")
     matrix = array.tocsr().astype(np.float64)
@@ -74,24 +75,24 @@ def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, column
     if not streams or size <= SMALL or not np.isfinite(matrix.data).all():
         compute.require(2 * size, "a sparse array with all its zeros", FEWER)
         return table_of(matrix.toarray(), input, compute, ids=ids, columns=columns, labels=labels)
-    names = numbered("x", matrix.shape[1]) if columns is None else texts(columns, matrix.shape[1], "columns")
+    names = numbered_names("x", matrix.shape[1]) if columns is None else texts(columns, matrix.shape[1], "columns")
     rows = RowNumbers.up_to(matrix.shape[0]) if ids is None else texts(ids, matrix.shape[0], "ids")
     require_unique_ids(rows, HERE)
     told = {str(name): texts(given, len(rows), f"the label {name}") for name, given in labels.items()}
     source = Source(HERE, partial(digest, matrix.data), matrix.data.nbytes, HERE)
-    with in_words_of_python():
-        return passed_over(Table(as_array(Rows(SparseRows(matrix))), names, rows, labels=told, source=source), input,
-                           compute)
+    with hints_for_python():
+        table = Table(as_array(Rows(SparseRows(matrix))), names, rows, labels=told, source=source)
+        return after_first_pass(table, input, compute)
 
 
 def labels_of(given: Any) -> dict[str, Sequence[Any]]:
-    """Labels by their names; a single column of them is called by its own name, or label. Raises DataError."""
+    """Return labels by name; a single column has its own name, or the name label. Raises DataError."""
     if given is None:
         return {}
     if isinstance(given, Mapping):
         return dict(given)
     if is_frame(given):
-        frame = framed(given)
+        frame = read_frame(given)
         return {**{name: frame.values[:, place].tolist() for place, name in enumerate(frame.columns)}, **frame.labels}
     if isinstance(given, str) or np.ndim(given) != 1:
         raise DataError("NAMES", "labels are a text for each row, or several such columns by their names", where=HERE,
@@ -100,8 +101,8 @@ def labels_of(given: Any) -> dict[str, Sequence[Any]]:
 
 
 @contextmanager
-def in_words_of_python() -> Iterator[None]:
-    """Name the index of a frame in errors, where files have a column of ids."""
+def hints_for_python() -> Iterator[None]:
+    """Name the index of a frame in hints, where files have a column of ids."""
     try:
         yield
     except DataError as error:
@@ -114,12 +115,12 @@ def in_words_of_python() -> Iterator[None]:
 
 
 def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: str) -> Table:
-    """New rows for a run: of its columns, or with a number to each of its points; raises DataError.
+    """Return new rows for a run: with its columns, or with a number for each of its points; raises DataError.
 
-    Those of a data frame are matched by the names of its columns.
+    Columns of a data frame are matched by name.
     """
     wanted = tuple(columns) if kind == "features" else tuple(points)
-    values = _matched(framed(array), wanted) if is_frame(array) else doubles(
+    values = _matched(read_frame(array), wanted) if is_frame(array) else doubles(
         array.toarray() if is_sparse_array(array) else array)
     if values.shape[1] != len(wanted):
         what = "columns" if kind == "features" else "points"
@@ -133,14 +134,14 @@ def new_rows(array: Any, columns: Sequence[str], points: Sequence[str], kind: st
     return Table(values, wanted, ids, kind=kind)
 
 
-def _matched(frame: Framed, wanted: tuple[str, ...]) -> Array:
-    """The numbers of a frame in the order of a run's columns; raises DataError where columns lack or are others."""
-    with in_words_of_python():
-        return matched_columns(Sheet(frame.values, frame.columns, True), wanted, HERE, "column")
+def _matched(frame: FrameData, wanted: tuple[str, ...]) -> Array:
+    """Return the numbers of a frame in the order of a run's columns; raises DataError if the columns differ."""
+    with hints_for_python():
+        return match_columns(Sheet(frame.values, frame.columns, True), wanted, HERE, "column")
 
 
 def doubles(array: Any) -> Array:
-    """The numbers of an array in two dimensions; raises DataError for anything else."""
+    """Return an array of numbers with two dimensions in double precision; raises DataError for any other."""
     given: AnyArray = np.asarray(array)
     if given.ndim != 2 or given.dtype.kind not in KINDS:
         raise DataError("ARRAY", f"an array of {given.ndim} dimensions and of the type {given.dtype} is no table of "
@@ -150,7 +151,7 @@ def doubles(array: Any) -> Array:
 
 
 def texts(given: Sequence[Any], count: int, what: str) -> tuple[str, ...]:
-    """So many names as texts; raises DataError."""
+    """Return `count` names as texts; raises DataError for another number of them."""
     if isinstance(given, str) or len(given) != count:
         raise DataError("NAMES", f"{what}: {len(given):,} were given for {count:,}", where=HERE,
                         hint="give one for each")
@@ -158,5 +159,5 @@ def texts(given: Sequence[Any], count: int, what: str) -> tuple[str, ...]:
 
 
 def digest(values: Array) -> str:
-    """The sha256 of the numbers."""
+    """Return the sha256 of the numbers of an (n, d) array."""
     return hashlib.sha256(values.data).hexdigest()

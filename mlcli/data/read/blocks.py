@@ -1,6 +1,7 @@
-"""A table that is read in blocks of rows, because memory does not hold it or because the user says so.
+"""Tables that are read in blocks of rows, because they do not fit in memory or on request.
 
-One pass looks at every number: it finds gaps, sums what means and covariances follow from, and keeps a sample of rows.
+One pass reads every number: it finds gaps, sums moments for means and covariances, and keeps a sample of
+rows.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Indices
 from mlcli.base.values.compute import Compute
-from mlcli.data.formats.block_file import Found, texts_of
+from mlcli.data.formats.block_file import BlockFile, texts_of
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import EXACT
 from mlcli.data.options.wording import counted
@@ -35,21 +36,21 @@ from mlcli.data.text.rows import TextRows, Underflows
 from mlcli.engine.executor import results
 from mlcli.stages.algebra.gathering import gathered, pass_bytes, sample_of, sketched
 
-SAMPLED, NUMBERS = 4096, 1 << 21  # rows of the sample, at most, and numbers of it
-IN_MEMORY = 1 << 24  # the same of a sparse table, whose rows cost no reading
-FEWEST = 64  # rows of it at least
-SAFE = 0.9  # share of the memory that blocks which are read at once may take
+SAMPLED, NUMBERS = 4096, 1 << 21  # most rows of the sample, and most numbers
+IN_MEMORY = 1 << 24  # most numbers of the sample of a sparse table, whose rows are in memory
+FEWEST = 64  # least rows of the sample
+SAFE = 0.9  # share of the memory for blocks that are read in parallel
 
 
 @frozen
 class Unread(Table):
-    """A table of which no number was read yet, with the types of its columns where the file says them."""
+    """A table whose numbers are not yet read, with the types of its columns if the file has them."""
 
     types: Sequence[Any] = ()
 
 
-def unread_table(found: Found, columns: Sequence[str], input: Input, source: Source) -> Unread:
-    """The table of a file no number of which was read yet: for rows that are used one by one, or chosen."""
+def unread_table(found: BlockFile, columns: Sequence[str], input: Input, source: Source) -> Unread:
+    """Return the table of a file without reading its numbers: for rows that are used one by one, or chosen."""
     if input.square:
         points = points_in(found.file, input)
         return Unread(as_array(Rows(found.file)), tuple(points), points, kind=input.kind, source=source)
@@ -60,13 +61,16 @@ def unread_table(found: Found, columns: Sequence[str], input: Input, source: Sou
                   image=found.image, point=named.point, types=found.types)
 
 
-def streamed_table(found: Found, input: Input, compute: Compute, source: Source) -> Table:
-    """The table of a file, by one pass over it."""
-    return passed_over(unread_table(found, found.choice.columns, input, source), input, compute)
+def streamed_table(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
+    """Return the table of a file, after one pass over it."""
+    return after_first_pass(unread_table(found, found.choice.columns, input, source), input, compute)
 
 
-def passed_over(table: Table, input: Input, compute: Compute) -> Table:
-    """A table that is read in blocks, after one pass over its rows."""
+def after_first_pass(table: Table, input: Input, compute: Compute) -> Table:
+    """Return a table in blocks with its moments, sample and gaps, after one pass over its rows.
+
+    Raises DataError and RefusedByPlan.
+    """
     rows = rows_of(table.values)
     assert rows is not None
     if input.square:
@@ -90,9 +94,9 @@ def passed_over(table: Table, input: Input, compute: Compute) -> Table:
 
 
 def _lanes(rows: Rows, compute: Compute) -> int:
-    """How many blocks are read at once: one for each thread where memory holds so many; raises RefusedByPlan.
+    """Return the number of blocks to read in parallel: one for each thread if memory allows; raises RefusedByPlan.
 
-    Sums come in the order of the blocks, so that the result does not depend on it.
+    Sums are added in the order of the blocks, so that the result does not depend on it.
     """
     threads, arrow = compute.thread_count(), not rows.source.direct
     columns = rows.shape[1]
@@ -104,7 +108,7 @@ def _lanes(rows: Rows, compute: Compute) -> int:
 
 
 def _tell(rows: Rows, chosen: Indices) -> None:
-    """Notes how the table is held."""
+    """Note how the table is read or stored."""
     of_rows = f"what looks at single rows takes {len(chosen):,} of them"
     if isinstance(rows.source, SparseRows):
         entries = int(rows.source.matrix.nnz)
@@ -116,7 +120,7 @@ def _tell(rows: Rows, chosen: Indices) -> None:
 
 
 def _sampled(rows: Rows, compute: Compute) -> Indices:
-    """The rows that are kept in memory, the first and the last among them."""
+    """Return the sampled rows, which stay in memory; the first and the last are among them."""
     numbers = IN_MEMORY if isinstance(rows.source, SparseRows) else NUMBERS
     count = min(len(rows), max(FEWEST, min(SAMPLED, numbers // rows.shape[1])))
     drawn = compute.generator().choice(len(rows), count, replace=False)
@@ -124,7 +128,7 @@ def _sampled(rows: Rows, compute: Compute) -> Indices:
 
 
 def _warn_inexact(columns: Sequence[str], types: Sequence[Any], moments: Moments) -> None:
-    """Notes integers that lost digits."""
+    """Warn about integers that lost digits."""
     sizes = moments.plain.sizes
     names = [name for name, kind, size in zip(columns, types, sizes, strict=False)
              if "int64" in str(kind) and size >= EXACT]

@@ -1,4 +1,4 @@
-"""Some of a table's rows: those that fulfill conditions, and of these a seeded sample, in the order of the file."""
+"""Choice of rows: those that fulfill conditions, and of these a seeded sample, in the order of the file."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from mlcli.data.formats.row_files import GroupedRows
 from mlcli.data.options.conditions import WHERE, condition
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, nearest, place
-from mlcli.data.read.blocks import passed_over
+from mlcli.data.read.blocks import after_first_pass
 from mlcli.data.read.id_columns import require_no_ids_in
 from mlcli.data.read.some_rows import SomePairs, SomePoints, SomeRows
 from mlcli.data.table.row_numbers import RowNumbers
@@ -28,61 +28,66 @@ Columns = Callable[[Sequence[str]], Table]  # the table with other columns as la
 
 
 def chosen_rows(table: Table, input: Input, compute: Compute, again: Columns, streams: bool = False) -> Table:
-    """The rows that the input asks for; `again` reads columns that lack.
+    """Return the rows that the input chooses; `again` reads columns that the table lacks.
 
-    Of a file that is read in blocks they are held in memory, or, where what follows `streams`, also read in blocks.
-
-    Raises ConfigError for a column that is not there, and DataError where no row is left.
+    Rows of a file in blocks are read into memory, or also in blocks if they do not fit and the next step
+    `streams`. Raises ConfigError for an unknown column, and DataError if no row is left.
     """
     count = len(table.ids)
-    kept = np.flatnonzero(fulfilled(table, input, again))
+    kept = np.flatnonzero(condition_mask(table, input, again))
     if not len(kept):
         raise DataError("WHERE", f"no row fulfills {' and '.join(input.where)}", where=place(input.path),
                         hint="change the conditions")
     if input.rows is not None and input.rows < len(kept):
         kept = np.sort(compute.generator().choice(kept, input.rows, replace=False))
     note("N-CHOSEN-ROWS", f"{len(kept):,} of {counted(count, 'row')} were chosen", rows=len(kept))
-    found = replace(taken(table, kept, input, compute, streams), chosen_of=count)
+    found = replace(take_rows(table, kept, input, compute, streams), chosen_of=count)
     if found.source is None or rows_of(found.values) is not None:
         return found
     return replace(found, source=replace(found.source, reading=found.source.reading + table.values.nbytes))
 
 
-def taken(table: Table, kept: Indices, input: Input, compute: Compute, streams: bool) -> Table:
-    """Some rows of a table; of a file those that memory does not hold are read in blocks, as where they are all."""
+def take_rows(table: Table, kept: Indices, input: Input, compute: Compute, streams: bool) -> Table:
+    """Return the rows `kept`, an array of shape (m,), of a table.
+
+    Those that do not fit in memory are read in blocks.
+    """
     rows = rows_of(table.values)
     if rows is None:
         return table.take(kept)
     bare = replace(table, values=np.empty((len(rows), 0)), kind="features").take(kept)
-    some = some_of(rows, kept, square=input.square)
+    some = subset(rows, kept, square=input.square)
     columns = tuple(bare.ids) if input.square else table.columns
     table = replace(bare, values=as_array(some), kind=table.kind, columns=columns)
-    if input.stream == "always" or (streams and not _held(some, input, compute)):
-        return passed_over(table, input, compute)
+    if input.stream == "always" or (streams and not _is_held(some, input, compute)):
+        return after_first_pass(table, input, compute)
     compute.require(16.0 * some.size, f"a table of {len(some):,} x {some.shape[1]:,} numbers",
                     f"choose fewer rows ({{input.rows}}), or {FEWER}")
     values = in_memory(some)
     table = replace(table, values=values)
-    if not input.square:  # its numbers were not looked at yet
+    if not input.square:  # its numbers are not yet checked
         require_no_ids_in(table, values, table.numbers - 1, input)
     return table
 
 
-def _held(rows: Rows, input: Input, compute: Compute) -> bool:
-    """Whether rows are held in memory where they might be read in blocks."""
+def _is_held(rows: Rows, input: Input, compute: Compute) -> bool:
+    """Whether rows are read into memory although they could be read in blocks."""
     file = rows.source.source if isinstance(rows.source, SomeRows) else rows.source
     return is_held(file, 8.0 * rows.size, input, compute)
 
 
-def some_of(rows: Rows, kept: Indices, *, square: bool) -> Rows:
-    """Some rows of a file, or points of a matrix in a file; those of a sparse table by their entries."""
+def subset(rows: Rows, kept: Indices, *, square: bool) -> Rows:
+    """Return rows of a file, or points of a matrix, with the numbers `kept`, of shape (m,).
+
+    Sparse rows keep their form.
+    """
     if isinstance(rows.source, SparseRows):
         return Rows(SparseRows(rows.source.matrix[kept]))
     return Rows((SomeRows if not square else SomePairs if rows.once else SomePoints)(rows.source, kept))
 
 
-def fulfilled(table: Table, input: Input, again: Columns) -> AnyArray:
-    """Which rows fulfill all conditions (n)."""
+def condition_mask(table: Table, input: Input, again: Columns) -> AnyArray:
+    """Return flags of the rows that fulfill all conditions, an (n,) array; raises ConfigError and DataError."""
     conditions = [condition(text) for text in input.where]
     lacking = tuple(dict.fromkeys(one.column for one in conditions if not is_column(table, one.column)))
     others = _others(table, input, lacking, again) if lacking else {}
@@ -100,7 +105,7 @@ def is_column(table: Table, name: str) -> bool:
 
 
 def column_of(table: Table, name: str) -> AnyArray | Sequence[str]:
-    """A column: texts of ids, labels and categories, else numbers (n)."""
+    """Return a column: texts of ids, labels and categories, or an (n,) array of numbers."""
     if name in table.labels:
         return table.labels[name]
     if name not in table.columns:
@@ -114,13 +119,13 @@ def column_of(table: Table, name: str) -> AnyArray | Sequence[str]:
         return table.values[:, column]
     if isinstance(rows.source, SparseRows):
         return np.asarray(rows.source.matrix[:, [column]].toarray()[:, 0])
-    if isinstance(rows.source, GroupedRows):  # which read a column alone
+    if isinstance(rows.source, GroupedRows):  # reads a single column
         rows, column = Rows(rows.source.in_order((name,))), 0
     return np.concatenate([part[:, column].copy() for _, part in all_parts(rows)])  # a view would keep the whole part
 
 
 def _others(table: Table, input: Input, names: tuple[str, ...], again: Columns) -> dict[str, tuple[str, ...]]:
-    """Columns that the table lacks, as texts; raises ConfigError with those that there are."""
+    """Return columns that the table lacks, as texts; raises ConfigError with the existing ones."""
     known = [*table.labels, *table.columns]
     error = ConfigError("UNKNOWN-COLUMN", f"there is no column {listed(names)}", where=WHERE,
                         hint=nearest(names[0], known))
@@ -136,7 +141,7 @@ def _others(table: Table, input: Input, names: tuple[str, ...], again: Columns) 
 
 
 def require_all(input: Input) -> None:
-    """Refuses a choice of rows where all are used; raises ConfigError."""
+    """Raise ConfigError for a choice of rows where all are used."""
     for name in ("rows", "where"):
         if getattr(input, name):
             raise ConfigError("INPUT-OPTION", f"{name} has no use here, where every row of the file is used",

@@ -1,4 +1,4 @@
-"""A table of a file put into an array that memory need not hold: a few rows at a time, with ids and labels."""
+"""Reading of a table into an array in scratch files: a few rows at a time, with ids and labels."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -9,9 +9,9 @@ from mlcli.base.rows.scratch import let_go, room
 from mlcli.base.rows.source import Part, Rows
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.source import opened
+from mlcli.data.files.source import open_input
 from mlcli.data.formats.block_file import RowFile, Texts
-from mlcli.data.formats.reader import found_in
+from mlcli.data.formats.reader import block_file_of
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.table.row_numbers import RowNumbers
@@ -21,23 +21,23 @@ from mlcli.engine.executor import results
 
 
 @frozen
-class Named(Texts):
-    """The ids and labels of a file, without ids that are the numbers of rows: a source of blocks."""
+class NameBlocks(Texts):
+    """The ids and labels of a file as a source of blocks, without ids that equal the row numbers."""
 
     def work(self, number: int) -> list[list[str]]:
-        """The columns of a block; no ids where they are the numbers of its rows."""
+        """Return the columns of a block; no ids if they equal the numbers of its rows."""
         ids, *labels = super().work(number)
         first = self.file.bounds[number]
         return [[] if ids == list(RowNumbers(range(first + 1, first + 1 + len(ids)))) else ids, *labels]
 
 
-def read_filled(input: Input, compute: Compute) -> Table | None:
-    """The table of a file that is read in blocks, its numbers in scratch files; None where it is not read so.
+def read_into_array(input: Input, compute: Compute) -> Table | None:
+    """Return the table of a file that is read in blocks, its numbers in scratch files; None for other files.
 
     Raises DataError and StorageError.
     """
-    with opened(input.path, compute) as file:
-        found = found_in(file, input.replace(stream="always"), FORMATS[input.format], compute)
+    with open_input(input.path, compute) as file:
+        found = block_file_of(file, input.replace(stream="always"), FORMATS[input.format], compute)
         if found is None:
             return None
         wanted = [column for column in (found.choice.id, *found.choice.labels) if column is not None]
@@ -46,16 +46,16 @@ def read_filled(input: Input, compute: Compute) -> Table | None:
         require_unique_ids(ids, input.path)
         labels = dict(zip((found.choice.names[column] for column in found.choice.labels), map(tuple, texts[1:]),
                           strict=True))
-        return Table(filled(Rows(found.file)), found.choice.columns, ids, found.choice.id_name or "id", labels,
+        return Table(fill_array(Rows(found.file)), found.choice.columns, ids, found.choice.id_name or "id", labels,
                      source=Source(input.path, file.digest, file.size, input.format))
 
 
 def names_in(file: RowFile, names: tuple[str, ...]) -> list[Sequence[str]]:
-    """Ids and labels of a file, each text once; ids that are numbers of rows throughout are such."""
+    """Return ids and labels of a file, equal texts as one object; ids that equal the row numbers as RowNumbers."""
     columns: list[list[str]] = [[] for _ in names]
     known: dict[str, str] = {}
     numbered, bounds = True, file.bounds
-    with closing(results(Named(file, names))) as every:
+    with closing(results(NameBlocks(file, names))) as every:
         for number, (ids, *labels) in enumerate(every if names else ()):
             if ids and numbered:
                 columns[0], numbered = list(RowNumbers.up_to(bounds[number])), False
@@ -68,8 +68,8 @@ def names_in(file: RowFile, names: tuple[str, ...]) -> list[Sequence[str]]:
     return [RowNumbers.up_to(bounds[-1]) if numbered else tuple(columns[0]), *columns[1:]]
 
 
-def filled(rows: Rows) -> Array:
-    """All rows (n x d), in a file where they are many."""
+def fill_array(rows: Rows) -> Array:
+    """Return all rows as an (n, d) array, in a file if they are many."""
     values = room(*rows.shape)
 
     def block(number: int) -> list[Part]:

@@ -1,6 +1,6 @@
-"""Arrays in memory that carry names: data frames of pandas and Polars, tables of Arrow, and sparse arrays of SciPy.
+"""Arrays in memory with names: data frames of pandas and Polars, tables of Arrow, and sparse arrays of SciPy.
 
-They are known by what they offer, so that none of these libraries is needed.
+They are recognized by their attributes, so that none of these libraries is needed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,13 +14,13 @@ from mlcli.base.values.missing import is_missing
 from mlcli.data.options.wording import shown
 from mlcli.errors import DataError
 
-HERE = "array"  # what stands where a file would be named
+HERE = "array"  # the name in place of a file's
 KINDS = "fiub"  # floating, signed, unsigned, boolean
 
 
 @frozen
-class Framed:
-    """Numbers with the names of their columns and rows, and the columns of texts beside them."""
+class FrameData:
+    """Numbers with the names of their columns and rows, and the columns of texts."""
 
     values: Array  # n x d
     columns: tuple[str, ...]  # d
@@ -39,8 +39,8 @@ def is_sparse_array(given: Any) -> bool:
     return hasattr(given, "tocsr") and hasattr(given, "nnz")
 
 
-def framed(frame: Any) -> Framed:
-    """The numbers and names of a data frame: columns of texts are labels, its index holds ids unless it only counts.
+def read_frame(frame: Any) -> FrameData:
+    """Return the numbers and names of a data frame: columns of texts are labels, an index with names is the ids.
 
     Raises DataError for a column that is neither numbers nor texts.
     """
@@ -54,11 +54,11 @@ def framed(frame: Any) -> Framed:
         else:
             labels[name] = _texts(name, column)
     values = np.column_stack([*numbers.values()]) if numbers else np.empty((int(frame.shape[0]), 0))
-    return Framed(np.ascontiguousarray(values), tuple(numbers), _ids(frame), labels)
+    return FrameData(np.ascontiguousarray(values), tuple(numbers), _ids(frame), labels)
 
 
 def _columns(frame: Any) -> Iterator[tuple[str, AnyArray]]:
-    """The columns as arrays, each with its name."""
+    """Yield the columns as arrays, each with its name."""
     if hasattr(frame, "column_names"):  # Arrow
         pairs: Iterator[tuple[Any, Any]] = zip(frame.column_names, frame.columns, strict=True)
     elif hasattr(frame, "iter_columns"):  # Polars
@@ -69,7 +69,7 @@ def _columns(frame: Any) -> Iterator[tuple[str, AnyArray]]:
 
 
 def _numbers(column: AnyArray) -> Array | None:
-    """A column as doubles, missing values as NaN; None where it holds anything but numbers."""
+    """Return a column as doubles, missing values as NaN; None if it is not of numbers."""
     if column.dtype.kind in KINDS:
         return np.asarray(column, dtype=np.float64)
     if column.dtype.kind != "O":
@@ -81,7 +81,7 @@ def _numbers(column: AnyArray) -> Array | None:
 
 
 def _texts(name: str, column: AnyArray) -> tuple[str, ...]:
-    """A column of texts, missing ones empty; raises DataError for dates, lists and other objects."""
+    """Return a column of texts, missing ones empty; raises DataError for dates, lists and other objects."""
     cells = ["" if _is_none(cell) else cell for cell in column.tolist()]
     if column.dtype.kind not in "OUST" or not all(isinstance(cell, str) for cell in cells):
         raise DataError("FRAME-COLUMN", f"the column {shown(name)} holds neither numbers nor texts", where=HERE,
@@ -90,14 +90,14 @@ def _texts(name: str, column: AnyArray) -> tuple[str, ...]:
 
 
 def _is_none(cell: Any) -> bool:
-    """Whether a cell stands for a missing value: None, NaN, or what pandas puts there, which equals nothing."""
+    """Whether a cell is a missing value: None, NaN, or pandas' own, which equals nothing."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(cell, float) and cell != cell
 
 
 def _ids(frame: Any) -> tuple[str, ...] | None:
-    """The texts of an index, where there is one that does more than count the rows from 0."""
+    """Return the texts of an index; None if it only counts the rows."""
     index: Sequence[Any] | None = getattr(frame, "index", None)
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return None

@@ -1,4 +1,4 @@
-"""Columns of numbers that look like ids: which they are, and what is said of them before they are features."""
+"""Columns of numbers that look like ids, found before they become features."""
 
 import re
 from collections import Counter
@@ -24,14 +24,15 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """The words of a name in small letters: `PatientID` and `patient_id` have the same two, `acid` has one."""
+    """Return the words of a name in small letters: `PatientID` and `patient_id` have the same two, `acid` has one."""
     return tuple(word.lower() for word in WORD.findall(name))
 
 
-def named_as_ids(columns: Sequence[str], words: frozenset[str] = NAMES) -> tuple[int, ...]:
-    """The columns in whose name one of these words stands, apart from series such as sample_1, sample_2.
+def columns_named_as_ids(columns: Sequence[str], words: frozenset[str] = NAMES) -> tuple[int, ...]:
+    """Return the columns with one of these words in their name, apart from series such as sample_1, sample_2.
 
-    Series are the points or variables of a table, each with its number, and no two columns hold ids of that kind.
+    A series is the points or variables of a table, each with its number; a table has at most one column of
+    ids.
     """
     anywhere = re.compile("|".join(words), re.IGNORECASE)  # quick, for tables of a million columns
     if not any(map(anywhere.search, columns)):
@@ -44,7 +45,7 @@ def named_as_ids(columns: Sequence[str], words: frozenset[str] = NAMES) -> tuple
 
 
 def distinct_integers(values: AnyArray) -> bool:
-    """Whether numbers (n), apart from missing ones, are whole and all distinct, as far as doubles tell them apart."""
+    """Whether numbers of shape (n,), without missing ones, are whole and distinct, up to the precision of doubles."""
     known = values[~np.isnan(values)]
     told = known[np.abs(known) < EXACT]
     return bool(len(known) >= FEWEST and np.all(np.isfinite(known)) and np.all(known == np.floor(known))
@@ -52,7 +53,7 @@ def distinct_integers(values: AnyArray) -> bool:
 
 
 def counts_rows(values: AnyArray, rows: AnyArray) -> bool:
-    """Whether the numbers (n) of these rows, given by their places, count them from any whole number."""
+    """Whether numbers of shape (n,) count their rows, given by their places, from any whole number."""
     with np.errstate(over="ignore", invalid="ignore"):
         first = values - rows
         return len(first) >= FEWEST and bool(values[0] == np.floor(values[0]) and np.ptp(first) == 0)
@@ -60,12 +61,12 @@ def counts_rows(values: AnyArray, rows: AnyArray) -> bool:
 
 def require_no_ids(values: Array, rows: AnyArray, columns: Sequence[str], words: Sequence[str], input: Input, *,
                    named: bool, apart: bool = False, whole: Whole | None = None) -> None:
-    """Refuses ids among the features, or warns of them where the user said how rows are named.
+    """Raise DataError for ids among the features, or warn if the options choose the ids.
 
-    `values` (n x d) are rows of the table, at the places `rows` (n), all of them or a sample: then `whole` reads what
-    the sample takes for ids, as a number may come again elsewhere. `words` are the columns
-    of text that no option names; `named` says whether the rows have names, and `apart` whether no column can hold them.
-    Raises DataError for whole and distinct numbers under a name as `id`, or beside text alone.
+    `values` is an (n, d) array of rows at the places `rows`, of shape (n,): all rows or a sample. For a
+    sample, `whole` reads a suspicious column, as a number may recur in other rows. `words` are the columns
+    of text that no option names; `named` is whether the rows have names, and `apart` whether no column can
+    be the ids. DataError is for whole and distinct numbers with a name such as `id`, or beside text alone.
     """
     if input.columns or input.without_ids:
         return
@@ -74,10 +75,10 @@ def require_no_ids(values: Array, rows: AnyArray, columns: Sequence[str], words:
     def distinct(column: int) -> bool:
         return distinct_integers(values[:, column]) and (whole is None or distinct_integers(whole(column)[0]))
 
-    suspects = [column for column in ((0,) if alone else named_as_ids(columns)) if distinct(column)]
+    suspects = [column for column in ((0,) if alone else columns_named_as_ids(columns)) if distinct(column)]
     if suspects and not input.chosen("id_column"):
         _refuse(columns[suspects[0]], words if alone else (), input, apart)
-    doubtful = [column for column in named_as_ids(columns, DOUBTFUL) if distinct(column)]
+    doubtful = [column for column in columns_named_as_ids(columns, DOUBTFUL) if distinct(column)]
     for column in dict.fromkeys([*suspects, *doubtful]):
         _warn(columns[column], "looks like ids")
     if not (suspects or doubtful or named) and len(columns) > 1 and counts_rows(values[:, 0], rows) and (
@@ -86,9 +87,9 @@ def require_no_ids(values: Array, rows: AnyArray, columns: Sequence[str], words:
 
 
 def require_no_ids_in(table: Table, values: Array, rows: AnyArray, input: Input, whole: Whole | None = None) -> None:
-    """Refuses ids among the features of a table, some of whose rows are given with their places.
+    """Raise DataError for ids among the features of a table; `values` is an (m, d) array of its rows at `rows`.
 
-    Labels may come from a file of their own (`--labels`), and are no columns of text of the table then.
+    Labels of a file of their own (`--labels`) are not columns of text of the table.
     """
     words = () if input.labels.path else tuple(name for name in table.labels if name not in input.label_columns)
     require_no_ids(values, rows, table.columns, words, input, named=not isinstance(table.ids, RowNumbers),
@@ -96,13 +97,13 @@ def require_no_ids_in(table: Table, values: Array, rows: AnyArray, input: Input,
 
 
 def _warn(name: str, says: str) -> None:
-    """Notes a column that may hold ids."""
+    """Warn about a column that may be ids."""
     note("W-ID-LIKE", f"column {shown(name)} {says} and is used as a feature; if it names the rows, give "
          f"{option('input.id_column', name)}", column=name)
 
 
 def _refuse(name: str, words: Sequence[str], input: Input, apart: bool) -> None:
-    """Raises the error of ids among the features; beside text alone, `words`, naming them leaves no number."""
+    """Raise the error of ids among the features; beside text alone, `words`, choosing them leaves no number."""
     aside = "choose the others by {input.columns}" if apart else f"give {option('input.id_column', name)}"
     ways = f"{aside} if it names the rows, or {'give ' if apart else ''}{{input.id_column=none}} to keep it as data"
     where = place(input.path)

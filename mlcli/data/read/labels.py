@@ -10,7 +10,7 @@ from mlcli.base.stages.stage import note
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import is_missing
 from mlcli.data.files.formats import format_of
-from mlcli.data.files.source import Opened, opened
+from mlcli.data.files.source import Opened, open_input
 from mlcli.data.files.streams import text_stream
 from mlcli.data.formats.arrays import Texts
 from mlcli.data.formats.reader import reader_of
@@ -28,7 +28,7 @@ ENDINGS = FORMATS["images"].endings
 
 @frozen
 class Labels:
-    """The columns of a file of labels, all of them as texts."""
+    """The columns of a file of labels, as texts."""
 
     columns: Texts
     file: LabelFile
@@ -36,12 +36,15 @@ class Labels:
 
     @property
     def rows(self) -> int:
-        """How many rows the file has."""
+        """The number of rows of the file."""
         return len(next(iter(self.columns.values())))
 
 
-def labeled(table: Table, input: Input, compute: Compute) -> Table:
-    """The table with the labels of `input.labels` before its own; raises ConfigError, DataError and InputMissing."""
+def add_labels(table: Table, input: Input, compute: Compute) -> Table:
+    """Return the table with the labels of `input.labels` before its own.
+
+    Raises ConfigError, DataError, InputMissing.
+    """
     if input.labels.path is None:
         return table
     labels = read_labels(input.labels, input, compute)
@@ -54,12 +57,12 @@ def labeled(table: Table, input: Input, compute: Compute) -> Table:
 
 
 def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | None = None) -> Labels:
-    """The columns of a file of labels, in the conventions of text that the table's input has where they fit."""
+    """Return the columns of a file of labels, in the text conventions of the table's input if they fit."""
     given, compute = input or Input(path=str(file.path)), compute or Compute()
     own = AllTexts(path=str(file.path), format=file.format, key=file.key, encoding=given.encoding,
                    missing_markers=given.missing_markers,
                    decompress_ratio=given.decompress_ratio, decompress_limit=given.decompress_limit)
-    with of_labels(), opened(own.path, compute) as there:
+    with errors_for_labels(), open_input(own.path, compute) as there:
         format = format_of(there, own)
         if not format.labels:
             raise ConfigError("FORMAT", f"{format.title} holds no labels", where="input.labels.path",
@@ -71,8 +74,8 @@ def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | 
 
 
 @contextmanager
-def of_labels() -> Iterator[None]:
-    """Errors of reading name the options of the file of labels, not those of the table."""
+def errors_for_labels() -> Iterator[None]:
+    """Replace options of the table in errors by those of the file of labels."""
     try:
         yield
     except (ConfigError, DataError) as error:
@@ -82,17 +85,17 @@ def of_labels() -> Iterator[None]:
 
 
 def _separates(separator: str, there: Opened, own: Input) -> bool:
-    """Whether the first line of a file has a separator."""
+    """Whether the first line of a file contains a separator."""
     with text_stream(there, own) as stream:
         return separator.encode() in stream.readline()
 
 
 def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
               columns_of_table: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:
-    """The labels of rows: by their ids where the file holds these, else row by row where the counts agree.
+    """Return the labels of rows: by id if the file has the ids, else row by row if the counts agree.
 
-    Rows that the file does not name have an empty label. Raises ConfigError for a column that is not there, and
-    DataError where neither way leads to labels.
+    Rows that the file lacks have an empty label. Raises ConfigError for an unknown column, and DataError if
+    neither way leads to labels.
     """
     path, columns, file = place(labels.source.path), labels.columns, labels.file
     for where, names in (("id_column", (file.id_column,) if file.id_column else ()), ("columns", file.columns)):
@@ -120,9 +123,9 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
 
 
 def _key(ids: Sequence[str], id_name: str, columns: Texts) -> str | None:
-    """The column that holds the rows' ids: under their name, else the first that has most of them, and each once.
+    """Return the column of the rows' ids: the one of their name, else the first with most of them, each once.
 
-    Of that name, or of the file's own ids, one that the rows have too is enough.
+    In the column of that name, or of the file's own ids, one common id is enough.
     """
     if isinstance(ids, RowNumbers):
         return None
@@ -137,9 +140,10 @@ def _key(ids: Sequence[str], id_name: str, columns: Texts) -> str | None:
 
 
 def _own_ids(columns: Texts) -> str | None:
-    """The column that names the rows of a file of labels, if there are others beside it.
+    """Return the column that names the rows of a file of labels, if there are others.
 
-    That is the first column of texts, if no two are the same; or a first one that counts the rows in another order.
+    That is the first column of texts, if all differ; or a first column that numbers the rows in another
+    order.
     """
     first = next(iter(columns))
     texts = next((name for name, cells in columns.items() if not are_numbers(cells, ".")), None)
@@ -162,13 +166,13 @@ def _shuffled(texts: Sequence[str]) -> bool:
 
 
 def _file(name: str) -> str:
-    """The name of an image's file without its folder and its ending; any other name as it is."""
+    """Return the name of an image's file without folder and suffix; any other name unchanged."""
     return PurePath(name).stem if name.lower().endswith(ENDINGS) else name
 
 
 def _none_in_common(ids: Sequence[str], columns: Texts, key: str, path: str,
                     columns_of_table: Sequence[str] = ()) -> DataError:
-    """The error for rows and labels that have no id in common; the labels may be those of the table's columns."""
+    """Return the error for rows and labels without a common id; the labels may be those of the table's columns."""
     others = ",".join(name for name in columns if name != key)
     return DataError("LABELS-DIFFER", f"none of {counted(len(ids), 'id')} stands in column {shown(key)}: the rows are "
                      f"called {listed(ids, 2)}, the labels {listed(columns[key], 2)}", where=path,
@@ -180,7 +184,7 @@ def _none_in_common(ids: Sequence[str], columns: Texts, key: str, path: str,
 
 def _by_id(ids: Sequence[str], columns: Texts, key: str, wanted: Sequence[str],
            path: str) -> dict[str, tuple[str, ...]]:
-    """The labels of each id; where none is in the file, names of images are compared without folders and endings."""
+    """Return the labels of each id; without a common id, names of images are compared without folders and suffixes."""
     names, keys = list(ids), list(columns[key])
     if set(names).isdisjoint(keys):
         names, keys = [_file(name) for name in names], [_file(name) for name in keys]

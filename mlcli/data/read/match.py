@@ -1,4 +1,4 @@
-"""New rows matched to a finished run: columns by name, or dissimilarities to its points."""
+"""Columns of new rows matched to a finished run: features by name, or dissimilarities to its points."""
 
 from collections.abc import Sequence
 
@@ -8,14 +8,17 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, listed, place
-from mlcli.data.read.id_columns import named_as_ids
+from mlcli.data.read.id_columns import columns_named_as_ids
 from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.sheet import Sheet
 from mlcli.errors import DataError, option
 
 
-def matched_columns(sheet: Sheet, wanted: tuple[str, ...], path: str, noun: str) -> Array:
-    """The values with exactly the wanted columns in their order; a file without names is taken as it is."""
+def match_columns(sheet: Sheet, wanted: tuple[str, ...], path: str, noun: str) -> Array:
+    """Return the (n, d) array with the wanted columns in their order; columns without names are matched by position.
+
+    Raises DataError if columns are missing or additional.
+    """
     if sheet.columns == wanted:
         return sheet.values
     if not sheet.named and by_position(sheet.columns, wanted, noun):
@@ -27,21 +30,21 @@ def matched_columns(sheet: Sheet, wanted: tuple[str, ...], path: str, noun: str)
 
 
 def by_position(columns: Sequence[str], wanted: Sequence[str], noun: str) -> bool:
-    """Whether columns without names are as many as are wanted, which a note says."""
+    """Whether columns without names are as many as the wanted ones; if so, note the match."""
     if len(columns) == len(wanted):
         note("N-BY-POSITION", f"the file does not name its columns; they were taken in the order of the run's {noun}s")
     return len(columns) == len(wanted)
 
 
 def require_same(ids: Sequence[str], wanted: Sequence[str], path: str, noun: str) -> None:
-    """Refuses missing and extra columns, and lists both."""
+    """Raise DataError with lists of missing and additional columns."""
     present, needed = set(ids), set(wanted)
     missing = [name for name in wanted if name not in present]
     extra = [name for name in ids if name not in needed]
     if missing or extra:
         parts = [f"{counted(len(names), 'column')} {word}: {listed(names)}"
                  for names, word in ((missing, "missing"), (extra, "not of the run")) if names]
-        ids = [extra[column] for column in named_as_ids(extra)]
+        ids = [extra[column] for column in columns_named_as_ids(extra)]
         naming = f"give {option('input.id_column', ids[0])} if it names the rows; " if ids else ""
         raise DataError("COLUMNS-DIFFER", "; ".join(parts), where=place(path),
                         hint=f"{naming}the run needs one column for each of its {counted(len(wanted), noun)}; choose "
@@ -49,13 +52,16 @@ def require_same(ids: Sequence[str], wanted: Sequence[str], path: str, noun: str
                         "{input.label_columns}")
 
 
-def matched_points(sheet: Sheet, points: tuple[str, ...], input: Input) -> Array:
-    """Dissimilarities or kernel values from every new point (row) to every point of the run (column)."""
+def match_points(sheet: Sheet, points: tuple[str, ...], input: Input) -> Array:
+    """Return the (m, n) array of dissimilarities or kernel values from m new points to the n points of the run.
+
+    Raises DataError.
+    """
     where = place(input.path)
     if sheet.values.ndim != 2:
         raise DataError("ARRAY", "a condensed vector holds no dissimilarities to the points of the run", where=where,
                         hint="give a matrix: a row for every new point, a column for every point of the run")
-    values = matched_columns(sheet, points, input.path, "point")
+    values = match_columns(sheet, points, input.path, "point")
     refuse_nonfinite(values, sheet.row_names(), points, where,
                      "every new point needs a number to every point of the run")
     if input.kind == "dissimilarities":

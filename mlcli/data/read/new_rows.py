@@ -1,4 +1,4 @@
-"""New rows for a finished run that memory does not hold: read in blocks, each treated as a table of its own."""
+"""New rows for a finished run that do not fit in memory: read in blocks, each treated as a table."""
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -14,7 +14,7 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.data.formats.block_file import Found, NamedColumns, RowFile, in_blocks
+from mlcli.data.formats.block_file import BlockFile, NamedColumns, RowFile, in_blocks
 from mlcli.data.options.input import Input
 from mlcli.data.prepare.missing import note_dropped
 from mlcli.data.read.blocks import unread_table
@@ -23,9 +23,9 @@ from mlcli.data.table.table import Source, Table
 from mlcli.errors import DataError
 
 
-def new_in_blocks(found: Found | None, source: Source, input: Input, wanted: tuple[str, ...],
+def new_in_blocks(found: BlockFile | None, source: Source, input: Input, wanted: tuple[str, ...],
                   compute: Compute) -> Table | None:
-    """New rows of features by the run's columns; None where memory holds them. Raises as reading them whole does."""
+    """Return new rows of features with the run's columns; None if they fit in memory. Raises DataError."""
     if not in_blocks(found, input, compute):
         return None
     assert found is not None
@@ -37,27 +37,27 @@ def new_in_blocks(found: Found | None, source: Source, input: Input, wanted: tup
     return unread_table(found, wanted, input, source)
 
 
-def in_order(found: Found, wanted: tuple[str, ...]) -> RowFile:
-    """A file whose columns have names, with these in the order that is wanted."""
+def in_order(found: BlockFile, wanted: tuple[str, ...]) -> RowFile:
+    """Return a file with its named columns in the order of `wanted`."""
     if isinstance(found.file, SparseRows):
         places = {name: place for place, name in enumerate(found.choice.columns)}
         return SparseRows(found.file.matrix[:, [places[name] for name in wanted]])
     return cast(NamedColumns, found.file).in_order(wanted)
 
 
-EMPTY = "E-EMPTY"  # the code of the error of a table whose rows are all dropped
+EMPTY = "E-EMPTY"  # the code of the error for a table whose rows are all dropped
 
 
 @frozen
-class Placed:
-    """What becomes of a table that is read in blocks, each row by itself: made part by part when it is asked for."""
+class MappedTable:
+    """The result of a row-wise function on a table that is read in blocks: computed part by part on demand."""
 
-    table: Table  # whose values are rows in a file
+    table: Table  # its values are rows in a file
     rows: Rows
     place: Callable[[Table], Table]
 
     def parts(self) -> Iterator[Table]:
-        """The parts in their order; what there is to say of every part is said once."""
+        """Yield the parts in their order; notes that would repeat are made once."""
         gone, told, empty = list[str](), False, None
         for first, values in all_parts(self.rows):
             places, there = np.arange(first, first + len(values)), np.zeros(0, dtype=np.int64)
@@ -67,11 +67,11 @@ class Placed:
             except DataError as error:
                 if error.code != EMPTY:
                     raise
-                empty = error  # every row of the part is dropped, and those of others need not be
+                empty = error  # all rows of this part are dropped; other parts may keep some
             else:
                 there = places if made.places is None else made.places
                 yield replace(made, places=there)
-            if told or not len(there):  # what is dropped of the first part, the policy has said
+            if told or not len(there):  # the policy has noted the dropped rows of the first part
                 gone += [self.table.ids[row] for row in np.setdiff1d(places, there).tolist()]
             told = told or len(there) > 0
         if not told and empty is not None:
@@ -79,8 +79,8 @@ class Placed:
         if gone:
             note_dropped(gone)
 
-    def together(self) -> Table:
-        """All of them as one table in memory."""
+    def whole(self) -> Table:
+        """Return all parts as one table in memory."""
         parts = list(self.parts())
         chosen = np.concatenate([part.places for part in parts if part.places is not None])
         whole = replace(self.table, values=np.zeros((len(self.rows), 0)))
@@ -94,7 +94,7 @@ class Placed:
         return replace(self.table, values=values, ids=self.table.ids[span], labels=labels, places=places)
 
 
-def blockwise(table: Table, place: Callable[[Table], Table]) -> Table | Placed:
-    """What becomes of a table, each row by itself: of one that is read in blocks, part by part."""
+def blockwise(table: Table, place: Callable[[Table], Table]) -> Table | MappedTable:
+    """Apply a row-wise function to a table; if the table is read in blocks, part by part on demand."""
     rows = rows_of(table.values)
-    return place(table) if rows is None else Placed(table, rows, place)
+    return place(table) if rows is None else MappedTable(table, rows, place)

@@ -1,10 +1,10 @@
-"""A directory of Parquet or CSV files that are one table, as Spark and Dask write it, in the order of their names."""
+"""Directories of Parquet or CSV files that form one table, as Spark and Dask write it, in the order of names."""
 
 from pathlib import PurePath
 
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import arrow_reading
-from mlcli.data.formats.block_file import Found
+from mlcli.data.formats.block_file import BlockFile
 from mlcli.data.formats.parts import id_of, source_of_files
 from mlcli.data.formats.reader import reader_of
 from mlcli.data.options.formats import FORMATS
@@ -13,8 +13,11 @@ from mlcli.data.table.table import Source
 from mlcli.errors import ConfigError
 
 
-def found_parts(files: list[str], input: Input, compute: Compute) -> tuple[Found, Source]:
-    """The table that files hold together; raises DataError where their columns differ."""
+def read_parts(files: list[str], input: Input, compute: Compute) -> tuple[BlockFile, Source]:
+    """Return the table of several files for reading in blocks, and its source.
+
+    Raises ConfigError for options that do not fit, and DataError if their columns differ.
+    """
     format = FORMATS[PurePath(files[0]).suffix[1:]]
     if input.kind != "features" or input.transpose or input.view.path is not None or input.format not in (
             "auto", format.name):

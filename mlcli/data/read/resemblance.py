@@ -1,4 +1,4 @@
-"""What a table read as features looks like: a matrix of pairs (correlations, distances, covariances), or edges."""
+"""Signs that a table read as features is a matrix of pairs (correlations, distances, covariances), or edges."""
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from mlcli.data.pairs.symmetry import ROUNDING, from_triangle, worst_pair
 from mlcli.data.table.table import Table
 from mlcli.errors import DataError, option
 
-SMALLEST = 3  # rows; a smaller table is symmetric by chance
+SMALLEST = 3  # rows: a smaller table may be symmetric by chance
 KERNEL = "{input.kind=kernel} for similarities of points"
-SQUARE = "{rows} rows and columns, {form}, "  # how a matrix of pairs is known
+SQUARE = "{rows} rows and columns, {form}, "  # the sign of a matrix of pairs
 
 
 @frozen
@@ -22,14 +22,14 @@ class Resemblance:
     """A kind of input that a table looks like."""
 
     kind: str
-    what: str  # it is, in words
-    sign: str  # by which it is known
-    otherwise: str = ""  # what else it may be
-    options: str = ""  # that it needs besides its kind
+    what: str  # its name in words
+    sign: str  # the feature that it is recognized by
+    otherwise: str = ""  # the option for an alternative kind
+    options: str = ""  # options needed besides its kind
 
     @property
     def points(self) -> bool:
-        """Whether what it stands for are points, which can have labels."""
+        """Whether it is about points, which can have labels."""
         return self.kind not in ("correlation", "covariance")
 
 
@@ -48,11 +48,11 @@ GRAPHS = {name: Resemblance("graph", EDGES, sign=NAMED + name, options=options) 
 
 
 def resemblance(table: Table) -> Resemblance | None:
-    """The kind that a table of features looks like.
+    """Return the kind of input that a table of features looks like; None if it does not.
 
-    A list of edges has the names of one. A matrix of pairs is square, symmetric or one triangle, with ones, zeros or
-    variances on the diagonal; that of a triangle may be empty. Variances count only where rows and columns have the
-    same names; one that is zero beside its diagonal is none.
+    A list of edges is recognized by its names. A matrix of pairs is square, symmetric or one triangle, with
+    ones, zeros or variances on the diagonal; that of a triangle may be empty. Variances count only if rows
+    and columns have the same names. A matrix of zeros beside its diagonal is not one of pairs.
     """
     if table.kind != "features" or table.categories:
         return None
@@ -60,14 +60,14 @@ def resemblance(table: Table) -> Resemblance | None:
 
 
 def _by_names(table: Table) -> Resemblance | None:
-    """The graph whose edges a table lists: two columns of ends, and one number."""
+    """Return the graph whose edges a table lists: two columns of ends, and one of numbers."""
     names = {table.id_name, *table.labels, *table.columns}
     numbers = [name for name in table.columns if name not in (SOURCE, TARGET)]
     return GRAPHS.get(numbers[0]) if {SOURCE, TARGET} <= names and len(numbers) == 1 else None
 
 
 def _by_numbers(table: Table) -> Resemblance | None:
-    """The matrix that a table is."""
+    """Return the kind of matrix that the numbers look like."""
     values = table.values
     if rows_of(values) is not None:  # read in blocks
         return None
@@ -92,10 +92,7 @@ def _by_numbers(table: Table) -> Resemblance | None:
 
 
 def refuse_resemblance(table: Table, input: Input) -> None:
-    """Refuses a table that looks like a matrix of pairs or a list of edges, unless its kind was said.
-
-    Raises DataError.
-    """
+    """Raise DataError for a table that looks like a matrix of pairs or a list of edges, unless its kind was chosen."""
     if input.chosen("kind") or input.transpose or (known := resemblance(table)) is None:
         return
     other = f", {known.otherwise}" if known.otherwise else ""
@@ -109,7 +106,7 @@ def refuse_resemblance(table: Table, input: Input) -> None:
 
 
 def _by_diagonal(diagonal: Array, *, alike: bool) -> Resemblance | None:
-    """What the diagonal alone may be that of."""
+    """Return the kind of matrix that the diagonal suggests."""
     if (np.abs(diagonal - 1) <= ROUNDING).all():
         return CORRELATION
     if not diagonal.any():
@@ -118,5 +115,5 @@ def _by_diagonal(diagonal: Array, *, alike: bool) -> Resemblance | None:
 
 
 def _by_cells(beside: Array) -> Resemblance | None:
-    """What a triangle without a diagonal may be."""
+    """Return the kind of matrix that a triangle without a diagonal suggests."""
     return APART if beside.min() >= 0 else TOGETHER if np.abs(beside).max() <= 1 + ROUNDING else None

@@ -1,4 +1,4 @@
-"""Some rows of a file that is read in blocks: blocks that hold none of them are passed over."""
+"""Some rows of a file that is read in blocks: blocks without any of them are skipped."""
 
 import hashlib
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.rows.source import HalfSource, Part, RowSource
 from mlcli.base.types import Array, Indices
 
-FEW = 8  # rows of a block to one that is chosen, from which single ones are read sooner than all
+FEW = 8  # rows of a block for each chosen one from which reading single rows is faster
 
 
 @frozen
@@ -20,49 +20,49 @@ class SomeRows:
     """Chosen rows of a source of rows."""
 
     source: RowSource
-    chosen: Indices  # of the source, ascending
+    chosen: Indices  # row numbers in the source, ascending
 
     @cached_property
     def _ends(self) -> Indices:
-        """How many of them come before each of the source's bounds."""
+        """The number of chosen rows before each of the source's bounds."""
         return np.searchsorted(self.chosen, self.source.bounds)
 
     @cached_property
     def _blocks(self) -> list[int]:
-        """The source's blocks that hold any."""
+        """The source's blocks with chosen rows."""
         return np.flatnonzero(np.diff(self._ends)).tolist()
 
     @cached_property
     def bounds(self) -> tuple[int, ...]:
-        """Where blocks begin, and behind them the number of rows."""
+        """First rows of blocks, and the number of rows."""
         return (*self._ends[self._blocks].tolist(), len(self.chosen))
 
     @property
     def columns(self) -> int:
-        """Numbers in a row."""
+        """The number of columns."""
         return self.source.columns
 
     @property
     def part(self) -> int:
-        """Rows that are read together, at most."""
+        """The largest number of rows read in one step."""
         return self.source.part
 
     @property
     def direct(self) -> bool:
-        """As of the source."""
+        """Whether the source reads single rows."""
         return self.source.direct
 
     @property
-    def held(self) -> int:
-        """As of the source."""
-        return self.source.held
+    def buffer_bytes(self) -> int:
+        """The bytes in use while the source reads."""
+        return self.source.buffer_bytes
 
     def take(self, chosen: Indices) -> Array:
-        """Single rows."""
+        """Return single rows as an (m, d) array."""
         return self.source.take(self.chosen[chosen])
 
     def parts(self, number: int) -> Iterator[Part]:
-        """The rows of a block; of a source that reads single ones these alone, where they are few."""
+        """Yield the rows of a block; single ones if the source can read them and they are few."""
         block, (start, stop) = self._blocks[number], self.bounds[number : number + 2]
         if self.direct and (stop - start) * FEW < self.source.bounds[block + 1] - self.source.bounds[block]:
             for some in row_blocks(stop - start, self.part):
@@ -77,12 +77,12 @@ class SomeRows:
         return rows if len(chosen) == len(rows) else rows[chosen]
 
     def key(self) -> str:
-        """The source's, and which rows."""
+        """Return the source's key and the rows, for cache keys."""
         return f"{self.source.key()} {hashlib.sha256(self.chosen.tobytes()).hexdigest()}"
 
 
 class SomePoints(SomeRows):
-    """Chosen points of a square matrix: some of its rows, and of their numbers those to one another."""
+    """Chosen points of a square matrix: some of its rows, with the columns of the same points."""
 
     @property
     def columns(self) -> int:
@@ -91,16 +91,16 @@ class SomePoints(SomeRows):
 
     @property
     def part(self) -> int:
-        """Rows that are read together, at most."""
+        """The largest number of rows read in one step."""
         return min(self.source.part, len(self.chosen))
 
     @property
-    def held(self) -> int:
-        """Bytes of the source's rows as well."""
-        return self.source.held + 8 * self.source.part * self.source.columns
+    def buffer_bytes(self) -> int:
+        """The bytes in use while the source reads, with its whole rows."""
+        return self.source.buffer_bytes + 8 * self.source.part * self.source.columns
 
     def take(self, chosen: Indices) -> Array:
-        """Single rows."""
+        """Return single rows as an (m, n) array."""
         return super().take(chosen)[:, self.chosen]
 
     def _of(self, rows: Array, chosen: Indices) -> Array:
@@ -108,10 +108,10 @@ class SomePoints(SomeRows):
 
 
 class SomePairs(SomePoints):
-    """The same of a matrix of which the file holds each pair once."""
+    """Chosen points of a matrix whose file has each pair once."""
 
     def wedges(self, number: int) -> Iterator[Part]:
-        """The rows of a block from the first one's diagonal on, zeros on and below it."""
+        """Yield the rows of a block from the first one's diagonal on, zeros on and below it."""
         for first, wedge in cast(HalfSource, self.source).wedges(self._blocks[number]):
             inside = slice(*np.searchsorted(self.chosen, (first, first + len(wedge))).tolist())
             if inside.start < inside.stop:

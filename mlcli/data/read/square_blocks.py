@@ -1,4 +1,4 @@
-"""A matrix of dissimilarities that is read in blocks of rows: its conditions, checked by one pass."""
+"""Dissimilarities that are read in blocks of rows: their conditions, checked by one pass."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -27,12 +27,12 @@ from mlcli.data.table.table import Table
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError, DataError
 
-SAMPLED = 500  # points that stand for all others where single ones are looked at
+SAMPLED = 500  # sampled points for checks of single ones
 
 
 @frozen
-class Looked:
-    """What a pass over a matrix has shown of it."""
+class Scan:
+    """The findings of a pass over a matrix."""
 
     gaps: Gaps
     negative: tuple[tuple[int, int], ...]
@@ -41,34 +41,34 @@ class Looked:
     across: Array | float  # Dᵀ r for a random vector r
     along: tuple[Array, ...]  # D r, part by part
 
-    def __add__(self, other: "Looked") -> "Looked":
-        return Looked(self.gaps + other.gaps, (*self.negative, *other.negative)[:5], max(self.largest, other.largest),
+    def __add__(self, other: "Scan") -> "Scan":
+        return Scan(self.gaps + other.gaps, (*self.negative, *other.negative)[:5], max(self.largest, other.largest),
                       max(self.diagonal, other.diagonal), self.across + other.across, (*self.along, *other.along))
 
 
 @frozen
-class Looking:
-    """A pass over a matrix: a source of blocks."""
+class ScanPass:
+    """A pass over a matrix, as a source of blocks."""
 
     rows: Rows
     probe: Array  # r
 
     @property
     def blocks(self) -> int:
-        """How many blocks of work there are."""
+        """The number of blocks."""
         return self.rows.blocks
 
-    def work(self, number: int) -> Looked:
-        """What a block shows."""
-        return reduce(Looked.__add__, self._parts(number))
+    def work(self, number: int) -> Scan:
+        """Return the findings of a block."""
+        return reduce(Scan.__add__, self._parts(number))
 
     def stop(self) -> None:
-        """Blocks are short."""
+        """Do nothing: blocks are short."""
 
-    def _parts(self, number: int) -> Iterator[Looked]:
+    def _parts(self, number: int) -> Iterator[Scan]:
         return self._wedges(number) if self.rows.once else self._whole(number)
 
-    def _wedges(self, number: int) -> Iterator[Looked]:
+    def _wedges(self, number: int) -> Iterator[Scan]:
         for first, wedge in self.rows.wedges(number):
             largest, least, gaps = float(wedge.max()), float(wedge.min()), NO_GAPS
             if not (np.isfinite(largest) and np.isfinite(least)):
@@ -77,10 +77,10 @@ class Looking:
                                first=tuple((row, first + column, kind) for row, column, kind in found.first))
                 wedge = np.nan_to_num(wedge, nan=0.0, posinf=0.0, neginf=0.0)
             below = np.argwhere(wedge < 0)[:1].tolist() if least < 0 else []
-            yield Looked(gaps, tuple((first + row, first + column) for row, column in below), max(largest, -least),
+            yield Scan(gaps, tuple((first + row, first + column) for row, column in below), max(largest, -least),
                          0.0, 0.0, ())
 
-    def _whole(self, number: int) -> Iterator[Looked]:
+    def _whole(self, number: int) -> Iterator[Scan]:
         for first, rows in self.rows.parts(number):
             own, gaps = np.arange(first, first + len(rows)), NO_GAPS
             largest, least = float(rows.max()), float(rows.min())
@@ -89,12 +89,12 @@ class Looking:
                 rows = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
             below = np.argwhere(rows < 0)[:5].tolist() if least < 0 else []
             diagonal = float(np.abs(rows[own - first, own]).max())
-            yield Looked(gaps, tuple((first + row, column) for row, column in below), max(largest, -least), diagonal,
+            yield Scan(gaps, tuple((first + row, column) for row, column in below), max(largest, -least), diagonal,
                          rows.T @ self.probe[own], (rows @ self.probe,))
 
 
 def points_in(file: RowFile, input: Input) -> RowNumbers:
-    """The points of a matrix in a file; raises DataError where it is not square."""
+    """Return the points of a matrix in a file; raises DataError if it is not square."""
     size = file.columns
     if size != file.bounds[-1]:
         raise DataError("NOT-SQUARE",
@@ -104,15 +104,15 @@ def points_in(file: RowFile, input: Input) -> RowNumbers:
 
 
 def streamed_square(table: Table, rows: Rows, input: Input, compute: Compute) -> Table:
-    """Dissimilarities in a file, whose conditions are checked; raises DataError where one is broken."""
+    """Return dissimilarities in a file after a check of their conditions; raises DataError and ConfigError."""
     _require_plain(input)
     size, ids, generator = len(rows), table.ids, compute.generator()
     compute.require(resident(compute.thread_count()) + compute.thread_count() * rows.nbytes, "a block of the matrix")
-    with closing(results(Looking(rows, generator.standard_normal(size)))) as every:
-        looked = reduce(Looked.__add__, every)
+    with closing(results(ScanPass(rows, generator.standard_normal(size)))) as every:
+        looked = reduce(Scan.__add__, every)
     _require_conditions(looked, ids, place(input.path))
     drawn = np.unique(np.concatenate([generator.choice(size, min(size, SAMPLED), replace=False), [0, size - 1]]))
-    # what is looked at of single points is read again: their rows are too long to be kept
+    # rows of sampled points are read again: they are too long to keep
     rows = replace(rows, sample=Sample(drawn, np.zeros((0, size))), moments=_extent(size, looked.largest))
     warn_if_squared(rows[np.ix_(drawn, drawn)])
     note("N-STREAMED", f"the matrix of {size:,} x {size:,} numbers is read in {counted(rows.blocks, 'block')} of rows, "
@@ -122,13 +122,13 @@ def streamed_square(table: Table, rows: Rows, input: Input, compute: Compute) ->
 
 
 def _of_both_sides(cells: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int, bool]]:
-    """The first cells of a symmetric matrix, from those above its diagonal."""
+    """Return the first cells of a symmetric matrix, given those above its diagonal."""
     every = sorted({*cells, *((column, row, kind) for row, column, kind in cells)})
     return [cell for kind in (False, True) for cell in [some for some in every if some[2] == kind][:LISTED]]
 
 
 def _require_plain(input: Input) -> None:
-    """Refuses what a pass cannot do; raises ConfigError."""
+    """Raise ConfigError for options that need the matrix in memory."""
     for name in ("squared", "symmetrize"):
         if getattr(input, name) not in (False, "error"):
             raise ConfigError("STREAM", f"{name} has no use with a matrix that is read in blocks",
@@ -137,15 +137,15 @@ def _require_plain(input: Input) -> None:
 
 
 def _extent(size: int, largest: float) -> Moments:
-    """What is known of all numbers: how far they reach."""
+    """Return moments that contain the largest number alone."""
     nothing = np.zeros(1)
     return Moments(size, nothing, sums=nothing, products=nothing, least=nothing, most=np.full(1, largest))
 
 
-def _require_conditions(looked: Looked, ids: Sequence[str], where: str) -> None:
-    """Refuses gaps, negative numbers, a diagonal that is not zero, and a matrix that is not symmetric.
+def _require_conditions(looked: Scan, ids: Sequence[str], where: str) -> None:
+    """Raise DataError for gaps, negative numbers, a nonzero diagonal, and asymmetry.
 
-    D r = Dᵀ r for a random vector r: of a matrix that is not symmetric this fails (Freivalds, 1977).
+    Of a symmetric matrix, D r = Dᵀ r for a random vector r; of any other this fails (Freivalds, 1977).
     """
     gaps = looked.gaps
     if gaps.missing or gaps.infinite:

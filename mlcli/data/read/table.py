@@ -1,4 +1,4 @@
-"""Reads a table: features, dissimilarities, a kernel, a covariance or a graph, from any of the formats."""
+"""Reading of a table: features, dissimilarities, a kernel, a covariance or a graph, from any of the formats."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,57 +12,59 @@ from mlcli.base.stages.stage import no_listeners, stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.formats import format_of
-from mlcli.data.files.source import Opened, opened
-from mlcli.data.formats.block_file import Found, in_blocks, sheet_of_blocks
-from mlcli.data.formats.cell_names import beside, matrix_in
+from mlcli.data.files.source import Opened, open_input
+from mlcli.data.formats.block_file import BlockFile, in_blocks, sheet_of_blocks
+from mlcli.data.formats.cell_names import matrix_in, name_files
 from mlcli.data.formats.parts import id_of, parts_of, source_of_files
-from mlcli.data.formats.reader import LayoutOf, found_in, read_folder, read_sheet, reader_of
+from mlcli.data.formats.reader import LayoutOf, block_file_of, read_folder, read_sheet, reader_of
 from mlcli.data.options.formats import Format
 from mlcli.data.options.input import Input, check
 from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.wording import listed
 from mlcli.data.pairs.graphs import graph_table
-from mlcli.data.pairs.square import checked, square_matrix
-from mlcli.data.prepare.categories import Categories, as_texts, categories_of, coded
+from mlcli.data.pairs.square import check_square, square_matrix
+from mlcli.data.prepare.categories import Categories, categories_of, encode, with_categories
 from mlcli.data.read.blocks import streamed_table, unread_table
 from mlcli.data.read.chosen_rows import chosen_rows
 from mlcli.data.read.id_columns import require_no_ids
-from mlcli.data.read.labels import labeled
-from mlcli.data.read.match import matched_columns, matched_points
+from mlcli.data.read.labels import add_labels
+from mlcli.data.read.match import match_columns, match_points
 from mlcli.data.read.new_rows import new_in_blocks
-from mlcli.data.read.parts import found_parts
+from mlcli.data.read.parts import read_parts
 from mlcli.data.read.resemblance import refuse_resemblance
-from mlcli.data.table.sheet import Sheet, require_unique_ids, turned
+from mlcli.data.table.sheet import Sheet, require_unique_ids, transpose
 from mlcli.data.table.table import Source, Table
-from mlcli.data.table.views import of_second_view
+from mlcli.data.table.views import errors_for_second_view
 from mlcli.data.text.layout import crossed_layout, features_layout, square_layout
 from mlcli.errors import ConfigError, DataError
 
 
 @stage("read")
 def read(input: Input, compute: Compute | None = None, categories: bool = False, streams: bool = False) -> Table:
-    """The table of an input, checked and with ids, and beside it a second view whose rows are yet to be matched.
+    """Return the table of an input, checked and with ids, and a second view whose rows are not yet matched.
 
-    With `categories`, columns of text that the input names stand for categories. Where what follows `streams`, a table
-    that memory does not hold is read in blocks. Raises DataError also for a matrix of pairs that nobody said to be one.
+    With `categories`, columns of text that the input names are categories. If the next step `streams`, a
+    table that does not fit in memory is read in blocks. Raises DataError also for a matrix of pairs whose
+    kind was not chosen.
     """
     try:
-        table = as_found(input, compute, categories, streams)
+        table = read_unchecked(input, compute, categories, streams)
     except DataError as error:
-        if error.code == "E-LABELS-DIFFER":  # the labels may be right, and the table something else
-            refuse_resemblance(as_found(input.replace(labels=LabelFile()), compute, categories), input)
+        if error.code == "E-LABELS-DIFFER":  # the labels may be right, and the table of another kind
+            refuse_resemblance(read_unchecked(input.replace(labels=LabelFile()), compute, categories), input)
         raise
     if input.view.path is not None:
-        with of_second_view():
-            return replace(table, view=as_found(input.second(), compute))
+        with errors_for_second_view():
+            return replace(table, view=read_unchecked(input.second(), compute))
     if rows_of(table.values) is not None:  # a file read in blocks was checked by its first pass
         return table
     refuse_resemblance(table, input)
-    return replace(table, values=checked(table.values, tuple(table.ids), input)) if input.square else table
+    return replace(table, values=check_square(table.values, tuple(table.ids), input)) if input.square else table
 
 
-def as_found(input: Input, compute: Compute | None = None, categories: bool = False, streams: bool = False) -> Table:
-    """The table as the file holds it, with ids, or the chosen rows; no condition on its numbers is checked yet."""
+def read_unchecked(input: Input, compute: Compute | None = None, categories: bool = False,
+                   streams: bool = False) -> Table:
+    """Return the table as stored in the file, with ids, or the chosen rows; its numbers are not yet checked."""
     compute = compute or Compute()
     check(input)
     if not input.chooses_rows:
@@ -77,33 +79,33 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
 
 
 def whole_table(input: Input, compute: Compute, categories: bool = False, streams: bool = False) -> Table:
-    """All rows of a file; where some will be chosen of one that is read in blocks, none of them is read yet."""
+    """Return all rows of a file; if rows will be chosen of one that is read in blocks, none is read yet."""
     if folder := read_folder(input, compute):
-        return labeled(features_table(folder[0], input, folder[1]), input, compute)
+        return add_labels(features_table(folder[0], input, folder[1]), input, compute)
     if files := parts_of(input.path):
         return _of_parts(files, input, compute, streams)
-    with opened(matrix_in(input.path), compute) as file:
+    with open_input(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
         source = _source(input, file, format)
         if input.kind == "graph":
-            return labeled(graph_table(file, input, source, compute), input, compute)
-        blocks = _found(file, input, format, compute, categories) if (
+            return add_labels(graph_table(file, input, source, compute), input, compute)
+        blocks = _block_file(file, input, format, compute, categories) if (
             streams or input.chooses_rows or input.stream == "always") else None
         if in_blocks(blocks, input, compute):
             assert blocks is not None
-            return labeled(_in_blocks(blocks, input, compute, source), input, compute)
+            return add_labels(_in_blocks(blocks, input, compute, source), input, compute)
         layout = square_layout if input.square else features_layout
         sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
-        beside = reader_of(format).beside(file, input, sheet.values.shape)
-        source = replace(source, reading=beside, kept=KEPT * beside)
+        extra = reader_of(format).beside(file, input, sheet.values.shape)
+        source = replace(source, reading=extra, kept=KEPT * extra)
         table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
-        return labeled(table, input, compute)
+        return add_labels(table, input, compute)
 
 
-def _found(file: Opened, input: Input, format: Format, compute: Compute, categories: bool) -> Found | None:
-    """The file as it can be read in blocks; None where columns of text stand for categories, which need all rows."""
+def _block_file(file: Opened, input: Input, format: Format, compute: Compute, categories: bool) -> BlockFile | None:
+    """Return the file for reading in blocks; None with columns of text as categories, which need all rows."""
     try:
-        return found_in(file, input, format, compute)
+        return block_file_of(file, input, format, compute)
     except DataError as error:
         if not (categories and error.columns):
             raise
@@ -115,60 +117,61 @@ def _found(file: Opened, input: Input, format: Format, compute: Compute, categor
 
 
 def _source(input: Input, file: Opened, format: Format) -> Source:
-    """Where a table comes from, with the files of names that belong to it."""
-    if input.kind != "features" or not (others := beside(file.path)):
+    """Return the source of a table, with the files of names that belong to it."""
+    if input.kind != "features" or not (others := name_files(file.path)):
         return Source(input.path, file.digest, file.size, format.name)
     return source_of_files(input.path, [id_of(path) for path in (file.path, *map(str, others))], format.name)
 
 
 def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -> Table:
-    """The table of a directory of files, in memory where that holds it."""
-    found, source = found_parts(files, input, compute)
+    """Return the table of a directory of files, in memory if it fits."""
+    found, source = read_parts(files, input, compute)
     blocks = (streams or input.stream == "always" or input.chooses_rows) and in_blocks(found, input, compute)
     table = (_in_blocks(found, input, compute, source) if blocks else
              features_table(sheet_of_blocks(found, input, compute), input, source))
-    return labeled(table, input, compute)
+    return add_labels(table, input, compute)
 
 
-def _in_blocks(found: Found, input: Input, compute: Compute, source: Source) -> Table:
-    """The table of a file that is read in blocks."""
+def _in_blocks(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
+    """Return the table of a file that is read in blocks."""
     if input.chooses_rows:
         return unread_table(found, found.choice.columns, input, source)
     return streamed_table(found, input, compute, source)
 
 
 def _with_categories(file: Opened, input: Input, format: Format, compute: Compute, layout: LayoutOf) -> Sheet:
-    """What the file holds, with chosen columns of text as categories."""
+    """Read a sheet with chosen columns of text as categories."""
     try:
-        return read_sheet(file, as_texts(input, ()), format, compute, layout)
+        return read_sheet(file, with_categories(input, ()), format, compute, layout)
     except DataError as error:
         if not error.columns or input.transpose:
             raise
         if not input.columns:
             categories = "a column of text that {input.columns} names is a category"
             raise error.changed(hint=f"{error.hint}; {categories}") from error
-        sheet = read_sheet(file, as_texts(input, error.columns), format, compute, layout)
-        return coded(sheet, categories_of(sheet, error.columns))
+        sheet = read_sheet(file, with_categories(input, error.columns), format, compute, layout)
+        return encode(sheet, categories_of(sheet, error.columns))
 
 
 @stage("read")
 def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None,
              categories: Categories | None = None, streams: bool = False) -> Table:
-    """Rows to bring into a finished run: features by the run's columns, or numbers to each of its points.
+    """Return rows to project into a finished run: features with the run's columns, or numbers for each of its points.
 
-    Where what follows `streams`, a table that memory does not hold is read in blocks.
+    If the next step `streams`, a table that does not fit in memory is read in blocks. Raises ConfigError
+    and DataError.
     """
     compute = compute or Compute()
     check(input.replace(label_columns=(*input.label_columns, *(categories or ()))))
-    input = as_texts(input, categories) if categories else input
+    input = with_categories(input, categories) if categories else input
     points = tuple(ids)
     if folder := read_folder(input, compute):
         sheet, source = folder
-        return labeled(_table(sheet, matched_columns(sheet, tuple(columns), input.path, "column"), tuple(columns),
+        return add_labels(_table(sheet, match_columns(sheet, tuple(columns), input.path, "column"), tuple(columns),
                               input, source), input, compute)
     if not input.square and (files := parts_of(input.path)):
         return _new_of_parts(files, input, tuple(columns), compute, streams)
-    with opened(matrix_in(input.path), compute) as file:
+    with open_input(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
         if format.pairs:
             raise ConfigError("FORMAT", f"{format.title} holds no dissimilarities to the points of a run",
@@ -176,36 +179,36 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
                               "point of the run")
         source = _source(input, file, format)
         if streams:
-            blocks = found_in(file, input, format, compute, tuple(columns))
+            blocks = block_file_of(file, input, format, compute, tuple(columns))
             if (table := new_in_blocks(blocks, source, input, tuple(columns), compute)) is not None:
-                return labeled(table, input, compute)
+                return add_labels(table, input, compute)
         layout: LayoutOf = (partial(crossed_layout, points=points) if input.square
                             else partial(features_layout, known=() if input.transpose else tuple(columns)))
-        sheet = coded(_points_as_rows(read_sheet(file, input, format, compute, layout), input), categories or {})
+        sheet = encode(_points_as_rows(read_sheet(file, input, format, compute, layout), input), categories or {})
         if input.square:
-            values, wanted = matched_points(sheet, points, input), points
+            values, wanted = match_points(sheet, points, input), points
         else:
             wanted = tuple(columns)
-            values = matched_columns(sheet, wanted, input.path, "column")
-        return labeled(_table(sheet, values, wanted, input, source), input, compute)
+            values = match_columns(sheet, wanted, input.path, "column")
+        return add_labels(_table(sheet, values, wanted, input, source), input, compute)
 
 
 def _new_of_parts(files: list[str], input: Input, wanted: tuple[str, ...], compute: Compute, streams: bool) -> Table:
-    """New rows of a directory of files, in memory where that holds them."""
-    found, source = found_parts(files, input, compute)
+    """Return new rows of a directory of files, in memory if they fit."""
+    found, source = read_parts(files, input, compute)
     table = new_in_blocks(found, source, input, wanted, compute) if streams else None
     if table is None:
         sheet = sheet_of_blocks(found, input, compute)
-        table = _table(sheet, matched_columns(sheet, wanted, input.path, "column"), wanted, input, source)
-    return labeled(table, input, compute)
+        table = _table(sheet, match_columns(sheet, wanted, input.path, "column"), wanted, input, source)
+    return add_labels(table, input, compute)
 
 
 @stage("read")
 def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: Compute | None = None) -> Table:
-    """Coordinates in the space of a run: the columns of its axes, under ids in a column that need not be there."""
+    """Return coordinates in the space of a run: the columns of its axes, with ids if the column exists."""
     compute = compute or Compute()
     check(input)
-    with opened(input.path, compute) as file:
+    with open_input(input.path, compute) as file:
         format = format_of(file, input)
         input = input.replace(columns=tuple(axes) if format.named else ())
         sheet = _with_ids_if_there(file, input, format, id_name, compute)
@@ -214,7 +217,7 @@ def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: C
 
 
 def _with_ids_if_there(file: Opened, input: Input, format: Format, id_name: str, compute: Compute) -> Sheet:
-    """What the file holds, with its ids by the name given in `input`, else by `id_name`, else without."""
+    """Read a sheet with its ids in the column of `input`, else in the column `id_name` if it exists."""
     if input.id_column is None and format.named:
         try:
             return read_sheet(file, input.replace(id_column=id_name), format, compute, features_layout)
@@ -225,7 +228,7 @@ def _with_ids_if_there(file: Opened, input: Input, format: Format, id_name: str,
 
 
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
-    """The table of points with coordinates."""
+    """Return the table of points with coordinates; raises DataError for ids among the features."""
     require_no_ids(sheet.values, np.arange(len(sheet.values)), sheet.columns, sheet.words, input,
                    named=sheet.ids is not None, apart=sheet.apart)
     sheet = _points_as_rows(sheet, input)
@@ -233,22 +236,22 @@ def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
 
 
 def _points_as_rows(sheet: Sheet, input: Input) -> Sheet:
-    """The sheet with a row for every point."""
+    """Return the sheet with a row for every point."""
     if not input.transpose:
         return sheet
-    require_unique_ids(sheet.row_names(), input.path)  # which become the names of columns
-    return turned(sheet)
+    require_unique_ids(sheet.row_names(), input.path)  # ids become the names of columns
+    return transpose(sheet)
 
 
 def square_table(sheet: Sheet, input: Input, source: Source) -> Table:
-    """The table of one number for every two points."""
+    """Return the table of one number for every two points."""
     values, ids = square_matrix(sheet, input)
     return Table(values, ids, ids, sheet.id_name or "id", sheet.labels, input.gives, source,
                  observations=input.observations)
 
 
 def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, source: Source) -> Table:
-    """The table with the rows' own ids, which must be unique."""
+    """Return the table with the rows' own ids; raises DataError if they are not unique."""
     ids = sheet.row_names()
     require_unique_ids(ids, input.path)
     return Table(values, columns, ids, sheet.id_name or "id", sheet.labels, input.gives, source,

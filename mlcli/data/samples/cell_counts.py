@@ -1,4 +1,4 @@
-"""A generated experiment: counts of genes in cells, of several types and batches, the same for the same seed."""
+"""A generated experiment: counts of genes in cells of several types and batches, reproducible by seed."""
 
 import numpy as np
 
@@ -9,16 +9,16 @@ TYPES = {"B": 0.3, "T": 0.25, "NK": 0.15, "monocyte": 0.15, "dendritic": 0.1, "p
 BATCHES = ("one", "two", "three")
 MARKERS, RAISED = 0.03, 2.0  # share of the genes that a type raises, and the mean of their log ratios
 BATCH, SIZE = 0.5, 0.35  # standard deviations of log ratios: of a gene between batches, of a cell's size
-DEPTH = 2000.0  # counts of a cell on average
-SPREAD = 4.0  # of the gamma distribution, whose variance is the square of its mean over this
+DEPTH = 2000.0  # mean total count of a cell
+SPREAD = 4.0  # shape of the gamma distribution: its variance is the square of its mean over this
 BLOCK = 256  # cells drawn from one stream
 
 
 def cell_counts(rows: int, genes: int, seed: int) -> Table:
-    """Negative binomial counts (rows x genes), with the labels `type` and `batch`.
+    """Return negative binomial counts (rows x genes), with the labels `type` and `batch`.
 
-    A gene's mean is a cell's size times a log-normal base, times the ratios of its type and its batch. Types and
-    batches are independent. The first m rows of n are the sample of m rows.
+    A gene's mean is a cell's size times a log-normal base, times the ratios of its type and its batch.
+    Types and batches are independent. The first m rows of n are the sample of m rows.
     """
     levels = np.random.default_rng([seed, 2])
     base = np.exp(levels.normal(0.0, 1.5, genes))
@@ -41,7 +41,7 @@ def cell_counts(rows: int, genes: int, seed: int) -> Table:
 
 
 def cells(rows: int, seed: int) -> tuple[Indices, Indices, Array]:
-    """The type, the batch and the size (mean one) of each cell."""
+    """Return the type, the batch and the size (mean one) of each cell."""
     uniform = np.random.default_rng([seed, 0]).random((rows, 2))
     normal = np.random.default_rng([seed, 1]).standard_normal(rows)
     ends = np.cumsum(list(TYPES.values()))[:-1]

@@ -1,4 +1,4 @@
-"""A generated survey: counts of species at sites along a long gradient and a short one, the same for the same seed."""
+"""A generated survey: counts of species at sites along a long gradient and a short one, reproducible by seed."""
 
 import numpy as np
 
@@ -11,10 +11,10 @@ BLOCK = 256  # sites drawn from one stream
 
 
 def site_counts(rows: int, species: int, seed: int) -> Table:
-    """Poisson counts (rows x species), with the places `t` and `h` of each site on the gradients as labels.
+    """Return Poisson counts (rows x species), with the places `t` and `h` of each site on the gradients as labels.
 
-    The mean of a species is a Gaussian of unit width around its optimum, as in Gauch and Whittaker's coenoclines
-    (1972). Sites are uniform on the gradients. The first m rows of n are the sample of m rows.
+    The mean of a species is a Gaussian of unit width around its optimum, as in Gauch and Whittaker's
+    coenoclines (1972). Sites are uniform on the gradients. The first m rows of n are the sample of m rows.
     """
     lengths = np.array([LONG, SHORT])
     optima = np.random.default_rng([seed, 1]).random((species, 2)) * (lengths + 2 * BEYOND) - BEYOND

@@ -1,8 +1,8 @@
-"""Generated data sets: points on known surfaces, in a ball and in a cube, the same for the same seed.
+"""Generated data sets: points on known surfaces, in a ball and in a cube, reproducible by seed.
 
-A shape is a formula from uniform numbers to points (`place`); `cell_counts.py` and `site_counts.py`
-make tables of another kind. Each row takes its numbers from the stream in order, so the first m rows of
-n are the sample of m rows; noise has a stream of its own.
+A shape is a formula from uniform numbers to points (`place`); `cell_counts.py` and `site_counts.py` make
+tables of another kind. Each row takes its numbers from the stream in order, so the first m rows of n are
+the sample of m rows; noise has a stream of its own.
 """
 
 import difflib
@@ -21,30 +21,30 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import UsageError
 
-Place = Callable[[Array], tuple[Array, Mapping[str, Array]]]  # n x w uniform -> n x d points, what is known of them
+Place = Callable[[Array], tuple[Array, Mapping[str, Array]]]  # n x w uniform -> n x d points, their parameters
 
 HIGHEST = 0.8  # the punctured sphere ends at this height: a tenth of its area is cut off
 RING, TUBE = 2.0, 1.0  # radii of the torus and of the toroidal helix
 WINDINGS = 8  # of the helix around its ring
 PLANE = np.array([[2.0, 1.0, 2.0], [-2.0, 2.0, 1.0]]) / 3  # orthonormal directions of t and h
-BLOCK = 1 << 16  # rows made at once
+BLOCK = 1 << 16  # rows in a block
 SIDES = (4.0, 2.0)  # of the plane's rectangle
 
 
 @frozen
 class Sample:
-    """A generated data set: what it is, its formula, and its default noise."""
+    """A generated data set: its description, its formula, and its default noise."""
 
     summary: str
     place: Place
     noise: float = 0.0
-    columns: int = 3  # by default; only where `more` is said another number can be asked for
+    columns: int = 3  # the default; another number can be chosen if `more` is not None
     more: int | None = None  # uniform numbers that a row takes beyond its columns; by default it takes three in all
 
 
 @frozen
 class Counts:
-    """A generated table of counts: how it is made of rows, columns and a seed, and how large it is by default."""
+    """A generated table of counts: its function of rows, columns and a seed, and its default size."""
 
     make: Callable[[int, int, int], Table]
     rows: int
@@ -52,39 +52,40 @@ class Counts:
 
 
 def swiss_roll(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
-    """(t cos t, h, t sin t), t uniform on [3π/2, 9π/2], h uniform on [0, 21].
+    """Return (t cos t, h, t sin t), an (n, 3) array, with t uniform on [3π/2, 9π/2], h uniform on [0, 21].
 
-    Tenenbaum, de Silva and Langford (2000), in the proportions of Marsland and scikit-learn. It
-    unrolls to arc length (t√(1+t²) + asinh t)/2, so it is denser inside, where t is small.
+    Tenenbaum, de Silva and Langford (2000), in the proportions of Marsland and scikit-learn. It unrolls to
+    arc length (t√(1+t²) + asinh t)/2, so it is denser inside, where t is small.
     """
     t, h = 1.5 * np.pi * (1 + 2 * uniform[:, 0]), 21 * uniform[:, 1]
     return np.column_stack([t * np.cos(t), h, t * np.sin(t)]), {"t": t, "h": h}
 
 
 def s_curve(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
-    """(sin t, h, sign(t)(cos t - 1)), t uniform on [-3π/2, 3π/2], h uniform on [0, 2].
+    """Return (sin t, h, sign(t)(cos t - 1)), an (n, 3) array, with t uniform on [-3π/2, 3π/2], h uniform on [0, 2].
 
-    Two three-quarter circles, as in scikit-learn; t is arc length, so the density is even and
-    (t, h) are the coordinates of the flattened sheet.
+    Two three-quarter circles, as in scikit-learn; t is arc length, so the density is even and (t, h) are
+    the coordinates of the flattened sheet.
     """
     t, h = 3 * np.pi * (uniform[:, 0] - 0.5), 2 * uniform[:, 1]
     return np.column_stack([np.sin(t), h, np.sign(t) * (np.cos(t) - 1)]), {"t": t, "h": h}
 
 
 def helix(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
-    """((2 + cos 8t) cos t, (2 + cos 8t) sin t, sin 8t), t uniform on [0, 2π]: the toroidal helix.
+    """Return the toroidal helix, an (n, 3) array, with t uniform on [0, 2π].
 
-    A closed curve, as in Coifman and Lafon (2006) and van der Maaten's toolbox.
+    Points are ((2 + cos 8t) cos t, (2 + cos 8t) sin t, sin 8t): a closed curve, as in Coifman and Lafon
+    (2006) and van der Maaten's toolbox.
     """
     t = 2 * np.pi * uniform[:, 0]
     return on_torus(t, WINDINGS * t), {"t": t}
 
 
 def punctured_sphere(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
-    """(√(1-h²) cos t, √(1-h²) sin t, h), t uniform on [0, 2π], h uniform on [-1, 0.8].
+    """Return (√(1-h²) cos t, √(1-h²) sin t, h), an (n, 3) array, t uniform on [0, 2π], h uniform on [-1, 0.8].
 
-    The unit sphere open at the top, after Saul and Roweis (2003), here even in area: equal heights
-    of a sphere have equal areas (Archimedes).
+    The unit sphere open at the top, after Saul and Roweis (2003), here even in area: equal heights of a
+    sphere have equal areas (Archimedes).
     """
     t, h = 2 * np.pi * uniform[:, 0], (1 + HIGHEST) * uniform[:, 1] - 1
     radius = np.sqrt((1 - h) * (1 + h))
@@ -92,10 +93,10 @@ def punctured_sphere(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
 
 
 def torus(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
-    """((2 + cos h) cos t, (2 + cos h) sin t, sin h), even in area: h has density (1 + ½ cos h)/2π.
+    """Return ((2 + cos h) cos t, (2 + cos h) sin t, sin h), an (n, 3) array of points even in area.
 
-    Diaconis, Holmes and Shahshahani (2013) draw h by rejection; here the draws that they reject
-    are moved to h + π, where the density lacks just these.
+    The density of h is (1 + ½ cos h)/2π. Diaconis, Holmes and Shahshahani (2013) draw h by rejection; here
+    the draws that they reject are moved to h + π, where the density lacks just these.
     """
     t, drawn = 2 * np.pi * uniform[:, 0], 2 * np.pi * uniform[:, 1]
     accepted = uniform[:, 2] < (1 + TUBE / RING * np.cos(drawn)) / 2
@@ -104,7 +105,7 @@ def torus(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
 
 
 def noisy_plane(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
-    """t (2, 1, 2)/3 + h (-2, 2, 1)/3, t uniform on [0, 4], h uniform on [0, 2].
+    """Return t (2, 1, 2)/3 + h (-2, 2, 1)/3, an (n, 3) array, with t uniform on [0, 4], h uniform on [0, 2].
 
     With noise σ the covariance has the eigenvalues 4/3 + σ², 1/3 + σ² and σ².
     """
@@ -114,9 +115,10 @@ def noisy_plane(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
 
 
 def ball(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
-    """Uniform in the unit ball: a normal direction, and the radius r with rᵈ uniform on [0, 1].
+    """Return points uniform in the unit ball, an (n, d) array.
 
-    Of d + 1 uniform numbers the last gives r.
+    Each is a normal direction and a radius r with rᵈ uniform on [0, 1]; the last of d + 1 uniform numbers
+    gives r.
     """
     from scipy.special import ndtri
 
@@ -127,14 +129,15 @@ def ball(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
 
 
 def cube(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
-    """Uniform in the cube [0, 1]ᵈ; w is the distance to the nearest wall."""
+    """Return points uniform in the cube [0, 1]ᵈ, an (n, d) array; w is the distance to the nearest wall."""
     return uniform.copy(), {"w": np.minimum(uniform, 1 - uniform).min(axis=1)}
 
 
 def spots(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
-    """Pictures of 16 x 16 pixels with a round spot, exp(-d²/8) at the distance d from its center (t, h) in pixels.
+    """Return images of 16 x 16 pixels with a round spot, exp(-d²/8) at the distance d from its center (t, h) in pixels.
 
-    The center is uniform on the inner 10 x 10 pixels: two numbers say all of 256, and no plane holds them.
+    The center is uniform on the inner 10 x 10 pixels: two numbers determine all of 256, and the points lie
+    in no plane.
     """
     centers = 3 + 10 * uniform[:, :2]
     row, column = (np.exp(-((np.arange(16) + 0.5 - centers[:, axis, None]) ** 2) / 8) for axis in (0, 1))
@@ -143,7 +146,7 @@ def spots(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
 
 
 def on_torus(around: Array, tube: Array) -> Array:
-    """Points of the torus, from the angle around its axis and the angle around its tube."""
+    """Return points of the torus, an (n, 3) array, by the angles around its axis and around its tube."""
     radius = RING + TUBE * np.cos(tube)
     return np.column_stack([radius * np.cos(around), radius * np.sin(around), TUBE * np.sin(tube)])
 
@@ -169,29 +172,30 @@ NAMES = (*SAMPLES, *TABLES)
 
 def sample(name: str, rows: int | None, seed: int, noise: float | None = None, *, truth: bool = False,
            columns: int | None = None) -> Table:
-    """`rows` points of the shape `name`, with Gaussian noise of that standard deviation on each coordinate.
+    """Return `rows` points of the shape `name`, with Gaussian noise of standard deviation `noise` on each coordinate.
 
-    With `truth`, what is known of them comes along as labels, as text of 17 digits: `t` and `h`, the coordinates on the
-    surface, the radius `r` of a ball, the distance `w` to the wall of a cube, `type` and `batch` of cells.
+    With `truth`, the parameters come along as labels, as text of 17 digits: `t` and `h`, the coordinates on
+    the surface, the radius `r` of a ball, the distance `w` to the wall of a cube, `type` and `batch` of
+    cells. Raises UsageError.
     """
-    known(name)
+    require_name(name)
     counts = TABLES.get(name)
     size = rows if rows is not None else ROWS if counts is None else counts.rows
     check(size, seed, noise or 0.0, columns)
     if counts is None:
-        return shaped(name, size, seed, noise, truth=truth, columns=columns)
+        return sample_points(name, size, seed, noise, truth=truth, columns=columns)
     if noise is not None:
         raise UsageError("SAMPLE-NOISE", "counts have noise of their own", where="--noise", hint="leave it out")
     table = counts.make(size, columns or counts.columns, seed)
     return table if truth else replace(table, labels={})
 
 
-def shaped(name: str, rows: int, seed: int, noise: float | None, *, truth: bool, columns: int | None) -> Table:
-    """Points of a shape."""
+def sample_points(name: str, rows: int, seed: int, noise: float | None, *, truth: bool, columns: int | None) -> Table:
+    """Return points of a shape; raises UsageError."""
     shape = SAMPLES[name]
     if columns is not None and shape.more is None:
         raise UsageError("SAMPLE-COLUMNS", f"{name} has {shape.columns} columns", where="--columns",
-                         hint=f"leave it out, or choose {', '.join(free())}")
+                         hint=f"leave it out, or choose {', '.join(names_with_columns())}")
     level, dimensions = shape.noise if noise is None else noise, columns or shape.columns
     drawn = 3 if shape.more is None else dimensions + shape.more
     uniform, normal = np.random.default_rng(seed), np.random.default_rng([seed, 1])
@@ -209,13 +213,13 @@ def shaped(name: str, rows: int, seed: int, noise: float | None, *, truth: bool,
                  labels={key: tuple(texts) for key, texts in labels.items()})
 
 
-def free() -> tuple[str, ...]:
-    """The samples whose number of columns can be chosen."""
+def names_with_columns() -> tuple[str, ...]:
+    """Return the samples whose number of columns can be chosen."""
     return (*(name for name, shape in SAMPLES.items() if shape.more is not None), *TABLES)
 
 
-def known(name: str) -> None:
-    """Refuses a name that no sample has; raises UsageError with the nearest one."""
+def require_name(name: str) -> None:
+    """Raise UsageError for an unknown name, with the nearest known one."""
     if name not in NAMES:
         near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.5)
         remedy = f"did you mean {near[0]}?" if near else f"there are {', '.join(NAMES)}"
@@ -223,7 +227,7 @@ def known(name: str) -> None:
 
 
 def check(rows: int, seed: int, noise: float, columns: int | None) -> None:
-    """Refuses sizes, seeds and noise that mean nothing; raises UsageError."""
+    """Raise UsageError for invalid sizes, seeds and noise."""
     if rows < 1:
         raise UsageError("SAMPLE-ROWS", f"a sample of {rows} rows is empty", where="--rows", hint="ask for 1 or more")
     if columns is not None and columns < 1:

@@ -1,1 +1,1 @@
-"""The table: rows, columns, ids, views."""
+"""Tables: rows, columns, ids, labels, views."""

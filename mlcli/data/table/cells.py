@@ -1,4 +1,4 @@
-"""Cells that hold no finite number: found, counted and named."""
+"""Missing and infinite cells: locate, count, report."""
 
 from collections.abc import Sequence
 
@@ -10,22 +10,22 @@ from mlcli.base.values.scaling import all_finite
 from mlcli.data.options.wording import LISTED, counted, joined, shown
 from mlcli.errors import DataError
 
-ROWS = 4096  # rows examined together, so that temporary arrays stay small
+ROWS = 4096  # rows in a block, so that temporary arrays stay small
 
 
 def positions(mask: AnyArray, ids: Sequence[str], columns: Sequence[str]) -> str:
-    """The first five places of a mask by row id and column, and how many more there are."""
+    """Return the first five places of a mask by row id and column, and the number of further ones."""
     return named(np.argwhere(mask)[:LISTED].tolist(), int(np.count_nonzero(mask)), ids, columns)
 
 
 def named(first: Sequence[tuple[int, int]], total: int, ids: Sequence[str], columns: Sequence[str]) -> str:
-    """The first of so many cells by row id and column."""
+    """Return the first of `total` cells in words, by row id and column."""
     parts = [f"row {row + 1} ({shown(ids[row])}), column {shown(columns[column])}" for row, column in first]
     return joined(parts, total)
 
 
 def refuse_nonfinite(values: Array, ids: Sequence[str], columns: Sequence[str], where: str, hint: str) -> None:
-    """Refuses missing and infinite cells, the first five of them named; raises DataError."""
+    """Raise DataError for missing and infinite cells of an (n, d) array, with the first five."""
     if all_finite(values):
         return
     masks = np.isnan(values), np.isinf(values)
@@ -37,9 +37,9 @@ def refuse_nonfinite(values: Array, ids: Sequence[str], columns: Sequence[str], 
 
 def refuse_gaps(first: Sequence[tuple[int, int, bool]], totals: tuple[int, int], ids: Sequence[str],
                  columns: Sequence[str], where: str, hint: str) -> None:
-    """Refuses cells that are missing, and others that are infinite, so many of each; raises DataError.
+    """Raise DataError for missing cells and infinite ones, with their numbers `totals`.
 
-    The first ones are given by row and column, and whether they are infinite.
+    `first` are the first ones by row and column, and whether they are infinite.
     """
     parts = [f"{counted(total, 'cell')} {word}: "
              + named([(row, column) for row, column, kind in first if kind == infinite], total, ids, columns)
@@ -48,13 +48,13 @@ def refuse_gaps(first: Sequence[tuple[int, int, bool]], totals: tuple[int, int],
 
 
 def warn_of_underflow(cells: int) -> None:
-    """Notes numbers too small for double precision."""
+    """Warn about numbers too small for double precision."""
     if cells:
         note("W-UNDERFLOW", f"{counted(cells, 'number')} too small for double precision read as 0", cells=cells)
 
 
 def refuse_negative(values: Array, ids: Sequence[str], columns: Sequence[str], where: str) -> None:
-    """Refuses dissimilarities below zero; raises DataError."""
+    """Raise DataError for dissimilarities below zero in an (m, n) array."""
     if values.min(initial=0.0) < 0:
         mask = values < 0
         raise DataError("NEGATIVE", f"{counted(int(np.count_nonzero(mask)), 'cell')} below zero: "

@@ -1,4 +1,4 @@
-"""The ids of rows that have none: their numbers, made into text only where they are used."""
+"""Ids of rows without ids: their numbers, converted to text on demand."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
@@ -9,14 +9,14 @@ from mlcli.base.types import AnyArray, Indices
 
 
 class RowNumbers(Sequence[str]):
-    """"1", "2", ... or some of these; equal to a tuple of the same texts, and millions of them cost nothing."""
+    """"1", "2", ... or some of these: equal to a tuple of the same texts, without the memory of millions of texts."""
 
     def __init__(self, numbers: range | Indices) -> None:
         self._numbers = numbers
 
     @classmethod
     def up_to(cls, count: int) -> "RowNumbers":
-        """The numbers from 1 to `count`."""
+        """Return the numbers from 1 to `count`."""
         return cls(range(1, count + 1))
 
     def __len__(self) -> int:
@@ -46,19 +46,19 @@ class RowNumbers(Sequence[str]):
         return f"RowNumbers({self._numbers!r})"
 
     def array(self) -> Indices:
-        """The numbers themselves."""
+        """Return the numbers as an array."""
         if isinstance(self._numbers, range):
             return np.arange(self._numbers.start, self._numbers.stop, self._numbers.step, dtype=np.int64)
         return self._numbers
 
     def take(self, rows: Sequence[int] | AnyArray) -> "RowNumbers":
-        """The numbers of some of the rows, in the order given."""
+        """Return the numbers of some of the rows, in the given order."""
         chosen = np.asarray(rows, dtype=np.int64)
         if isinstance(self._numbers, range):
             return RowNumbers(self._numbers.start + self._numbers.step * chosen)
         return RowNumbers(self._numbers[chosen])
 
 
-def taken(ids: Sequence[str], rows: Indices) -> Sequence[str]:
-    """The ids of some of the rows."""
+def take_ids(ids: Sequence[str], rows: Indices) -> Sequence[str]:
+    """Return the ids of the rows `rows`, numbers of shape (m,)."""
     return ids.take(rows) if isinstance(ids, RowNumbers) else tuple(ids[row] for row in rows.tolist())

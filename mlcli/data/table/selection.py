@@ -1,4 +1,4 @@
-"""Which columns of a file are ids, labels and numbers."""
+"""Choice of columns: ids, labels and numbers."""
 
 from collections.abc import Sequence
 
@@ -16,17 +16,17 @@ class Choice:
     id: int | None
     labels: tuple[int, ...]
     values: tuple[int, ...]
-    categories: tuple[int, ...] = ()  # columns of text that are as good as numbers
+    categories: tuple[int, ...] = ()  # columns of text that become numbers
     words: tuple[int, ...] = ()  # those of the labels that no option names
 
     @property
     def width(self) -> int:
-        """How many columns the table will have."""
+        """The number of columns of the table."""
         return len(self.values) + len(self.categories)
 
     @property
     def texts(self) -> tuple[int, ...]:
-        """The columns that are read as text, without the ids."""
+        """The columns to read as text, without the ids."""
         return (*self.labels, *self.categories)
 
     @property
@@ -46,16 +46,17 @@ class Choice:
 
 
 def choose(names: Sequence[str], input: Input, row_names: int | None = None, words: Sequence[int] = ()) -> Choice:
-    """Sorts the columns by what `input` says; `row_names` is a column that the file itself marks as ids.
+    """Choose columns by the options of `input`; `row_names` is a column that the file itself marks as ids.
 
-    Columns of `words` that nothing names are labels, unless columns are chosen or words stand for categories; of a
-    table that will be turned, where a row describes a column, they are left out in the end.
+    Columns of `words` that no option names are labels, unless columns are chosen or words are categories.
+    In a table that will be transposed, where a row describes a column, they are dropped in the end. Raises
+    ConfigError and DataError.
     """
     if isinstance(input, AllTexts):
         return _all_texts(names, input)
     _require_names(names, row_names, input.path)
     positions = {name: column for column, name in enumerate(names)}
-    nameless = input.without_ids and not input.square  # pairs are known by the names of their points alone
+    nameless = input.without_ids and not input.square  # points of a matrix need their names
     id = None if nameless else row_names if input.ids_from is None else _position(input.ids_from, positions,
                                                                                  "input.id_column")
     labels = tuple(_position(name, positions, "input.label_columns") for name in input.label_columns)
@@ -72,14 +73,14 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
 
 
 def _all_texts(names: Sequence[str], input: Input) -> Choice:
-    """Every column as text; the one without a name, where there is one, is called id."""
+    """Choose every column as text; one without a name is called id."""
     names = tuple(name or "id" for name in names)
     _require_names(names, None, input.path)
     return Choice(names, None, labels=(), values=(), categories=tuple(range(len(names))))
 
 
 def _require_names(names: Sequence[str], row_names: int | None, path: str) -> None:
-    """Refuses columns without a name and names that occur twice."""
+    """Raise DataError for columns without a name and names that occur twice."""
     unnamed = [column + 1 for column, name in enumerate(names) if not name and column != row_names]
     if unnamed:
         raise DataError("UNNAMED-COLUMN", f"column {unnamed[0]} of {len(names)} has no name in the header",
@@ -91,7 +92,7 @@ def _require_names(names: Sequence[str], row_names: int | None, path: str) -> No
 
 
 def _position(name: str, positions: dict[str, int], where: str) -> int:
-    """The column of a name; raises ConfigError with the nearest name."""
+    """Return the column of a name; raises ConfigError with the nearest name."""
     if name not in positions:
         raise ConfigError("UNKNOWN-COLUMN", f"there is no column {shown(name)}", where=where,
                           hint=nearest(name, [known for known in positions if known]))
@@ -100,7 +101,7 @@ def _position(name: str, positions: dict[str, int], where: str) -> int:
 
 def _listed_columns(wanted: Sequence[str], names: Sequence[str], positions: dict[str, int],
                     others: set[int]) -> tuple[int, ...]:
-    """The positions of names and ranges, in the order of the list; a range skips ids and labels."""
+    """Return the positions of names and ranges, in the order of the list; a range skips ids and labels."""
     chosen: dict[int, None] = {}
     for item in wanted:
         columns = _range(item, positions)
@@ -115,7 +116,7 @@ def _listed_columns(wanted: Sequence[str], names: Sequence[str], positions: dict
 
 
 def _range(item: str, positions: dict[str, int]) -> list[int]:
-    """The columns of one name, or of `first:last`; a colon may be part of a name."""
+    """Return the columns of one name, or of `first:last`; a colon may be part of a name."""
     if item in positions:
         return [positions[item]]
     ends = [(item[:at], item[at + 1:]) for at, mark in enumerate(item) if mark == ":"]
@@ -129,5 +130,5 @@ def _range(item: str, positions: dict[str, int]) -> list[int]:
 
 
 def _refuse(what: str) -> None:
-    """Raises the error of a choice that cannot be made."""
+    """Raise the error of an impossible choice."""
     raise ConfigError("COLUMNS", what, where="input.columns", hint="list each column once, ranges as first:last")

@@ -1,4 +1,4 @@
-"""What a reader finds in a file, before rows and columns are matched and checked."""
+"""The content of a file, before rows and columns are matched and checked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -16,7 +16,7 @@ FEWER = "choose fewer columns, or put PCA ahead of the method ({prepare.reduce})
 
 @frozen
 class Sheet:
-    """Numbers, with the names that the file gives."""
+    """Numbers with the names in the file."""
 
     values: Array  # n x d, or a condensed vector
     columns: tuple[str, ...]  # d
@@ -26,36 +26,36 @@ class Sheet:
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts of columns that stand for them
     words: tuple[str, ...] = ()  # those of the labels that no option names
-    apart: bool = False  # whether the file names rows beside its columns, so that none of these can name them
+    apart: bool = False  # whether ids are not a column of the file
     point: str = "."  # the decimal one of numbers among texts
     image: tuple[int, ...] | None = None  # of rows that are images: rows, columns, and 3 where they have colors
 
     def row_names(self) -> Sequence[str]:
-        """The ids, or the rows' numbers from 1."""
+        """Return the ids, or the rows' numbers from 1."""
         return RowNumbers.up_to(len(self.values)) if self.ids is None else self.ids
 
 
-def turned(sheet: Sheet) -> Sheet:
-    """Columns as rows: their names become ids, and the ids become names of columns."""
-    columns = numbered("x", len(sheet.values)) if sheet.ids is None else sheet.ids
+def transpose(sheet: Sheet) -> Sheet:
+    """Return the transposed sheet: names of columns become ids, and ids become names of columns."""
+    columns = numbered_names("x", len(sheet.values)) if sheet.ids is None else sheet.ids
     return Sheet(np.ascontiguousarray(sheet.values.T), columns, sheet.ids is not None,
                  sheet.columns if sheet.named else None)
 
 
-def numbered(prefix: str, count: int) -> tuple[str, ...]:
-    """The names x1, x2, ... for what the file does not name."""
+def numbered_names(prefix: str, count: int) -> tuple[str, ...]:
+    """Return the names x1, x2, ... for columns without names."""
     return tuple(f"{prefix}{number}" for number in range(1, count + 1))
 
 
 def require_content(rows: int, columns: int, path: str) -> None:
-    """Refuses a table without rows or without columns."""
+    """Raise DataError for a table without rows or without columns."""
     if rows < 1 or columns < 1:
         raise DataError("EMPTY", f"{counted(rows, 'row')} and {counted(columns, 'column')} of numbers were found",
                         where=place(path), hint="at least one row and one column are needed")
 
 
 def require_unique_ids(ids: Sequence[str], path: str) -> None:
-    """Refuses ids that occur twice."""
+    """Raise DataError for ids that occur twice."""
     again = [] if isinstance(ids, RowNumbers) else duplicates(ids)
     if again:
         raise DataError("DUPLICATE-IDS", f"ids occur more than once: {listed(again)}",

@@ -1,4 +1,4 @@
-"""The table: what is read, prepared, embedded and written."""
+"""The table: read, prepared, embedded and written."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,29 +23,29 @@ from mlcli.base.values.inputs import Input as MethodInput
 from mlcli.base.values.scaling import constant
 from mlcli.data.files.remote import is_remote
 from mlcli.data.options.wording import shown
-from mlcli.data.table.row_numbers import taken
+from mlcli.data.table.row_numbers import take_ids
 from mlcli.errors import MlcliError
 
 
 @frozen
 class Source:
-    """Where a table came from."""
+    """The origin of a table."""
 
-    path: str  # as the user gave it
+    path: str  # the path in the options
     digest: Callable[[], str]  # waits for the sha256 of the file's bytes
     bytes: int
     format: str
-    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a run: size and hash of what was read
-    reading: float = 0.0  # bytes of memory that reading it took beside the table
-    kept: float = 0.0  # of these, what allocators keep
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a run: size and hash of the files read
+    reading: float = 0.0  # bytes of memory for reading, besides the table
+    kept: float = 0.0  # of these, the bytes that allocators do not return
 
     @property
     def sha256(self) -> str:
-        """The sha256 of the file's bytes; raises StorageError where the file changed before it was known."""
+        """The sha256 of the file's bytes; raises StorageError if the file changed before it was computed."""
         return self.digest()
 
     def facts(self) -> dict[str, Any]:
-        """Where the file lies, and its content's hash, as plain values."""
+        """Return the file's location and the hash of its content as plain values."""
         return {"path": self.path, "absolute": absolute(self.path), "format": self.format,
                 "bytes": self.bytes, "sha256": self.sha256}
 
@@ -56,7 +56,7 @@ class Table:
 
     values: Array  # n x d; NaN where missing (features only)
     columns: tuple[str, ...]  # d
-    ids: Sequence[str]  # n: a tuple, or RowNumbers where the file has none
+    ids: Sequence[str]  # n: a tuple, or RowNumbers for a file without ids
     id_name: str = "id"
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # label column -> n texts
     kind: str = "features"
@@ -64,7 +64,7 @@ class Table:
     labels_source: Source | None = None  # of labels that lie in a second file
     view: "Table | None" = None  # a second view of the same rows, in the same order
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts that numbers of a column stand for
-    observations: int | None = None  # behind a covariance matrix
+    observations: int | None = None  # of a covariance matrix
     graph: WeightedGraph | None = None  # that joins the points, where these have no columns
     chosen_of: int | None = None  # rows in the file, where some were chosen
     image: tuple[int, ...] | None = None  # of rows that are images: rows, columns, and 3 where they have colors
@@ -72,12 +72,12 @@ class Table:
     places: Indices | None = None  # n, those of the rows among all that were read, from 0; None: these are all
 
     def __post_init__(self) -> None:
-        """Makes sure that features stay what they are; a square matrix may be made symmetric in place."""
+        """Make features read-only; a square matrix may be made symmetric in place."""
         if self.kind == "features":
             object.__setattr__(self, "values", constant(self.values))
 
     def facts(self, path: str | None) -> dict[str, Any]:
-        """What was read from a file, and its hash, as plain values."""
+        """Return the origin of the table and its hash as plain values."""
         origin = self.source
         joined = {} if self.graph is None else {"edges": len(self.graph.indices) // 2}
         return {"path": path, "absolute": None if path in (None, "-") else absolute(str(path)), "kind": self.kind,
@@ -90,7 +90,7 @@ class Table:
                 **({} if self.labels_source is None else {"labels": self.labels_source.facts()})}
 
     def data(self) -> MethodInput:
-        """What a method takes, with everything that the table has for it: labels or a second view."""
+        """Return the input of a method, with labels or a second view if the table has them."""
         if self.graph is not None:
             return self.graph
         if self.kind == "dissimilarities":
@@ -108,25 +108,25 @@ class Table:
 
     @property
     def _categories(self) -> tuple[int, ...]:
-        """Where the columns of categories are."""
+        """The positions of the columns of categories."""
         return tuple(place for place, name in enumerate(self.columns) if name in self.categories)
 
     @property
     def rows(self) -> int:
-        """How many points there are: none behind a covariance matrix, whose rows are columns."""
+        """The number of points: zero for a covariance matrix, whose rows are columns."""
         return 0 if self.kind == "covariance" else len(self.ids)
 
     @property
     def bytes(self) -> int:
-        """The memory that its numbers take: of a graph those of its edges."""
+        """The bytes of its numbers: of a graph those of its edges."""
         return self.values.nbytes if self.graph is None else self.graph.bytes
 
     def take(self, rows: Sequence[int] | AnyArray) -> "Table":
-        """Some of the rows (features), or of the points (a square matrix), in the order given."""
+        """Return some of the rows (features), or of the points (a square matrix), in the given order."""
         chosen = np.asarray(rows, dtype=np.int64)
         square = self.kind != "features" and self.columns == self.ids
         values = self.values[np.ix_(chosen, chosen)] if square else self.values[chosen]
-        ids = taken(self.ids, chosen)
+        ids = take_ids(self.ids, chosen)
         labels = {name: tuple(texts[row] for row in chosen.tolist()) for name, texts in self.labels.items()}
         view = self.view and self.view.take(chosen)
         graph = self.graph and self.graph.take(chosen)
@@ -135,17 +135,17 @@ class Table:
                        columns=tuple(ids) if square else self.columns)
 
     def place(self, row: int) -> int:
-        """Where a row is among all that were read, from 0."""
+        """Return the number of a row in the file, from 0."""
         return row if self.places is None else int(self.places[row])
 
     @property
     def numbers(self) -> Indices:
-        """The numbers of the rows among all that were read, from 1 (n)."""
+        """The numbers of the rows in the file, from 1 (n)."""
         return 1 + (np.arange(len(self.ids)) if self.places is None else self.places)
 
     @contextmanager
     def rows_named(self) -> Iterator[None]:
-        """Errors that count the table's rows name them by their place among all that were read, and by their ids."""
+        """Add to errors with a row number its number in the file, and its id."""
         try:
             yield
         except MlcliError as error:
@@ -155,15 +155,15 @@ class Table:
 
 
 def absolute(path: str) -> str:
-    """Where a path leads from any directory."""
+    """Return the absolute path of a file; a remote path unchanged."""
     return path if is_remote(path) else str(Path(path).absolute())
 
 
 def axis_names(count: int) -> tuple[str, ...]:
-    """The names of the columns of coordinates."""
+    """Return the names of the columns of coordinates."""
     return tuple(f"y{place + 1}" for place in range(count))
 
 
 def coordinates(table: Table, values: Array) -> Table:
-    """Coordinates y1..yp under the ids and labels of a table."""
+    """Return coordinates y1..yp, an (n, p) array, with the ids and labels of a table."""
     return replace(table, values=values, columns=axis_names(values.shape[1]), kind="features", view=None, graph=None)

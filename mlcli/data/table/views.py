@@ -1,4 +1,4 @@
-"""Two tables of the same rows: matched by id, set side by side to be prepared as one, and taken apart again."""
+"""Two tables of the same rows: matched by id, prepared side by side as one, and split again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +21,8 @@ NAMING = " or {input.label_columns}"  # a second view has no labels
 
 
 @contextmanager
-def of_second_view() -> Iterator[None]:
-    """Errors of reading name the options of the second view, not those of the first."""
+def errors_for_second_view() -> Iterator[None]:
+    """Replace options of the first view in errors of reading by those of the second."""
     try:
         yield
     except (ConfigError, DataError) as error:
@@ -31,17 +31,17 @@ def of_second_view() -> Iterator[None]:
 
 
 @frozen
-class Matched:
-    """Rows that both views have, and those of the first that were left out."""
+class MatchedViews:
+    """The rows that both views have, and their numbers in the first."""
 
     table: Table  # its view in the same order
-    kept: Indices  # rows of the table that was given
+    kept: Indices  # rows of the first table
 
 
-def matched(table: Table, other: Table, policy: str) -> Matched:
-    """A table with its second view, row for row by id; raises DataError where rows are in one only, unless dropped.
+def match_views(table: Table, other: Table, policy: str) -> MatchedViews:
+    """Return a table with its second view, row for row by id; raises DataError for unmatched rows unless dropped.
 
-    Rows without ids have their numbers for such.
+    Rows without ids are matched by number.
     """
     if isinstance(table.ids, RowNumbers) and isinstance(other.ids, RowNumbers):
         shared = min(len(table.ids), len(other.ids))
@@ -52,14 +52,14 @@ def matched(table: Table, other: Table, policy: str) -> Matched:
         rows = np.flatnonzero(places >= 0)
         positions = places[rows]
     _require_matched(table, other, rows, positions, policy)
-    alone = replace(table, view=None)  # the second view's rows are others yet
+    alone = replace(table, view=None)  # the second view's rows are not yet matched
     first = alone if len(rows) == len(table.ids) else alone.take(rows)
     second = other if np.array_equal(positions, np.arange(len(other.ids))) else other.take(positions)
-    return Matched(replace(first, view=replace(second, ids=first.ids)), rows)
+    return MatchedViews(replace(first, view=replace(second, ids=first.ids)), rows)
 
 
 def _require_matched(table: Table, other: Table, rows: Indices, positions: Indices, policy: str) -> None:
-    """Refuses rows that one view lacks, or warns of them where they are dropped; some rows must be in both."""
+    """Raise DataError for rows in one view only, or warn about them if they are dropped; some rows must be in both."""
     alone = [(part, np.setdiff1d(np.arange(len(part.ids)), shared).tolist())
              for part, shared in ((table, rows), (other, positions))]
     parts = [f"{counted(len(outside), 'row')} only in {_path(part)}: {listed([part.ids[row] for row in outside])}"
@@ -74,15 +74,15 @@ def _require_matched(table: Table, other: Table, rows: Indices, positions: Indic
 
 
 def side_by_side(table: Table) -> Table:
-    """A table of all columns of a table and its second view, which stays there for its names."""
+    """Return a table with the columns of both views; its view stays for the names."""
     other = table.view
     if other is None:
         return table
     return replace(table, values=np.hstack([table.values, other.values]), columns=table.columns + other.columns)
 
 
-def apart(whole: Table, table: Table) -> Table:
-    """What was set side by side, as a table with its second view again."""
+def split_views(whole: Table, table: Table) -> Table:
+    """Split a table with the columns of both views into a table with its second view."""
     if whole.view is None:
         return whole
     first: Array = whole.values[:, : len(table.columns)]

@@ -1,7 +1,7 @@
 """A text for Arrow's CSV reader, which reads ahead in threads of its own.
 
-Such a thread may outlive the reading, and one that meets a Python object while the interpreter ends
-aborts the process. It is therefore given a file or memory that is Arrow's own, never a Python file.
+Such a thread may outlive the reading, and if it meets a Python object while the interpreter ends, it aborts
+the process. Its input is therefore a file or memory of Arrow's own, never a Python file.
 """
 
 import codecs
@@ -10,22 +10,22 @@ from typing import Any
 
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.arrow import pyarrow
-from mlcli.data.files.digest import changed
+from mlcli.data.files.digest import changed_error
 from mlcli.data.files.streams import compression
 from mlcli.data.text.records import Text
 
 
 def arrow_text(text: Text, skip: int, compute: Compute) -> Any:
-    """The text as UTF-8 from a byte on, as a native file of Arrow."""
-    utf8 = codecs.lookup(text.input.encoding).name in ("utf-8", "ascii")  # which the survey has checked
-    name = f"/dev/fd/{text.opened.descriptor}"  # the file that is open, whatever has its path by now
+    """Return the text as UTF-8 from byte `skip` on, as a native file of Arrow."""
+    utf8 = codecs.lookup(text.input.encoding).name in ("utf-8", "ascii")  # checked by the survey
+    name = f"/dev/fd/{text.opened.descriptor}"  # the open file, even if its path now leads to another
     if utf8 and not compression(text.path) and Path(name).exists():
         return _file(text, skip, name)
     return _memory(text, skip, compute)
 
 
 def _file(text: Text, skip: int, name: str) -> Any:
-    """The open file itself, past a byte order mark."""
+    """Return the open file itself, past a byte order mark."""
     with text.opened.stream() as stream:
         marked = stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     file = pyarrow().OSFile(name)
@@ -34,7 +34,7 @@ def _file(text: Text, skip: int, name: str) -> Any:
 
 
 def _memory(text: Text, skip: int, compute: Compute) -> Any:
-    """A copy of what is decompressed, decoded or piped in."""
+    """Return a copy of the decompressed, decoded or piped text."""
     size = text.survey.size - skip
     compute.require(float(size), f"a text of {text.survey.size:,} bytes in memory")
     buffer = pyarrow().allocate_buffer(size)
@@ -43,6 +43,6 @@ def _memory(text: Text, skip: int, compute: Compute) -> Any:
         while done < size:
             count = stream.readinto(room[done:])  # type: ignore[attr-defined]
             if not count:
-                raise changed(text.path)
+                raise changed_error(text.path)
             done += count
     return pyarrow().BufferReader(buffer)

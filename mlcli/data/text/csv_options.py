@@ -1,4 +1,4 @@
-"""How Arrow reads a delimited text, and when what it read needs a second look."""
+"""Options of Arrow's CSV reader, and a check whether its numbers need a second reading."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from mlcli.data.files.arrow import pyarrow
 from mlcli.data.options.input import Input
 from mlcli.data.text.layout import Layout
 
-PARSER, BLOCKS = 24 * MIB, 16  # what Arrow's reader of texts holds, and blocks of text beside it
+PARSER, BLOCKS = 24 * MIB, 16  # memory of Arrow's reader of texts, and number of its blocks of text
 SMALLEST, LARGEST = MIB, 32 * MIB  # bytes of such a block
-TIMES = 2  # the size of a text that is short
+TIMES = 2  # memory for a short text, in units of its size
 
 
 def csv_options(layout: Layout, separator: str, input: Input, *, numbers: tuple[int, ...], texts: tuple[int, ...],
                 block: int, threads: bool = False) -> tuple[Any, Any, Any]:
-    """Arrow's options: the columns of numbers first, then those of texts, named by their positions; a block in bytes.
+    """Return Arrow's options: columns of numbers first, then those of texts, named by position; `block` is in bytes.
 
     Types are never guessed.
     """
@@ -35,7 +35,7 @@ def csv_options(layout: Layout, separator: str, input: Input, *, numbers: tuple[
 
 
 def doubtful(values: Array, missing: int, tiny: bool = False) -> bool:
-    """Whether a number may come from a cell that is none, or is out of range; so many cells are known to be missing."""
+    """Whether an (m, d) array may have numbers of invalid cells or out of range, given its number of missing cells."""
     finite = np.isfinite(values)
     if int(finite.size - np.count_nonzero(finite)) != missing:
         return True
@@ -43,5 +43,5 @@ def doubtful(values: Array, missing: int, tiny: bool = False) -> bool:
 
 
 def text_bytes(longest: int, size: int) -> float:
-    """The bytes that reading a text takes beside its numbers, by its longest line and its size."""
+    """Return the bytes that reading a text needs besides its numbers, by its longest line and its size."""
     return float(min(PARSER + BLOCKS * max(SMALLEST, min(64 * longest, LARGEST), 2 * longest), TIMES * size))

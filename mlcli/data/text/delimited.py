@@ -1,4 +1,4 @@
-"""CSV and TSV: read by pyarrow with explicit types, and scanned again where it cannot be trusted."""
+"""CSV and TSV: read by pyarrow with explicit types, and scanned again if the result is doubtful."""
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
@@ -15,7 +15,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.missing import MISSING
 from mlcli.data.files.arrow import pyarrow
-from mlcli.data.files.digest import changed
+from mlcli.data.files.digest import changed_error
 from mlcli.data.files.source import Opened
 from mlcli.data.options.input import AllTexts, Input
 from mlcli.data.options.wording import place, shown
@@ -24,30 +24,30 @@ from mlcli.data.table.sheet import Sheet, require_content
 from mlcli.data.text.arrow_text import arrow_text
 from mlcli.data.text.csv_options import csv_options, doubtful, text_bytes
 from mlcli.data.text.diagnose import require_width, rescan
-from mlcli.data.text.dialect import as_written
+from mlcli.data.text.dialect import detect_dialect
 from mlcli.data.text.header import Head, read_head
 from mlcli.data.text.layout import Layout, require_numbers
-from mlcli.data.text.records import Text, surveyed
-from mlcli.data.text.rounding import tell_of_rounding
+from mlcli.data.text.records import Text, survey_text
+from mlcli.data.text.rounding import warn_of_rounding
 from mlcli.errors import DataError
 
 SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
 SMALL = 1 << 24  # bytes of a text
-WIDE, FEW = 5000, 200  # so many columns, for each of which Arrow takes some kilobytes, and rows that do not outweigh it
+WIDE, FEW = 5000, 200  # more columns and fewer rows than these are read by record
 
 
 def read_delimited(opened: Opened, input: Input, separator: str, compute: Compute,
                    layout_of: Callable[[Text, Head], Layout]) -> Sheet:
-    """The numbers and names of a delimited text."""
-    text = surveyed(opened, input, separator)
+    """Return the numbers and names of a delimited text; raises DataError and RefusedByPlan."""
+    text = survey_text(opened, input, separator)
     if not _is_ordinary(text) and (matrix := _of_pairs(text, compute)) is not None:
         return matrix
-    text = as_written(text)
+    text = detect_dialect(text)
     layout = layout_of(text, read_head(text))
     require_numbers(layout, text.path)
     columns = len(layout.choice.values)
     beside = text_bytes(text.survey.longest, text.survey.size) + COLUMN * columns
-    if text.survey.size > SMALL:  # of a small one the fit says better why it does not fit
+    if text.survey.size > SMALL:  # for a small one the fit has the better error
         beside += resident(compute.thread_count(), [ARROW])
     to_file = ", or write it to a file, which can be read in blocks" if text.path == "-" else ""
     compute.require(beside + 8.0 * text.survey.lines * columns,
@@ -57,12 +57,12 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
     if filled.doubtful or text.survey.quotes % 2 or _endless(text, filled):
         warn_of_underflow(rescan(text, layout))
     if columns:
-        tell_of_rounding(text, layout, filled.values[: filled.rows])
+        warn_of_rounding(text, layout, filled.values[: filled.rows])
     return _sheet(layout, filled, text.input.point)
 
 
 def _is_ordinary(text: Text) -> bool:
-    """Whether the first records are those of a table: as many cells in each, more than one, and none blank at its end.
+    """Whether the first records are those of a table: equally many cells, more than one, and none blank at its end.
 
     No text that begins so is a matrix of pairs in a layout of its own.
     """
@@ -74,9 +74,9 @@ def _is_ordinary(text: Text) -> bool:
 
 
 def _of_pairs(text: Text, compute: Compute) -> Sheet | None:
-    """A matrix of pairs in a layout that only such a one has; None for any other text.
+    """Return a matrix of pairs in a layout of its own; None for any other text.
 
-    Where no kind was said, what looks like such a layout may be something else.
+    If no kind was chosen, such a layout may also be another table.
     """
     from mlcli.data.text.lower_triangle import read_ragged
     from mlcli.data.text.r_printed import is_printed, read_printed
@@ -92,7 +92,7 @@ def _of_pairs(text: Text, compute: Compute) -> Sheet | None:
 
 @dataclass
 class Rows:
-    """What has been read so far."""
+    """The rows read so far."""
 
     values: Array  # the rows read, then room
     rows: int = 0
@@ -102,7 +102,7 @@ class Rows:
 
 
 def _filled(text: Text, layout: Layout, compute: Compute) -> Rows:
-    """Reads everything; where Arrow fails, the slow scan finds the reason."""
+    """Read all rows; if Arrow fails, the slow scan finds the reason."""
     arrow = pyarrow()
     room = text.survey.ends + 1 if layout.width == 1 else text.survey.lines
     filled = Rows(np.empty((room, len(layout.choice.values))))
@@ -119,13 +119,13 @@ def _filled(text: Text, layout: Layout, compute: Compute) -> Rows:
 
 
 def _filled_by_records(text: Text, layout: Layout, compute: Compute) -> Rows:
-    """The same of a text with very many columns, record by record: Arrow takes some kilobytes for each column."""
+    """Read all rows of a text with very many columns by record: Arrow takes some kilobytes for each column."""
     choice = layout.choice
     filled, missing = Rows(np.empty((text.survey.lines, len(choice.values)))), {*MISSING, *text.input.missing_markers}
     for line, cells in text.records(text.lines(layout.skip), layout.lines, layout.width):
         require_width(text, layout, line, filled.rows + 1, len(cells))
         numbers = [cells[column] for column in choice.values]
-        filled.doubtful |= not all(cell.isascii() and "_" not in cell for cell in numbers)  # which Python would take
+        filled.doubtful |= not all(cell.isascii() and "_" not in cell for cell in numbers)  # Python accepts these
         try:
             filled.values[filled.rows] = [np.nan if cell in missing else float(cell.replace(text.input.point, "."))
                                           for cell in numbers]
@@ -144,7 +144,7 @@ def _filled_by_records(text: Text, layout: Layout, compute: Compute) -> Rows:
 
 
 def _batches(text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
-    """Record batches with the numeric columns first, then the ids and labels, named by their positions."""
+    """Yield record batches with the numeric columns first, then the ids and labels, named by position."""
     from pyarrow import csv
 
     choice, longest = layout.choice, text.survey.longest
@@ -157,12 +157,12 @@ def _batches(text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
 
 
 def _take(batch: Any, text: Text, layout: Layout, filled: Rows) -> None:
-    """Adds a batch to what was read."""
+    """Add a batch to the rows."""
     if batch.num_rows == 0:
         return
     stop, columns = filled.rows + batch.num_rows, len(layout.choice.values)
     if stop > len(filled.values):
-        raise changed(text.path)
+        raise changed_error(text.path)
     block = filled.values[filled.rows:stop]
     if columns:
         numbers = batch.select(list(range(columns)))
@@ -174,7 +174,7 @@ def _take(batch: Any, text: Text, layout: Layout, filled: Rows) -> None:
 
 
 def _take_texts(batch: Any, layout: Layout, filled: Rows, input: Input) -> None:
-    """Adds the ids and labels of a batch."""
+    """Add the ids and labels of a batch."""
     choice = layout.choice
     if choice.id is not None:
         filled.ids += batch.column(str(choice.id)).to_pylist()
@@ -184,14 +184,14 @@ def _take_texts(batch: Any, layout: Layout, filled: Rows, input: Input) -> None:
 
 
 def _endless(text: Text, filled: Rows) -> bool:
-    """Whether an id or label is longer than a cell may be, so that the slow scan refuses it."""
+    """Whether an id or label is longer than a cell may be; the slow scan then raises the error."""
     if text.survey.longest <= field_size_limit():
         return False
     return any(len(cell) > field_size_limit() for cells in (filled.ids, *filled.labels.values()) for cell in cells)
 
 
 def _sheet(layout: Layout, filled: Rows, point: str) -> Sheet:
-    """What was read, as a value."""
+    """Return the rows as a sheet."""
     labels = {name: tuple(texts) for name, texts in filled.labels.items()}
     return Sheet(filled.values[: filled.rows], layout.choice.columns, layout.named,
                  None if layout.choice.id is None else tuple(filled.ids),

@@ -1,4 +1,4 @@
-"""The slow, exact second look at a text: which cell is wrong, on which line, in which column."""
+"""The slow, exact second reading of a text: finds the wrong cell, its line and its column."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,14 +22,14 @@ class Cells:
     first: list[tuple[int, int, int, str]] = field(default_factory=list)  # line, row, column, cell
 
     def add(self, line: int, row: int, column: int, cell: str) -> None:
-        """Counts a cell, and keeps the first few."""
+        """Count a cell, and keep the first few."""
         self.total += 1
         if len(self.first) < LISTED:
             self.first.append((line, row, column, cell))
 
 
 def rescan(text: Text, layout: Layout) -> int:
-    """Raises the DataError that a text deserves, or returns how many of its numbers underflow."""
+    """Raise the DataError for a text, or return the number of its numbers that underflow."""
     kinds: dict[str, Cells] = {"text": Cells(), "overflow": Cells(), "underflow": Cells()}
     bad: Counter[int] = Counter()
     missing: Counter[int] = Counter()
@@ -53,7 +53,7 @@ def rescan(text: Text, layout: Layout) -> int:
 
 
 def require_width(text: Text, layout: Layout, line: int, row: int, width: int) -> None:
-    """Refuses a record that is longer or shorter than the first."""
+    """Raise DataError for a record that is longer or shorter than the first."""
     if width == layout.width:
         return
     first = "the header" if layout.named else "the first row"
@@ -65,11 +65,11 @@ def require_width(text: Text, layout: Layout, line: int, row: int, width: int) -
 
 
 def refuse_text_columns(text: Text, layout: Layout, columns: list[int], cells: Cells) -> None:
-    """Refuses columns of words among the features."""
+    """Raise DataError for columns of words among the features."""
     if not columns:
         return
     names = [layout.choice.names[column] for column in columns]
-    parts = [described(cell, layout) for cell in cells.first if cell[2] in columns][:1]
+    parts = [cell_in_words(cell, layout) for cell in cells.first if cell[2] in columns][:1]
     raise DataError("TEXT-COLUMN", f"{counted(len(names), 'column')} of text among the numbers: {listed(names)}"
                     + "".join(f", for example {part}" for part in parts), where=place(text.path),
                     columns=names, hint=other_convention(text, cells)
@@ -78,24 +78,24 @@ def refuse_text_columns(text: Text, layout: Layout, columns: list[int], cells: C
 
 
 def refuse_cells(text: Text, layout: Layout, cells: Cells, code: str, one: str, many: str) -> None:
-    """Refuses cells of numeric columns, the first five of them named."""
+    """Raise DataError for cells of numeric columns, with the first five."""
     if not cells.total:
         return
-    parts = [described(cell, layout) for cell in cells.first]
+    parts = [cell_in_words(cell, layout) for cell in cells.first]
     raise DataError(code, f"{counted(cells.total, 'cell')} {one if cells.total == 1 else many}: "
                     + joined(parts, cells.total), where=place(text.path, cells.first[0][0]),
                     hint=other_convention(text, cells) or "correct them; missing values are empty, NA or NaN, and "
                     "{input.missing_markers} names others")
 
 
-def described(entry: tuple[int, int, int, str], layout: Layout) -> str:
-    """A cell with its place."""
+def cell_in_words(entry: tuple[int, int, int, str], layout: Layout) -> str:
+    """Return a cell with its place in words."""
     line, row, column, cell = entry
     return f"{shown_cell(cell)} in line {line}, row {row}, column {shown(layout.choice.names[column])}"
 
 
 def other_convention(text: Text, cells: Cells) -> str:
-    """The hint for cells that hold a semicolon or a decimal comma, empty where none does."""
+    """Return the hint for cells with a semicolon or a decimal comma; empty if none has one."""
     found = [cell for _, _, _, cell in cells.first]
     if text.input.separator == "auto" and any(";" in cell for cell in found):
         return f"is the separator ; ? give {options_for(text, ';')}"

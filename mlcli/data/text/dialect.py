@@ -1,6 +1,7 @@
-"""How a delimited text turns out to be written, where nothing is said: its separator and decimal point.
+"""Detection of a text's separator and decimal point where the options choose none.
 
-Each is taken only where one reading is possible; otherwise the text is read as usual, and its faults are reported.
+Each is detected only if one reading is possible; otherwise the text is read with the defaults, and its
+faults are reported.
 """
 
 import re
@@ -17,13 +18,13 @@ from mlcli.errors import DataError, option
 
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "blanks"}  # between cells
 LOOKED_AT = 50  # records
-GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")  # a number whose commas may stand between thousands
+GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")  # a number whose commas may separate thousands
 
 Records = list[list[str]]
 
 
-def as_written(text: Text) -> Text:
-    """The text with the separator that makes a table of it, and with decimal commas where its numbers have them."""
+def detect_dialect(text: Text) -> Text:
+    """Return the text with the separator that makes it a table, and with decimal commas if its numbers have them."""
     separator, point = text.separator, text.input.point
     lines = [line for line in islice(text.lines(), LOOKED_AT) if not line.startswith("#")]  # comments, or a header
     if text.input.separator == "auto":
@@ -38,25 +39,28 @@ def as_written(text: Text) -> Text:
 
 
 def options_for(text: Text, separator: str) -> str:
-    """The options that read a text by a separator, and by decimal commas where it has these then."""
-    commas = as_written(replace(text, input=text.input.replace(separator=separator), separator=separator)).input.point
-    spoken = {"\t": "tab"}.get(separator, separator)
+    """Return the options that read a text with a separator, and with decimal commas if it has them."""
+    separated = replace(text, input=text.input.replace(separator=separator), separator=separator)
+    commas = detect_dialect(separated).input.point
     decimal = f" {option('input.decimal', ',')}" if commas == "," else ""
-    return option("input.separator", spoken) + decimal
+    return option("input.separator", {"\t": "tab"}.get(separator, separator)) + decimal
 
 
 def _separator(text: Text, lines: Sequence[str]) -> str:
-    """The usual separator if it makes a table, else the only other one that does; the usual one where several do."""
+    """Return the default separator if it makes a table, else the only other one that does.
+
+    The default if several do.
+    """
     tables = {mark: records for mark in MARKS if _is_table(records := _records(text, lines, mark))}
     if text.separator in tables:
         return text.separator
     if " " in tables and (len(tables) > 1 or isinstance(text.input, AllTexts) or not _has_numbers(tables[" "])):
-        del tables[" "]  # which stand in phrases as well
+        del tables[" "]  # blanks also separate words
     return next(iter(tables)) if len(tables) == 1 else text.separator
 
 
 def _records(text: Text, lines: Sequence[str], separator: str) -> Records:
-    """The records of some lines, up to the first one that is broken."""
+    """Return the records of some lines, up to the first one that is broken."""
     found: Records = []
     with suppress(DataError):
         found.extend(cells for _, cells in replace(text, separator=separator).records(iter(lines), 0))
@@ -64,7 +68,7 @@ def _records(text: Text, lines: Sequence[str], separator: str) -> Records:
 
 
 def _is_table(records: Records) -> bool:
-    """Whether all records have as many cells, and more than one; a header may lack the name of the rows' names."""
+    """Whether all records have equally many cells, more than one; a header may lack the name of the ids."""
     widths = {len(record) for record in records[1:] or records}
     if len(widths) != 1 or (width := widths.pop()) < 2:
         return False
@@ -72,14 +76,14 @@ def _is_table(records: Records) -> bool:
 
 
 def _has_numbers(records: Records) -> bool:
-    """Whether no cell is empty, as where blanks align columns, and a column below the first record holds numbers."""
+    """Whether no cell is empty (as in columns aligned by blanks), and a column below the first record is of numbers."""
     columns = zip(*(records[1:] or records), strict=True)
     return all(all(record) for record in records) and any(
         all(is_number(cell, ".") or is_number(cell, ",") for cell in column) for column in columns)
 
 
 def _has_decimal_commas(records: Records) -> bool:
-    """Whether numbers have a comma, none has a point, and not all commas may stand between thousands."""
+    """Whether numbers have a comma, none has a point, and not all commas can separate thousands."""
     cells = [cell for record in records for cell in record if not is_missing(cell)]
     if any(is_number(cell, ".") and "." in cell for cell in cells):
         return False

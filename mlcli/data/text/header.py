@@ -1,4 +1,4 @@
-"""The first record of a text, and whether it holds names or numbers."""
+"""The first record of a text: names or numbers."""
 
 import itertools
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ LOOKED_AT = 50  # records below the header
 
 @frozen
 class Head:
-    """The first record, and where the text around it begins."""
+    """The first record, and the places around it in the text."""
 
     cells: tuple[str, ...]
     top: int  # bytes of comments before the first record
@@ -29,7 +29,7 @@ class Head:
 
 
 def read_head(text: Text) -> Head:
-    """Finds the first record; raises DataError where there is none."""
+    """Return the first record; raises DataError if there is none."""
     lines = text.lines()
     top = _comments(text)
     if text.taken:
@@ -53,7 +53,7 @@ def read_head(text: Text) -> Head:
 
 
 def _comments(text: Text) -> list[str]:
-    """The lines at the top that begin with #; the last one of a table is its header if it is as wide as the records.
+    """Return the lines at the top that begin with #, without a last one that is as wide as the records: a header.
 
     Such a header, as `#OTU ID`, may lack the name of the first column.
     """
@@ -74,7 +74,7 @@ def _comments(text: Text) -> list[str]:
 
 
 def _recorded(lines: Iterator[str], taken: list[str]) -> Iterator[str]:
-    """The lines, each recorded when it is taken."""
+    """Yield the lines, and record each in `taken`."""
     for line in lines:
         taken.append(line)
         yield line
@@ -96,7 +96,7 @@ def _lacks_a_name(text: Text, cells: tuple[str, ...], end: int, lines: int) -> b
 
 
 def _require_separated(text: Text, head: Head) -> None:
-    """Refuses a single column that is plainly several under another separator."""
+    """Raise DataError for a single column that is plainly several with another separator."""
     cells = head.cells
     if text.input.separator != "auto" or len(cells) > 1:
         return
@@ -111,14 +111,14 @@ def _require_separated(text: Text, head: Head) -> None:
 
 
 def holds_names(text: Text, cells: tuple[str, ...]) -> bool:
-    """Whether the first record is a header: as given, or by an empty first cell or any text in it."""
+    """Whether the first record is a header: by option, or by an empty first cell or any text in it."""
     if text.input.header != "auto":
         return text.input.header
     return (len(cells) > 1 and cells[0] == "") or not are_numbers(cells, text.input.point)
 
 
-def tell_of_no_header(text: Text, cells: tuple[str, ...]) -> None:
-    """Notes a first record of numbers that is read as data; warns where it counts, as years and numbered names do."""
+def note_no_header(text: Text, cells: tuple[str, ...]) -> None:
+    """Note a first record of numbers that is read as data; warn if it counts, as years and numbered names do."""
     if text.input.header != "auto":
         return
     row = listed(cells, 3)
@@ -131,7 +131,7 @@ def tell_of_no_header(text: Text, cells: tuple[str, ...]) -> None:
 
 
 def _counts(cells: tuple[str, ...]) -> bool:
-    """Whether the cells are whole numbers that rise by equal steps."""
+    """Whether the cells are whole numbers that increase by equal steps."""
     cells = tuple(cell.strip(BLANKS) for cell in cells)
     if len(cells) < 2 or not all(cell.isdecimal() and len(cell) <= LONGEST_COUNT for cell in cells):
         return False
@@ -140,7 +140,7 @@ def _counts(cells: tuple[str, ...]) -> bool:
 
 
 def warn_of_numbers(text: Text, cells: tuple[str, ...]) -> None:
-    """Notes a header that looks like data."""
+    """Warn about a header that looks like data."""
     numbers = [cell for cell in cells if is_number(cell, text.input.point)]
     if text.input.header == "auto" and cells[0] != "" and 2 * len(numbers) >= len(cells):
         note("W-HEADER-NUMBERS", f"the first row was taken for names although {counted(len(numbers), 'cell')} of "

@@ -1,4 +1,4 @@
-"""Columns of words that no option names: which columns they are, and whether one of them names the rows."""
+"""Columns of words that no option names: labels, and possibly the names of the rows."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,7 +18,7 @@ LOOKED_AT = 50  # records
 
 
 def records_below(text: Text, head: Head) -> list[list[str]]:
-    """The first records after the head, those of its width; their faults are reported where all records are read."""
+    """Return the first records after the head, if of its width; their faults are reported when all are read."""
     width, taken = len(head.cells), list[list[str]]()
     with suppress(DataError):
         taken.extend(cells for _, cells in islice(text.records(text.lines(head.end), head.end_lines, width), LOOKED_AT))
@@ -26,27 +26,27 @@ def records_below(text: Text, head: Head) -> list[list[str]]:
 
 
 def word_columns(records: Sequence[Sequence[str]], decimal: str) -> tuple[int, ...]:
-    """The columns whose cells are words, apart from missing ones: a number with a fault is none, nor is a date."""
+    """Return the columns whose cells are words, apart from missing ones; a wrong number or a date is not a word."""
     columns = [[cell for cell in cells if not is_missing(cell)] for cells in zip(*records, strict=True)]
     return tuple(place for place, cells in enumerate(columns)
                  if cells and all(is_word(cell, decimal) for cell in cells))
 
 
 def is_word(cell: str, decimal: str) -> bool:
-    """Whether a cell begins with a letter and is no number, as `inf` is."""
+    """Whether a cell begins with a letter and is not a number, as `inf` is."""
     return cell.strip()[:1].isalpha() and not is_number(cell, decimal)
 
 
 def recurs(cells: Sequence[str], records: Sequence[Sequence[str]], words: Sequence[int]) -> bool:
-    """Whether a word of the first record stands again in its column, so that the record is data, not names."""
+    """Whether a word of the first record occurs again in its column, so that the record is data, not names."""
     return any(cells[column] == record[column] for column in words for record in records)
 
 
 def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> Sheet:
-    """The sheet whose first column of words names the rows, where these have no ids and it names each once.
+    """Return the sheet with its first column of words as ids, if it has none and the words are distinct.
 
-    Tells what columns of words were taken for; those of a sheet that will be `turned` describe no points. Without
-    `ids` none of them names the rows.
+    Notes how columns of words are used; those of a sheet that will be `turned` do not describe points.
+    Without `ids` none of them names the rows.
     """
     if not sheet.words:
         return sheet

@@ -1,4 +1,4 @@
-"""How the records of a delimited text are laid out: header, ids, labels, numbers."""
+"""The layout of a delimited text's records: header, ids, labels, numbers."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,8 +9,8 @@ from mlcli.base.values.missing import MISSING
 from mlcli.data.options.numbers import is_number
 from mlcli.data.options.wording import COMPARED, listed, place
 from mlcli.data.table.selection import Choice, choose
-from mlcli.data.table.sheet import numbered
-from mlcli.data.text.header import Head, holds_names, tell_of_no_header, warn_of_numbers
+from mlcli.data.table.sheet import numbered_names
+from mlcli.data.text.header import Head, holds_names, note_no_header, warn_of_numbers
 from mlcli.data.text.label_columns import records_below, recurs, word_columns
 from mlcli.data.text.records import Text
 from mlcli.errors import DataError
@@ -18,7 +18,7 @@ from mlcli.errors import DataError
 
 @frozen
 class Layout:
-    """Where the records begin, and what their cells are."""
+    """The start of the records, and the meaning of their cells."""
 
     choice: Choice
     named: bool  # whether the file has a header
@@ -27,17 +27,17 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """Cells in a record."""
+        """The number of cells in a record."""
         return len(self.choice.names)
 
     def in_order(self, columns: Sequence[str]) -> "Layout":
-        """With the columns of numbers in another order."""
+        """Return the layout with the columns of numbers in another order."""
         places = {self.choice.names[column]: column for column in self.choice.values}
         return replace(self, choice=replace(self.choice, values=tuple(places[name] for name in columns)))
 
 
 def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout:
-    """The layout of points with coordinates; `known` are columns that a header must have, numbers or not."""
+    """Return the layout of points with coordinates; `known` are columns that a header must have, numbers or not."""
     expected = text.input.header == "auto" and bool(known) and set(known) <= set(head.cells)
     below = records_below(text, head)
     words = word_columns(below, text.input.point)
@@ -45,8 +45,8 @@ def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout
         text.input.header == "auto" and head.cells[0] and recurs(head.cells, below, words))
     if not expected and not named:
         if not known:
-            tell_of_no_header(text, head.cells)
-        return _headless(head, choose(numbered("x", len(head.cells)), text.input, words=words))
+            note_no_header(text, head.cells)
+        return _headless(head, choose(numbered_names("x", len(head.cells)), text.input, words=words))
     row_names = 0 if head.cells[0] == "" and len(head.cells) > 1 else None
     choice = choose(head.cells, text.input, row_names, words)
     if not expected:
@@ -58,18 +58,18 @@ def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout
 
 
 def square_layout(text: Text, head: Head) -> Layout:
-    """The layout of a square matrix: with or without names of rows, of columns, or of both."""
+    """Return the layout of a square matrix: with or without names of rows, of columns, or of both."""
     cells, rows = head.cells, text.survey.lines - head.top_lines
     if _ids_without_header(text, cells, rows):
-        return _headless(head, choose(numbered("x", len(cells)), text.input, row_names=0))
+        return _headless(head, choose(numbered_names("x", len(cells)), text.input, row_names=0))
     if not holds_names(text, cells):
-        return _headless(head, choose(numbered("x", len(cells)), text.input))
+        return _headless(head, choose(numbered_names("x", len(cells)), text.input))
     counted_ids = text.input.ids_from is None and rows == len(cells) - len(text.input.label_columns)
     return _headed(head, choose(cells, text.input, 0 if cells[0] == "" or counted_ids else None))
 
 
 def _ids_without_header(text: Text, cells: Sequence[str], rows: int) -> bool:
-    """Whether the first record is already a row: an id, then as many numbers as there are rows."""
+    """Whether the first record is a row: an id, then as many numbers as there are rows."""
     if text.input.header is True or text.input.ids_from is not None or len(cells) != rows + 1:
         return False
     return cells[0] != "" and _all_numbers(text, cells[1:]) and (text.input.header is False or not is_number(
@@ -77,14 +77,14 @@ def _ids_without_header(text: Text, cells: Sequence[str], rows: int) -> bool:
 
 
 def crossed_layout(text: Text, head: Head, points: Sequence[str]) -> Layout:
-    """The layout of one number for every new point (rows) and every point of the run (columns)."""
+    """Return the layout of one number for every new point (rows) and every point of the run (columns)."""
     cells, n = head.cells, len(points)
     extra = len(cells) - len(text.input.label_columns) - n
     known = set(points)
     first_is_id = text.input.ids_from is None and (cells[0] == "" or (extra == 1 and cells[0] not in known))
     is_data = extra == 1 and cells[0] != "" and _all_numbers(text, cells[1:]) and not known.issuperset(cells[1:])
     if text.input.header is not True and (is_data or not holds_names(text, cells)):
-        return _headless(head, choose(numbered("x", len(cells)), text.input, 0 if extra == 1 else None))
+        return _headless(head, choose(numbered_names("x", len(cells)), text.input, 0 if extra == 1 else None))
     return _headed(head, choose(cells, text.input, 0 if first_is_id else None))
 
 
@@ -94,17 +94,17 @@ def _all_numbers(text: Text, cells: Sequence[str]) -> bool:
 
 
 def _headed(head: Head, choice: Choice) -> Layout:
-    """The layout after a header."""
+    """Return the layout after a header."""
     return Layout(choice, True, head.end, head.end_lines)
 
 
 def _headless(head: Head, choice: Choice) -> Layout:
-    """The layout of a text that is all data."""
+    """Return the layout of a text without a header."""
     return Layout(choice, False, head.top, head.top_lines)
 
 
 def require_numbers(layout: Layout, path: str) -> None:
-    """Refuses a layout without any numeric column."""
+    """Raise DataError for a layout without any numeric column."""
     if not layout.choice.width and layout.choice.words:
         raise DataError("EMPTY", f"all columns are text: {listed(layout.choice.word_names)}", where=place(path),
                         hint=f"at least one column of numbers is needed; {COMPARED}")

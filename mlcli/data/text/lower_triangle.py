@@ -1,4 +1,4 @@
-"""A lower triangle whose rows end where it does: each has one cell more than the one above it."""
+"""A lower triangle without cells above its diagonal: each row has one cell more than the one before."""
 
 import re
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ Records = list[list[str]]
 
 
 def read_ragged(text: Text, compute: Compute) -> Sheet | None:
-    """The matrix, with gaps above its diagonal; None for any other text, and where options say what columns are for.
+    """Return the matrix, NaN above its diagonal; None for any other text, and if options choose columns.
 
-    Raises DataError for a cell that is no number.
+    Raises DataError for a cell that is not a number.
     """
     input = text.input
     if input.ids_from is not None or input.label_columns or input.columns or input.transpose:
@@ -43,14 +43,17 @@ def read_ragged(text: Text, compute: Compute) -> Sheet | None:
 
 
 def _first(text: Text) -> Records:
-    """The first records; none where quotes do not match."""
+    """Return the first records; none if quotes do not match."""
     with suppress(DataError):
         return list(islice(_records(text), LOOKED_AT))
     return []
 
 
 def _records(text: Text) -> Iterator[list[str]]:
-    """The records without empty cells at their ends; several blanks are one, and comments at the top are left out."""
+    """Yield records without empty cells at their ends.
+
+    Repeated blanks count once, and comments at the top are skipped.
+    """
     lines = (line for line in text.lines() if line.strip())
     plain = (BLANKS.sub(" ", line).strip() + "\n" for line in lines) if text.separator == " " else lines
     top = True
@@ -62,7 +65,7 @@ def _records(text: Text) -> Iterator[list[str]]:
 
 
 def _rises(records: Records) -> bool:
-    """Whether each record but perhaps the first, of names, has one cell more than the one before."""
+    """Whether each record, without a header of names, has one cell more than the one before."""
     widths = [len(record) for record in records[_is_headed(records):]]
     return len(widths) >= FEWEST and widths[0] <= 2 and all(after == before + 1 for before, after in pairwise(widths))
 
@@ -73,7 +76,7 @@ def _is_headed(records: Records) -> bool:
 
 
 def _sheet(text: Text, records: Records) -> Sheet | None:
-    """The triangle as a sheet; None where its rows do not rise to the end, or do not fit the names."""
+    """Return the triangle as a sheet; None if its rows do not rise to the end, or do not fit the names."""
     if not _rises(records):
         return None
     header, rows = (records[0], records[1:]) if _is_headed(records) else ([], records)
@@ -92,9 +95,9 @@ def _sheet(text: Text, records: Records) -> Sheet | None:
 
 
 def _names(header: list[str], ids: list[str]) -> list[str] | None:
-    """What the points are called: without its diagonal, a triangle may begin with the row of the second one.
+    """Return the names of points: a triangle without its diagonal may begin with the row of the second point.
 
-    None where rows and columns have different names.
+    None if rows and columns have different names.
     """
     columns = header[1:] if header[:1] == [""] or len(header) == len(ids) + 1 else header
     return next((names for names in (ids, [*columns[:1], *ids]) if names[:len(columns)] == columns), None)

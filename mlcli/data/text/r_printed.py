@@ -1,4 +1,4 @@
-"""Distances as R prints them: names and numbers in aligned columns, wrapped into blocks, often one triangle alone."""
+"""Distances as R prints them: aligned names and numbers, wrapped into blocks, often one triangle alone."""
 
 import re
 from collections.abc import Sequence
@@ -30,13 +30,13 @@ class Block:
 
     @cached_property
     def ends(self) -> list[int]:
-        """Where its columns end: names and numbers are set flush right, and nothing is set over the names of rows."""
+        """The ends of its columns: names and numbers are aligned right, with nothing above the names of rows."""
         header = self.header + " " * len(self.rows[-1])
         return [word.end() for word in WORD.finditer(self.rows[-1]) if header[word.end() - 1] != " "]
 
 
 def is_printed(text: Text) -> bool:
-    """Whether a text begins with a header that is set over columns: blanks, then names without any separator.
+    """Whether a text begins with a header above columns: blanks, then names without any separator.
 
     The line below begins with a name.
     """
@@ -45,7 +45,7 @@ def is_printed(text: Text) -> bool:
 
 
 def read_printed(text: Text, compute: Compute) -> Sheet:
-    """The matrix, with gaps where nothing is printed; raises DataError."""
+    """Return the matrix, NaN where nothing is printed; raises DataError."""
     blocks = _blocks(text)
     for block in blocks:
         if not block.ends or block.header[block.ends[-1] :].strip():
@@ -67,7 +67,7 @@ def read_printed(text: Text, compute: Compute) -> Sheet:
 
 
 def _blocks(text: Text) -> list[Block]:
-    """The blocks, each begun by a line that begins with a blank."""
+    """Return the blocks, each of which starts with a line that begins with a blank."""
     found: list[tuple[int, str, list[str]]] = []
     for place_, line in enumerate(text.lines(), 1):
         line = line.rstrip("\r\n")
@@ -82,7 +82,7 @@ def _blocks(text: Text) -> list[Block]:
 
 
 def _names(blocks: Sequence[Block]) -> tuple[str, ...]:
-    """The points: the names of the rows, and of a triangle without its diagonal the first column before them."""
+    """Return the points: the names of the rows, preceded by the first column for a triangle without diagonal."""
     first = blocks[0]
     end = first.ends[0]
     rows = tuple(line[:end].rpartition(" ")[0].strip() for line in first.rows)
@@ -94,7 +94,7 @@ def _names(blocks: Sequence[Block]) -> tuple[str, ...]:
 
 
 def _cells(text: Text, block: Block, width: int) -> Array:
-    """The numbers of a block (rows x columns) after names of this width; raises DataError for what is none."""
+    """Return the numbers of a block (rows x columns) after names of width `width`; raises DataError for other cells."""
     starts = [width, *block.ends]
     values = np.full((len(block.rows), len(block.ends)), np.nan)
     for row, line in enumerate(block.rows):

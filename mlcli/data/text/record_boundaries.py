@@ -1,29 +1,29 @@
-"""Where a text can be cut into pieces that are read one without the others: at ends of records."""
+"""Cuts of a text into pieces that are read independently: at ends of records."""
 
 import numpy as np
 
 from mlcli.base.types import AnyArray
 
-PIECE = 2 << 20  # bytes of a piece, at least
+PIECE = 2 << 20  # least bytes of a piece
 RETURN, NEWLINE, QUOTE = b'\r\n"'
 
 
 class Cuts:
-    """The ends of records in a text that is given a chunk at a time, and how many records lie before each cut.
+    """The ends of records in a text that is added in chunks, and the number of records before each cut.
 
-    A line end ends a record where the quotes before it are even in number, provided that every quote that opens a cell
-    stands at its beginning.
+    A line end ends a record if the number of quotes before it is even, provided that every quote that opens
+    a cell is its first character.
     """
 
     def __init__(self, separator: str, piece: int = 0) -> None:
-        self._before = {ord(separator), RETURN, NEWLINE, QUOTE}  # what may stand before a quote that opens
+        self._before = {ord(separator), RETURN, NEWLINE, QUOTE}  # bytes allowed before an opening quote
         self._size = self._rows = self._lines = self._quotes = 0
         self._last, self._end, self._piece = NEWLINE, -1, piece or PIECE
         self.stray = False  # whether a quote stands within a cell that did not begin with one
         self._cuts: list[tuple[int, int, int]] = []  # bytes, records, records with blank lines
 
     def add(self, chunk: bytes) -> None:
-        """The next bytes of the text."""
+        """Add the next bytes of the text."""
         text = np.frombuffer(chunk, np.uint8)
         ends = self._closed(text, np.flatnonzero((text == NEWLINE) | (text == RETURN)))
         before = np.where(ends > 0, text[ends - 1], self._last)
@@ -35,9 +35,9 @@ class Cuts:
         self._last, self._size = int(text[-1]), self._size + len(text)
 
     def pieces(self, skip: int, above: "Cuts", blanks: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Where pieces begin behind the bytes to skip, and the text ends; and the records before each of these.
+        """Return the starts of pieces after the skipped bytes, with the end of the text, and the records before each.
 
-        The skipped bytes are known `above`; blank lines are records where these have one cell.
+        `above` describes the skipped bytes; blank lines are records if these have one cell (`blanks`).
         """
         open_end = self._size - self._end > 1
         every = [*self._cuts, (self._size, self._rows + open_end, self._lines + open_end)]
@@ -46,7 +46,7 @@ class Cuts:
         return tuple(cut[0] for cut in known), tuple(cut[1 + blanks] - first for cut in known)
 
     def _closed(self, text: AnyArray, stops: AnyArray) -> AnyArray:
-        """The line ends outside of quotes."""
+        """Return the line ends outside of quotes."""
         quotes = np.flatnonzero(text == QUOTE)
         if not len(quotes) and self._quotes % 2 == 0:
             return stops
@@ -59,7 +59,7 @@ class Cuts:
         return closed
 
     def _cut(self, text: AnyArray, ends: AnyArray, *, rows: AnyArray, lines: AnyArray) -> None:
-        """Notes the first ends that are far enough from the last cut, none of them between a return and a newline."""
+        """Record the first ends that are far enough from the last cut, none between a return and a newline."""
         after = text[np.minimum(ends + 1, len(text) - 1)]
         whole = (text[ends] == NEWLINE) | ((ends + 1 < len(text)) & (after != NEWLINE))
         places = ends[whole] + 1 + self._size

@@ -17,15 +17,15 @@ from mlcli.data.options.wording import place
 from mlcli.errors import DataError
 
 LINE_LIMIT = 128 << 20  # bytes
-TINY = re.compile(rb"[eE]-[0-9]{3}")  # only numbers with such an exponent, or so many zeros,
-ZEROS = b"0" * 300  # can read as zero without being it
+TINY = re.compile(rb"[eE]-[0-9]{3}")  # only numbers with such an exponent, or with this many zeros,
+ZEROS = b"0" * 300  # can be read as zero although they are not
 Watch = Callable[[bytes], None]
-OVERLAP = 320  # bytes of a chunk that are searched again with the next
+OVERLAP = 320  # bytes of a chunk that are searched again with the next one
 
 
 @frozen
 class Survey:
-    """What one pass over the text finds."""
+    """The results of one pass over the text."""
 
     size: int  # bytes, as UTF-8 without a byte order mark
     lines: int  # that are not blank
@@ -37,33 +37,33 @@ class Survey:
 
 @frozen
 class Text:
-    """The text of an input and how its cells are separated."""
+    """The text of an input and the separator of its cells."""
 
     opened: Opened
     input: Input
     separator: str
     survey: Survey
-    taken: Sequence[str] = ()  # what it turned out to be without being said
+    taken: Sequence[str] = ()  # detected conventions, in words
 
     @property
     def path(self) -> str:
-        """The input as the user named it."""
+        """The path in the options."""
         return self.opened.path
 
     def stream(self, skip: int = 0) -> BinaryIO:
-        """The text as UTF-8 from a byte on."""
+        """Return the text as UTF-8 from byte `skip` on."""
         stream = text_stream(self.opened, self.input)
         while skip > 0:
             skip -= len(stream.read(min(skip, CHUNK)))
         return stream
 
     def lines(self, skip: int = 0) -> Iterator[str]:
-        """Its lines with their ends, unchanged."""
+        """Yield its lines with their ends, unchanged."""
         with io.TextIOWrapper(self.stream(skip), encoding="utf-8", newline="") as lines:
             yield from lines
 
     def records(self, lines: Iterator[str], before: int, width: int = 0) -> Iterator[tuple[int, list[str]]]:
-        """The records with the number of their first line; blank lines count where records have one cell."""
+        """Yield the records with the number of their first line; blank lines count if records have one cell."""
         reader = csv.reader(lines, delimiter=self.separator, strict=True)
         start = before
         try:
@@ -75,7 +75,7 @@ class Text:
             raise self._broken(error, start + 1, before + reader.line_num) from None
 
     def _broken(self, error: csv.Error, start: int, line: int) -> DataError:
-        """The error for quotes that do not close and for endless cells."""
+        """Return the error for quotes that do not close and for endless cells."""
         if "limit" in str(error):
             return DataError("FIELD-SIZE", f"a cell is longer than {csv.field_size_limit():,} characters",
                              where=place(self.path, start), hint="is a quote left open, or the separator wrong?")
@@ -83,10 +83,10 @@ class Text:
                          hint="close the quote, and write a quote inside a quoted cell twice")
 
 
-def surveyed(opened: Opened, input: Input, separator: str, watch: Watch | None = None) -> Text:
-    """Reads the text once, for its size and its faults of encoding, or not again; raises DataError.
+def survey_text(opened: Opened, input: Input, separator: str, watch: Watch | None = None) -> Text:
+    """Survey the text, once per encoding, for its size and faults of encoding; raises DataError.
 
-    `watch` is given all of its bytes, without a byte order mark.
+    `watch` receives all of its bytes, without a byte order mark.
     """
     given, input = input, in_encoding(opened, input)
     if watch is not None or input.encoding not in opened.surveys:
@@ -96,7 +96,7 @@ def surveyed(opened: Opened, input: Input, separator: str, watch: Watch | None =
 
 
 def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> Survey:
-    """Counts lines and looks for what the fast reader may read wrongly."""
+    """Count lines, and look for numbers and quotes that the fast reader may misread."""
     size = lines = ends = longest = open_line = quotes = 0
     tail, tiny = b"", False
     while chunk := stream.read(CHUNK):
@@ -117,7 +117,7 @@ def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> Survey:
 
 
 def _require_bounded(longest: int, path: str, lines: int) -> None:
-    """Refuses a line that no table has."""
+    """Raise DataError for a line too long for a table."""
     if longest > LINE_LIMIT:
         raise DataError("LINE-SIZE", f"a line is longer than {LINE_LIMIT >> 20} MiB", where=place(path, lines + 1),
                         hint="is this a text table with line ends?")

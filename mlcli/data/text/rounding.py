@@ -1,4 +1,4 @@
-"""Whole numbers of a text that double precision does not hold: which columns lose digits, and which lose all."""
+"""Whole numbers of a text beyond the precision of doubles: columns that lose digits, or all differences."""
 
 from itertools import islice
 
@@ -15,10 +15,10 @@ from mlcli.errors import DataError
 LOOKED_AT = 50  # records
 
 
-def tell_of_rounding(text: Text, layout: Layout, values: Array) -> None:
-    """Notes columns of whole numbers that were rounded, as the first records show.
+def warn_of_rounding(text: Text, layout: Layout, values: Array) -> None:
+    """Warn about columns of whole numbers that were rounded, as the first records show; `values` is an (n, d) array.
 
-    Raises DataError where all that differs is lost, so that such a column would be constant.
+    Raises DataError for a column that rounding would make constant.
     """
     most, least = np.fmax.reduce(values, axis=0, initial=0.0), np.fmin.reduce(values, axis=0, initial=0.0)
     large = np.flatnonzero(np.maximum(most, -least) >= EXACT)

@@ -1,4 +1,4 @@
-"""Delimited texts that are read a block of rows at a time: pieces of a file, each parsed as the whole text would be."""
+"""Delimited texts in blocks of rows: pieces of a file, each parsed as the whole text would be."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.data.files.arrow import pyarrow
 from mlcli.data.files.file_id import FileId, plain_stream, require_read
 from mlcli.data.files.remote import is_remote
-from mlcli.data.files.shared_handle import Positioned
+from mlcli.data.files.shared_handle import SharedFile
 from mlcli.data.files.source import Opened
 from mlcli.data.options.input import Input
 from mlcli.data.options.numbers import fault
@@ -26,7 +26,7 @@ from mlcli.data.text.layout import Layout
 from mlcli.data.text.records import Survey, Text
 from mlcli.errors import DataError
 
-PIECES = 8  # of a block of work
+PIECES = 8  # pieces in a block of work
 
 
 @frozen
@@ -43,23 +43,23 @@ class TextFile:
 
     @property
     def pieces(self) -> int:
-        """How many there are."""
+        """The number of pieces."""
         return len(self.starts) - 1
 
     def opened(self) -> Opened:
-        """The file, open in this thread, as readers of texts take it."""
-        return opened_by(self.id)
+        """Return the file, open in this thread, for readers of texts."""
+        return open_here(self.id)
 
     def content(self, piece: int) -> Any:
-        """The bytes of a piece, in memory of Arrow's own."""
+        """Return the bytes of a piece, in memory of Arrow's own."""
         start, size = self.starts[piece], self.starts[piece + 1] - self.starts[piece]
         buffer = pyarrow().allocate_buffer(size)
-        raw = cast(Positioned, cast(Any, self.id.opened(plain_stream)).raw)
+        raw = cast(SharedFile, cast(Any, self.id.open_once(plain_stream)).raw)
         require_read(self.id.path, raw.read_at(start, memoryview(buffer)), size)
         return buffer
 
     def parsed(self, piece: int, numbers: tuple[int, ...], texts: tuple[int, ...]) -> Any:
-        """Some columns of a piece, named by their positions; raises DataError as reading the whole text does."""
+        """Return some columns of a piece, named by position; raises DataError as reading the whole text does."""
         from pyarrow import csv as arrow_csv
 
         arrow, content = pyarrow(), self.content(piece)
@@ -76,7 +76,7 @@ class TextFile:
         return table
 
     def numbers(self, piece: int) -> Array:
-        """The numbers of a piece (m x d)."""
+        """Return the numbers of a piece as an (m, d) array; raises DataError."""
         columns = self.layout.choice.values
         table = self.parsed(piece, columns, ())
         if table is None or not table.num_rows:  # blank lines alone
@@ -88,7 +88,7 @@ class TextFile:
         return values
 
     def texts(self, piece: int, columns: tuple[int, ...]) -> list[list[str]]:
-        """Columns of texts of a piece."""
+        """Return columns of texts of a piece; raises DataError."""
         table = self.parsed(piece, (), columns)
         found = [[] if table is None else self.input.without_markers(table.column(str(column)).to_pylist())
                  for column in columns]
@@ -98,13 +98,13 @@ class TextFile:
         return found
 
     def underflows(self, piece: int) -> int:
-        """How many numbers of a piece are too small for double precision."""
+        """Return the number of numbers of a piece that are too small for double precision."""
         if not np.any(self.numbers(piece) == 0):
             return 0
         return sum(kind == "underflow" for kind in self._faults(piece))
 
     def refused(self, reason: str) -> DataError:
-        """The error of the text: what a second look at all of it finds, or else a reason."""
+        """Return the error of the text: the one that a second reading finds, or else `reason`."""
         try:
             rescan(Text(self.opened(), self.input, self.separator, self.survey), self.layout)
         except DataError as error:
@@ -113,12 +113,12 @@ class TextFile:
                          hint="check the quotes and the separator")
 
     def _require_numbers(self, piece: int) -> None:
-        """Refuses a piece with cells that are no numbers; infinite ones are."""
+        """Raise DataError for a piece with cells that are not numbers; infinite ones are."""
         if any(kind in ("text", "overflow") for kind in self._faults(piece)):
             raise self.refused("some cells are no numbers")
 
     def _faults(self, piece: int) -> Iterator[str]:
-        """What is wrong with the cells of a piece, each by itself."""
+        """Yield the fault of each cell of a piece."""
         lines = io.TextIOWrapper(io.BytesIO(self.content(piece).to_pybytes()), encoding="utf-8", newline="")
         for cells in csv.reader(lines, delimiter=self.separator, strict=True):
             if len(cells) == self.layout.width:
@@ -126,15 +126,15 @@ class TextFile:
                 yield from (fault(cells[column], self.input.point) for column in self.layout.choice.values)
 
 
-def opened_by(id: FileId) -> Opened:
-    """A file as this thread has it open; its hash is computed where it was opened first."""
-    descriptor = -1 if is_remote(id.path) else cast(Any, id.opened(plain_stream)).fileno()
+def open_here(id: FileId) -> Opened:
+    """Return a file as this thread has it open, without its hash."""
+    descriptor = -1 if is_remote(id.path) else cast(Any, id.open_once(plain_stream)).fileno()
     return Opened(id.path, id.state[0], lambda: "", descriptor=descriptor)
 
 
 @frozen
 class TextRows:
-    """Chosen columns of one or several delimited texts, some pieces to a block."""
+    """Chosen columns of one or several delimited texts, several pieces to a block."""
 
     files: tuple[TextFile, ...]
     names: tuple[str, ...]  # of columns of numbers
@@ -142,12 +142,12 @@ class TextRows:
 
     @property
     def point(self) -> str:
-        """The decimal one."""
+        """The decimal point."""
         return self.files[0].input.point
 
     @cached_property
     def _blocks(self) -> tuple[tuple[TextFile, range, int], ...]:
-        """Each with its file, its pieces there, and the rows of the files before."""
+        """Blocks, each with its file, its pieces there, and the rows of the files before."""
         found, rows = [], 0
         for file in self.files:
             found += [(file, range(first, min(first + PIECES, file.pieces)), rows)
@@ -157,41 +157,41 @@ class TextRows:
 
     @cached_property
     def bounds(self) -> tuple[int, ...]:
-        """Where blocks begin, and behind them the number of rows."""
+        """First rows of blocks, and the number of rows."""
         return (*(rows + file.firsts[pieces.start] for file, pieces, rows in self._blocks),
                 sum(file.firsts[-1] for file in self.files))
 
     @property
     def columns(self) -> int:
-        """Numbers in a row."""
+        """The number of columns."""
         return len(self.names)
 
     @cached_property
     def part(self) -> int:
-        """Rows that are read together."""
+        """The largest number of rows read in one step."""
         return max(int(np.diff(file.firsts).max(initial=1)) for file in self.files)
 
     @cached_property
-    def held(self) -> int:
-        """Bytes that a thread holds while it parses: a piece, and where its cells are."""
+    def buffer_bytes(self) -> int:
+        """The bytes in use while a thread parses: a piece, and the places of its cells."""
         return 3 * max(int(np.diff(file.starts).max(initial=0)) for file in self.files)
 
     def take(self, chosen: Indices) -> Array:
-        """Pieces are read as a whole."""
+        """Raise NotImplementedError for any rows, of shape (m,): pieces are read as a whole."""
         raise NotImplementedError
 
     def in_order(self, names: tuple[str, ...]) -> "TextRows":
-        """The same columns in another order."""
+        """Return the same columns in another order."""
         return TextRows(tuple(replace(file, layout=file.layout.in_order(names)) for file in self.files), names)
 
     def parts(self, number: int) -> Iterator[Part]:
-        """The rows of a block, piece by piece."""
+        """Yield the rows of a block, piece by piece."""
         file, pieces, rows = self._blocks[number]
         for piece in pieces:
             yield rows + file.firsts[piece], file.numbers(piece)
 
     def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
-        """Columns of texts of a block."""
+        """Return columns of texts of a block."""
         file, pieces, _ = self._blocks[number]
         columns = tuple(file.layout.choice.names.index(name) for name in names)
         found: list[list[str]] = [[] for _ in names]
@@ -201,30 +201,30 @@ class TextRows:
         return found
 
     def underflows(self, number: int) -> int:
-        """How many numbers of a block are too small for double precision."""
+        """Return the number of numbers of a block that are too small for double precision."""
         file, pieces, _ = self._blocks[number]
         return sum(file.underflows(piece) for piece in pieces) if file.survey.tiny else 0
 
     def key(self) -> str:
-        """The files, how they are read, and the columns."""
+        """Return the files, their dialect, and the columns, for cache keys."""
         return repr(([(file.id.key, file.separator, file.input.point, file.layout.skip) for file in self.files],
                      self.names))
 
 
 @frozen
 class Underflows:
-    """How many numbers are too small for double precision: a source of blocks."""
+    """The number of numbers too small for double precision, as a source of blocks."""
 
     rows: TextRows
 
     @property
     def blocks(self) -> int:
-        """How many blocks of work there are."""
+        """The number of blocks."""
         return len(self.rows.bounds) - 1
 
     def work(self, number: int) -> int:
-        """Those of a block."""
+        """Return the number in a block."""
         return self.rows.underflows(number)
 
     def stop(self) -> None:
-        """Blocks are short."""
+        """Do nothing: blocks are short."""

@@ -1,4 +1,4 @@
-"""An embedding as AnnData in HDF5 (.h5ad): coordinates in obsm, labels in obs, what the method says in uns.
+"""An embedding as AnnData in HDF5 (.h5ad): coordinates in obsm, labels in obs, facts of the method in uns.
 
 Source: the on-disk format of AnnData, https://anndata.readthedocs.io/en/latest/fileformat-prose.html
 """
@@ -24,8 +24,8 @@ CATEGORIES = ("categorical", "0.2.0")
 
 
 @frozen
-class Annotated:
-    """What a file holds."""
+class Content:
+    """The content of a file."""
 
     name: str  # of the method: obsm/X_NAME, uns/NAME
     coordinates: Array  # n x p
@@ -37,13 +37,13 @@ class Annotated:
     loadings_name: str = "loadings"  # in varm
 
 
-def write_h5ad(content: Annotated, path: Path) -> None:
-    """Writes the file; the same content gives the same bytes. Raises DataError and DependencyMissing."""
+def write_h5ad(content: Content, path: Path) -> None:
+    """Write the file; the same content gives the same bytes. Raises DataError and DependencyMissing."""
     for name in (*content.labels, content.name):
         if "/" in name or name in (INDEX, "."):
             raise DataError("H5AD-NAME", f"HDF5 has no way to write the name {shown(name)}",
                             hint="rename the label column: names hold no slash")
-    with path.open("w+b") as stream, h5py().File(stream, "w") as file:  # a path would be locked, as the draft is
+    with path.open("w+b") as stream, h5py().File(stream, "w") as file:  # HDF5 locks files that it opens by path
         _marked(file, FILE)
         _frame(file, "obs", content.ids, content.labels)
         _frame(file, "var", content.features, {})
@@ -59,7 +59,7 @@ def write_h5ad(content: Annotated, path: Path) -> None:
 
 
 def _frame(file: Any, name: str, ids: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
-    """A table of texts: each column as categories, in the order in which they are sorted."""
+    """Write a table of texts: each column as categories, in sorted order."""
     frame = _marked(file.create_group(name), TABLE)
     frame.attrs[INDEX] = INDEX
     frame.attrs["column-order"] = np.array(list(columns), dtype=_text())

@@ -1,6 +1,7 @@
-"""Ordination results as scikit-bio, QIIME 2 and Emperor read them: text with tabs, in six sections.
+"""Ordination results for scikit-bio, QIIME 2 and Emperor: text with tabs, in six sections.
 
-Source: the format `ordination` of scikit-bio, https://scikit.bio/docs/latest/generated/skbio.io.format.ordination.html
+Source: the format `ordination` of scikit-bio,
+https://scikit.bio/docs/latest/generated/skbio.io.format.ordination.html
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,12 +14,12 @@ from mlcli.data.options.wording import shown
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.errors import DataError
 
-BREAKS = "\t\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # what ends a cell or a line for a reader
+BREAKS = "\t\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"  # characters that end a cell or a line for a reader
 
 
 @frozen
 class Ordination:
-    """What the format holds of a run; sections that no run has are empty."""
+    """The content of the format; sections that no run has are empty."""
 
     eigenvalues: Array  # p
     proportions: Array  # p; NaN where the trace is not known
@@ -29,7 +30,10 @@ class Ordination:
 
 
 def ordination_text(result: Ordination) -> Iterator[str]:
-    """The lines of the file; every number has 17 digits. Raises DataError for names that the format cannot hold."""
+    """Yield the lines of the file.
+
+    Every number has 17 digits. Raises DataError for names that the format cannot hold.
+    """
     for names in (result.sites, result.species):
         _require_names(names)
     sections = (_vector("Eigvals", result.eigenvalues), _vector("Proportion explained", result.proportions),

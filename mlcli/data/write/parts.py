@@ -1,4 +1,4 @@
-"""Writes a table part by part, as its parts are made: the bytes of the table written whole, and never all its rows."""
+"""Writing of a table part by part, with the bytes of the table written whole, without all its rows in memory."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from mlcli.data.read.new_rows import Placed
+from mlcli.data.read.new_rows import MappedTable
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.data.write.table import (
@@ -28,14 +28,14 @@ from mlcli.publication.publish import writing
 LARGER = "set TMPDIR to a larger disk, or write to a file (-o)"
 
 
-def write_placed(placed: Placed, path: Path, format: str) -> None:
-    """Writes the parts of a table to a file: ids, labels, then the columns (NPY: the values alone)."""
+def write_mapped(placed: MappedTable, path: Path, format: str) -> None:
+    """Write the parts of a table to a file: ids, labels, then the columns (NPY: the values alone)."""
     with writing_to(path) as stream:
         _write(placed, stream, format)
 
 
-def pass_on(placed: Placed, stream: BinaryIO) -> None:
-    """Writes the parts as CSV to an open stream once all are made, so that nothing is written before an error."""
+def write_when_complete(placed: MappedTable, stream: BinaryIO) -> None:
+    """Write the parts as CSV to an open stream after all are computed, so that an error leaves no output."""
     folder = Path(gettempdir())
     with writing(folder, LARGER):
         held = TemporaryFile(dir=folder)  # noqa: SIM115 (standard output has errors of its own)
@@ -46,7 +46,7 @@ def pass_on(placed: Placed, stream: BinaryIO) -> None:
         copyfileobj(held, stream)
 
 
-def _write(placed: Placed, stream: BinaryIO, format: str) -> None:
+def _write(placed: MappedTable, stream: BinaryIO, format: str) -> None:
     parts = placed.parts()
     first = next(parts)
     every = chain([first], parts)
@@ -57,14 +57,14 @@ def _write(placed: Placed, stream: BinaryIO, format: str) -> None:
             write_lines(part, stream)
     elif format == "parquet":
         with parquet_writer(first, stream) as writer:
-            for group in grouped(every, GROUP):
+            for group in regroup(every, GROUP):
                 write_group(writer, group, slice(None))
     else:
         _write_npy(every, len(first.columns), stream)
 
 
-def grouped(parts: Iterator[Table], rows: int) -> Iterator[Table]:
-    """The same rows in tables of so many rows, the last one but for what is left."""
+def regroup(parts: Iterator[Table], rows: int) -> Iterator[Table]:
+    """Yield the rows in tables of `rows` rows; the last one has the remainder."""
     held: list[Table] = []
     for part in parts:
         held.append(part)
@@ -77,7 +77,7 @@ def grouped(parts: Iterator[Table], rows: int) -> Iterator[Table]:
 
 
 def _write_npy(parts: Iterator[Table], columns: int, stream: BinaryIO) -> None:
-    """Writes the values; their number is put into the header in the end, which has room for any."""
+    """Write the values; their number is written into the header at the end, which has space for any."""
     write_npy_header(stream, (0, columns))
     rows = 0
     for part in parts:
@@ -88,7 +88,7 @@ def _write_npy(parts: Iterator[Table], columns: int, stream: BinaryIO) -> None:
 
 
 def _joined(parts: list[Table]) -> Table:
-    """Parts as one table."""
+    """Return parts as one table."""
     if len(parts) == 1:
         return parts[0]
     ids = [part.ids for part in parts]
@@ -99,6 +99,6 @@ def _joined(parts: list[Table]) -> Table:
 
 
 def _cut(table: Table, rows: slice) -> Table:
-    """Some rows that follow each other."""
+    """Return consecutive rows of a table."""
     return replace(table, values=table.values[rows], ids=table.ids[rows], places=None,
                    labels={name: texts[rows] for name, texts in table.labels.items()})

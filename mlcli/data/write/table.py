@@ -1,4 +1,4 @@
-"""Writes tables: CSV with 17 digits, Parquet, NPY; a block of rows at a time."""
+"""Writing of tables: CSV with 17 digits, Parquet, NPY; a block of rows at a time."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,21 +22,21 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table
 from mlcli.errors import StorageError
 
-CELLS = 1 << 18  # made into text at once
+CELLS = 1 << 18  # cells formatted in one step
 GROUP = 1 << 20  # rows of a Parquet file's row group
 QUOTED = re.compile(r'[",\r\n]|^\s|\s\Z')
 FORMULA = re.compile(r"[=+\-@\t\r]")
 
 
 def write_table(table: Table, path: Path, format: str) -> None:
-    """Writes a table to a file: ids, labels, then the columns (NPY: the values alone)."""
+    """Write a table to a file: ids, labels, then the columns (NPY: the values alone)."""
     with writing_to(path) as stream:
         {"csv": write_csv, "parquet": write_parquet, "npy": write_npy}[format](table, stream)
 
 
 @contextmanager
 def writing_to(path: Path) -> Iterator[BinaryIO]:
-    """A new file that is written to; raises StorageError where that fails."""
+    """Open a new file for writing; raises StorageError if writing fails."""
     try:
         with path.open("wb") as stream:
             yield stream
@@ -46,20 +46,20 @@ def writing_to(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_csv(table: Table, stream: BinaryIO) -> None:
-    """Writes a table as CSV; every number has 17 digits, which read back to the same bits."""
+    """Write a table as CSV; every number has 17 digits, which read back to the same bits."""
     warn_of_formulas(table)
     stream.write(csv_header(table))
     write_lines(table, stream)
 
 
 def csv_header(table: Table) -> bytes:
-    """The names of the columns as a line of CSV."""
-    header = map(quoted, [*noted_names(table), *table.columns])
+    """Return the names of the columns as a line of CSV."""
+    header = map(quoted, [*names_with_warning(table), *table.columns])
     return (",".join(header) + "\n").encode("utf-8", "surrogateescape")
 
 
 def write_lines(table: Table, stream: BinaryIO) -> None:
-    """Writes the rows as lines of CSV."""
+    """Write the rows as lines of CSV."""
     blocks = row_blocks(len(table.ids), CELLS, 1 + len(table.columns))
     for text in in_order(partial(csv_text, table), blocks):
         stream.write(text)
@@ -67,7 +67,7 @@ def write_lines(table: Table, stream: BinaryIO) -> None:
 
 
 def csv_text(table: Table, rows: slice) -> bytes:
-    """Some of the rows as CSV."""
+    """Return some of the rows as CSV."""
     if isinstance(table.ids, RowNumbers) and not table.labels and native.available():
         return native.numbered_lines(table.ids[rows].array(), np.ascontiguousarray(table.values[rows]))
     texts = [text_cells(column[rows]) for column in (table.ids, *table.labels.values())]
@@ -80,12 +80,12 @@ def csv_text(table: Table, rows: slice) -> bytes:
 
 
 def text_cells(texts: Sequence[str]) -> Sequence[str | int]:
-    """Ids or labels as CSV cells that read back to the same characters."""
+    """Return ids or labels as CSV cells that read back to the same characters."""
     return texts.array().tolist() if isinstance(texts, RowNumbers) else [quoted(text) for text in texts]
 
 
 def text_array(texts: Sequence[str]) -> Any:
-    """Ids or labels in Arrow's form; numbers of rows are made into text here."""
+    """Return ids or labels as an array of Arrow; row numbers become text here."""
     arrow = pyarrow()
     if isinstance(texts, RowNumbers):
         return arrow.array(texts.array()).cast(arrow.large_string())
@@ -93,17 +93,17 @@ def text_array(texts: Sequence[str]) -> Any:
 
 
 def number_cells(column: Sequence[float]) -> list[str]:
-    """Numbers, infinite and missing ones included, as CSV cells of 17 significant digits: the same bits again."""
+    """Return numbers, infinite and missing ones included, as CSV cells of 17 significant digits."""
     return [f"{value:.17g}".replace("nan", "NaN").replace("inf", "Inf") for value in column]
 
 
 def quoted(text: str) -> str:
-    """A text in quotes where it needs them."""
+    """Return a text, in quotes if it needs them."""
     return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
 
 
 def write_parquet(table: Table, stream: BinaryIO) -> None:
-    """Writes a table as Parquet: ids and labels as text, columns in double precision."""
+    """Write a table as Parquet: ids and labels as text, columns in double precision."""
     with parquet_writer(table, stream) as writer:
         for rows in row_blocks(len(table.ids), GROUP):
             write_group(writer, table, rows)
@@ -111,18 +111,18 @@ def write_parquet(table: Table, stream: BinaryIO) -> None:
 
 
 def parquet_writer(table: Table, stream: BinaryIO) -> Any:
-    """Arrow's writer of tables with the columns of one."""
+    """Return Arrow's writer for the columns of a table."""
     arrow = pyarrow()
     from pyarrow import parquet
 
-    names = noted_names(table)
+    names = names_with_warning(table)
     types = [arrow.string()] * len(names) + [arrow.float64()] * len(table.columns)
     schema = arrow.schema(list(zip([*names, *table.columns], types, strict=True)))
     return parquet.ParquetWriter(stream, schema, write_page_checksum=True, use_dictionary=names[1:])
 
 
 def write_group(writer: Any, table: Table, rows: slice) -> None:
-    """Writes some rows as a row group."""
+    """Write some rows as a row group."""
     arrow = pyarrow()
     texts = [text_array(column[rows]).cast(arrow.string()) for column in (table.ids, *table.labels.values())]
     numbers = [arrow.array(np.ascontiguousarray(column)) for column in table.values[rows].T]
@@ -130,19 +130,19 @@ def write_group(writer: Any, table: Table, rows: slice) -> None:
 
 
 def write_npy(table: Table, stream: BinaryIO) -> None:
-    """Writes the values alone."""
+    """Write the values alone."""
     write_npy_header(stream, table.values.shape)
     for some in parts(table.values):
         stream.write(np.ascontiguousarray(some).data)
 
 
 def write_npy_header(stream: BinaryIO, shape: tuple[int, ...]) -> None:
-    """The header that numpy.save writes, whose length does not depend on the number of rows."""
+    """Write the header of numpy.save, whose length does not depend on the number of rows."""
     np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
 
 
 def text_names(table: Table) -> list[str]:
-    """The headers under which ids and labels are written, distinct from the columns' own names."""
+    """Return the headers of ids and labels, distinct from the columns' own names."""
     taken = set(table.columns)
     names = []
     for name, suffix in [(table.id_name, "_id"), *((label, "_label") for label in table.labels)]:
@@ -154,8 +154,8 @@ def text_names(table: Table) -> list[str]:
     return names
 
 
-def noted_names(table: Table) -> list[str]:
-    """The same, with a warning for each that is not its own."""
+def names_with_warning(table: Table) -> list[str]:
+    """Return the headers of ids and labels, with a warning for each that is renamed."""
     names = text_names(table)
     for name, unique in zip((table.id_name, *table.labels), names, strict=True):
         if unique != name:
@@ -164,14 +164,14 @@ def noted_names(table: Table) -> list[str]:
 
 
 def warn_of_formulas(table: Table) -> None:
-    """Notes ids and labels that a spreadsheet would run as formulas."""
-    risky = [text for texts in (table.ids, *table.labels.values()) for text in signed(texts)
+    """Warn about ids and labels that a spreadsheet would run as formulas."""
+    risky = [text for texts in (table.ids, *table.labels.values()) for text in formula_like(texts)
              if not NUMBERS["."].fullmatch(text)]
     if risky:
         note("W-FORMULA", f"{counted(len(risky), 'id or label')} would be run as a formula by a spreadsheet, "
              f"for example {shown(risky[0], 40)}; Parquet is safe", cells=len(risky))
 
 
-def signed(texts: Sequence[str]) -> list[str]:
-    """The texts that begin as a formula does."""
+def formula_like(texts: Sequence[str]) -> list[str]:
+    """Return the texts that begin like a formula."""
     return [] if isinstance(texts, RowNumbers) else [text for text in texts if FORMULA.match(text)]
