@@ -12,7 +12,7 @@ from mlcli.base.values.inputs import WeightedGraph
 from mlcli.certify.eigen import worst
 from mlcli.certify.graph import apart, given_edges, joined_in, neighbors
 from mlcli.certify.subject import Subject, most
-from mlcli.stages.algebra.metrics.points import straight
+from mlcli.stages.algebra.metrics.points import is_euclidean
 from mlcli.stages.unfolding.unfolded import Unfolded
 
 FACE = 1e-9  # share of the points' size that rounding may leave outside a face
@@ -136,7 +136,7 @@ def _basis(again: Again, basis: Array) -> Check:
     outside = factor - basis @ (basis.T @ factor)
     error = max(most(basis.T @ basis - np.eye(basis.shape[1])), most(basis.sum(axis=0)),
                 most(outside) / np.sqrt(again.trace))
-    if again.unfolded.penalty is None and straight(subject.data):
+    if again.unfolded.penalty is None and is_euclidean(subject.data):
         points = subject.data.values - subject.data.values.mean(axis=0)
         error = max(error, most(points - basis @ (basis.T @ points)) / subject.largest / FACE * subject.rounding)
     return ratio("basis", float(error), subject.rounding, "VᵀV = I, 1ᵀV = 0, and K = V R Vᵀ, as the points' own kernel")

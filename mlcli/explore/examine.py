@@ -184,7 +184,7 @@ def rows_to_check(config: RunConfig, data: Input, budget: float) -> int:
     count = len(data.values)
     if data.kind != "features" or not isinstance(data, Spatial):
         return count
-    compared = config.method.compared(data)
+    compared = config.method.with_metric(data)
     assert isinstance(compared, Spatial)
     seconds = Nearest(max(COUNTS)).step(compared, config.compute).seconds
     share = CHECKED * budget / seconds if seconds > 0 else 1.0
@@ -236,7 +236,7 @@ def seen_of(config: RunConfig, data: Input, report: Report, sampled: Sampled | N
     counts, pieces = counts_of(len(data.values), report, whole=sampled is None)
     features = data.kind == "features"
     rows = np.sort(config.compute.generator().choice(len(data.values), min(len(data.values), SAMPLE), replace=False))
-    compared = config.method.compared(data) if features else data
+    compared = config.method.with_metric(data) if features else data
     apart = input_space(compared).between(rows, rows)[np.triu_indices(len(rows), 1)]
     rows_in_all = len(data.values) if sampled is None else sampled.of
     return Seen(data.kind, rows_in_all, data.values.shape[1], features and config.method.distance.plain, counts,
@@ -279,7 +279,7 @@ def search_seconds(config: RunConfig, data: Input) -> float:
     """
     if not isinstance(data, Spatial):
         return 0.0
-    compared = config.method.compared(data)
+    compared = config.method.with_metric(data)
     assert isinstance(compared, Spatial)
     nearest, size = Nearest(min(max(COUNTS), len(data.values) - 1)), len(data.values)
     if size <= LARGEST or not isinstance(compared, Features) or rows_of(compared.values) is not None:

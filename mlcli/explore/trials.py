@@ -187,7 +187,7 @@ def surface_of(made: Sequence[Made], scores: Sequence[Judged], curves: Sequence[
         return None
     rows = rows_of_sample(made[linear], len(data.values), ENOUGH_SEEN)
     part = take(rows)
-    compared = made[linear].config.method.compared(part) if data.kind == "features" else part
+    compared = made[linear].config.method.with_metric(part) if data.kind == "features" else part
     graph = along(part, compared, max(connecting, FEW))
     if graph is None:
         return None

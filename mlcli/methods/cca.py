@@ -43,13 +43,14 @@ class CCA(OfTwoViews):
         """The singular values and vectors of U₁ᵀ U₂, with U₁ and U₂ orthonormal bases of the centered views."""
         views = [whitened(part.values, equal_columns=True) for part in (data, data.view)]
         pairs = canonical(*views)
-        count = self.axes.kept(len(pairs.correlations))
+        count = self.axes.available_count(len(pairs.correlations))
         turns = pairs.turns(count)
         signs = leading_signs(views[0].points @ turns[0])
         turns = [turn * signs for turn in turns]
         loadings = [(turn.T @ view.back).T for view, turn in zip(views, turns, strict=True)]
         means = views[0].means
-        return Model(embedding=views[0].points @ turns[0], spectrum=Spectrum.given(pairs.correlations, complete=True),
+        spectrum = Spectrum.of_values(pairs.correlations, complete=True)
+        return Model(embedding=views[0].points @ turns[0], spectrum=spectrum,
                      projector=Projector(Columns(), Centering(means, across=False), views[0].into @ turns[0],
                                          Affine(means, loadings[0])),
                      loadings=Loadings(np.vstack(loadings), (*data.columns, *data.view.columns)))

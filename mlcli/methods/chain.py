@@ -8,7 +8,7 @@ from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, I
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Model, Powers
 from mlcli.methods.frame.variants import way
-from mlcli.stages.chain.refusals import placed_in_chains, placed_steps, require_sense
+from mlcli.stages.chain.refusals import rename_errors, rename_remedies, require_sense
 from mlcli.stages.chain.stages import Stages
 
 NINE: dict[str, Any] = {"neighbors": {"count": 9}}
@@ -52,18 +52,18 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
 
     def resolve(self, data: Input) -> Self:
         """As of any method, with errors that name a chain's options."""
-        with placed_in_chains(self.kernel):
+        with rename_errors(self.kernel):
             return super().resolve(data)
 
     def fit(self, data: Input, compute: Compute) -> Model:
         """As of any method, with errors that name a chain's options."""
-        with placed_in_chains(self.kernel):
+        with rename_errors(self.kernel):
             return super().fit(data, compute)
 
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
         """As of any method, with errors and remedies that name a chain's options."""
-        with placed_in_chains(self.kernel):
-            return placed_steps(super().steps(data, compute, share), self.kernel)
+        with rename_errors(self.kernel):
+            return rename_remedies(super().steps(data, compute, share), self.kernel)
 
     def limit(self, data: Input) -> int:
         """One less than there are points or landmarks where the kernel is centered; of columns, their number."""
@@ -75,11 +75,11 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
 
     def known(self, data: Any, compute: Compute) -> list[Step]:
         """The steps whose memory the data alone decide."""
-        return self.searching(data, compute) or self.steps(data, compute, None)
+        return self.search_steps(data, compute) or self.steps(data, compute, None)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them; a choice that another one makes void is refused."""
-        return self.refuse_void() or self.resolved_graph(data)
+        return self.refuse_void() or self.resolve_graph(data)
 
     def powers_of(self, data: Input) -> Powers:
         """The kernel's; an axis of a given length carries none."""

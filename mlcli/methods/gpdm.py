@@ -108,7 +108,7 @@ class GPDM(OfProcesses):
         observed, starts = Observations.of(data.values), self.starts(data, compute)
         if not observed.variance:
             return self._model(starts[0], Posterior.constant(observed.mean), Motion.none(self.dynamics.order),
-                               spectrum=Spectrum.given(np.zeros(1), 0.0, complete=True))
+                               spectrum=Spectrum.of_values(np.zeros(1), 0.0, complete=True))
         trail = Trail(starts[0].shape[1], self.dynamics.density)
         covariance = started(self.kernel, observed.variance, FLOOR, starts[0].shape[1])
         free = np.zeros(len(covariance.logs), dtype=bool)
@@ -120,7 +120,7 @@ class GPDM(OfProcesses):
                    **ended.covariance.facts(), "dynamics_log_density": trail.density(logs, ended.means).value, **moved,
                    **ended.iterated.facts}
         return self._model(ended.means, ended.posterior, motion, fit=figures,
-                           spectrum=Spectrum.given(ranks, float(ranks.sum()), complete=True),
+                           spectrum=Spectrum.of_values(ranks, float(ranks.sum()), complete=True),
                            objective=Quantity(-ended.iterated.trace, cells=cells))
 
     def _model(self, points: Array, posterior: Posterior, motion: Motion, **more: Any) -> Model:

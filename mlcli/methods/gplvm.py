@@ -124,7 +124,7 @@ class GPLVM(OfProcesses):
         """The most probable latent points, or clouds of them, with the parameters of the kernel."""
         observed, starts = Observations.of(data.values), self.starts(data, compute)
         if not observed.variance:
-            return Model(embedding=starts[0], spectrum=Spectrum.given(np.zeros(1), 0.0, complete=True),
+            return Model(embedding=starts[0], spectrum=Spectrum.of_values(np.zeros(1), 0.0, complete=True),
                          projector=projector_of(Posterior.constant(observed.mean), False, None))
         axes = starts[0].shape[1]
         latents = self.constraint.latents(data.values, axes, compute.generator())
@@ -136,7 +136,7 @@ class GPLVM(OfProcesses):
                    **ended.covariance.facts(), **ended.iterated.facts}
         projector = projector_of(ended.posterior, self.inference.normal, latents.map(ended.latent))
         return Model(embedding=ended.means, projector=projector, fit=figures,
-                     spectrum=Spectrum.given(ranks, float(ranks.sum()), complete=True), spreads=ended.spreads,
+                     spectrum=Spectrum.of_values(ranks, float(ranks.sum()), complete=True), spreads=ended.spreads,
                      objective=Quantity(-ended.iterated.trace, cells=cells))
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:

@@ -14,7 +14,7 @@ from mlcli.methods.frame.two_views import OfTwoViews
 from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.second_moments import regressed, uncorrelated
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.canonical import canonical, log_likelihood, posterior_means, posterior_variances
 from mlcli.stages.linear.whitening import whitened
@@ -46,8 +46,8 @@ class IBFA(OfTwoViews):
         """W = Σ U √P for canonical directions U and correlations P of each view."""
         views = [whitened(part.values, equal_columns=True) for part in (data, data.view)]
         pairs = canonical(*views)
-        count = self.axes.kept(len(pairs.correlations))
-        correlations = first(pairs.correlations[None, :], count)[0]
+        count = self.axes.available_count(len(pairs.correlations))
+        correlations = first_columns(pairs.correlations[None, :], count)[0]
         turns = pairs.turns(count)
         variates = [view.points @ turn for view, turn in zip(views, turns, strict=True)]
         scores = posterior_means(variates if self.given == "both" else variates[:1], correlations)
@@ -56,7 +56,7 @@ class IBFA(OfTwoViews):
         loadings = [((turn * roots).T @ view.back).T for view, turn in zip(views, turns, strict=True)]
         projector = Projector(Columns(), Centering(views[0].means, across=False), views[0].into @ (turns[0] * roots),
                               Affine(views[0].means, loadings[0]))
-        return Model(embedding=scores * signs, spectrum=Spectrum.given(pairs.correlations, complete=True),
+        return Model(embedding=scores * signs, spectrum=Spectrum.of_values(pairs.correlations, complete=True),
                      projector=projector, fit={"log_likelihood": log_likelihood(views, correlations)},
                      loadings=Loadings(np.vstack(loadings), (*data.columns, *data.view.columns)))
 

@@ -19,7 +19,7 @@ from mlcli.methods.identities.second_moments import regressed, uncorrelated, uni
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.linear.independence import USUAL, Contrast, Order, seconds_of, unmixed
 from mlcli.stages.linear.whitening import WHITE, whitened
 from mlcli.stages.similarities import Affine, Columns, Projector
@@ -67,9 +67,9 @@ class ICA(Method):
     def solve(self, data: Features, compute: Compute) -> Model:
         """Of white principal components, the directions w of extreme E G(wᵀ z)."""
         white = whitened(data.values, equal_columns=False)
-        count = self.axes.kept(white.rank)
+        count = self.axes.available_count(white.rank)
         found = unmixed(white.points[:, :count], self.contrast, self.algorithm, self.iterate, compute.generator())
-        turn = first(np.eye(white.rank, len(found.directions)) @ found.directions.T, count)
+        turn = first_columns(np.eye(white.rank, len(found.directions)) @ found.directions.T, count)
         turn = turn * leading_signs(white.points @ turn)
         mixing = (turn.T @ white.back).T
         projector = Projector(Columns(), Centering(white.means, across=False), white.into @ turn,

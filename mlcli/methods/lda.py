@@ -14,7 +14,7 @@ from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Loadings, Model, Powers
 from mlcli.methods.identities.second_moments import separated
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.discriminant import classes_of, discriminant_steps, discriminants, scored
 from mlcli.stages.similarities import Columns, Projector
@@ -59,13 +59,13 @@ class LDA(Method):
         """y = Sᵀ (x - mean) with Sᵀ W S = I and Sᵀ B S diagonal, W and B the covariance within and between."""
         names, classes = classes_of(data.labels, data.ids)
         found = discriminants(data.values, classes)
-        count = self.axes.kept(len(found.ratios))
+        count = self.axes.available_count(len(found.ratios))
         scores, errors = scored(found, data.values, classes, count)
         signs = leading_signs(scores)
-        scaling = first(found.scaling, count) * signs
+        scaling = first_columns(found.scaling, count) * signs
         sizes = dict(zip(names, np.bincount(classes).tolist(), strict=True))
         return Model(embedding=by_rows(lambda some: some * signs, scores),
-                     spectrum=Spectrum.given(found.ratios, float(found.ratios.sum()), complete=True),
+                     spectrum=Spectrum.of_values(found.ratios, float(found.ratios.sum()), complete=True),
                      projector=Projector(Columns(), Centering(found.mean, across=False), scaling),
                      fit={"classes": sizes, "resubstitution_errors": errors},
                      loadings=Loadings(scaling, data.columns, power=-1))

@@ -72,7 +72,7 @@ class LGSSM(Method):
         model, size = found.model, len(found.model.transition)
         projector = Projector(Smoother(found.means, model), uncentered(size), np.eye(size),
                               Affine(found.means, model.loadings))
-        spectrum = Spectrum.given(np.sum(model.loadings**2, axis=0), found.variance)
+        spectrum = Spectrum.of_values(np.sum(model.loadings**2, axis=0), found.variance)
         return Model(embedding=found.states, spectrum=spectrum, projector=projector, fit=found.figures,
                      objective=Quantity(found.trace, cells=(found.cells,)), spreads=found.spreads,
                      loadings=Loadings(model.loadings, data.columns))

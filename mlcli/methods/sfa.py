@@ -13,8 +13,8 @@ from mlcli.methods.frame.model import Loadings, Model, Powers
 from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.second_moments import regressed, steps_of, uncorrelated, unit_variances
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.algebra.costs import singular_step, together
-from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.algebra.costs import merge_steps, singular_step
+from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.slowness import monomials, slow_features
 from mlcli.stages.linear.whitening import WHITE, whitened
@@ -63,7 +63,8 @@ class SFA(Method):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The singular values of the monomials, and those of their steps."""
         whole, threads = (len(data.values), self._expanded(data.values.shape[1])), compute.thread_count()
-        return [together([singular_step("whitening", shape, threads, WHITE) for shape in (data.values.shape, whole)]),
+        shapes = (data.values.shape, whole)
+        return [merge_steps([singular_step("whitening", shape, threads, WHITE) for shape in shapes]),
                 singular_step("slow features", whole, threads)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
@@ -71,14 +72,14 @@ class SFA(Method):
         points = whitened(data.values, equal_columns=True)
         expanded = whitened(monomials(points.points, self.degree), equal_columns=True)
         slow = slow_features(expanded)
-        count = self.axes.kept(len(slow.slowness))
-        turn = first(slow.directions, count)
+        count = self.axes.available_count(len(slow.slowness))
+        turn = first_columns(slow.directions, count)
         turn = turn * leading_signs(expanded.points @ turn)
         loadings = (turn.T @ expanded.back @ points.back).T if self.degree == 1 else None
         projector = Projector(Monomials(points.means, points.into, self.degree),
                               Centering(expanded.means, across=False), expanded.into @ turn,
                               None if loadings is None else Affine(points.means, loadings))
-        return Model(embedding=expanded.points @ turn, spectrum=Spectrum.given(slow.slowness, complete=True),
+        return Model(embedding=expanded.points @ turn, spectrum=Spectrum.of_values(slow.slowness, complete=True),
                      projector=projector, loadings=None if loadings is None else Loadings(loadings, data.columns))
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:

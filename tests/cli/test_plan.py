@@ -303,7 +303,7 @@ def test_a_table_in_blocks_is_planned_and_refused_before_a_pass(mlcli: Caller, m
     def passed(*args: object) -> None:
         raise AssertionError("a pass was made")
 
-    monkeypatch.setattr(blocks, "gathered", passed)
+    monkeypatch.setattr(blocks, "gather", passed)
     planned = json.loads(mlcli("plan", *given, "--json").out)
     least = str(round(planned["memory"] * 0.9))
     called = mlcli("embed", *given, "--memory-limit", least, "-o", "run")

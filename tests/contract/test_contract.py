@@ -219,7 +219,7 @@ def test_what_carries_a_unit_follows_the_data_to_the_last_bit(name: str, power: 
     data = points if Features in kind.accepts else furnished(points, kind.accepts)
     larger = replace(data, values=np.ldexp(POINTS, power))
     powers = kind(**options).powers_of(data)
-    lengths = kind(**options).compared(data).length_unit(Unit(power)).exponent  # some metrics' have no unit
+    lengths = kind(**options).with_metric(data).length_unit(Unit(power)).exponent  # some metrics' have no unit
     one, other = model_of(name), fit(method, larger, **in_unit(options, lengths))
     assert np.array_equal(np.ldexp(one.embedding, lengths * powers.coordinates), other.embedding)
     assert np.array_equal(np.ldexp(one.ranks.values, lengths * powers.spectrum), other.ranks.values)

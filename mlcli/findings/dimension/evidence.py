@@ -99,7 +99,7 @@ def of_factors(evidence: Evidence, points: Array, most: int) -> Evidence:
 
 def of_correlations(correlations: Array) -> Spectrum:
     """The eigenvalues of correlations; those of very many columns would cost more than a report may."""
-    return Spectrum.given(symmetric_eigenvalues(correlations), float(len(correlations)), complete=True)
+    return Spectrum.of_values(symmetric_eigenvalues(correlations), float(len(correlations)), complete=True)
 
 
 def axes_of(model: Model) -> Array:
@@ -139,6 +139,6 @@ def nearest_among(data: Given, rows: Indices, count: int) -> Array:
     lengths = nearest(metric, points, count).lengths.reshape(-1, count)
     if lengths[:, 0].all():
         return lengths
-    places = points[np.unique(metric.represented(points), axis=0, return_index=True)[1]]
+    places = points[np.unique(metric.represent(points), axis=0, return_index=True)[1]]
     count = min(count, len(places) - 1)
     return nearest(metric, places, count).lengths.reshape(-1, count) if count else np.empty((0, 0))

@@ -16,8 +16,8 @@ from mlcli.methods.frame.model import Model, Powers
 from mlcli.methods.frame.trials import Seen, Trials
 from mlcli.methods.frame.variants import Way, way
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Metric
-from mlcli.stages.algebra.metrics.points import under
-from mlcli.stages.chain.setting import Composition
+from mlcli.stages.algebra.metrics.points import with_metric
+from mlcli.stages.chain.chain_input import Composition
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
@@ -81,13 +81,13 @@ class Method(Options):
 
     def in_range(self, data: Input) -> Any:
         """The data as the method compares it, in units that keep squares in range; raises DataError."""
-        compared = self.compared(data)
+        compared = self.with_metric(data)
         compared.require_scales()
         return compared.normalized(self.unscaled)
 
-    def compared(self, data: Input) -> Input:
+    def with_metric(self, data: Input) -> Input:
         """The data as the method compares it: features under its metric; raises DataError outside of its domain."""
-        return under(self.distance, data)
+        return with_metric(self.distance, data)
 
     @property
     def free_scale(self) -> bool:
@@ -272,7 +272,7 @@ class Method(Options):
     def known(self, data: Any, compute: Compute) -> list[Step]:
         """The steps whose memory the data alone decide; where a graph decides on the rest, `solve` checks them."""
         chain = self.chain(data.kind)
-        searching = None if chain is None else chain.searching(data, compute)
+        searching = None if chain is None else chain.search_steps(data, compute)
         return self.steps(data, compute, None) if searching is None else searching
 
     def require_memory(self, steps: Sequence[Step], data: Input, compute: Compute) -> None:
@@ -295,4 +295,4 @@ class Method(Options):
         chain = self.chain(data.kind)
         if chain is None:
             raise NotImplementedError
-        return chain.composed(data, compute, lambda steps, rows: require_memory(steps, rows, self, compute))
+        return chain.compose(data, compute, lambda steps, rows: require_memory(steps, rows, self, compute))

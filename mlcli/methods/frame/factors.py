@@ -36,7 +36,7 @@ def moments_of(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *, equ
 
 def model_of(found: Factors, observed: Observed, points: Points, columns: Sequence[str]) -> Model:
     """The model of these factors, turned so that the largest score of each, or loading, is positive."""
-    spectrum = Spectrum.given(found.squares, observed.total)
+    spectrum = Spectrum.of_values(found.squares, observed.total)
     projector: Projector | NoProjection = OF_COVARIANCE
     embedding, figures = np.zeros((0, len(found.squares))), {}
     if points is None:

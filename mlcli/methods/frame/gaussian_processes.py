@@ -12,7 +12,7 @@ from mlcli.errors import ConfigError, DataError
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Powers
 from mlcli.stages.chain.starts import Start, standardized
-from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.eigen.axes import Axes, first_columns
 
 
 class OfProcesses(Method):
@@ -43,7 +43,7 @@ class OfProcesses(Method):
 
     def starts(self, data: Features, compute: Compute) -> list[Array]:
         """The coordinates (n x p each) from which iterations begin."""
-        return [first(standardized(points), self.axes.kept(points.shape[1]))
+        return [first_columns(standardized(points), self.axes.available_count(points.shape[1]))
                 for points in self.start.points(data, compute, self.axes.count)]
 
 

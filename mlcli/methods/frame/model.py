@@ -17,14 +17,14 @@ from mlcli.base.values.products import Products
 from mlcli.base.values.quantity import Quantity, plain_figures
 from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.errors import NumericalError
-from mlcli.stages.chain.setting import Fitted
+from mlcli.stages.chain.chain_input import Fitted
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.gaussian.forecasting import Forecast
 from mlcli.stages.similarities import OF_COVARIANCE, NoProjection, Projector, require_projector
 from mlcli.stages.similarities.spaces import Euclidean, Space
 from mlcli.stages.unfolding.unfolded import Unfolded
 
-NO_SPECTRUM = Spectrum.given(np.zeros(0))
+NO_SPECTRUM = Spectrum.of_values(np.zeros(0))
 
 
 @frozen
@@ -79,13 +79,13 @@ class Model:
         """What a chain computed, with loadings where its axes are directions of the columns."""
         directions, spectrum = fit.spectrum.directions, fit.spectrum
         loadings = None if directions is None or not isinstance(data, Features) else Loadings(
-            spectrum.feature_directions() * np.sqrt(spectrum.kept / spectrum.divisor), data.columns)
+            spectrum.feature_directions() * np.sqrt(spectrum.kept_values / spectrum.divisor), data.columns)
         return cls(**{part.name: getattr(fit, part.name) for part in fields(fit)}, loadings=loadings)
 
     @classmethod
     def of_covariance(cls, spectrum: Spectrum, data: Covariance) -> "Model":
         """The principal axes of a covariance: loadings, and no points."""
-        return cls(embedding=np.zeros((0, len(spectrum.kept))), spectrum=spectrum,
+        return cls(embedding=np.zeros((0, len(spectrum.kept_values))), spectrum=spectrum,
                    fit={"variances": Quantity(np.diag(data.values), 2, names=data.columns)},
                    loadings=Loadings(spectrum.coordinates(), data.columns))
 

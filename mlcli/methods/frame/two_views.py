@@ -7,7 +7,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Powers
-from mlcli.stages.algebra.costs import product_rate, singular_step, together
+from mlcli.stages.algebra.costs import merge_steps, product_rate, singular_step
 from mlcli.stages.linear.canonical import most_pairs
 from mlcli.stages.linear.whitening import WHITE
 
@@ -30,6 +30,6 @@ class OfTwoViews(Method):
         """The singular values of each view."""
         shapes, threads = [part.values.shape for part in (data, data.view)], compute.thread_count()
         pairs = 2.0 * len(data.values) * shapes[0][1] * shapes[1][1] / product_rate(threads)
-        return [together([singular_step("whitening", shape, threads, 1.4 * WHITE) for shape in shapes]),
+        return [merge_steps([singular_step("whitening", shape, threads, 1.4 * WHITE) for shape in shapes]),
                 Step("correlations", f"singular values of {shapes[0][1]} x {shapes[1][1]}", pairs,
                      8.0 * shapes[0][1] * shapes[1][1])]

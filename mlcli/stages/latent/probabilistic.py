@@ -48,7 +48,7 @@ def in_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: C
     kernel = factor_of(points).with_products()
     rows, columns = points.shape
     spectrum = replace(eigensolve(kernel, limit, compute), divisor=rows)
-    noise, variances = mean_of_discarded(spectrum, columns), spectrum.kept / rows
+    noise, variances = mean_of_discarded(spectrum, columns), spectrum.kept_values / rows
     latent = closed_form(kernel.centering.means, spectrum.feature_directions(), variances, noise)
     shrinkage = np.divide(latent.lengths, variances, out=np.zeros_like(variances), where=variances > 0)  # 1 - σ²/λ
     value = bounded(closed_log_likelihood(variances, noise, rows, columns) if noise > 0 else None)
@@ -92,7 +92,7 @@ def ended(latent: Latent, data: Grouped, center: Array, complete: bool, trace: A
         spreads[data.order] = states.covariances[data.group]
         spreads *= signs[:, None] * signs
     variances = latent.variances()
-    spectrum = Spectrum.given(variances, float(variances.sum()), complete=True)
+    spectrum = Spectrum.of_values(variances, float(variances.sum()), complete=True)
     value = bounded(states.log_likelihood if latent.noise > negligible(variances, len(variances)) else None)
     moved = Latent(latent.mean + center, latent.loadings * signs, latent.noise)
     return Fitted(moved, means * signs, spectrum, value, data.cells, spreads, trace, facts)

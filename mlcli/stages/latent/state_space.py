@@ -76,7 +76,7 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> S
     inner = centered[:, varying]
     cells = int(np.sum(~np.isnan(inner)))
     if not cells:
-        size = axes.kept(0)
+        size = axes.available_count(0)
         nothing = StateSpace(transition=np.zeros((size, size)), innovation=np.eye(size),
                              loadings=np.zeros((len(means), size)), noise=np.zeros(len(means)))
         return Solution(means=means, model=nothing, states=np.zeros((len(points), size)),

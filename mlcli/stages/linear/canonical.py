@@ -10,7 +10,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.base.values.quantity import Quantity
 from mlcli.stages.algebra.linalg import singular
-from mlcli.stages.eigen.axes import first
+from mlcli.stages.eigen.axes import first_columns
 from mlcli.stages.linear.whitening import Whitening
 
 ALIKE = 1e-12  # 1 - ρ² below which a correlation is taken for 1
@@ -26,7 +26,7 @@ class Canonical:
 
     def turns(self, count: int) -> list[Array]:
         """The leading directions of each view, zero where there are no more."""
-        return [first(self.first, count), first(self.second, count)]
+        return [first_columns(self.first, count), first_columns(self.second, count)]
 
 
 def most_pairs(data: Input) -> int:

@@ -16,7 +16,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.engine.executor import results
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.linalg import EPS, triangle_of
-from mlcli.stages.eigen.axes import first
+from mlcli.stages.eigen.axes import first_columns
 from mlcli.stages.kernels.row_factor import READ
 from mlcli.stages.linear.whitening import SLACK, Extent, refuse_faint
 
@@ -121,7 +121,7 @@ class Scores(ClassRows):
         kept, wrong = [], 0
         for place, rows in self.rows.parts(number):
             scores = self.found.scores(rows)
-            kept.append(first(scores, self.count))
+            kept.append(first_columns(scores, self.count))
             wrong += int(np.sum(self.found.assigned(scores) != self.classes[place : place + len(rows)]))
         return kept, wrong
 

@@ -12,7 +12,7 @@ from mlcli.base.values.missing import is_missing
 from mlcli.errors import DataError, GeometryError
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.linalg import EPS, singular
-from mlcli.stages.eigen.axes import first
+from mlcli.stages.eigen.axes import first_columns
 from mlcli.stages.linear.class_rows import Discriminants, Seen, class_row_step, scored_rows, seen_rows
 from mlcli.stages.linear.whitening import (
     Extent,
@@ -78,7 +78,7 @@ def scored(found: Discriminants, points: Array, classes: Indices, count: int) ->
     if rows is not None:
         return scored_rows(rows, classes, found, count)
     scores = found.scores(points)
-    return first(scores, count), int(np.sum(found.assigned(scores) != classes))
+    return first_columns(scores, count), int(np.sum(found.assigned(scores) != classes))
 
 
 def discriminant_steps(points: Array, count: int, threads: int) -> list[Step]:

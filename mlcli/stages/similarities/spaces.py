@@ -15,9 +15,9 @@ from mlcli.base.values.inputs import Dissimilarities, Given, Similarities, Weigh
 from mlcli.base.values.sample_size import FEW_COLUMNS
 from mlcli.base.values.scaling import Unit, constant
 from mlcli.stages.algebra.distances import Moved, between, by_differences, short_center, squared_distances
-from mlcli.stages.algebra.metrics.blocks import against
 from mlcli.stages.algebra.metrics.blocks import between as between_points
-from mlcli.stages.algebra.metrics.points import Compared
+from mlcli.stages.algebra.metrics.blocks import distances_to
+from mlcli.stages.algebra.metrics.points import MetricFeatures
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels import pairwise
 from mlcli.stages.kernels.pairwise import Pairwise
@@ -117,7 +117,7 @@ class Euclidean:
 class UnderMetric:
     """Points under a metric."""
 
-    data: Compared  # in units in which distances stay in range
+    data: MetricFeatures  # in units in which distances stay in range
     unit: Unit
     travels: ClassVar[bool] = True
 
@@ -135,9 +135,9 @@ class UnderMetric:
         """Squares of distances to all points, which are represented once; by Euclidean ones where these say them."""
         metric, values = self.data.metric, self.data.values
         if metric.embeds:
-            apart = Euclidean(metric.represented(values)).rows_of(anchors)
+            apart = Euclidean(metric.represent(values)).rows_of(anchors)
             return lambda part: np.square(metric.lengths(apart(part).copy()))
-        rows = against(metric, values)
+        rows = distances_to(metric, values)
         return lambda part: np.square(rows(values[anchors[part]]))
 
     def between(self, sources: Indices, targets: Indices) -> Array:
@@ -269,7 +269,7 @@ def input_space(source: Given, anchors: Indices = NO_ANCHORS) -> Space:
     if isinstance(source, WeightedGraph):
         lengths, unit = in_range(source.weights, source.weights)
         return GeodesicSpace(Graph(source.starts, source.indices, lengths), unit, None, Compute())
-    if isinstance(source, Compared):
+    if isinstance(source, MetricFeatures):
         source = source.normalized()
         return UnderMetric(source, source.unit)
     return Euclidean.of(source.values, anchors)

@@ -19,8 +19,8 @@ from mlcli.base.values.inputs import Joined
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import product_rate
-from mlcli.stages.algebra.metrics.points import straight
-from mlcli.stages.eigen.demand import Demand
+from mlcli.stages.algebra.metrics.points import is_euclidean
+from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.paths.paths import Paths
@@ -97,7 +97,7 @@ class Unfolding:
         require_trust(found.certificate, self.equal, data.unit, self.accepted, self.limit)
         return found
 
-    def steps(self, graph: Graph, data: Joined, demand: Demand, compute: Compute) -> list[Step]:
+    def steps(self, graph: Graph, data: Joined, demand: SpectrumRequest, compute: Compute) -> list[Step]:
         """What the program and the spectrum of its kernel would cost."""
         pairs, threads = len(neighbor_pairs(graph, data, self.common)), compute.thread_count()
         size = self._vectors(pairs) or graph.size
@@ -124,7 +124,7 @@ class Unfolding:
     def _whole(self, pairs: Pairs, data: Joined) -> Outcome:
         """The best of all kernels; an attempt that does not end well is followed by one that needs less memory."""
         floor = -np.inf
-        if self.equal and not straight(data):
+        if self.equal and not is_euclidean(data):
             require_metric(pairs, data.ids, self.tolerance, data.unit)
             floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
         outcomes, tried = [], np.zeros(0, dtype=np.int64)
@@ -155,7 +155,7 @@ class Unfolding:
         if not self.equal:
             yield centered_basis(groups), DEPENDENT, 0.0
             return
-        points = data.values if straight(data) else None
+        points = data.values if is_euclidean(data) else None
         basis = face_basis(pairs, groups, points, self.tolerance)
         yield basis, DEPENDENT, 0.0
         basis = basis if points is None else open_basis(pairs.take(pairs.between(groups)), basis, points)
