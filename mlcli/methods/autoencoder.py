@@ -19,7 +19,7 @@ from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
 from mlcli.stages.kernels.row_factor import factor_of
 from mlcli.stages.neural.constraints import Corruption, Dense, Sparsity, Uncorrupted
-from mlcli.stages.neural.feeding import fed
+from mlcli.stages.neural.feeding import training_rows
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Hidden, Units, linear
 from mlcli.stages.neural.standard import Standard
@@ -98,9 +98,9 @@ class Autoencoder(OfNetworks):
                                  tied=self.tied, dropout=self.dropout, contraction=self.contraction)
         standard = Standard.of(data.values)
         standard.require_variation()
-        rows = fed(data.values, standard, self.learning, compute)
+        rows = training_rows(data.values, standard, self.learning, compute)
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
-        found = training.trained(objective, rows, start, self.learning)
+        found = training.train(objective, rows, start, self.learning)
         networks = objective.networks(found.weights)
         encoder, decoder = pair(standard, networks)
         outputs, errors = placed(encoder, data.values, Errors(encoder, decoder))

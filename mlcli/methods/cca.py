@@ -15,7 +15,7 @@ from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.canonical import canonical
-from mlcli.stages.linear.whitening import whitened
+from mlcli.stages.linear.whitening import whiten
 from mlcli.stages.similarities import Affine, Columns, Projector
 
 
@@ -41,7 +41,7 @@ class CCA(OfTwoViews):
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """The singular values and vectors of U₁ᵀ U₂, with U₁ and U₂ orthonormal bases of the centered views."""
-        views = [whitened(part.values, equal_columns=True) for part in (data, data.view)]
+        views = [whiten(part.values, equal_columns=True) for part in (data, data.view)]
         pairs = canonical(*views)
         count = self.axes.available_count(len(pairs.correlations))
         turns = pairs.turns(count)
@@ -57,7 +57,7 @@ class CCA(OfTwoViews):
 
     def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
         """Unit variances, no correlations, and the canonical ones with the second view."""
-        second = whitened(data.view.normalized().values, equal_columns=True)
+        second = whiten(data.view.normalized().values, equal_columns=True)
         return [*uncorrelated(model.embedding, unit_variances(model.axes)),
                 *regressed(data.values, model.embedding, model.directions),
                 explained(second.points, second.condition, model.embedding, model.ranks.solved)]

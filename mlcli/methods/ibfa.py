@@ -17,7 +17,7 @@ from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.canonical import canonical, log_likelihood, posterior_means, posterior_variances
-from mlcli.stages.linear.whitening import whitened
+from mlcli.stages.linear.whitening import whiten
 from mlcli.stages.similarities import Affine, Columns, Projector
 
 
@@ -44,7 +44,7 @@ class IBFA(OfTwoViews):
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """W = Σ U √P for canonical directions U and correlations P of each view."""
-        views = [whitened(part.values, equal_columns=True) for part in (data, data.view)]
+        views = [whiten(part.values, equal_columns=True) for part in (data, data.view)]
         pairs = canonical(*views)
         count = self.axes.available_count(len(pairs.correlations))
         correlations = first_columns(pairs.correlations[None, :], count)[0]

@@ -20,8 +20,8 @@ from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes, first_columns
-from mlcli.stages.linear.independence import USUAL, Contrast, Order, seconds_of, unmixed
-from mlcli.stages.linear.whitening import WHITE, whitened
+from mlcli.stages.linear.independence import USUAL, Contrast, Order, fastica, step_seconds
+from mlcli.stages.linear.whitening import WHITE, whiten
 from mlcli.stages.similarities import Affine, Columns, Projector
 
 
@@ -61,14 +61,14 @@ class ICA(Method):
         """The singular values, and some dozens of passes over the white points."""
         rows, count = len(data.values), self.axes.count
         return [singular_step("whitening", data.values.shape, compute.thread_count(), WHITE),
-                repeated("iterate", "FastICA", seconds_of(rows, count), 8.0 * 6 * rows * count, usual=USUAL,
+                repeated("iterate", "FastICA", step_seconds(rows, count), 8.0 * 6 * rows * count, usual=USUAL,
                          most=self.iterate.limit)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Of white principal components, the directions w of extreme E G(wᵀ z)."""
-        white = whitened(data.values, equal_columns=False)
+        white = whiten(data.values, equal_columns=False)
         count = self.axes.available_count(white.rank)
-        found = unmixed(white.points[:, :count], self.contrast, self.algorithm, self.iterate, compute.generator())
+        found = fastica(white.points[:, :count], self.contrast, self.algorithm, self.iterate, compute.generator())
         turn = first_columns(np.eye(white.rank, len(found.directions)) @ found.directions.T, count)
         turn = turn * leading_signs(white.points @ turn)
         mixing = (turn.T @ white.back).T

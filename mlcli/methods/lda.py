@@ -16,7 +16,7 @@ from mlcli.methods.identities.second_moments import separated
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.linear.discriminant import classes_of, discriminant_steps, discriminants, scored
+from mlcli.stages.linear.discriminant import classes_of, discriminant_steps, discriminants, score_points
 from mlcli.stages.similarities import Columns, Projector
 
 
@@ -60,7 +60,7 @@ class LDA(Method):
         names, classes = classes_of(data.labels, data.ids)
         found = discriminants(data.values, classes)
         count = self.axes.available_count(len(found.ratios))
-        scores, errors = scored(found, data.values, classes, count)
+        scores, errors = score_points(found, data.values, classes, count)
         signs = leading_signs(scores)
         scaling = first_columns(found.scaling, count) * signs
         sizes = dict(zip(names, np.bincount(classes).tolist(), strict=True))

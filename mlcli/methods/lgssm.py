@@ -19,7 +19,7 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.latent.state_space import USUAL, fitted_model, seconds_of
+from mlcli.stages.latent.state_space import USUAL, fit_model, smoother_seconds
 from mlcli.stages.similarities import Affine, Projector, Smoother, require_projector
 
 
@@ -63,12 +63,12 @@ class LGSSM(Method):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """Passes of the smoother."""
         rows, size = len(data.values), self.axes.count
-        return [repeated("iterate", "EM", seconds_of(rows, size), 8.0 * 8 * rows * size**2, usual=USUAL,
+        return [repeated("iterate", "EM", smoother_seconds(rows, size), 8.0 * 8 * rows * size**2, usual=USUAL,
                          most=self.iterate.limit, needs=LINEAR)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """The maximum of the likelihood, in canonical form."""
-        found = fitted_model(data.values, self.axes, self.iterate, self.floor)
+        found = fit_model(data.values, self.axes, self.iterate, self.floor)
         model, size = found.model, len(found.model.transition)
         projector = Projector(Smoother(found.means, model), uncentered(size), np.eye(size),
                               Affine(found.means, model.loadings))

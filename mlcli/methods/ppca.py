@@ -19,7 +19,7 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.row_factor import row_steps
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.latent.em import EXPECTED, USUAL, em_seconds
-from mlcli.stages.latent.probabilistic import by_em, in_closed_form
+from mlcli.stages.latent.probabilistic import fit_closed_form, fit_em
 from mlcli.stages.similarities import Affine, Completed, Projector
 
 
@@ -81,8 +81,8 @@ class PPCA(Method):
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Loadings W and noise σ² of the largest likelihood; coordinates are posterior means."""
-        fitted = (by_em(data.values, self.eigensolve, self.iterate, self.limit(data), compute)
-                  if self.solver == "em" else in_closed_form(data.values, self.eigensolve, self.limit(data), compute))
+        fitted = (fit_em(data.values, self.eigensolve, self.iterate, self.limit(data), compute)
+                  if self.solver == "em" else fit_closed_form(data.values, self.eigensolve, self.limit(data), compute))
         latent, cells, value = fitted.latent, (fitted.cells,), fitted.log_likelihood
         fit = {"log_likelihood": None if value is None else Quantity(value, cells=cells),
                "noise_variance": Quantity(latent.noise, 2), "posterior_covariance": latent.spread.tolist(),

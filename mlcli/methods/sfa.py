@@ -17,7 +17,7 @@ from mlcli.stages.algebra.costs import merge_steps, singular_step
 from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.slowness import monomials, slow_features
-from mlcli.stages.linear.whitening import WHITE, whitened
+from mlcli.stages.linear.whitening import WHITE, whiten
 from mlcli.stages.similarities import Affine, Monomials, Projector
 
 
@@ -69,8 +69,8 @@ class SFA(Method):
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Of white coordinates, the directions in which their steps are smallest."""
-        points = whitened(data.values, equal_columns=True)
-        expanded = whitened(monomials(points.points, self.degree), equal_columns=True)
+        points = whiten(data.values, equal_columns=True)
+        expanded = whiten(monomials(points.points, self.degree), equal_columns=True)
         slow = slow_features(expanded)
         count = self.axes.available_count(len(slow.slowness))
         turn = first_columns(slow.directions, count)

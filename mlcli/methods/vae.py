@@ -17,9 +17,9 @@ from mlcli.methods.frame.variants import way
 from mlcli.methods.identities.forward_passes import marginal, passes, variational
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
-from mlcli.stages.latent.probabilistic import in_closed_form
+from mlcli.stages.latent.probabilistic import fit_closed_form
 from mlcli.stages.neural.bound import Bound
-from mlcli.stages.neural.feeding import fed
+from mlcli.stages.neural.feeding import training_rows
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.likelihoods import GaussianLikelihood, Likelihood
 from mlcli.stages.neural.network import Hidden, Layer, Network, Units
@@ -84,7 +84,7 @@ class VAE(OfNetworks):
 
     def solved(self, data: Features, compute: Compute) -> Model:
         """m(x) = M⁻¹ Wᵀ(x - μ) and s² = σ² / M with M = WᵀW + σ², whose columns are orthogonal; g(z) = μ + W z."""
-        found = in_closed_form(data.values, ForAxes.of(self.axes), self.limit(data), compute)
+        found = fit_closed_form(data.values, ForAxes.of(self.axes), self.limit(data), compute)
         latent, standard = found.latent, replace(Standard.of(data.values), means=found.latent.mean)
         deviations = np.sqrt(np.diag(latent.spread))
         weights, biases = standard.scale * latent.axes, 2 * np.log(np.maximum(deviations, FAINT))
@@ -103,15 +103,15 @@ class VAE(OfNetworks):
 
         standard = self.likelihood.standard(data)
         objective = Evidence(self.activation, self.likelihood, self.beta, self.likelihood.level(standard))
-        rows = fed(data.values, standard, self.learning, compute)
+        rows = training_rows(data.values, standard, self.learning, compute)
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
-        found = training.trained(objective, rows, start, self.learning)
+        found = training.train(objective, rows, start, self.learning)
         networks = objective.networks(found.weights)
         bound = Bound(standard, networks[1], self.likelihood, level=float(objective.noise(found.weights)),
                       seed=rows.seed)
         outputs, sums = placed(pair(standard, networks)[0], data.values, bound)
         own, count = [float(part) / len(outputs) for part in sums], outputs.shape[1] // 2
-        held = {} if not len(found.held) else {"held_out_bound": bound.density(bound.weighted(
+        held = {} if not len(found.held) else {"held_out_bound": bound.density(bound.importance_bound(
             data.values[found.held], some_of(outputs, found.held), self.importance))}
         return self.model(data, standard, outputs[:, :count], networks,
                           spreads=by_rows(lambda some: np.exp(some / 2), outputs[:, count:]),

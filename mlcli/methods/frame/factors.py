@@ -13,25 +13,25 @@ from mlcli.methods.frame.model import Loadings, Model
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.row_factor import AnyFactor, factor_of
-from mlcli.stages.latent.factor_model import Factors, Observed, of_covariance, of_points
-from mlcli.stages.latent.factor_scores import scored
-from mlcli.stages.latent.gaps import Gapped, Gaps, with_gaps
+from mlcli.stages.latent.factor_model import Factors, Observed, covariance_moments, point_moments
+from mlcli.stages.latent.factor_scores import score_points
+from mlcli.stages.latent.gaps import GappedPoints, Gaps, estimate_moments
 from mlcli.stages.similarities import OF_COVARIANCE, Affine, NoProjection, Projector, placed_under
 
-Points = AnyFactor | Gapped | None
+Points = AnyFactor | GappedPoints | None
 
 
 def moments_of(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *, equal: bool) -> tuple[Observed, Points]:
     """The moments of the columns, with the points that they are of, where there are any."""
     if isinstance(data, Covariance):
-        return of_covariance(data.values, data.observations, equal), None
+        return covariance_moments(data.values, data.observations, equal), None
     if all_finite(data.values):
         kernel = factor_of(data.values)
-        return of_points(kernel, equal), kernel
-    points = with_gaps(data.values, gaps, iterate)
+        return point_moments(kernel, equal), kernel
+    points = estimate_moments(data.values, gaps, iterate)
     note("N-GAPS", f"the covariance that {gaps} gives is taken for that of {points.observations} complete rows: "
          "chi-square and what follows from it are a little too sure", rows=points.observations)
-    return of_covariance(points.moments.covariance, points.observations, equal), points
+    return covariance_moments(points.moments.covariance, points.observations, equal), points
 
 
 def model_of(found: Factors, observed: Observed, points: Points, columns: Sequence[str]) -> Model:
@@ -43,10 +43,10 @@ def model_of(found: Factors, observed: Observed, points: Points, columns: Sequen
         found = found.turned(leading_signs(found.loadings))
     else:
         points, similarity = placed_under(points, found.covariance(observed))
-        embedding = scored(points, found.axes)
+        embedding = score_points(points, found.axes)
         found = found.turned(signs := leading_signs(embedding))
         embedding = by_rows(lambda some: some * signs, embedding)
-        figures = points.figures if isinstance(points, Gapped) else {}
+        figures = points.figures if isinstance(points, GappedPoints) else {}
         projector = Projector(similarity, points.centering, found.axes,
                               Affine(points.centering.means, found.loadings))
     return Model(embedding=embedding, spectrum=spectrum, projector=projector, fit={**found.fit, **figures},
