@@ -51,7 +51,7 @@ def pages() -> dict[Path, str]:
 def method_page(name: str, kind: type[Method]) -> str:
     """A method's docstring and its options."""
     paragraphs = [" ".join(part.split()) for part in (kind.__doc__ or "").split("\n\n")]
-    inputs = " or ".join(dict.fromkeys(accepted.described() for accepted in kind.accepts))
+    inputs = " or ".join(dict.fromkeys(accepted.description() for accepted in kind.accepts))
     own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
     takes = f"Takes: {inputs}. {kind.holds().replace('spectrum.csv', '`spectrum.csv`')}"
     made = kind().makes()
@@ -103,7 +103,7 @@ def methods_page() -> str:
     """The page of all methods with its table made anew."""
     lines = ["| method | name | takes | in one sentence |", "|---|---|---|---|"]
     for name, kind in METHODS.items():
-        inputs = " or ".join(dict.fromkeys(accepted.described() for accepted in kind.accepts))
+        inputs = " or ".join(dict.fromkeys(accepted.description() for accepted in kind.accepts))
         sentence = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
         lines.append(f"| [`{name}`](methods/{name}.md) | {title(kind)} | {inputs} | {sentence} |")
     return _renewed(ROOT / "docs/methods.md", lines)

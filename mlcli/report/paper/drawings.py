@@ -6,7 +6,7 @@ from typing import Protocol
 
 from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE, Later
 from mlcli.base.types import Array
-from mlcli.base.values.extras import EXTRAS, lacking
+from mlcli.base.values.extras import EXTRAS, missing_module
 from mlcli.config.drawing import Ellipses
 from mlcli.config.report_options import LABELED, Report
 from mlcli.findings.decoded import DecodedFinding
@@ -48,7 +48,7 @@ def drawing(report: Report, table: Named, *, unsure: bool) -> Later:
     names = texts_of(report, table, unsure=unsure)
     others = [f"report.{option}" for option in report.plotting if option != "point_labels"]
     others += [f"{format} in report.figures" for format in report.figures if format != "svg"]
-    if not report.writes("report") or not (names or others) or lacking("plot"):
+    if not report.writes("report") or not (names or others) or missing_module("plot"):
         return NOTHING
     wide, high = inches(report.look, SIZE)
     instead = [*([UNNAMED] if names else []), *([f"leave out {', '.join(others)}"] if others else [])]
@@ -59,7 +59,7 @@ def drawing(report: Report, table: Named, *, unsure: bool) -> Later:
 
 def installed() -> bool:
     """Whether the extra `plot` is there and can be loaded: names that nobody asked for must not end a run."""
-    if lacking("plot"):
+    if missing_module("plot"):
         return False
     silenced()
     try:

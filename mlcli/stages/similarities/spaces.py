@@ -13,7 +13,7 @@ from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Given, Similarities, WeightedGraph
 from mlcli.base.values.sample_size import FEW_COLUMNS
-from mlcli.base.values.scaling import Unit, constant
+from mlcli.base.values.scaling import Unit, read_only
 from mlcli.stages.algebra.distances import Moved, between, by_differences, short_center, squared_distances
 from mlcli.stages.algebra.metrics.blocks import between as between_points
 from mlcli.stages.algebra.metrics.blocks import distances_to
@@ -90,7 +90,7 @@ class Euclidean:
         if points.flags.writeable:
             rows = self._all_at_once(anchors)
         else:
-            rows = recalled("rows of points", (points, anchors), lambda: constant(self._all_at_once(anchors)),
+            rows = recalled("rows of points", (points, anchors), lambda: read_only(self._all_at_once(anchors)),
                             once=True)
         return lambda part: rows[part]
 
