@@ -35,7 +35,7 @@ from mlcli.explore.settings import (
 from mlcli.explore.structure import structure_of
 from mlcli.methods import METHODS
 from mlcli.methods.frame.memory import peak
-from mlcli.methods.frame.trials import Seen
+from mlcli.methods.frame.trials import InputSummary
 from mlcli.pipeline.shared_input import reading_once
 from mlcli.pipeline.start import Start, begin, is_run
 from mlcli.planning.plan import after
@@ -231,7 +231,7 @@ def _points_wanted(path: str) -> Iterator[None]:
         raise error.changed(hint=f"it holds no points to compare: {without_points(error.kind, path)}") from None
 
 
-def seen_of(config: RunConfig, data: Input, report: Report, sampled: Sampled | None) -> Seen:
+def seen_of(config: RunConfig, data: Input, report: Report, sampled: Sampled | None) -> InputSummary:
     """What methods are told of the data; of a sample how many rows there are in all, as the settings are for these."""
     counts, pieces = counts_of(len(data.values), report, whole=sampled is None)
     features = data.kind == "features"
@@ -239,7 +239,7 @@ def seen_of(config: RunConfig, data: Input, report: Report, sampled: Sampled | N
     compared = config.method.with_metric(data) if features else data
     apart = input_space(compared).between(rows, rows)[np.triu_indices(len(rows), 1)]
     rows_in_all = len(data.values) if sampled is None else sampled.of
-    return Seen(data.kind, rows_in_all, data.values.shape[1], features and config.method.distance.plain, counts,
+    return InputSummary(data.kind, rows_in_all, data.values.shape[1], features and config.method.distance.plain, counts,
                 pieces, float(np.median(apart[apart > 0] ** 2)) if (apart > 0).any() else None)
 
 

@@ -14,7 +14,7 @@ from mlcli.config.sweep import without
 from mlcli.errors import UsageError
 from mlcli.explore.report.verdict import Structure
 from mlcli.methods import METHODS
-from mlcli.methods.frame.trials import Seen
+from mlcli.methods.frame.trials import InputSummary
 
 COUNTS = (12, 8, 20, 5, 30)  # sizes of neighborhoods, in the order in which they are tried
 AXES = 8  # that embeddings are judged with, at most, unless more are asked for
@@ -99,7 +99,7 @@ def axes_of(asked: int | None, report: Report, most: int, structure: Structure |
     return count, (f"the intrinsic dimension is about {value:.1f}, the smaller of two estimates by neighbors{beyond}")
 
 
-def settings_of(data: Given, seen: Seen, structure: Structure | None) -> tuple[list[Setting], list[LeftOut]]:
+def settings_of(data: Given, seen: InputSummary, structure: Structure | None) -> tuple[list[Setting], list[LeftOut]]:
     """What the methods that take the data say is worth a trial: the first setting of each, then the second, ...
 
     Factor analysis is tried where its model explains the covariance best.

@@ -10,9 +10,9 @@ from mlcli.base.values.inputs import TwoViews
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.methods.frame.model import Loadings, Model
-from mlcli.methods.frame.two_views import OfTwoViews
-from mlcli.methods.frame.variants import way
-from mlcli.methods.identities.second_moments import regressed, uncorrelated
+from mlcli.methods.frame.two_views import TwoViewMethod
+from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.second_moments import covariance_checks, loadings_check
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -21,7 +21,7 @@ from mlcli.stages.linear.whitening import whiten
 from mlcli.stages.similarities import Affine, Columns, Projector
 
 
-class IBFA(OfTwoViews):
+class IBFA(TwoViewMethod):
     """Factors that two views share, each view with noise of its own of any covariance; takes a second view, `--view`.
 
     x = W₁ z + noise of x, y = W₂ z + noise of y, z ~ N(0, I), with private factors of each view as part of its
@@ -36,14 +36,14 @@ class IBFA(OfTwoViews):
     """
 
     aliases: ClassVar = ("inter-battery",)
-    ways: ClassVar = (way(), way("first", given="first"))
+    variants: ClassVar = (variant(), variant("first", given="first"))
     axis: ClassVar = "Factor"
     name: Literal["ibfa"] = "ibfa"
     given: Literal["both", "first"] = option("both", "Views that coordinates are posterior means of.")
     axes: Axes = Axes()
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
-        """W = Σ U √P for canonical directions U and correlations P of each view."""
+        """Compute W = Σ U √P for canonical directions U and correlations P of each view."""
         views = [whiten(part.values, equal_columns=True) for part in (data, data.view)]
         pairs = canonical(*views)
         count = self.axes.available_count(len(pairs.correlations))
@@ -61,10 +61,10 @@ class IBFA(OfTwoViews):
                      loadings=Loadings(np.vstack(loadings), (*data.columns, *data.view.columns)))
 
     def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
-        """The variances of posterior means, and loadings as their covariances with the columns."""
-        return [*uncorrelated(model.embedding, posterior_variances(model.ranks.solved, self.given == "both")),
-                *regressed(data.values, model.embedding, model.directions)]
+        """Check the variances of posterior means, and loadings as their covariances with the columns."""
+        return [*covariance_checks(model.embedding, posterior_variances(model.ranks.solved, self.given == "both")),
+                *loadings_check(data.values, model.embedding, model.directions)]
 
     def reproduces(self) -> bool:
-        """Only where coordinates are given the first view alone."""
+        """Whether coordinates are given the first view alone, as those of new rows are."""
         return self.given == "first"

@@ -10,8 +10,8 @@ from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Loadings, Model, Powers
-from mlcli.methods.frame.variants import way
-from mlcli.methods.identities.second_moments import regressed, steps_of, uncorrelated, unit_variances
+from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.second_moments import covariance_checks, loadings_check, slowness_check, unit_variances
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import merge_steps, singular_step
 from mlcli.stages.eigen.axes import Axes, first_columns
@@ -39,36 +39,37 @@ class SFA(Method):
     accepts: ClassVar = (Features,)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "slownesses, the smallest first"
-    shares: ClassVar = False
+    variance_shares: ClassVar = False
     decodes: ClassVar = "degree 1"
     aliases: ClassVar = ("slow-feature-analysis",)
     rules: ClassVar = ()
-    ways: ClassVar = (way("", "permutation", "descending"), way("quadratic", "permutation", "descending", degree=2))
+    variants: ClassVar = (
+        variant("", "permutation", "descending"), variant("quadratic", "permutation", "descending", degree=2))
     axis: ClassVar = "SFA"
     name: Literal["sfa"] = "sfa"
     degree: Literal[1, 2] = option(1, "Degree of the features in the columns: linear (1) or quadratic (2).")
     axes: Axes = Axes()
 
     def leads_back(self, kind: str) -> bool:
-        """Of degree 1."""
+        """Whether the degree is 1."""
         return self.degree == 1
 
     def limit(self, data: Input) -> int:
-        """The smaller of n - 1 and the number of monomials."""
+        """Return the smaller of n - 1 and the number of monomials."""
         return min(len(data.values) - 1, self._expanded(data.values.shape[1]))
 
     def _expanded(self, columns: int) -> int:
         return columns if self.degree == 1 else columns * (columns + 3) // 2
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """The singular values of the monomials, and those of their steps."""
+        """Return the steps of the singular values of monomials, and of their differences between rows."""
         whole, threads = (len(data.values), self._expanded(data.values.shape[1])), compute.thread_count()
         shapes = (data.values.shape, whole)
         return [merge_steps([singular_step("whitening", shape, threads, WHITE) for shape in shapes]),
                 singular_step("slow features", whole, threads)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
-        """Of white coordinates, the directions in which their steps are smallest."""
+        """Compute the directions of white coordinates in which their differences between rows are smallest."""
         points = whiten(data.values, equal_columns=True)
         expanded = whiten(monomials(points.points, self.degree), equal_columns=True)
         slow = slow_features(expanded)
@@ -83,7 +84,7 @@ class SFA(Method):
                      projector=projector, loadings=None if loadings is None else Loadings(loadings, data.columns))
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Unit variances, no correlations, and steps that are as slow as stated."""
-        return [*uncorrelated(model.embedding, unit_variances(model.axes)),
-                steps_of(model.embedding, model.ranks.solved),
-                *regressed(data.values, model.embedding, model.directions)]
+        """Check unit variances, no correlations, and the stated slownesses."""
+        return [*covariance_checks(model.embedding, unit_variances(model.axes)),
+                slowness_check(model.embedding, model.ranks.solved),
+                *loadings_check(data.values, model.embedding, model.directions)]

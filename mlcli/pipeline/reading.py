@@ -90,7 +90,7 @@ def fits(config: RunConfig, start: Start) -> bool:
         config.report.require_point_labels(table.rows, table.labels)
         with followed_by(drawing_of(config, start)):
             method = config.method.resolve(data)
-            alone = peak(method.known(method.in_range(data), compute), data, method, compute)
+            alone = peak(method.steps_before_fit(method.in_range(data), compute), data, method, compute)
             return alone <= limit if first is None else alone > limit or alone + first.given.table.bytes <= limit
     return True
 
@@ -101,4 +101,4 @@ def require_fit(config: RunConfig, start: Start) -> None:
         data = start.prepared.table.data()
         with followed_by(drawing_of(config, start)):
             method = config.method.resolve(data)
-            method.require_memory(method.known(method.in_range(data), config.compute), data, config.compute)
+            method.require_memory(method.steps_before_fit(method.in_range(data), config.compute), data, config.compute)

@@ -25,7 +25,7 @@ from mlcli.data.read.table import read
 from mlcli.data.table.table import Source, Table, coordinates
 from mlcli.data.write.table import text_names
 from mlcli.errors import ConfigError, GeometryError, MlcliError, UnsafeFile
-from mlcli.methods import Model, Projector, accepting, comparing
+from mlcli.methods import Model, Projector, methods_accepting, methods_with_metric
 from mlcli.methods.pca import PCA
 from mlcli.pipeline.shared_input import Reader, remembered
 from mlcli.rundir import names
@@ -242,8 +242,8 @@ def _method_named(config: RunConfig) -> Iterator[None]:
         yield
     except MlcliError as first:
         error = _followed(first, config)
-        for asked, methods in ((f"--kind {error.kind}", accepting(config.input.replace(kind=error.kind).gives)
-                                if error.kind else []), ("--metric gower", comparing())):
+        for asked, methods in ((f"--kind {error.kind}", methods_accepting(config.input.replace(kind=error.kind).gives)
+                                if error.kind else []), ("--metric gower", methods_with_metric())):
             unsaid = asked in error.hint and f"{asked} --method" not in error.hint
             if unsaid and methods and config.method.name not in methods:
                 raise error.changed(hint=error.hint.replace(asked, f"{asked} --method {methods[0]}", 1)) from None

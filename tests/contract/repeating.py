@@ -176,7 +176,7 @@ def apart(left: Path, right: Path) -> float:
     """How far two runs are apart, over what they may be: the largest of spectra, coordinates and objectives."""
     method = yaml.safe_load((left / "config.yaml").read_text(encoding="utf-8"))["method"]
     one, other = coordinates(left), coordinates(right)
-    iterated = METHODS[method["name"]].digits if method["name"] in ITERATED else 0.0
+    iterated = METHODS[method["name"]].repeat_tolerance if method["name"] in ITERATED else 0.0
     if precision(left) != precision(right):
         iterated = SINGLE
     if "minimize" in method and len(objectives(left)) > LONG:

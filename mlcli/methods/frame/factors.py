@@ -1,4 +1,4 @@
-"""What factor analysis starts from, and the model that its factors make: with points also their scores."""
+"""The moments that factor analysis needs, and the model of its factors, with scores where there are points."""
 
 from collections.abc import Sequence
 
@@ -21,8 +21,9 @@ from mlcli.stages.similarities import OF_COVARIANCE, Affine, NoProjection, Proje
 Points = AnyFactor | GappedPoints | None
 
 
-def moments_of(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *, equal: bool) -> tuple[Observed, Points]:
-    """The moments of the columns, with the points that they are of, where there are any."""
+def column_moments(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *,
+                   equal: bool) -> tuple[Observed, Points]:
+    """Return the moments of the columns, and the points where there are any."""
     if isinstance(data, Covariance):
         return covariance_moments(data.values, data.observations, equal), None
     if all_finite(data.values):
@@ -34,8 +35,8 @@ def moments_of(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *, equ
     return covariance_moments(points.moments.covariance, points.observations, equal), points
 
 
-def model_of(found: Factors, observed: Observed, points: Points, columns: Sequence[str]) -> Model:
-    """The model of these factors, turned so that the largest score of each, or loading, is positive."""
+def factor_model(found: Factors, observed: Observed, points: Points, columns: Sequence[str]) -> Model:
+    """Return the model of factors, with signs that make the largest score, or loading, of each positive."""
     spectrum = Spectrum.of_values(found.squares, observed.total)
     projector: Projector | NoProjection = OF_COVARIANCE
     embedding, figures = np.zeros((0, len(found.squares))), {}
