@@ -42,9 +42,8 @@ class PPCA(Method):
     aliases: ClassVar = ("probabilistic-pca",)
     rules: ClassVar = ("minka_evidence", "ppca_bic", "parallel_analysis", "velicer_map")
     columns_model: ClassVar = "equal noise"
-    variants: ClassVar = (
-        variant("", "constant column"),
-        variant("em", "constant column", "share", "quick", solver="em", iterate={"tolerance": 1e-12}))
+    variants: ClassVar = (variant("", "constant column"), variant(
+        "em", "constant column", "share", "quick", solver="em", iterate={"tolerance": 1e-12}))
     axis: ClassVar = "PC"
     name: Literal["ppca"] = "ppca"
     solver: Literal["auto", "closed", "em"] = option(

@@ -158,6 +158,7 @@ CHAIN_FAULTS: dict[str, Fault] = {
         {"name": "isomap"}, solving("isomap", projector(similarity=lambda s: replace(s, graph=longer_edges(s.graph)))),
         {"edges", "graph"}, RING, GIVEN),
     "landmarks place points without centering": Fault(
-        {"name": "chain", "landmarks": 20}, replacing("mlcli.stages.chain.distances.place_points", lambda whole, fit, given: (
-            replace(whole(fit, given), embedding=given @ fit.projector.axes))), {"projection"}),
+        {"name": "chain", "landmarks": 20}, replacing(
+            "mlcli.stages.chain.distances.place_points", lambda whole, fit, given: (
+                replace(whole(fit, given), embedding=given @ fit.projector.axes))), {"projection"}),
 }

@@ -79,13 +79,13 @@ class Model:
         """Return the model of a chain's fit, with loadings where its axes are directions of the columns."""
         directions, spectrum = fit.spectrum.directions, fit.spectrum
         loadings = None if directions is None or not isinstance(data, Features) else Loadings(
-            spectrum.feature_directions() * np.sqrt(spectrum.kept_values / spectrum.divisor), data.columns)
+            spectrum.feature_directions() * np.sqrt(spectrum.axis_eigenvalues / spectrum.divisor), data.columns)
         return cls(**{part.name: getattr(fit, part.name) for part in fields(fit)}, loadings=loadings)
 
     @classmethod
     def of_covariance(cls, spectrum: Spectrum, data: Covariance) -> "Model":
         """Return the model of a covariance's principal axes: loadings without points."""
-        return cls(embedding=np.zeros((0, len(spectrum.kept_values))), spectrum=spectrum,
+        return cls(embedding=np.zeros((0, len(spectrum.axis_eigenvalues))), spectrum=spectrum,
                    fit={"variances": Quantity(np.diag(data.values), 2, names=data.columns)},
                    loadings=Loadings(spectrum.coordinates(), data.columns))
 

@@ -115,7 +115,7 @@ def largest(values: Array) -> float:
 def bound_checks(data: Features, model: Model, density: Callable[..., Array], full: bool = False) -> list[Check]:
     """Check the parts of the bound: the divergence by quadrature, the log-density by other draws, and their difference.
 
-    `density` returns log p of standardized rows, given the decoder's sums and the logarithm of the noise.
+    `density` returns log p of standardized rows (m x d), given the decoder's sums and the logarithm of the noise.
     """
     (encoder, decoder), fit = parts(model), model.fit
     rows, whole = choose_rows(data.values, full, encoder.network, decoder.network)

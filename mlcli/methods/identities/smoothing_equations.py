@@ -52,10 +52,7 @@ def gradient_check(points: Array, means: Array, states: Array, model: StateSpace
 
 
 def basis_checks(model: StateSpace, carried: Array) -> list[Check]:
-    """Check that columns of C are orthogonal, and their squared lengths proportional to the spectrum (K numbers).
-
-    `carried` is a (K,) array.
-    """
+    """Check that columns of C (d x K) are orthogonal, and their squared lengths proportional to `carried` (K)."""
     product = model.loadings.T @ model.loadings
     squares = np.diag(product).copy()
     top, stated = float(squares.max(initial=0.0)), float(carried.max(initial=0.0))

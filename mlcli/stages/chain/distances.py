@@ -119,7 +119,7 @@ class PairwiseChain:
     def fitted_to(self, data: Spatial, landmarks: Indices | None = None) -> Fitted:
         """Return the fit of K = -H D² H / 2, or of a function of D.
 
-        `landmarks` (m of n) are the indices of the data's points among all; None where these are all.
+        `landmarks` is an (m,) array with the indices of the data's points among all n; None where these are all.
         """
         chain = self.chain
         with running("distances"):

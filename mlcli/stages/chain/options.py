@@ -36,9 +36,9 @@ class Coordinates(Options):
     def sizes(self, spectrum: Spectrum) -> Array:
         """Return the length of each kept axis (p), zero for one without extent."""
         if self.scale == "roots":
-            return np.sqrt(spectrum.kept_values)
+            return np.sqrt(spectrum.axis_eigenvalues)
         length = 1.0 if self.scale == "unit" else np.sqrt(len(spectrum.vectors))
-        return np.where(spectrum.kept_values > 0, length, 0.0)
+        return np.where(spectrum.axis_eigenvalues > 0, length, 0.0)
 
     def of_variance(self, embedding: Array, spectrum: Spectrum) -> Array:
         """Return coordinates (n x p) of this scale with variance one; an axis without extent stays zero."""

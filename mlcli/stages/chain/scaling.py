@@ -27,8 +27,8 @@ def ratio(above: Array, below: Array) -> Array:
 def stretches(chain: ChainInput, spectrum: Spectrum) -> tuple[Array, Array]:
     """Return the factor from V √λ to coordinates for each axis (p), and its inverse; both zero without extent."""
     if chain.coordinates.scale == "roots":
-        return np.ones(len(spectrum.kept_values)), np.ones(len(spectrum.kept_values))
-    roots, sizes = np.sqrt(spectrum.kept_values), chain.coordinates.sizes(spectrum)
+        return np.ones(len(spectrum.axis_eigenvalues)), np.ones(len(spectrum.axis_eigenvalues))
+    roots, sizes = np.sqrt(spectrum.axis_eigenvalues), chain.coordinates.sizes(spectrum)
     return ratio(sizes, roots), ratio(roots, sizes)
 
 
@@ -43,8 +43,8 @@ def build_fit(chain: ChainInput, spectrum: Spectrum, similarity: Similarity, *, 
               kept: Indices | None = None, rows: RowsOf | None = None, products: Products | None = None) -> Fitted:
     """Return the fit of a kernel whose rows the similarity gives: V √λ with axes V / √λ, or V with axes V / λ.
 
-    `kept` are the rows embedded (m of n), `rows` is a function for kernel rows. `products` are the results that a run
-    may keep, by default the similarity's.
+    `kept` is an (m,) array of the rows embedded, `rows` a function for kernel rows. `products` are the results that a
+    run may keep, by default the similarity's.
     """
     stretch, shrink = stretches(chain, spectrum)
     axes, embedding = spectrum.inverse_roots() * stretch, spectrum.vectors * chain.coordinates.sizes(spectrum)

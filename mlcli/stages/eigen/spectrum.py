@@ -78,7 +78,7 @@ class Spectrum:
         return self.unit.plain(self.solved_at_least) / self.divisor
 
     @property
-    def kept_values(self) -> Array:
+    def axis_eigenvalues(self) -> Array:
         """The eigenvalues of the kept axes as solved (p), zero for an axis without extent."""
         return np.where(extents(self.vectors), self.solved[: self.vectors.shape[1]], 0.0)
 
@@ -114,10 +114,10 @@ class Spectrum:
 
     def coordinates(self) -> Array:
         """Return the points on the kept axes, V √λ (n x p), in the units of `solved`."""
-        roots = np.sqrt(self.kept_values)
+        roots = np.sqrt(self.axis_eigenvalues)
         return by_rows(lambda some: some * roots, self.vectors)
 
     def inverse_roots(self) -> Array:
         """Return V / √λ (n x p), which maps centered kernel rows of new points to coordinates."""
-        roots = np.sqrt(self.kept_values)
+        roots = np.sqrt(self.axis_eigenvalues)
         return np.divide(self.vectors, roots, out=np.zeros_like(self.vectors), where=roots > 0)

@@ -75,7 +75,7 @@ def maximize(data: Grouped, states: Posterior, floor: float) -> Latent:
 def standardize(model: Latent, moments: Array) -> Latent:
     """Return the model of the same distribution of data for coordinates of mean zero and covariance one.
 
-    `moments` ((q + 1) x (q + 1)) are those of the present coordinates, the constant one last.
+    `moments` is the (q + 1, q + 1) array of second moments of the present coordinates, the constant one last.
 
     Letting the coordinates have a mean and a covariance of their own is the parameter expansion of Liu, Rubin and
     Wu, 1998: no step lowers the likelihood, and far fewer are needed.

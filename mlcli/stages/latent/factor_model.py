@@ -84,9 +84,9 @@ def covariance_moments(matrix: Array, observations: int | None, equal: bool, siz
 
 
 def deviations_of(variances: Array, equal: bool, sizes: Array | float) -> Array:
-    """Return the deviation of every column (d) from variances (d), or their quadratic mean where `equal`.
+    """Return the deviation of every column from its variance, a (d,) array, or their quadratic mean where `equal`.
 
-    It is 0 for a column that is constant but for rounding of means of the given `sizes`.
+    It is 0 for a column that is constant but for rounding of a mean with one of the `sizes`.
     """
     deviations = np.sqrt(variances)
     vary = deviations > 8 * EPS * (sizes + np.sqrt(variances.max(initial=0.0)) * EPS)

@@ -135,7 +135,7 @@ def closed_form(mean: Array, directions: Array, variances: Array, noise: float) 
 
 def mean_of_discarded(spectrum: Spectrum, size: int) -> float:
     """Return σ²: the mean of the d - q discarded eigenvalues, those not computed included; 0 where it is rounding."""
-    values, count = spectrum.solved, len(spectrum.kept_values)
+    values, count = spectrum.solved, len(spectrum.axis_eigenvalues)
     rest = values[count:].sum() if spectrum.complete else spectrum.solved_trace - values[:count].sum()
     mean = float(rest) / max(size - count, 1)
     return mean / spectrum.divisor if mean > negligible(values, size) else 0.0

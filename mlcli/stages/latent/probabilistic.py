@@ -48,7 +48,7 @@ def fit_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: 
     kernel = factor_of(points).with_products()
     rows, columns = points.shape
     spectrum = replace(eigensolve(kernel, limit, compute), divisor=rows)
-    noise, variances = mean_of_discarded(spectrum, columns), spectrum.kept_values / rows
+    noise, variances = mean_of_discarded(spectrum, columns), spectrum.axis_eigenvalues / rows
     latent = closed_form(kernel.centering.means, spectrum.feature_directions(), variances, noise)
     shrinkage = np.divide(latent.lengths, variances, out=np.zeros_like(variances), where=variances > 0)  # 1 - σ²/λ
     value = note_unbounded(closed_log_likelihood(variances, noise, rows, columns) if noise > 0 else None)
@@ -84,7 +84,10 @@ def fit_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, 
 @stage("coordinates")
 def orthogonal_fit(latent: Latent, data: Grouped, center: Array, complete: bool, trace: Array | None,
           facts: dict[str, Any]) -> Fitted:
-    """Return the fit of a model with orthogonal loadings of data less its `center` (d), signs by the sign rule."""
+    """Return the fit of a model with orthogonal loadings, signs by the sign rule; `center` is a (d,) array.
+
+    The model is that of data less its center; `trace` (one number for each step) is that of the iteration, if any.
+    """
     states = posterior(latent, data)
     means = np.empty_like(states.means)
     means[data.order] = states.means

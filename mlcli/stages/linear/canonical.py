@@ -60,7 +60,7 @@ def posterior_means(variates: Sequence[Array], correlations: Array) -> Array:
 
 
 def posterior_variances(correlations: Array, both: bool) -> Array:
-    """Return the variances (r) of the posterior means, for canonical correlations (r)."""
+    """Return the variances (r) of the posterior means for canonical correlations, an (r,) array."""
     return 2 * correlations / (1 + correlations) if both else correlations
 
 

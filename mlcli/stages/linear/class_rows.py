@@ -137,7 +137,7 @@ def class_row_step(rows: Rows, count: int, threads: int) -> Step:
 
 
 def class_moments_of_rows(rows: Rows, classes: Indices, counts: Indices) -> ClassMoments:
-    """Return the moments of classes by two passes over rows; `classes` (n) are the rows', `counts` (g) their sizes."""
+    """Return the moments of classes by two passes over rows (n x d); `classes` (n) are theirs, `counts` (g) sizes."""
     assert rows.moments is not None
     moments = rows.moments.plain
     mean, extent = moments.means, Extent(len(rows), rows.reach)

@@ -70,7 +70,7 @@ class PenalizedProgram(Program):
         return float(np.sum(root**2) - self.penalty / 2 * (off @ off))
 
     def bound(self, weights: Array, least: float) -> float:
-        """Return the dual objective of y/λ for weights y (m), where λ is the smallest eigenvalue of Σ y vvᵀ."""
+        """Return the dual objective of y/λ for weights y, an (m,) array; λ is the smallest eigenvalue of Σ y vvᵀ."""
         even = weights / least
         return float(self.squared @ even + even @ even / (2 * self.penalty))
 

@@ -119,7 +119,7 @@ class DiffusionChain:
         if still:
             note("W-WALK", f"{still} eigenvalues are nearly one: the walk hardly leaves {still + 1} groups of points, "
                  "which the first axes tell apart; a larger epsilon joins them")
-        steps = np.where(spectrum.kept_values > 0, spectrum.kept_values, 1.0)
+        steps = np.where(spectrum.axis_eigenvalues > 0, spectrum.axis_eigenvalues, 1.0)
         functions = spectrum.vectors / first[:, None]  # ψ
         embedding = functions * steps**kernel.time
         signs = leading_signs(embedding)
