@@ -56,14 +56,14 @@ class SFA(Method):
 
     def limit(self, data: Input) -> int:
         """Return the smaller of n - 1 and the number of monomials."""
-        return min(len(data.values) - 1, self._expanded(data.values.shape[1]))
+        return min(len(data.values) - 1, self._monomial_count(data.values.shape[1]))
 
-    def _expanded(self, columns: int) -> int:
+    def _monomial_count(self, columns: int) -> int:
         return columns if self.degree == 1 else columns * (columns + 3) // 2
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of the singular values of monomials, and of their differences between rows."""
-        whole, threads = (len(data.values), self._expanded(data.values.shape[1])), compute.thread_count()
+        whole, threads = (len(data.values), self._monomial_count(data.values.shape[1])), compute.thread_count()
         shapes = (data.values.shape, whole)
         return [merge_steps([singular_step("whitening", shape, threads, WHITE) for shape in shapes]),
                 singular_step("slow features", whole, threads)]

@@ -286,13 +286,13 @@ class Method(Options):
 
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of a fit with costs; with a share, that part of the most expensive work is measured."""
-        return self._composed(data, compute).steps(share)
+        return self._compose(data, compute).steps(share)
 
     def solve(self, data: Any, compute: Compute) -> Model:
         """Compute the model by the method's formula, by default its chain's."""
-        return Model.of_chain(self._composed(data, compute).fitted(), data)
+        return Model.of_chain(self._compose(data, compute).fit(), data)
 
-    def _composed(self, data: Any, compute: Compute) -> Composition:
+    def _compose(self, data: Any, compute: Compute) -> Composition:
         chain = self.chain(data.kind)
         if chain is None:
             raise NotImplementedError

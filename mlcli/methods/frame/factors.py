@@ -41,11 +41,11 @@ def factor_model(found: Factors, observed: Observed, points: Points, columns: Se
     projector: Projector | NoProjection = OF_COVARIANCE
     embedding, figures = np.zeros((0, len(found.squares))), {}
     if points is None:
-        found = found.turned(leading_signs(found.loadings))
+        found = found.with_signs(leading_signs(found.loadings))
     else:
         points, similarity = placed_under(points, found.covariance(observed))
         embedding = score_points(points, found.axes)
-        found = found.turned(signs := leading_signs(embedding))
+        found = found.with_signs(signs := leading_signs(embedding))
         embedding = by_rows(lambda some: some * signs, embedding)
         figures = points.figures if isinstance(points, GappedPoints) else {}
         projector = Projector(similarity, points.centering, found.axes,

@@ -10,7 +10,7 @@ from mlcli.base.values.scaling import all_finite
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Powers
-from mlcli.stages.chain.starts import Start, standardized
+from mlcli.stages.chain.starts import Start, standardize
 from mlcli.stages.eigen.axes import Axes, first_columns
 
 
@@ -42,7 +42,7 @@ class GaussianProcessMethod(Method):
 
     def starts(self, data: Features, compute: Compute) -> list[Array]:
         """Return the coordinates (n x p each) from which iterations start."""
-        return [first_columns(standardized(points), self.axes.available_count(points.shape[1]))
+        return [first_columns(standardize(points), self.axes.available_count(points.shape[1]))
                 for points in self.start.points(data, compute, self.axes.count)]
 
 

@@ -51,12 +51,12 @@ def inner_products(left: Array, right: Array) -> Array:
 
 def _by_products(right: Array) -> Callable[[Array], Array]:
     center = short_center(right)
-    moved = Moved.from_center(right, center)
-    return lambda left: between(Moved.from_center(left, center), moved)
+    moved = CenteredPoints.from_center(right, center)
+    return lambda left: squared_by_product(CenteredPoints.from_center(left, center), moved)
 
 
 @frozen
-class Moved:
+class CenteredPoints:
     """Points, and the same points less a center, with their squared norms."""
 
     points: Array  # m x d
@@ -64,7 +64,7 @@ class Moved:
     norms: Array  # m, squared
 
     @classmethod
-    def from_center(cls, points: Array, center: Array) -> "Moved":
+    def from_center(cls, points: Array, center: Array) -> "CenteredPoints":
         """Subtract a center, a (d,) array, from points (m x d)."""
         moved = points - center
         return cls(points, moved, _norms(moved))
@@ -81,7 +81,7 @@ def short_center(points: Array) -> Array:
     return np.rint(mean / unit) * unit if ends.any() and unit > 0 else mean
 
 
-def between(left: Moved, right: Moved) -> Array:
+def squared_by_product(left: CenteredPoints, right: CenteredPoints) -> Array:
     """Return ‖xᵢ - yⱼ‖² (m x n) of points less one center, by one product; those of near pairs by differences."""
     sums = left.norms[:, None] + right.norms
     squared = left.moved @ right.moved.T

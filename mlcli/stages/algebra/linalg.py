@@ -248,11 +248,11 @@ def steady_solver(matrix: Array) -> Callable[[Array], Array] | None:
         shifted[places, places] += shift
         solver = positive_solver(shifted)
         if solver is not None:
-            return lambda right: scale * _refined(matrix, solver, scale * right)
+            return lambda right: scale * _refine(matrix, solver, scale * right)
     return None
 
 
-def _refined(matrix: Array, solver: Callable[[Array], Array], right: Array) -> Array:
+def _refine(matrix: Array, solver: Callable[[Array], Array], right: Array) -> Array:
     """Return the x with the smallest residual of A x = b among the steps of preconditioned conjugate gradients."""
     solution = best = solver(right)
     rest = right - matrix @ solution

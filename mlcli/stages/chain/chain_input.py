@@ -77,5 +77,5 @@ class Composition(Protocol):
     def steps(self, share: float | None) -> list[Step]:
         """Return its stages with their costs; with a share, that part of the most expensive work is measured."""
 
-    def fitted(self) -> Fitted:
+    def fit(self) -> Fitted:
         """Return the fit."""

@@ -5,7 +5,7 @@ from mlcli.stages.chain.distances import PairwiseChain, PathChain
 from mlcli.stages.chain.points import ColumnChain, FunctionChain
 
 
-def composition_of(chain: ChainInput) -> Composition:
+def choose_composition(chain: ChainInput) -> Composition:
     """Return the computation of a chain's coordinates, chosen by its kernel, paths and centering."""
     kernel, direct = chain.kernel, chain.data.kind == "features" and chain.kernel.direct and chain.landmarks is None
     if kernel.way is not None:

@@ -97,14 +97,14 @@ class PairwiseChain:
         return "of features, pca gives the same embedding in little memory; or " * metric_of(
             self.chain.data).plain + "use landmarks"
 
-    def fitted(self) -> Fitted:
+    def fit(self) -> Fitted:
         """Return the fit of all points, or of landmarks, which then place the others."""
         data, count = self.chain.data, self.chain.landmarks
         rows = rows_of(data.values)
         if count is None:
-            return self.fitted_to(data) if rows is None else self._by_passes(rows)
+            return self.fit_to(data) if rows is None else self._by_passes(rows)
         landmarks = choose_landmarks(len(data.values), count, self.chain.compute.generator())
-        fit = self.fitted_to(data.take(landmarks), landmarks)
+        fit = self.fit_to(data.take(landmarks), landmarks)
         with running("coordinates"):
             return place_rows(fit, rows) if rows is not None else place_points(
                 fit, fit.projector.similarity.rows(data.values))
@@ -116,7 +116,7 @@ class PairwiseChain:
         spectrum = solve_spectrum(self.chain, kernel, len(rows) - 1, 0.0)
         return build_fit(self.chain, spectrum, GivenDistances(correction, None))
 
-    def fitted_to(self, data: Spatial, landmarks: Indices | None = None) -> Fitted:
+    def fit_to(self, data: Spatial, landmarks: Indices | None = None) -> Fitted:
         """Return the fit of K = -H D² H / 2, or of a function of D.
 
         `landmarks` is an (m,) array with the indices of the data's points among all n; None where these are all.
@@ -152,7 +152,7 @@ class PathChain:
         chain = self.chain
         neighbors, joining = chain.joining.neighbors.neighborhood(chain.data), chain.joining
         graph, made = planned_graph(chain.data, neighbors, joining.neighbors.pieces, joining.rule, chain.compute)
-        return [*made, *self._solving(graph, self._plan(graph), share)]
+        return [*made, *self._solver_steps(graph, self._plan(graph), share)]
 
     def _plan(self, graph: Graph) -> PathPlan:
         paths = self.chain.geodesic
@@ -160,18 +160,18 @@ class PathChain:
             paths = paths.replace(store="memory")  # a function of distances is not streamed
         return paths.plan(graph, self.chain.compute, self.chain.landmarks)
 
-    def _solving(self, graph: Graph, plan: PathPlan, share: float | None = None) -> list[Step]:
+    def _solver_steps(self, graph: Graph, plan: PathPlan, share: float | None = None) -> list[Step]:
         return drop_centering(self.chain, self.chain.geodesic.steps(graph, plan, self.chain.eigensolve, share,
                                                                       bent=self.chain.kernel.bent))
 
-    def fitted(self) -> Fitted:
+    def fit(self) -> Fitted:
         """Return the fit of K = -H D² H / 2 with D the shortest paths, or of a function of D."""
         chain, joining = self.chain, self.chain.joining
         neighbors = joining.neighbors.neighborhood(chain.data)
         graph, kept = connected_graph(chain.data, neighbors, joining.neighbors.pieces, joining.rule)
         data = chain.data if kept is None else chain.data.take(kept)
         plan = self._plan(graph)
-        chain.require(self._solving(graph, plan), data)
+        chain.require(self._solver_steps(graph, plan), data)
         given = isinstance(data, LengthGraph)
         base = GivenGraph(graph) if given else Geodesics(neighbors, graph, *training_points(data))
         if chain.landmarks is not None:

@@ -43,7 +43,7 @@ class Placement:
 
 def place_points(fit: Fitted, rows: Array) -> Fitted:
     """Return the fit of landmarks with all points placed by their kernel rows (n x landmarks), and signs set again."""
-    return _signed(fit, fit.projector.centering(rows) @ fit.projector.axes)
+    return _fix_signs(fit, fit.projector.centering(rows) @ fit.projector.axes)
 
 
 def place_rows(fit: Fitted, rows: Rows) -> Fitted:
@@ -54,7 +54,7 @@ def place_rows(fit: Fitted, rows: Rows) -> Fitted:
             for first, some in block:
                 embedding[first : first + len(some)] = some
             let_go()
-    return _signed(fit, embedding)
+    return _fix_signs(fit, embedding)
 
 
 def placing_memory(rows: Rows | None, points: int, landmarks: int, axes: int, threads: int) -> float:
@@ -71,7 +71,7 @@ def placing_passes(rows: Rows, landmarks: int, axes: int, seconds: float) -> Pas
                   returned=8.0 * len(rows) * axes, working=working)
 
 
-def _signed(fit: Fitted, embedding: Array) -> Fitted:
+def _fix_signs(fit: Fitted, embedding: Array) -> Fitted:
     signs = leading_signs(embedding)
     return replace(fit, embedding=by_rows(lambda some: some * signs, embedding),
                    spectrum=replace(fit.spectrum, vectors=fit.spectrum.vectors * signs),

@@ -44,7 +44,7 @@ class ColumnChain:
         steps = side_steps(chain.data.values, chain.kernel.route, chain.eigensolve, chain.compute.thread_count())
         return steps if chain.centering == "columns" else [step for step in steps if step.stage != "centering"]
 
-    def fitted(self) -> Fitted:
+    def fit(self) -> Fitted:
         """Return the fit: scores on the directions of the columns."""
         chain, points = self.chain, self.chain.data.values
         kernel = factor_of(points, chain.kernel.route, chain.centering == "columns").with_products()
@@ -90,21 +90,22 @@ class FunctionChain:
                             "computed and centered", PASSES * seconds * HALF, stored,
                             passes=tiled_passes(chain.data.values, PASSES, seconds * HALF * threads))]
 
-    def fitted(self) -> Fitted:
+    def fit(self) -> Fitted:
         """Return the fit by the eigenvectors of H K H, or of K."""
         chain, double = self.chain, self.chain.centering == "double"
         if chain.kernel.of_input:
             matrix = chain.data.values.copy()
             kernel = Dense.of(matrix) if double else Dense(matrix, uncentered(len(matrix)))
-            return self._fitted(solve_spectrum(chain, kernel, chain.size - double), Columns())
+            return self._build_fit(solve_spectrum(chain, kernel, chain.size - double), Columns())
         function: Function = chain.kernel.function
         similarity = KernelValues.of(function, metric_of(chain.data), chain.data)
         kernel_ = kernel_of(similarity.function, similarity.points, chain.compute, double)
         spectrum = solve_spectrum(chain, kernel_, chain.size - double)
         linear = linear_decoder(chain.data.values, spectrum) if chain.kernel.by_columns else None
-        return self._fitted(spectrum, similarity, linear)
+        return self._build_fit(spectrum, similarity, linear)
 
-    def _fitted(self, spectrum: Spectrum, similarity: Columns | KernelValues, decoder: Affine | None = None) -> Fitted:
+    def _build_fit(self, spectrum: Spectrum, similarity: Columns | KernelValues,
+                   decoder: Affine | None = None) -> Fitted:
         data, values = self.chain.data, self.chain.data.values
         products = kernel_product(len(values), lambda chosen: similarity.rows(values[chosen]), spectrum.centering)
         if self.chain.kernel.of_distances:

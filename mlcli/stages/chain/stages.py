@@ -11,7 +11,7 @@ from mlcli.base.values.products import Name
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.chain_input import ChainInput, Composition
-from mlcli.stages.chain.compose import composition_of
+from mlcli.stages.chain.compose import choose_composition
 from mlcli.stages.chain.kernels import ChainKernel
 from mlcli.stages.chain.kernels.pairs import GowerKernel
 from mlcli.stages.chain.options import Centered, Coordinates, NeighborGraph
@@ -38,7 +38,7 @@ class Stages(Options):
 
     def compose(self, data: Any, compute: Compute, require: Callable[[Sequence[Step], Given], None]) -> Composition:
         """Return the computation of coordinates from `data`; `require` refuses steps that memory does not allow."""
-        return composition_of(ChainInput(**{name: getattr(self, name) for name in Stages.model_fields}, data=data,
+        return choose_composition(ChainInput(**{name: getattr(self, name) for name in Stages.model_fields}, data=data,
                                       compute=compute, require=require))
 
     def search_steps(self, data: Any, compute: Compute) -> list[Step] | None:

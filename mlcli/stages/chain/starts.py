@@ -58,7 +58,7 @@ class Geodesic(Options):
     def points(self, data: Features, compute: Compute, axes: int) -> Iterator[Array]:
         """Yield the coordinates of Isomap (n x r)."""
         yield self.chain(len(data.values), axes).compose(
-            data, compute, lambda steps, rows: None).fitted().embedding
+            data, compute, lambda steps, rows: None).fit().embedding
 
 
 class Random(Options):
@@ -89,7 +89,7 @@ def principal_scores(points: Array) -> Array:
     return left[:, there] * sizes[there]
 
 
-def standardized(points: Array) -> Array:
+def standardize(points: Array) -> Array:
     """Return coordinates (n x r) with mean zero and variance one; an axis without extent stays zero."""
     centered = points - points.mean(axis=0)
     deviations = centered.std(axis=0)

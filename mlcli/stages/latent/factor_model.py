@@ -111,7 +111,7 @@ class Factors:
         noise = np.nan_to_num(self.uniquenesses) * observed.variances
         return np.asarray(self.loadings @ self.correlations @ self.loadings.T + np.diag(noise))
 
-    def turned(self, signs: Array) -> "Factors":
+    def with_signs(self, signs: Array) -> "Factors":
         """Return the model with factors multiplied by signs, a (q,) array."""
         correlations = self.correlations * np.outer(signs, signs) + 0.0
         fit = {**self.fit, "factor_correlations": correlations.tolist()} if self.fit else {}

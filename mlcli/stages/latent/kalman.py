@@ -121,9 +121,9 @@ def kalman_filter(sequence: Sequence, evidence: Evidence, model: StateSpace) -> 
     precisions = evidence.precisions[sequence.kind]
     gains = model.transition @ covariances @ shrink
     drift = np.einsum("tij,tj->ti", gains, evidence.pull)
-    origin = _propagated(np.zeros(len(model.transition)), step, drift)
+    origin = _propagate(np.zeros(len(model.transition)), step, drift)
     start = _start(evidence=evidence, precisions=precisions, shrink=shrink, step=step, origin=origin)
-    means = _propagated(start, step, drift)
+    means = _propagate(start, step, drift)
     return Filtered(means=means, covariances=covariances, shrink=shrink, step=step, start=start,
                     log_likelihood=_log_likelihood(sequence, model, means, covariances, shrink))
 
@@ -150,7 +150,7 @@ def _covariances(sequence: Sequence, evidence: Evidence, model: StateSpace) -> t
     return covariances, shrink, step
 
 
-def _propagated(start: Array, step: Array, drift: Array) -> Array:
+def _propagate(start: Array, step: Array, drift: Array) -> Array:
     """Return the predictions m₁ = start, mₜ₊₁ = stepₜ mₜ + driftₜ (n x K, or n x K x b without drift)."""
     means = np.empty((len(step), *start.shape))
     now = start
@@ -163,7 +163,7 @@ def _propagated(start: Array, step: Array, drift: Array) -> Array:
 def _start(evidence: Evidence, precisions: Array, shrink: Array, step: Array, origin: Array) -> Array:
     """Return the start of largest likelihood (K); its part that the rows do not determine is zero."""
     size = len(step[0])
-    propagated = _propagated(np.eye(size), step, np.zeros((len(step), 1, 1)))
+    propagated = _propagate(np.eye(size), step, np.zeros((len(step), 1, 1)))
     weights = shrink @ precisions
     rest = evidence.pull - np.einsum("tij,tj->ti", precisions, origin)
     information = np.einsum("tki,tkl,tlj->ij", propagated, weights, propagated)

@@ -46,7 +46,7 @@ class Latent:
         _, turn = symmetric_eigen(self.loadings.T @ self.loadings)
         return Latent(self.mean, self.loadings @ turn, self.noise)
 
-    def turned(self, signs: Array) -> "Latent":
+    def with_signs(self, signs: Array) -> "Latent":
         """Return the same distribution with axes multiplied by signs, a (q,) array."""
         return Latent(self.mean, self.loadings * signs, self.noise)
 

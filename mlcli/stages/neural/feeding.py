@@ -98,7 +98,7 @@ class FileRows(TrainingRows):
         """Yield the standardized rows of each step of an epoch."""
         generator = np.random.default_rng([self.seed, epoch])
         size, pool, held = min(size, self.learned), list[AnyArray](), 0
-        for first, part in self._mixed(generator):
+        for first, part in self._mix_blocks(generator):
             apart = np.isin(np.arange(first, first + len(part)), self.held, invert=True)
             pool.append(self.standard.transform(part, np.flatnonzero(apart), self.kind))
             held += len(pool[-1])
@@ -109,7 +109,7 @@ class FileRows(TrainingRows):
                 held %= size
         yield from _whole(generator.permutation(np.concatenate(pool)), size)
 
-    def _mixed(self, generator: np.random.Generator) -> Iterator[Part]:
+    def _mix_blocks(self, generator: np.random.Generator) -> Iterator[Part]:
         """Yield the parts of all blocks in random order, those of a few blocks in turn."""
         waiting = [int(number) for number in generator.permutation(self.rows.blocks)]
         reading = [self.rows.parts(waiting.pop()) for _ in range(min(AT_ONCE, len(waiting)))]

@@ -133,7 +133,7 @@ class Unfolding:
             if give and np.array_equal(tried, places):
                 continue  # the same program again
             tried = places if give else tried
-            outcomes.append(self._solved(program, places, pairs, basis, floor))
+            outcomes.append(self._solve(program, places, pairs, basis, floor))
             proof = outcomes[-1].certificate
             if self._well(proof) or proof.bound < floor or proof.iterations >= self.limit:
                 break
@@ -176,7 +176,7 @@ class Unfolding:
             places = places[chosen]
         return program, places
 
-    def _solved(self, program: Program, places: Indices, pairs: Pairs, basis: Array, floor: float) -> Outcome:
+    def _solve(self, program: Program, places: Indices, pairs: Pairs, basis: Array, floor: float) -> Outcome:
         """Return the best of the kernels V R Vᵀ."""
         solution = maximize(program, self.tolerance, self.limit, floor)
         factor = basis @ solution.root

@@ -103,7 +103,7 @@ class DiffusionChain:
                      + BENT * rates().bent * entries, held, remedy=REMEDY, square=True),
                 chain.eigensolve.step(count, threads, held, REMEDY, square=True)]
 
-    def fitted(self) -> Fitted:
+    def fit(self) -> Fitted:
         """Return the fit: coordinates λ^t ψ, and axes λ^(t-1) ψ for new points (Nyström's formula)."""
         chain, data, kernel = self.chain, self.chain.data, self.chain.kernel
         none = correction_for(np.zeros((0, 0)), "none", data.unit)

@@ -41,7 +41,7 @@ class LaplacianChain:
                 inverse_step(chain.eigensolve, rows=rows, count=entries // rows, columns=columns,
                              tall=entries * 2 // 3, fill=estimate_fill(chain, squared=False))]
 
-    def fitted(self) -> Fitted:
+    def fit(self) -> Fitted:
         """Return the fit by the bottom eigenvectors of L."""
         chain, normalized = self.chain, self.chain.kernel.normalized
         graph, data, kept = joined_graph(chain)

@@ -40,7 +40,7 @@ class ReconstructionChain:
                 inverse_step(chain.eigensolve, rows=rows, count=count, columns=columns, tall=rows,
                              fill=estimate_fill(chain, squared=True))]
 
-    def fitted(self) -> Fitted:
+    def fit(self) -> Fitted:
         """Return the fit by the bottom eigenvectors of M."""
         chain, data, neighbors, ridge = self.chain, self.chain.data, neighborhood(self.chain), self.chain.kernel.ridge
         lists, kept = connected_lists(data, neighbors, chain.joining.neighbors.pieces)

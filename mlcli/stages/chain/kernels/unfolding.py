@@ -34,17 +34,17 @@ class UnfoldingChain:
         joining = self.chain.joining
         graph, made = planned_graph(self.chain.data, neighborhood(self.chain), joining.neighbors.pieces, joining.rule,
                                     self.chain.compute)
-        return [*made, *self._solving(graph, self.chain.data)]
+        return [*made, *self._solver_steps(graph, self.chain.data)]
 
-    def _solving(self, graph: Graph, data: Joined) -> list[Step]:
+    def _solver_steps(self, graph: Graph, data: Joined) -> list[Step]:
         chain = self.chain
         return chain.kernel.program().steps(graph, data, chain.eigensolve, chain.compute)
 
-    def fitted(self) -> Fitted:
+    def fit(self) -> Fitted:
         """Return the fit by the eigenvectors of the learned kernel."""
         chain = self.chain
         graph, data, kept = joined_graph(chain, UNBOUNDED)
-        chain.require(self._solving(graph, data), data)
+        chain.require(self._solver_steps(graph, data), data)
         found = chain.kernel.program()(graph, data, chain.compute)
         spectrum = replace(solve_spectrum(chain, found.kernel, graph.size - 1), directions=None)  # of no columns
         embedding = spectrum.vectors * chain.coordinates.sizes(spectrum)
