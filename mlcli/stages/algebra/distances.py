@@ -52,7 +52,7 @@ def inner_products(left: Array, right: Array) -> Array:
 def _by_products(right: Array) -> Callable[[Array], Array]:
     center = short_center(right)
     moved = CenteredPoints.from_center(right, center)
-    return lambda left: squared_by_product(CenteredPoints.from_center(left, center), moved)
+    return lambda left: by_product(CenteredPoints.from_center(left, center), moved)
 
 
 @frozen
@@ -81,7 +81,7 @@ def short_center(points: Array) -> Array:
     return np.rint(mean / unit) * unit if ends.any() and unit > 0 else mean
 
 
-def squared_by_product(left: CenteredPoints, right: CenteredPoints) -> Array:
+def by_product(left: CenteredPoints, right: CenteredPoints) -> Array:
     """Return ‖xᵢ - yⱼ‖² (m x n) of points less one center, by one product; those of near pairs by differences."""
     sums = left.norms[:, None] + right.norms
     squared = left.moved @ right.moved.T
