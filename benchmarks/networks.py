@@ -104,7 +104,7 @@ def main() -> None:
         objective = Autoencoding(hidden="softplus", corruption=Uncorrupted(), sparsity=Dense())
         rows = training.Rows.of(points, Standard.of(points), learning, Compute())
         start = objective.start([points.shape[1], 500, 250, 16], np.random.default_rng(0))
-        sides = {"mlcli": lambda: float(training.trained(objective, rows, start, learning).trace[-1, 0]),
+        sides = {"mlcli": lambda: float(training.train(objective, rows, start, learning).trace[-1, 0]),
                  "JAX": lambda: by_hand(rows, start, learning)}
         if importlib.util.find_spec("torch"):
             sides["PyTorch"] = lambda: by_hand_in_torch(rows, start, learning, given.threads)
@@ -112,7 +112,7 @@ def main() -> None:
         found: dict[str, float] = {}
         for _ in range(given.repeats):
             for name, run in sides.items():
-                training.compiled.cache_clear()  # so that both compile their step
+                training.compile_objective.cache_clear()  # so that both compile their step
                 before = time.process_time()
                 found[name] = run()
                 seconds[name].append(time.process_time() - before)

@@ -52,7 +52,7 @@ def pages() -> dict[Path, str]:
 
 def inputs_of(kind: type[Method]) -> str:
     """The inputs that a method takes."""
-    return " or ".join(dict.fromkeys(on_the_line(accepted.described()) for accepted in kind.accepts))
+    return " or ".join(dict.fromkeys(on_the_line(accepted.description()) for accepted in kind.accepts))
 
 
 def on_the_line(text: str) -> str:
@@ -221,7 +221,8 @@ def errors_page() -> str:
              *(f"| `{code}` | {on_the_line(text)} |" for code, text in sorted(noted_codes().items()))]
     findings = ["## Findings of a checkup", "What `mlcli check` reports, and under `--strict` ends with 65 for; "
                 "[check.md](check.md) explains the lines around them.", "| code | says | what to do |", "|---|---|---|",
-                *(f"| `{code}` | {says} | {on_the_line(advice)} |" for code, (says, advice) in sorted(found_codes().items()))]
+                *(f"| `{code}` | {says} | {on_the_line(advice)} |"
+                  for code, (says, advice) in sorted(found_codes().items()))]
     parts = [spaced(part) for part in (listed, notes, findings)]
     lines = ["\n\n".join(head[:2]), "", *head[2:], *exits, *ends, *(line for part in parts for line in ("", *part))]
     return "\n".join(lines) + "\n"

@@ -12,7 +12,7 @@ from mlcli.base.values.inputs import WeightedGraph
 from mlcli.certify.eigen import worst
 from mlcli.certify.graph import adjacency, edge_check, neighbor_check, pair_distances
 from mlcli.certify.subject import Subject, max_abs
-from mlcli.stages.algebra.metrics.points import straight
+from mlcli.stages.algebra.metrics.points import is_euclidean
 from mlcli.stages.unfolding.unfolded import Unfolded
 
 FACE = 1e-9  # allowed share of the points' size outside a face
@@ -137,7 +137,7 @@ def _basis(figures: RecomputedUnfolding, basis: Array) -> Check:
     outside = factor - basis @ (basis.T @ factor)
     error = max(max_abs(basis.T @ basis - np.eye(basis.shape[1])), max_abs(basis.sum(axis=0)),
                 max_abs(outside) / np.sqrt(figures.trace))
-    if figures.unfolded.penalty is None and straight(subject.data):
+    if figures.unfolded.penalty is None and is_euclidean(subject.data):
         points = subject.data.values - subject.data.values.mean(axis=0)
         error = max(error, max_abs(points - basis @ (basis.T @ points)) / subject.largest / FACE * subject.rounding)
     return ratio("basis", float(error), subject.rounding, "VᵀV = I, 1ᵀV = 0, and K = V R Vᵀ, as the points' own kernel")

@@ -11,7 +11,7 @@ from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.certify.eigen import count_check
 from mlcli.certify.graph import adjacency, neighbor_check
 from mlcli.certify.subject import Subject, max_abs, tie_width
-from mlcli.stages.algebra.metrics.points import metric_of, straight
+from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.pieces import connected_lists
 from mlcli.stages.similarities.metric_witness import apart
@@ -32,12 +32,12 @@ def residual_matrix(data: Spatial, lists: Lists, ridge: float) -> tuple[Any, flo
     weights, size, points, rough = np.empty(len(lists.indices)), len(data.values), data.values, 0.0
     for width in np.unique(lists.counts).tolist():
         rows = np.flatnonzero(lists.counts == width)
-        step = max(1, ROOM // max(width * (width + (points.shape[1] if straight(data) else 0)), 1))
+        step = max(1, ROOM // max(width * (width + (points.shape[1] if is_euclidean(data) else 0)), 1))
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             entries = lists.starts[part][:, None] + np.arange(width)
             names = lists.indices[entries]
-            if straight(data):
+            if is_euclidean(data):
                 weights[entries] = solve_weights(points[part], points[names], ridge)
                 continue
             weights[entries], share = solve_weights_by_distances(data, np.column_stack([part, names]), ridge)
@@ -85,7 +85,7 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     """Yield the checks of reconstruction weights."""
     similarity = subject.similarity
     width, columns = similarity.neighbors.usual, subject.data.values.shape[1]
-    row = ROW if straight(subject.data) else LOCAL
+    row = ROW if is_euclidean(subject.data) else LOCAL
     if not subject.plan.allows(0.5, subject.size * (row + columns * (PAIR * subject.size + GRAM * width**2))):
         yield later("residual")
         return

@@ -33,8 +33,8 @@ from mlcli.data.read.resemblance import resemblance
 from mlcli.data.read.table import read_unchecked
 from mlcli.data.table.table import Table
 from mlcli.pipeline.start import reduced, source_of
+from mlcli.stages.algebra.metrics.points import is_euclidean
 from mlcli.stages.algebra.metrics.points import metric_of as comparison_of
-from mlcli.stages.algebra.metrics.points import straight
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighborhoods import nearest_lists
 from mlcli.stages.graph.neighbors import Neighbors
@@ -106,7 +106,7 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
     prepared = prepare.apply(table)
     points = prepared.table if prepare.reduce is None else reduced(prepare.reduce, prepared, config.compute).scores
     with points.rows_named():
-        data = config.method.compared(points.data())
+        data = config.method.with_metric(points.data())
     assert isinstance(data, Points)
     report = _geometry(report, data, config.compute, neighbors)
     return report if report.graph is None else _rows_as_they_are(report, points, config.compute)
@@ -177,7 +177,7 @@ def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighb
         size = LARGEST
     report = replace(report, rows_compared=size)
     data = data.normalized()
-    rows = comparison_of(data).represented(data.values)
+    rows = comparison_of(data).represent(data.values)
     if size < 2 or (rows == rows[0]).all():
         return _without_geometry(report, "all points are equal" if size > 1 else "there is one point")
     neighbors = neighbors.resolved(size)
@@ -186,7 +186,7 @@ def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighb
     sections: dict[str, Any] = {"intrinsic_dimension": intrinsic_of(data, lists), "hubness": hubness_of(data, lists),
                                 "graph": graph_facts(data, neighbors, lists),
                                 "outliers": outliers_of(None, (), data.ids, lists)}
-    if straight(data):
+    if is_euclidean(data):
         assert isinstance(data, Points)
         sections["concentration"] = concentration_of(data, sections["intrinsic_dimension"].two_nn, compute)
     elif isinstance(data, Points):

@@ -56,4 +56,4 @@ def distinct_rows(data: Spatial) -> Indices:
     """Return the first row of every group of equal points, in the order of the rows."""
     if isinstance(data, Dissimilarities):
         return np.flatnonzero((data.values == 0).argmax(axis=1) == np.arange(len(data.values)))
-    return np.sort(np.unique(metric_of(data).represented(data.values), axis=0, return_index=True)[1])
+    return np.sort(np.unique(metric_of(data).represent(data.values), axis=0, return_index=True)[1])

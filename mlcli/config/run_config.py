@@ -11,7 +11,7 @@ from mlcli.config.report_options import Report
 from mlcli.data.options.input import Input
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.errors import ConfigError
-from mlcli.methods import AnyMethod, accepting, streaming
+from mlcli.methods import AnyMethod, methods_accepting, methods_in_blocks
 from mlcli.methods.pca import PCA
 
 
@@ -32,7 +32,7 @@ class RunConfig(Options):
         if self.input.stream == "always" and not self.streams:
             raise ConfigError("STREAM", f"{self.method.name} needs the whole table, and it is to be read in blocks",
                               where="input.stream", hint=f"put PCA ahead of the method (--reduce), or choose one of "
-                              f"{', '.join(streaming())}" if self.input.kind == "features" else
+                              f"{', '.join(methods_in_blocks())}" if self.input.kind == "features" else
                               "of dissimilarities mds is read in blocks, without correction and landmarks")
         self.method.require_products(self.report.keep, self.input.gives, "report.keep")
         drawn: tuple[Name, ...] = ("graph",) if self.report.draw_graph else ()
@@ -74,7 +74,8 @@ class RunConfig(Options):
             self.method.require_kind(self.input.gives, self.prepare.missing)
         except ConfigError as error:
             if error.code == "E-KIND":
-                error = error.changed(hint=f"choose a method that does: {', '.join(accepting(self.input.gives))}")
+                names = ", ".join(methods_accepting(self.input.gives))
+                error = error.changed(hint=f"choose a method that does: {names}")
             raise error from None
 
     @property

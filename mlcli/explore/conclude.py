@@ -71,7 +71,7 @@ def conclude(layer: Layer, examined: Examination, made: Sequence[Trial], left: S
     with threads_limited(config.compute.thread_count()):
         start = begin(config)
         data = start.prepared.table.data()
-        compared = config.method.compared(data) if data.kind == "features" else data
+        compared = config.method.with_metric(data) if data.kind == "features" else data
         generator = config.compute.generator()
         with running("compare"):
             graph = examined.report.graph

@@ -36,7 +36,7 @@ from mlcli.explore.settings import (
 from mlcli.explore.structure import structure_of
 from mlcli.methods import METHODS
 from mlcli.methods.frame.memory import peak
-from mlcli.methods.frame.trials import Seen
+from mlcli.methods.frame.trials import InputSummary
 from mlcli.pipeline.process import Process
 from mlcli.pipeline.shared_input import SharedInput
 from mlcli.pipeline.start import Start, begin, is_run
@@ -188,7 +188,7 @@ def rows_to_check(config: RunConfig, data: Input, budget: float) -> int:
     count = len(data.values)
     if data.kind != "features" or not isinstance(data, Spatial):
         return count
-    compared = config.method.compared(data)
+    compared = config.method.with_metric(data)
     assert isinstance(compared, Spatial)
     seconds = Nearest(max(COUNTS)).step(compared, config.compute).seconds
     share = CHECKED * budget / seconds if seconds > 0 else 1.0
@@ -235,15 +235,15 @@ def _hint_for_matrices(path: str) -> Iterator[None]:
         raise error.changed(hint=f"it holds no points to compare: {without_points(error.kind, path)}") from None
 
 
-def summary_of(config: RunConfig, data: Input, report: Report, sampled: Sample | None) -> Seen:
+def summary_of(config: RunConfig, data: Input, report: Report, sampled: Sample | None) -> InputSummary:
     """Return the facts of the data by which methods choose their settings; of a sample with the number of all rows."""
     counts, pieces = neighbor_counts(len(data.values), report, whole=sampled is None)
     features = data.kind == "features"
     rows = np.sort(config.compute.generator().choice(len(data.values), min(len(data.values), SAMPLE), replace=False))
-    compared = config.method.compared(data) if features else data
+    compared = config.method.with_metric(data) if features else data
     apart = input_space(compared).between(rows, rows)[np.triu_indices(len(rows), 1)]
     rows_in_all = len(data.values) if sampled is None else sampled.of
-    return Seen(data.kind, rows_in_all, data.values.shape[1], features and config.method.distance.plain, counts,
+    return InputSummary(data.kind, rows_in_all, data.values.shape[1], features and config.method.distance.plain, counts,
                 pieces, float(np.median(apart[apart > 0] ** 2)) if (apart > 0).any() else None)
 
 
@@ -284,7 +284,7 @@ def search_seconds(config: RunConfig, data: Input) -> float:
     """
     if not isinstance(data, Spatial):
         return 0.0
-    compared = config.method.compared(data)
+    compared = config.method.with_metric(data)
     assert isinstance(compared, Spatial)
     nearest, size = Nearest(min(max(COUNTS), len(data.values) - 1)), len(data.values)
     if size <= LARGEST or not isinstance(compared, Features) or rows_of(compared.values) is not None:

@@ -14,7 +14,7 @@ from mlcli.config.sweep import without
 from mlcli.errors import UsageError
 from mlcli.explore.report.verdict import Structure
 from mlcli.methods import METHODS
-from mlcli.methods.frame.trials import Seen
+from mlcli.methods.frame.trials import InputSummary
 
 COUNTS = (12, 8, 20, 5, 30)  # numbers of neighbors, in the order of their trials
 AXES = 8  # largest number of axes that methods are compared with, unless the user chooses more
@@ -99,7 +99,8 @@ def choose_axes(asked: int | None, report: Report, most: int, structure: Structu
     return count, (f"the intrinsic dimension is about {value:.1f}, the smaller of two estimates by neighbors{beyond}")
 
 
-def settings_of(data: Given, summary: Seen, structure: Structure | None) -> tuple[list[Setting], list[Exclusion]]:
+def settings_of(data: Given, summary: InputSummary,
+                structure: Structure | None) -> tuple[list[Setting], list[Exclusion]]:
     """Return the settings that the methods propose, the first of each, then the second, ..., and the exclusions.
 
     Factor analysis is tried where its model explains the covariance best.

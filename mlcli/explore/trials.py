@@ -194,7 +194,7 @@ def surface_of(made: Sequence[Trial], scores: Sequence[Assessment], curves: Sequ
         return None
     rows = sample_rows(made[linear], len(data.values), ENOUGH_SEEN)
     part = take(rows)
-    compared = made[linear].config.method.compared(part) if data.kind == "features" else part
+    compared = made[linear].config.method.with_metric(part) if data.kind == "features" else part
     graph = graph_space(part, compared, max(connecting, FEW))
     if graph is None:
         return None

@@ -35,14 +35,14 @@ NAMES = (
 )
 
 
-def declared(name: str) -> type[Method]:
-    """The method of this name: the one that its file declares."""
+def load_method(name: str) -> type[Method]:
+    """Return the method of this name, which the file of the same name declares."""
     kinds: list[Any] = list(vars(import_module(f"mlcli.methods.{name}")).values())
     return next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Method)
                 and "name" in kind.model_fields and kind.model_fields["name"].default == name)
 
 
-METHODS = {name: declared(name) for name in NAMES}
+METHODS = {name: load_method(name) for name in NAMES}
 ALIASES = {alias: name for name, kind in METHODS.items() for alias in kind.aliases}
 
 if TYPE_CHECKING:
@@ -50,37 +50,50 @@ if TYPE_CHECKING:
 else:
     AnyMethod = Annotated[Union[tuple(METHODS.values())], Field(discriminator="name")]  # noqa: UP007
 
-__all__ = ["ALIASES", "METHODS", "NAMES", "AnyMethod", "Method", "Model", "Projector", "accepting", "comparing",
-           "decoding", "method_instead", "remedy_for", "streaming"]
+__all__ = [
+    "ALIASES",
+    "METHODS",
+    "NAMES",
+    "AnyMethod",
+    "Method",
+    "Model",
+    "Projector",
+    "method_instead",
+    "methods_accepting",
+    "methods_in_blocks",
+    "methods_with_decoder",
+    "methods_with_metric",
+    "remedy_for",
+]
 
 
 def remedy_for(name: str) -> str:
-    """What to say to a name that no method here has: of methods of other programs, the nearest in meaning."""
+    """Return the hint for an unknown method's name: the nearest in meaning, or in spelling."""
     return remedy(name, [*METHODS, *ALIASES])
 
 
 def method_instead(name: str) -> str:
-    """The method nearest to a name that no method here has; empty where there is none."""
+    """Return the method nearest to an unknown name; empty where there is none."""
     return instead(name, [*METHODS, *ALIASES])
 
 
-def accepting(kind: str) -> list[str]:
-    """The methods that take input of a kind."""
+def methods_accepting(kind: str) -> list[str]:
+    """Return the methods that take input of a kind."""
     return [name for name, method in METHODS.items() if any(accepted.kind == kind for accepted in method.accepts)]
 
 
-def comparing() -> list[str]:
-    """The methods that take a metric."""
+def methods_with_metric() -> list[str]:
+    """Return the methods that take a metric."""
     return [name for name, method in METHODS.items() if "metric" in method.model_fields]
 
 
-def decoding() -> str:
-    """The methods whose coordinates lead back to features, each with its condition."""
+def methods_with_decoder() -> str:
+    """Return the methods that decode coordinates to features, each with its condition, as a list in words."""
     return ", ".join(f"{name} ({kind.decodes})" if kind.decodes else name
                      for name, kind in METHODS.items() if kind.decodes is not None)
 
 
-def streaming() -> tuple[str, ...]:
-    """The methods that take a table of features which is read in blocks, each with its condition."""
+def methods_in_blocks() -> tuple[str, ...]:
+    """Return the methods that take features in blocks of rows, each with its condition."""
     return tuple(f"{name} ({kind.in_blocks})" if kind.in_blocks else name
                  for name, kind in METHODS.items() if kind.in_blocks is not None)

@@ -12,21 +12,21 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.methods.frame.model import Model
-from mlcli.methods.frame.networks import QUICK, OfNetworks
-from mlcli.methods.frame.variants import way
-from mlcli.methods.identities.forward_passes import passes
+from mlcli.methods.frame.networks import QUICK, NetworkMethod
+from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.forward_passes import forward_checks
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
 from mlcli.stages.kernels.row_factor import factor_of
 from mlcli.stages.neural.constraints import Corruption, Dense, Sparsity, Uncorrupted
-from mlcli.stages.neural.feeding import fed
+from mlcli.stages.neural.feeding import training_rows
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Hidden, Units, linear
 from mlcli.stages.neural.standard import Standard
 from mlcli.stages.similarities.networks import Errors, pair, placed
 
 
-class Autoencoder(OfNetworks):
+class Autoencoder(NetworkMethod):
     """Two networks, one from the columns to a few coordinates and one back, trained to reproduce the rows.
 
     y = f(x) and x̂ = g(y), with the mean of ‖x̂ - x‖² as small as it can be. `layers` lists the hidden units of f; g has
@@ -45,8 +45,9 @@ class Autoencoder(OfNetworks):
     """
 
     aliases: ClassVar = ("ae",)
-    ways: ClassVar = (way(), way("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick",
-                                 **QUICK))
+    variants: ClassVar = (
+        variant(),
+        variant("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick", **QUICK))
     axis: ClassVar = "Code"
     name: Literal["autoencoder"] = "autoencoder"
     layers: Units = option((), "Hidden units of the encoder, layer by layer, from the columns inward.")
@@ -55,7 +56,7 @@ class Autoencoder(OfNetworks):
         "auto", "Whether networks without hidden layers are trained (always), or solved in closed form (auto).")
     tied: bool = option(False, "Whether the decoder has the encoder's weights, transposed.")
     corruption: Corruption = option(Uncorrupted(), "What happens to the rows that the encoder sees in training.")
-    sparsity: Sparsity = option(Dense(), "What is asked of the coordinates.")
+    sparsity: Sparsity = option(Dense(), "Constraint on the coordinates.")
     contraction: float = option(0.0, "Weight of the squared slopes of the coordinates, ‖∂y/∂x‖².", ge=0)
     dropout: float = option(0.0, "Share of the hidden units that are dropped in each step of training.", ge=0, lt=1)
     learning: Learning = Learning()
@@ -63,24 +64,24 @@ class Autoencoder(OfNetworks):
 
     @property
     def closed(self) -> bool:
-        """Whether the optimum is known: there are no hidden layers, and nothing besides the error counts."""
+        """Whether the optimum has a closed form: there are no hidden layers, and only the error counts."""
         return self.training == "auto" and not self.layers and (
             self.corruption.name == self.sparsity.name == "none" and self.contraction == 0)
 
     def limit(self, data: Input) -> int:
-        """Fewer axes than rows; of a closed form, no more than columns."""
+        """Return the largest number of axes: one less than rows; in closed form, at most the columns."""
         return min(len(data.values) - 1, data.values.shape[1] if self.closed else len(data.values))
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """No defaults; but options of training are refused where there is none, and those of hidden units likewise."""
+        """Return no changes; raises ConfigError for options of training or hidden units where there are none."""
         if self.closed:
             self.refuse_unused("a closed form is not trained", "learning", "tied")
         elif self.learning.validation == 0:
             self.refuse_unused("no rows are held out", "learning.patience")
         return {} if self.layers else self.refuse_unused("there are no hidden units", "activation", "dropout")
 
-    def solved(self, data: Features, compute: Compute) -> Model:
-        """Coordinates are principal scores over the scale s; x̂ = μ + s V y with the principal directions V."""
+    def solve_closed_form(self, data: Features, compute: Compute) -> Model:
+        """Return the closed form: principal scores over the scale s, and x̂ = μ + s V y with principal directions V."""
         kernel = factor_of(data.values).with_products()
         spectrum = ForAxes.of(self.axes)(kernel, self.limit(data), compute)
         standard, total, directions = Standard.of(data.values), spectrum.solved_trace, spectrum.feature_directions()
@@ -89,8 +90,8 @@ class Autoencoder(OfNetworks):
                           (linear(directions), linear(directions.T)),
                           fit=self.figures(data, standard, max(left, 0.0)))
 
-    def trained(self, data: Features, compute: Compute) -> Model:
-        """Both networks with the weights that training ended with."""
+    def solve_by_training(self, data: Features, compute: Compute) -> Model:
+        """Return the model of both networks after training."""
         from mlcli.stages.neural import training
         from mlcli.stages.neural.autoencoding import Autoencoding
 
@@ -98,9 +99,9 @@ class Autoencoder(OfNetworks):
                                  tied=self.tied, dropout=self.dropout, contraction=self.contraction)
         standard = Standard.of(data.values)
         standard.require_variation()
-        rows = fed(data.values, standard, self.learning, compute)
+        rows = training_rows(data.values, standard, self.learning, compute)
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
-        found = training.trained(objective, rows, start, self.learning)
+        found = training.train(objective, rows, start, self.learning)
         networks = objective.networks(found.weights)
         encoder, decoder = pair(standard, networks)
         outputs, errors = placed(encoder, data.values, Errors(encoder, decoder))
@@ -113,11 +114,11 @@ class Autoencoder(OfNetworks):
                           fit={**self.figures(data, standard, left), **found.facts})
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Coordinates and error by a forward pass of its own."""
-        return passes(data, model, full)
+        """Check coordinates and error by an independent forward pass."""
+        return forward_checks(data, model, full)
 
     @staticmethod
     def figures(data: Features, standard: Standard, left: float) -> dict[str, Any]:
-        """What is said of the share of the variance that does not come back."""
+        """Return the facts of the share of variance that is not reconstructed."""
         squares = left * standard.scale**2 * standard.varying / data.values.shape[1]
         return {"unexplained": left, "mean_squared_error": Quantity(squares, 2)}

@@ -9,17 +9,22 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import TwoViews
 from mlcli.base.values.signs import leading_signs
 from mlcli.methods.frame.model import Loadings, Model
-from mlcli.methods.frame.two_views import OfTwoViews
-from mlcli.methods.identities.second_moments import explained, regressed, uncorrelated, unit_variances
+from mlcli.methods.frame.two_views import TwoViewMethod
+from mlcli.methods.identities.second_moments import (
+    correlations_check,
+    covariance_checks,
+    loadings_check,
+    unit_variances,
+)
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.canonical import canonical
-from mlcli.stages.linear.whitening import whitened
+from mlcli.stages.linear.whitening import whiten
 from mlcli.stages.similarities import Affine, Columns, Projector
 
 
-class CCA(OfTwoViews):
+class CCA(TwoViewMethod):
     """The combinations of the columns of two views that are most correlated; takes a second view, `--view`.
 
     Coordinates are the canonical variates of the first view, of variance one (divisor n) and
@@ -40,23 +45,24 @@ class CCA(OfTwoViews):
     axes: Axes = Axes()
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
-        """The singular values and vectors of U₁ᵀ U₂, with U₁ and U₂ orthonormal bases of the centered views."""
-        views = [whitened(part.values, equal_columns=True) for part in (data, data.view)]
+        """Compute the SVD of U₁ᵀ U₂, with U₁ and U₂ orthonormal bases of the centered views."""
+        views = [whiten(part.values, equal_columns=True) for part in (data, data.view)]
         pairs = canonical(*views)
-        count = self.axes.kept(len(pairs.correlations))
+        count = self.axes.available_count(len(pairs.correlations))
         turns = pairs.turns(count)
         signs = leading_signs(views[0].points @ turns[0])
         turns = [turn * signs for turn in turns]
         loadings = [(turn.T @ view.back).T for view, turn in zip(views, turns, strict=True)]
         means = views[0].means
-        return Model(embedding=views[0].points @ turns[0], spectrum=Spectrum.given(pairs.correlations, complete=True),
+        spectrum = Spectrum.of_values(pairs.correlations, complete=True)
+        return Model(embedding=views[0].points @ turns[0], spectrum=spectrum,
                      projector=Projector(Columns(), Centering(means, across=False), views[0].into @ turns[0],
                                          Affine(means, loadings[0])),
                      loadings=Loadings(np.vstack(loadings), (*data.columns, *data.view.columns)))
 
     def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
-        """Unit variances, no correlations, and the canonical ones with the second view."""
-        second = whitened(data.view.normalized().values, equal_columns=True)
-        return [*uncorrelated(model.embedding, unit_variances(model.axes)),
-                *regressed(data.values, model.embedding, model.directions),
-                explained(second.points, second.condition, model.embedding, model.ranks.solved)]
+        """Check unit variances, no correlations, and the canonical ones with the second view."""
+        second = whiten(data.view.normalized().values, equal_columns=True)
+        return [*covariance_checks(model.embedding, unit_variances(model.axes)),
+                *loadings_check(data.values, model.embedding, model.directions),
+                correlations_check(second.points, second.condition, model.embedding, model.ranks.solved)]

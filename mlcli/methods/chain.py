@@ -1,4 +1,4 @@
-"""Any chain of stages, written out."""
+"""A chain of stages of the user's choice."""
 
 from typing import Any, ClassVar, Literal, Self
 
@@ -7,15 +7,15 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph, Similarities
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Model, Powers
-from mlcli.methods.frame.variants import way
-from mlcli.stages.chain.refusals import placed_in_chains, placed_steps, require_sense
+from mlcli.methods.frame.variants import variant
+from mlcli.stages.chain.refusals import rename_errors, rename_remedies, require_sense
 from mlcli.stages.chain.stages import Stages
 
 NINE: dict[str, Any] = {"neighbors": {"count": 9}}
 
 
 class Chain(Stages, Method):  # type: ignore[misc,override]  # what others declare follows here from the stages
-    """Stages of one's own choice: a graph, paths, a kernel, its centering, its eigenvectors, coordinates.
+    """Stages of the user's choice: a graph, paths, a kernel, its centering, its eigenvectors, coordinates.
 
     Every spectral method is such a chain, and `mlcli methods NAME --yaml` writes it out. Others can be had as well: a
     gaussian kernel of geodesic distances, principal components of rows that are not centered, the kernels of the
@@ -28,59 +28,60 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
 
     accepts: ClassVar = (Features, Dissimilarities, Similarities, LengthGraph, AffinityGraph)
     decodes: ClassVar = "linear kernel, or gower of features without paths and correction"
-    digits: ClassVar = 1e-5  # what the weights of a reconstruction leave
-    ways: ClassVar = (
-        way(), way("laplacian kernel", kernel={"name": "laplacian"}), way("unit", coordinates={"scale": "unit"}),
-        way("sigmoid", "shift", kernel={"name": "sigmoid", "gamma": 0.05, "coef0": 0.1}),
-        way("cosine", "shift", kernel={"name": "cosine"}, centering="none"),
-        way("singular", "shift", kernel={"name": "linear"}, centering="none"),
-        way("principal", kernel={"name": "linear"}, centering="columns", coordinates={"scale": "variance"}),
-        way("geodesic gaussian", graph=NINE, paths={}, kernel={"name": "gaussian"}),
-        way("reconstruction", "twins", graph=NINE, kernel={"name": "reconstruction"}),
-        way("graph laplacian", graph=NINE, kernel={"name": "graph_laplacian"}),
-        way("unfolding", "quick", graph={"neighbors": {"count": 6}}, kernel={"name": "unfolding"}))
+    repeat_tolerance: ClassVar = 1e-5  # what the weights of a reconstruction leave
+    variants: ClassVar = (
+        variant(), variant("laplacian kernel", kernel={"name": "laplacian"}),
+        variant("unit", coordinates={"scale": "unit"}),
+        variant("sigmoid", "shift", kernel={"name": "sigmoid", "gamma": 0.05, "coef0": 0.1}),
+        variant("cosine", "shift", kernel={"name": "cosine"}, centering="none"),
+        variant("singular", "shift", kernel={"name": "linear"}, centering="none"),
+        variant("principal", kernel={"name": "linear"}, centering="columns", coordinates={"scale": "variance"}),
+        variant("geodesic gaussian", graph=NINE, paths={}, kernel={"name": "gaussian"}),
+        variant("reconstruction", "twins", graph=NINE, kernel={"name": "reconstruction"}),
+        variant("graph laplacian", graph=NINE, kernel={"name": "graph_laplacian"}),
+        variant("unfolding", "quick", graph={"neighbors": {"count": 6}}, kernel={"name": "unfolding"}))
     name: Literal["chain"] = "chain"
 
     def chain(self, kind: str = "features") -> Stages:
-        """Itself."""
+        """Return the method, which is a chain."""
         return self
 
     def require_kind(self, kind: str, missing: str = "error") -> None:
-        """Raises ConfigError where the stages do not fit this kind of input, or each other."""
+        """Raise ConfigError where the stages do not fit this kind of input, or each other."""
         super().require_kind(kind, missing)
         require_sense(self, kind)
 
     def resolve(self, data: Input) -> Self:
-        """As of any method, with errors that name a chain's options."""
-        with placed_in_chains(self.kernel):
+        """Resolve like any method, with errors that name a chain's options."""
+        with rename_errors(self.kernel):
             return super().resolve(data)
 
     def fit(self, data: Input, compute: Compute) -> Model:
-        """As of any method, with errors that name a chain's options."""
-        with placed_in_chains(self.kernel):
+        """Fit like any method, with errors that name a chain's options."""
+        with rename_errors(self.kernel):
             return super().fit(data, compute)
 
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
-        """As of any method, with errors and remedies that name a chain's options."""
-        with placed_in_chains(self.kernel):
-            return placed_steps(super().steps(data, compute, share), self.kernel)
+        """Return the steps, with errors and remedies that name a chain's options."""
+        with rename_errors(self.kernel):
+            return rename_remedies(super().steps(data, compute, share), self.kernel)
 
     def limit(self, data: Input) -> int:
-        """One less than there are points or landmarks where the kernel is centered; of columns, their number."""
+        """Return the number of points or landmarks, less one if centered; the columns' limit if axes are of columns."""
         return self.most(data) or (self.landmark_count(data) or len(data.values)) - (self.centering == "double")
 
     def eigenvalues(self, data: Input) -> int:
-        """How many there are, zeros included."""
+        """Return the number of eigenvalues, zeros included."""
         return min(data.values.shape) if self.by_columns else super().eigenvalues(data)
 
-    def known(self, data: Any, compute: Compute) -> list[Step]:
-        """The steps whose memory the data alone decide."""
-        return self.searching(data, compute) or self.steps(data, compute, None)
+    def steps_before_fit(self, data: Any, compute: Compute) -> list[Step]:
+        """Return the steps whose memory the data alone determines."""
+        return self.search_steps(data, compute) or self.steps(data, compute, None)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors, at most n - 1 of them; a choice that another one makes void is refused."""
-        return self.refuse_void() or self.resolved_graph(data)
+        """Return graph and kernel for the data; raises ConfigError for an option that another one makes void."""
+        return self.refuse_void() or self.resolve_graph(data)
 
     def powers_of(self, data: Input) -> Powers:
-        """The kernel's; an axis of a given length carries none."""
+        """Return the kernel's powers of the unit; coordinates of fixed size carry none."""
         return Powers(self.power if self.coordinates.scale == "roots" else 0, 2 * self.power)

@@ -6,8 +6,8 @@ from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.base.values.options import option_of
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Powers
-from mlcli.methods.frame.trials import MANY, Seen, Trials, once
-from mlcli.methods.frame.variants import way
+from mlcli.methods.frame.trials import MANY, InputSummary, Trials, single_trial
+from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels.diffusion import Bandwidth, DiffusionKernel
 from mlcli.stages.chain.stages import Stages
@@ -38,9 +38,10 @@ class Diffusion(Method):
     aliases: ClassVar = ("diffusion-maps", "diffusion-map", "diffmap", "dm")
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True
-    ways: ClassVar = (way(), way("adaptive", "permutation", bandwidth={"name": "adaptive"}),
-                      way("plain", alpha=0.0, time=0.0), way("long", time=3.0),
-                      way("cosine", "shift", metric="cosine"), way("cityblock", "rotation", metric="cityblock"))
+    variants: ClassVar = (
+        variant(), variant("adaptive", "permutation", bandwidth={"name": "adaptive"}),
+        variant("plain", alpha=0.0, time=0.0), variant("long", time=3.0), variant("cosine", "shift", metric="cosine"),
+        variant("cityblock", "rotation", metric="cityblock"))
     axis: ClassVar = "Diffusion"
     name: Literal["diffusion"] = "diffusion"
     metric: AnyMetric = EUCLIDEAN
@@ -50,13 +51,13 @@ class Diffusion(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     @classmethod
-    def trials(cls, seen: Seen) -> Trials:
-        """One width of all points, and widths of their own; none of very many rows."""
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return one width for all points, and adaptive widths; nothing for very many rows."""
         if seen.rows > MANY:
             return Trials(reason="all pairs of so many rows are held in memory")
-        return Trials(({}, {"bandwidth": {"name": "adaptive"}})) if seen.rows > 8 else once()
+        return Trials(({}, {"bandwidth": {"name": "adaptive"}})) if seen.rows > 8 else single_trial()
 
     def chain(self, kind: str = "features") -> Stages:
-        """A = D^(-1/2) W D^(-1/2) with W = exp(-d²/ε) / (q qᵀ)^α and D its sums; coordinates λ^t v/v₀ of A v = λ v."""
+        """Return the chain of A = D^(-1/2) W D^(-1/2), W = exp(-d²/ε) / (q qᵀ)^α, D its sums; coordinates λ^t v/v₀."""
         return Stages(metric=self.metric, kernel=DiffusionKernel(
             bandwidth=self.bandwidth, alpha=self.alpha, time=self.time), eigensolve=self.eigensolve)

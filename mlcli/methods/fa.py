@@ -8,9 +8,9 @@ from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.scaling import all_finite
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.factors import model_of, moments_of
+from mlcli.methods.frame.factors import column_moments, factor_model
 from mlcli.methods.frame.model import Model, Powers
-from mlcli.methods.frame.variants import way
+from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.latent.factor_model import Scores, fit_factors, most_factors
@@ -43,10 +43,10 @@ class FA(Method):
     aliases: ClassVar = ("factanal", "factor-analysis", "efa")
     rules: ClassVar = ("fa_cross_validation", "parallel_analysis", "velicer_map")
     columns_model: ClassVar = "own noise"
-    ways: ClassVar = (
-        way("", "rotation", "quick", iterate=EXACT), way("equal", "constant column", noise="equal"),
-        way("varimax", "rotation", "quick", rotation={"name": "varimax"}, scores="bartlett", iterate=EXACT),
-        *(way(name, "rotation", "quick", rotation={"name": name}, iterate=EXACT) for name in ("promax", "oblimin")))
+    variants: ClassVar = (
+        variant("", "rotation", "quick", iterate=EXACT), variant("equal", "constant column", noise="equal"),
+        variant("varimax", "rotation", "quick", rotation={"name": "varimax"}, scores="bartlett", iterate=EXACT),
+        *(variant(name, "rotation", "quick", rotation={"name": name}, iterate=EXACT) for name in ("promax", "oblimin")))
     axis: ClassVar = "Factor"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     name: Literal["fa"] = "fa"
@@ -59,28 +59,28 @@ class FA(Method):
     iterate: Iterate = Iterate()
 
     def limit(self, data: Input) -> int:
-        """As many factors as the columns can determine, and fewer than there are points."""
+        """Return the largest number of factors that the columns determine, below the number of points."""
         return min(most_factors(data.values.shape[1], self.noise == "equal"), len(data.values) - 1)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """No defaults; but with one noise for all columns there is a closed form."""
+        """Return no changes; raises ConfigError for options of the iteration where noise is equal (closed form)."""
         unused = ("lower", "iterate") if all_finite(data.values) else ("lower",)
         return self.refuse_unused("equal noise has a closed form", *unused) if self.noise == "equal" else {}
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
-        """The covariance or the centered points, the fit, and scores."""
+        """Return the steps of the covariance or the centered points, the fit, and scores."""
         gaps = isinstance(data, Features) and not all_finite(data.values) and self.gaps == "likelihood"
         steps = factor_steps(data.values.shape, isinstance(data, Features), self.noise == "equal",
                              self.axes.count, compute.thread_count(), self.iterate.limit)
         return [gap_step(data.values, self.iterate.limit), *steps] if gaps else steps
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
-        """Λ and Ψ of the largest likelihood; coordinates are scores."""
-        observed, points = moments_of(data, self.gaps, self.iterate, equal=self.noise == "equal")
+        """Compute Λ and Ψ of the largest likelihood; coordinates are scores."""
+        observed, points = column_moments(data, self.gaps, self.iterate, equal=self.noise == "equal")
         found = fit_factors(observed, count=self.axes.count, lower=self.lower, rotation=self.rotation,
                             scores=self.scores, iterate=self.iterate, names=data.columns)
-        return model_of(found, observed, points, data.columns)
+        return factor_model(found, observed, points, data.columns)
 
     def powers_of(self, data: Input) -> Powers:
-        """The spectrum carries one where columns keep theirs."""
+        """Return the powers of the unit: the spectrum is in squared units where noise is equal."""
         return Powers(coordinates=0, spectrum=2) if self.noise == "equal" else self.powers

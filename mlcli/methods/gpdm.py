@@ -14,12 +14,12 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.errors import GeometryError
-from mlcli.methods.frame.gaussian_processes import OfProcesses, require_distinct
+from mlcli.methods.frame.gaussian_processes import GaussianProcessMethod, require_distinct
 from mlcli.methods.frame.model import Model
-from mlcli.methods.frame.variants import way
-from mlcli.methods.identities.gaussian_process import of_process, relevant
-from mlcli.methods.identities.latent_sequence import figures_of, of_forecast, of_sequence
-from mlcli.methods.identities.smoothing_equations import never_less_likely
+from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.gaussian_process import process_checks, relevance_check
+from mlcli.methods.identities.latent_sequence import figures_of, forecast_check, sequence_checks
+from mlcli.methods.identities.smoothing_equations import ascent_check
 from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start
 from mlcli.stages.eigen.axes import Axes
@@ -35,7 +35,7 @@ from mlcli.stages.similarities import require_projector
 from mlcli.stages.similarities.gaussian import LatentSequence, placing
 
 
-class GPDM(OfProcesses):
+class GPDM(GaussianProcessMethod):
     """Coordinates that move by one Gaussian process and lead to the features by another; rows are in time order.
 
     y_t = mean + f(x_t) + noise and x_t = g(x_{t-1}) + noise, every column of f and of g a draw from a Gaussian process,
@@ -64,9 +64,10 @@ class GPDM(OfProcesses):
     """
 
     aliases: ClassVar = ("gp-dm",)
-    ways: ClassVar = (
-        way("", "permutation", "twins", "alone", minimize={"limit": 12}),
-        way("second order", "permutation", "twins", "alone", dynamics={"order": 2}, minimize={"limit": 12}, forecast=3))
+    variants: ClassVar = (
+        variant("", "permutation", "twins", "alone", minimize={"limit": 12}),
+        variant("second order", "permutation", "twins", "alone", dynamics={"order": 2}, minimize={"limit": 12},
+                forecast=3))
     axis: ClassVar = "Latent"
     name: Literal["gpdm"] = "gpdm"
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
@@ -78,7 +79,9 @@ class GPDM(OfProcesses):
     forecast: int = option(0, "Next rows that are predicted, in `forecast.csv`.", ge=0, le=100_000)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Nothing; raises DataError for a missing cell, ConfigError for doubled terms, GeometryError for few rows."""
+        """Return no changes; raises DataError for missing cells, ConfigError for a double term, GeometryError for few
+        rows.
+        """
         self.require_complete(data, "mean, or lgssm")
         require_distinct(self.kernel, "method.kernel")
         require_distinct(self.dynamics.kernel, "method.dynamics.kernel")
@@ -88,15 +91,15 @@ class GPDM(OfProcesses):
         return {}
 
     def tables(self) -> tuple[str, ...]:
-        """The forecast, where there is one."""
+        """Return the forecast's table, where there is one."""
         return ("forecast",) if self.forecast else ()
 
     def reproduces(self) -> bool:
-        """A sequence of its own follows steps that were not fitted to it."""
+        """Whether projected training rows get their coordinates: no, as a new sequence is smoothed by itself."""
         return False
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """The start, and the minimization with two matrices of all rows."""
+        """Return the steps of the start and the minimization with two n x n matrices."""
         rows = len(data.values)
         return [*self.start.steps(data, compute, self.axes.count),
                 repeated("iterate", f"L-BFGS on two {rows} x {rows} covariances", exact_seconds(rows) * 2,
@@ -104,11 +107,11 @@ class GPDM(OfProcesses):
                          needs=OPTIMIZE, remedy="fit fewer rows")]
 
     def solve(self, data: Features, compute: Compute) -> Model:
-        """The most probable sequence with the parameters of both kernels."""
+        """Compute the most probable sequence with the parameters of both kernels."""
         observed, starts = Observations.of(data.values), self.starts(data, compute)
         if not observed.variance:
             return self._model(starts[0], Posterior.constant(observed.mean), Motion.none(self.dynamics.order),
-                               spectrum=Spectrum.given(np.zeros(1), 0.0, complete=True))
+                               spectrum=Spectrum.of_values(np.zeros(1), 0.0, complete=True))
         trail = Trail(starts[0].shape[1], self.dynamics.density)
         covariance = started(self.kernel, observed.variance, FLOOR, starts[0].shape[1])
         free = np.zeros(len(covariance.logs), dtype=bool)
@@ -120,19 +123,19 @@ class GPDM(OfProcesses):
                    **ended.covariance.facts(), "dynamics_log_density": trail.density(logs, ended.means).value, **moved,
                    **ended.iterated.facts}
         return self._model(ended.means, ended.posterior, motion, fit=figures,
-                           spectrum=Spectrum.given(ranks, float(ranks.sum()), complete=True),
+                           spectrum=Spectrum.of_values(ranks, float(ranks.sum()), complete=True),
                            objective=Quantity(-ended.iterated.trace, cells=cells))
 
     def _model(self, points: Array, posterior: Posterior, motion: Motion, **more: Any) -> Model:
-        """The model of latent points (n x p), with the rows ahead where they are asked for."""
+        """Return the model of latent points (n x p), with the forecast if chosen."""
         ahead = forecast(posterior, motion, points, self.forecast) if self.forecast else None
         return Model(embedding=points, projector=placing(LatentSequence(posterior, motion)), forecast=ahead, **more)
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Likelihood, decoder, relevances and the density of the sequence again, and iterations that never fall."""
+        """Check likelihood, decoder, relevances, the sequence's density, and that no iteration lowers the objective."""
         similarity: Any = require_projector(model.projector).similarity
         posterior, stated = similarity.posterior, model.fit.get("log_likelihood")
         plain = None if stated is None else stated + data.unit.logarithm(Observations.of(data.values).cells)
-        return [*of_process(posterior, data.values, model.embedding, plain),
-                *of_sequence(similarity, model.embedding, model.fit), *of_forecast(similarity, model),
-                relevant(posterior, model.embedding, model.ranks.solved), never_less_likely(model.trace, data.values)]
+        return [*process_checks(posterior, data.values, model.embedding, plain),
+                *sequence_checks(similarity, model.embedding, model.fit), *forecast_check(similarity, model),
+                relevance_check(posterior, model.embedding, model.ranks.solved), ascent_check(model.trace, data.values)]

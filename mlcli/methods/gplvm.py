@@ -14,12 +14,12 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.errors import ConfigError
-from mlcli.methods.frame.gaussian_processes import OfProcesses, require_distinct
+from mlcli.methods.frame.gaussian_processes import GaussianProcessMethod, require_distinct
 from mlcli.methods.frame.model import Model
-from mlcli.methods.frame.trials import Seen, Trials, once
-from mlcli.methods.frame.variants import way
-from mlcli.methods.identities.gaussian_process import of_process, relevant
-from mlcli.methods.identities.smoothing_equations import never_less_likely
+from mlcli.methods.frame.trials import InputSummary, Trials, single_trial
+from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.gaussian_process import process_checks, relevance_check
+from mlcli.methods.identities.smoothing_equations import ascent_check
 from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start
 from mlcli.stages.eigen.axes import Axes
@@ -39,7 +39,7 @@ FEW = 100  # rows up to which it is among the methods that are explored
 MOST = 2000  # rows of a fit without inducing points, unless it is asked for
 
 
-class GPLVM(OfProcesses):
+class GPLVM(GaussianProcessMethod):
     """Coordinates from which Gaussian processes lead to the features: probabilistic PCA with smooth curves for lines.
 
     y = mean + f(x) + ε, every column of f a draw from one Gaussian process; coordinates x and the parameters of the
@@ -73,13 +73,13 @@ class GPLVM(OfProcesses):
     """
 
     aliases: ClassVar = ("gp-lvm",)
-    ways: ClassVar = (
-        way("", "twins", minimize={"limit": 12}), way("sparse", inference={"name": "sparse", "inducing": 6},
-                                                     minimize={"limit": 6}),
-        way("bayesian", inference={"name": "bayesian", "inducing": 5}, minimize={"limit": 6}),
-        way("smooth", constraint={"name": "kernel"}, minimize={"limit": 12}),
-        way("network", constraint={"name": "mlp", "hidden": 4}, minimize={"limit": 12}),
-        way("ard", kernel=["rbf-ard", "bias"], minimize={"limit": 6}))
+    variants: ClassVar = (
+        variant("", "twins", minimize={"limit": 12}),
+        variant("sparse", inference={"name": "sparse", "inducing": 6}, minimize={"limit": 6}),
+        variant("bayesian", inference={"name": "bayesian", "inducing": 5}, minimize={"limit": 6}),
+        variant("smooth", constraint={"name": "kernel"}, minimize={"limit": 12}),
+        variant("network", constraint={"name": "mlp", "hidden": 4}, minimize={"limit": 12}),
+        variant("ard", kernel=["rbf-ard", "bias"], minimize={"limit": 6}))
     axis: ClassVar = "Latent"
     name: Literal["gplvm"] = "gplvm"
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
@@ -91,12 +91,12 @@ class GPLVM(OfProcesses):
     axes: Axes = Axes()
 
     @classmethod
-    def trials(cls, seen: Seen) -> Trials:
-        """One, of few rows: an iteration takes their number cubed."""
-        return once() if seen.rows <= FEW else Trials(reason=f"of more than {FEW} rows it takes long")
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return one setting for few rows: an iteration takes n³ operations."""
+        return single_trial() if seen.rows <= FEW else Trials(reason=f"of more than {FEW} rows it takes long")
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Inducing points for many rows; raises DataError where a cell is missing, ConfigError for unused options."""
+        """Return inducing points for many rows; raises DataError for a missing cell, ConfigError for unused options."""
         self.require_complete(data, "drop or mean, or ppca")
         require_distinct(self.kernel, "method.kernel")
         if self.inference.blurred and self.constraint.maps:
@@ -110,21 +110,21 @@ class GPLVM(OfProcesses):
         return {"inference": Induced()}
 
     def reproduces(self) -> bool:
-        """Where a map leads to coordinates; else a row's own place is the most probable one given all rows."""
+        """Whether a map gives the coordinates; otherwise a training row's place depends on all rows."""
         return self.constraint.maps
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """The start, and the minimization."""
+        """Return the steps of the start and the minimization."""
         axes, shape = self.axes.count, data.values.shape
         held, step = self.constraint.held(shape, axes), self.inference.step(shape[0], axes, self.minimize.limit)
         return [*self.start.steps(data, compute, axes), *self.constraint.steps(shape, compute),
                 replace(step, memory=step.memory + held, remedy=step.remedy if held < step.memory else FEWER)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
-        """The most probable latent points, or clouds of them, with the parameters of the kernel."""
+        """Compute the most probable latent points, or their distributions, with the parameters of the kernel."""
         observed, starts = Observations.of(data.values), self.starts(data, compute)
         if not observed.variance:
-            return Model(embedding=starts[0], spectrum=Spectrum.given(np.zeros(1), 0.0, complete=True),
+            return Model(embedding=starts[0], spectrum=Spectrum.of_values(np.zeros(1), 0.0, complete=True),
                          projector=projector_of(Posterior.constant(observed.mean), False, None))
         axes = starts[0].shape[1]
         latents = self.constraint.latents(data.values, axes, compute.generator())
@@ -136,14 +136,14 @@ class GPLVM(OfProcesses):
                    **ended.covariance.facts(), **ended.iterated.facts}
         projector = projector_of(ended.posterior, self.inference.normal, latents.map(ended.latent))
         return Model(embedding=ended.means, projector=projector, fit=figures,
-                     spectrum=Spectrum.given(ranks, float(ranks.sum()), complete=True), spreads=ended.spreads,
+                     spectrum=Spectrum.of_values(ranks, float(ranks.sum()), complete=True), spreads=ended.spreads,
                      objective=Quantity(-ended.iterated.trace, cells=cells))
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Likelihood, decoder and relevances again, and iterations that never fall."""
+        """Check likelihood, decoder and relevances, and that no iteration lowers the objective."""
         decoder: Any = require_projector(model.projector).decoder
         posterior, stated = decoder.posterior, model.fit.get("log_likelihood")
         plain = None if stated is None else stated + data.unit.logarithm(Observations.of(data.values).cells)
-        return [*of_process(posterior, data.values, model.embedding, plain, exact=self.inference.exact),
-                relevant(posterior, model.embedding, model.ranks.solved),
-                never_less_likely(model.trace, data.values)]
+        return [*process_checks(posterior, data.values, model.embedding, plain, exact=self.inference.exact),
+                relevance_check(posterior, model.embedding, model.ranks.solved),
+                ascent_check(model.trace, data.values)]

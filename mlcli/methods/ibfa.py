@@ -10,18 +10,18 @@ from mlcli.base.values.inputs import TwoViews
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.methods.frame.model import Loadings, Model
-from mlcli.methods.frame.two_views import OfTwoViews
-from mlcli.methods.frame.variants import way
-from mlcli.methods.identities.second_moments import regressed, uncorrelated
+from mlcli.methods.frame.two_views import TwoViewMethod
+from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.second_moments import covariance_checks, loadings_check
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.canonical import canonical, log_likelihood, posterior_means, posterior_variances
-from mlcli.stages.linear.whitening import whitened
+from mlcli.stages.linear.whitening import whiten
 from mlcli.stages.similarities import Affine, Columns, Projector
 
 
-class IBFA(OfTwoViews):
+class IBFA(TwoViewMethod):
     """Factors that two views share, each view with noise of its own of any covariance; takes a second view, `--view`.
 
     x = W₁ z + noise of x, y = W₂ z + noise of y, z ~ N(0, I), with private factors of each view as part of its
@@ -36,18 +36,18 @@ class IBFA(OfTwoViews):
     """
 
     aliases: ClassVar = ("inter-battery",)
-    ways: ClassVar = (way(), way("first", given="first"))
+    variants: ClassVar = (variant(), variant("first", given="first"))
     axis: ClassVar = "Factor"
     name: Literal["ibfa"] = "ibfa"
     given: Literal["both", "first"] = option("both", "Views that coordinates are posterior means of.")
     axes: Axes = Axes()
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
-        """W = Σ U √P for canonical directions U and correlations P of each view."""
-        views = [whitened(part.values, equal_columns=True) for part in (data, data.view)]
+        """Compute W = Σ U √P for canonical directions U and correlations P of each view."""
+        views = [whiten(part.values, equal_columns=True) for part in (data, data.view)]
         pairs = canonical(*views)
-        count = self.axes.kept(len(pairs.correlations))
-        correlations = first(pairs.correlations[None, :], count)[0]
+        count = self.axes.available_count(len(pairs.correlations))
+        correlations = first_columns(pairs.correlations[None, :], count)[0]
         turns = pairs.turns(count)
         variates = [view.points @ turn for view, turn in zip(views, turns, strict=True)]
         scores = posterior_means(variates if self.given == "both" else variates[:1], correlations)
@@ -56,15 +56,15 @@ class IBFA(OfTwoViews):
         loadings = [((turn * roots).T @ view.back).T for view, turn in zip(views, turns, strict=True)]
         projector = Projector(Columns(), Centering(views[0].means, across=False), views[0].into @ (turns[0] * roots),
                               Affine(views[0].means, loadings[0]))
-        return Model(embedding=scores * signs, spectrum=Spectrum.given(pairs.correlations, complete=True),
+        return Model(embedding=scores * signs, spectrum=Spectrum.of_values(pairs.correlations, complete=True),
                      projector=projector, fit={"log_likelihood": log_likelihood(views, correlations)},
                      loadings=Loadings(np.vstack(loadings), (*data.columns, *data.view.columns)))
 
     def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
-        """The variances of posterior means, and loadings as their covariances with the columns."""
-        return [*uncorrelated(model.embedding, posterior_variances(model.ranks.solved, self.given == "both")),
-                *regressed(data.values, model.embedding, model.directions)]
+        """Check the variances of posterior means, and loadings as their covariances with the columns."""
+        return [*covariance_checks(model.embedding, posterior_variances(model.ranks.solved, self.given == "both")),
+                *loadings_check(data.values, model.embedding, model.directions)]
 
     def reproduces(self) -> bool:
-        """Only where coordinates are given the first view alone."""
+        """Whether coordinates are given the first view alone, as those of new rows are."""
         return self.given == "first"

@@ -13,15 +13,15 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Loadings, Model, Powers
-from mlcli.methods.frame.variants import way
-from mlcli.methods.identities.negentropy import by_negentropy
-from mlcli.methods.identities.second_moments import regressed, uncorrelated, unit_variances
+from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.negentropy import order_check
+from mlcli.methods.identities.second_moments import covariance_checks, loadings_check, unit_variances
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.eigen.axes import Axes, first
-from mlcli.stages.linear.independence import USUAL, Contrast, Order, seconds_of, unmixed
-from mlcli.stages.linear.whitening import WHITE, whitened
+from mlcli.stages.eigen.axes import Axes, first_columns
+from mlcli.stages.linear.independence import USUAL, Contrast, Order, fastica, step_seconds
+from mlcli.stages.linear.whitening import WHITE, whiten
 from mlcli.stages.similarities import Affine, Columns, Projector
 
 
@@ -44,8 +44,8 @@ class ICA(Method):
     ranked_by: ClassVar = None
     aliases: ClassVar = ("fastica",)
     rules: ClassVar = ()
-    ways: ClassVar = (way(), way("deflation", "quick", algorithm="deflation", contrast="cube"))
-    redrawn: ClassVar = True
+    variants: ClassVar = (variant(), variant("deflation", "quick", algorithm="deflation", contrast="cube"))
+    can_resample: ClassVar = True
     axis: ClassVar = "IC"
     name: Literal["ica"] = "ica"
     algorithm: Order = option("symmetric", "All directions at once (symmetric), or one after the other (deflation).")
@@ -54,22 +54,22 @@ class ICA(Method):
     axes: Axes = Axes()
 
     def limit(self, data: Input) -> int:
-        """The smaller of n - 1 and d."""
+        """Return the smaller of n - 1 and d."""
         return min(len(data.values) - 1, data.values.shape[1])
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """The singular values, and some dozens of passes over the white points."""
+        """Return the steps of the singular values and of some dozens of passes over the white points."""
         rows, count = len(data.values), self.axes.count
         return [singular_step("whitening", data.values.shape, compute.thread_count(), WHITE),
-                repeated("iterate", "FastICA", seconds_of(rows, count), 8.0 * 6 * rows * count, usual=USUAL,
+                repeated("iterate", "FastICA", step_seconds(rows, count), 8.0 * 6 * rows * count, usual=USUAL,
                          most=self.iterate.limit)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
-        """Of white principal components, the directions w of extreme E G(wᵀ z)."""
-        white = whitened(data.values, equal_columns=False)
-        count = self.axes.kept(white.rank)
-        found = unmixed(white.points[:, :count], self.contrast, self.algorithm, self.iterate, compute.generator())
-        turn = first(np.eye(white.rank, len(found.directions)) @ found.directions.T, count)
+        """Compute the directions w of extreme E G(wᵀ z) for white principal components z."""
+        white = whiten(data.values, equal_columns=False)
+        count = self.axes.available_count(white.rank)
+        found = fastica(white.points[:, :count], self.contrast, self.algorithm, self.iterate, compute.generator())
+        turn = first_columns(np.eye(white.rank, len(found.directions)) @ found.directions.T, count)
         turn = turn * leading_signs(white.points @ turn)
         mixing = (turn.T @ white.back).T
         projector = Projector(Columns(), Centering(white.means, across=False), white.into @ turn,
@@ -79,7 +79,7 @@ class ICA(Method):
                      loadings=Loadings(mixing, data.columns))
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Unit variances, no correlations, and the mixing matrix as covariances with the columns."""
-        return [*uncorrelated(model.embedding, unit_variances(model.axes)),
-                by_negentropy(model.embedding, self.contrast),
-                *regressed(data.values, model.embedding, model.directions)]
+        """Check unit variances, no correlations, the order, and the mixing matrix as covariances with the columns."""
+        return [*covariance_checks(model.embedding, unit_variances(model.axes)),
+                order_check(model.embedding, self.contrast),
+                *loadings_check(data.values, model.embedding, model.directions)]

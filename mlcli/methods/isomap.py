@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Literal
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, LengthGraph
 from mlcli.base.values.options import option_of
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.trials import LANDMARKS, MANY, Seen, Trials, by_neighbors
-from mlcli.methods.frame.variants import way
+from mlcli.methods.frame.trials import LANDMARKS, MANY, InputSummary, Trials, by_neighbors
+from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels.pairs import GowerKernel
 from mlcli.stages.chain.options import Coordinates, NeighborGraph
@@ -31,12 +31,13 @@ class Isomap(Method):
     decodes: ClassVar = None
     rules: ClassVar = ("residual_variance", "two_nn", "broken_stick", "elbow")
     isometric: ClassVar = True
-    ways: ClassVar = (
-        way("", neighbors={"count": 9}), way("landmarks", "permutation", neighbors={"count": 9}, landmarks=30),
-        way("radius", neighbors={"radius": 2.9, "pieces": "connect"}), way("cosine", "shift", metric="cosine"),
-        way("mutual", neighbors={"count": 20, "pieces": "connect"}, graph="mutual"),
-        way("streamed", "whole", "quick", neighbors={"count": 9}, paths={"store": "streamed", "precision": "float64"},
-            eigensolve={"tolerance": 1e-12}), way("cityblock", "rotation", metric="cityblock"))
+    variants: ClassVar = (
+        variant("", neighbors={"count": 9}), variant("landmarks", "permutation", neighbors={"count": 9}, landmarks=30),
+        variant("radius", neighbors={"radius": 2.9, "pieces": "connect"}), variant("cosine", "shift", metric="cosine"),
+        variant("mutual", neighbors={"count": 20, "pieces": "connect"}, graph="mutual"),
+        variant("streamed", "whole", "quick", neighbors={"count": 9}, paths={"store": "streamed",
+                "precision": "float64"}, eigensolve={"tolerance": 1e-12}),
+        variant("cityblock", "rotation", metric="cityblock"))
     axis: ClassVar = "Isomap"
     name: Literal["isomap"] = "isomap"
     metric: AnyMetric = EUCLIDEAN
@@ -47,21 +48,21 @@ class Isomap(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     @classmethod
-    def trials(cls, seen: Seen) -> Trials:
-        """By neighbors; of very many rows with landmarks."""
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return settings by neighborhood size; with landmarks for very many rows."""
         return by_neighbors(seen, **({"landmarks": LANDMARKS} if seen.rows > MANY and not seen.graph else {}))
 
     def chain(self, kind: str = "features") -> Stages:
-        """K = -H D² H / 2 with D the shortest paths along the neighbor graph; coordinates V √λ of K = V Λ Vᵀ."""
+        """Return the chain of K = -H D² H / 2, D shortest paths along the neighbor graph; coordinates V √λ."""
         graph = NeighborGraph(neighbors=self.neighbors, rule=self.graph)
         return Stages(metric=self.metric, graph=graph, paths=self.paths, kernel=GowerKernel(), centering="double",
                       eigensolve=self.eigensolve, coordinates=Coordinates(scale="roots"), landmarks=self.landmarks)
 
     def reproduces(self) -> bool:
-        """Not where the graph is mutual, which joins a training row to fewer points than a new one."""
+        """Whether the graph is a union: a mutual one joins a training row to fewer points than a new one."""
         return self.graph == "union"
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors, at most n - 1 of them; paths from landmarks leave no choice."""
+        """Return neighbors, at most n - 1; raises ConfigError for options of paths that landmarks leave unused."""
         self.chain().refuse_void()
         return super().resolved_stages(data)

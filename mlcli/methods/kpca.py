@@ -7,8 +7,8 @@ from mlcli.base.values.options import option, option_of
 from mlcli.errors import ConfigError
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Powers
-from mlcli.methods.frame.trials import Seen, Trials, by_width, once
-from mlcli.methods.frame.variants import way
+from mlcli.methods.frame.trials import InputSummary, Trials, by_width, single_trial
+from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels import KernelFunction
 from mlcli.stages.chain.kernels.pairs import Given, Products
@@ -38,12 +38,12 @@ class KernelPCA(Method):
     decodes: ClassVar = "linear kernel"
     aliases: ClassVar = ("kernel-pca",)
     rules: ClassVar = ("broken_stick", "elbow")
-    ways: ClassVar = (
-        way(), way("gaussian", kernel={"name": "gaussian", "rate": 0.05}), way("linear", kernel={"name": "linear"}),
-        way("laplacian", kernel={"name": "laplacian"}),
-        way("polynomial", "shift", kernel={"name": "polynomial", "degree": 2, "gamma": 0.1}),
-        way("cityblock", "rotation", metric="cityblock"), way("cosine", "shift", metric="cosine"),
-        way("landmarks", "permutation", landmarks=30))
+    variants: ClassVar = (
+        variant(), variant("gaussian", kernel={"name": "gaussian", "rate": 0.05}),
+        variant("linear", kernel={"name": "linear"}), variant("laplacian", kernel={"name": "laplacian"}),
+        variant("polynomial", "shift", kernel={"name": "polynomial", "degree": 2, "gamma": 0.1}),
+        variant("cityblock", "rotation", metric="cityblock"), variant("cosine", "shift", metric="cosine"),
+        variant("landmarks", "permutation", landmarks=30))
     axis: ClassVar = "Kernel PC"
     name: Literal["kpca"] = "kpca"
     metric: AnyMetric = EUCLIDEAN
@@ -52,22 +52,22 @@ class KernelPCA(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     @classmethod
-    def trials(cls, seen: Seen) -> Trials:
-        """Gaussian kernels of several widths; a given kernel as it is."""
-        return once() if seen.kind == Similarities.kind else by_width(seen)
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return Gaussian kernels of several widths; one setting for an input kernel."""
+        return single_trial() if seen.kind == Similarities.kind else by_width(seen)
 
     def streams(self, kind: str) -> bool:
-        """Features, where landmarks carry the fit: all others are placed by one pass."""
+        """Whether the input is features and landmarks carry the fit: one pass then places all others."""
         return kind == "features" and self.landmarks is not None
 
     def chain(self, kind: str = "features") -> Stages:
-        """H K H with Kᵢⱼ = k(xᵢ, xⱼ), or K as it is given; coordinates V √λ of H K H = V Λ Vᵀ."""
+        """Return the chain of H K H with Kᵢⱼ = k(xᵢ, xⱼ), or an input K; coordinates V √λ of H K H = V Λ Vᵀ."""
         kernel: Any = Given() if kind == "kernel" else {"linear": Products()}.get(self.kernel.name, self.kernel)
         return Stages(metric=self.metric, kernel=kernel, centering="double", eigensolve=self.eigensolve,
                       coordinates=Coordinates(scale="roots"), landmarks=self.landmarks)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Nothing depends on the data; but some choices have no use beside others."""
+        """Return no changes; raises ConfigError for options that others make useless."""
         if not (self.distance.plain or self.kernel.bent):
             raise ConfigError("KERNEL-METRIC", f"the {self.kernel.name} kernel is no function of a metric's distances",
                               where="method.metric", hint="leave it out, or choose kernel gaussian or laplacian")
@@ -81,6 +81,6 @@ class KernelPCA(Method):
         return {}
 
     def powers_of(self, data: Input) -> Powers:
-        """A kernel function has its own power of the unit."""
+        """Return the powers of the unit, by the kernel function's."""
         power = 1 if isinstance(data, Similarities) else self.kernel.unit_power
         return Powers(coordinates=power, spectrum=2 * power)

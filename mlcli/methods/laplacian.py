@@ -6,8 +6,8 @@ from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, I
 from mlcli.base.values.options import option_of
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Powers
-from mlcli.methods.frame.trials import Seen, Trials, by_neighbors
-from mlcli.methods.frame.variants import way
+from mlcli.methods.frame.trials import InputSummary, Trials, by_neighbors
+from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels.graph_laplacian import GraphLaplacian
 from mlcli.stages.chain.options import Coordinates, NeighborGraph
@@ -41,12 +41,13 @@ class Laplacian(Method):
     aliases: ClassVar = ("spectral-embedding", "laplacian-eigenmaps", "eigenmaps")
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True
-    digits: ClassVar = 1e-7  # the smallest costs have few correct digits
-    ways: ClassVar = (way("", neighbors={"count": 9}), way("heat", neighbors={"count": 9}, weights={"name": "heat"}),
-                      way("plain", neighbors={"count": 9}, normalized=False), way("cosine", "shift", metric="cosine",
-                                                                                  neighbors={"count": 13}),
-                      way("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
-                      way("canberra", "rotation", "shift", neighbors={"count": 13}, metric="canberra"))
+    repeat_tolerance: ClassVar = 1e-7  # the smallest costs have few correct digits
+    variants: ClassVar = (
+        variant("", neighbors={"count": 9}), variant("heat", neighbors={"count": 9}, weights={"name": "heat"}),
+        variant("plain", neighbors={"count": 9}, normalized=False),
+        variant("cosine", "shift", metric="cosine", neighbors={"count": 13}),
+        variant("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
+        variant("canberra", "rotation", "shift", neighbors={"count": 13}, metric="canberra"))
     axis: ClassVar = "Laplacian"
     name: Literal["laplacian"] = "laplacian"
     metric: AnyMetric = EUCLIDEAN
@@ -57,26 +58,26 @@ class Laplacian(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     @classmethod
-    def trials(cls, seen: Seen) -> Trials:
-        """By neighbors."""
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return settings by neighborhood size."""
         return by_neighbors(seen)
 
     def chain(self, kind: str = "features") -> Stages:
-        """K = (D^(-1/2) (D - W) D^(-1/2))⁺, or (D - W)⁺, with W the weights of edges; coordinates √n D^(-1/2) V."""
+        """Return the chain of K = (D^(-1/2) (D - W) D^(-1/2))⁺ or (D - W)⁺, W edge weights; √n D^(-1/2) V."""
         kernel = GraphLaplacian(normalized=self.normalized)  # its weights depend on the data where none are chosen
         return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
                       kernel=kernel.replace(weights=self.weights) if self.chosen("weights") else kernel,
                       eigensolve=self.eigensolve, coordinates=Coordinates(scale="variance"))
 
     def stored(self, data: Input) -> float:
-        """Training rows, and the graph that joins them: a place and a length for each neighbor, both ways."""
+        """Return the bytes of training rows and of their graph: an index and a length for each neighbor, both ways."""
         neighbors = self.neighbors.neighborhood(data)
         return super().stored(data) + 16.0 * BOTH_WAYS * len(data.values) * neighbors.usual
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors; and of a graph with affinities these are the weights, unless others are chosen."""
+        """Return neighbors and weights; a graph with affinities has these as weights, unless others are chosen."""
         return {**super().resolved_stages(data), "weights": weights_for(data, self.weights, self.chosen("weights"))}
 
     def powers_of(self, data: Input) -> Powers:
-        """Costs carry the unit of given weights, unless these are shares of their sums."""
+        """Return the powers of the unit: costs are in the unit of given weights, unless normalized."""
         return Powers(coordinates=0, spectrum=2 * self.chain().power)

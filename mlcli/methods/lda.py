@@ -12,11 +12,11 @@ from mlcli.base.values.inputs import Input, Labeled
 from mlcli.base.values.signs import leading_signs
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Loadings, Model, Powers
-from mlcli.methods.identities.second_moments import separated
+from mlcli.methods.identities.second_moments import class_checks
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.linear.discriminant import classes_of, discriminant_steps, discriminants, scored
+from mlcli.stages.linear.discriminant import classes_of, discriminant_steps, discriminants, score_points
 from mlcli.stages.similarities import Columns, Projector
 
 
@@ -42,34 +42,34 @@ class LDA(Method):
     decodes: ClassVar = None
     aliases: ClassVar = ("linear-discriminant-analysis", "discriminant-analysis")
     rules: ClassVar = ()
-    redrawn: ClassVar = True
+    can_resample: ClassVar = True
     axis: ClassVar = "LDA"
     name: Literal["lda"] = "lda"
     axes: Axes = Axes()
 
     def limit(self, data: Input) -> int:
-        """The smaller of d and one less than there are classes."""
+        """Return the smaller of d and the number of classes less one."""
         return min(data.values.shape[1], len(set(data.labels)) - 1) if isinstance(data, Labeled) else 1
 
     def steps(self, data: Labeled, compute: Compute, share: float | None) -> list[Step]:
-        """The singular values of the deviations from the classes' means."""
+        """Return the step of the singular values of deviations from the classes' means."""
         return discriminant_steps(data.values, self.axes.count, compute.thread_count())
 
     def solve(self, data: Labeled, compute: Compute) -> Model:
-        """y = Sᵀ (x - mean) with Sᵀ W S = I and Sᵀ B S diagonal, W and B the covariance within and between."""
+        """Compute y = Sᵀ (x - mean) with Sᵀ W S = I and Sᵀ B S diagonal, W and B covariances within and between."""
         names, classes = classes_of(data.labels, data.ids)
         found = discriminants(data.values, classes)
-        count = self.axes.kept(len(found.ratios))
-        scores, errors = scored(found, data.values, classes, count)
+        count = self.axes.available_count(len(found.ratios))
+        scores, errors = score_points(found, data.values, classes, count)
         signs = leading_signs(scores)
-        scaling = first(found.scaling, count) * signs
+        scaling = first_columns(found.scaling, count) * signs
         sizes = dict(zip(names, np.bincount(classes).tolist(), strict=True))
         return Model(embedding=by_rows(lambda some: some * signs, scores),
-                     spectrum=Spectrum.given(found.ratios, float(found.ratios.sum()), complete=True),
+                     spectrum=Spectrum.of_values(found.ratios, float(found.ratios.sum()), complete=True),
                      projector=Projector(Columns(), Centering(found.mean, across=False), scaling),
                      fit={"classes": sizes, "resubstitution_errors": errors},
                      loadings=Loadings(scaling, data.columns, power=-1))
 
     def identities(self, data: Labeled, model: Model, full: bool = False) -> list[Check]:
-        """Covariance one within the classes, the ratios between them."""
-        return separated(model.embedding, data.labels, model.ranks.solved, model.rounding(data))
+        """Check covariance one within the classes, and the ratios between them."""
+        return class_checks(model.embedding, data.labels, model.ranks.solved, model.rounding(data))

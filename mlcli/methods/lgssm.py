@@ -13,13 +13,13 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Loadings, Model, Powers
-from mlcli.methods.frame.variants import way
-from mlcli.methods.identities.smoothing_equations import never_less_likely, of_states
+from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.smoothing_equations import ascent_check, state_checks
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.latent.state_space import USUAL, fitted_model, seconds_of
+from mlcli.stages.latent.state_space import USUAL, fit_model, smoother_seconds
 from mlcli.stages.similarities import Affine, Projector, Smoother, require_projector
 
 
@@ -48,8 +48,9 @@ class LGSSM(Method):
     ranked_by: ClassVar = "variances carried by the states"
     aliases: ClassVar = ("state-space", "kalman", "lds")
     rules: ClassVar = ()
-    digits: ClassVar = 1e-5  # EM stops where the likelihood is flat, and a state is the root of that
-    ways: ClassVar = (way("", "permutation", "rotation", "alone", "twins", "quick", iterate={"tolerance": 1e-11}),)
+    repeat_tolerance: ClassVar = 1e-5  # EM stops where the likelihood is flat, and a state is the root of that
+    variants: ClassVar = (
+        variant("", "permutation", "rotation", "alone", "twins", "quick", iterate={"tolerance": 1e-11}),)
     axis: ClassVar = "State"
     name: Literal["lgssm"] = "lgssm"
     floor: float = option(1e-4, "Lower bound of a column's noise, as a share of its variance.", gt=0, lt=1)
@@ -57,28 +58,28 @@ class LGSSM(Method):
     axes: Axes = Axes()
 
     def limit(self, data: Input) -> int:
-        """Half as many as there are rows."""
+        """Return half the number of rows less one."""
         return (len(data.values) - 1) // 2
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """Passes of the smoother."""
+        """Return the step of EM, by passes of the smoother."""
         rows, size = len(data.values), self.axes.count
-        return [repeated("iterate", "EM", seconds_of(rows, size), 8.0 * 8 * rows * size**2, usual=USUAL,
+        return [repeated("iterate", "EM", smoother_seconds(rows, size), 8.0 * 8 * rows * size**2, usual=USUAL,
                          most=self.iterate.limit, needs=LINEAR)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
-        """The maximum of the likelihood, in canonical form."""
-        found = fitted_model(data.values, self.axes, self.iterate, self.floor)
+        """Compute the maximum of the likelihood, in canonical form."""
+        found = fit_model(data.values, self.axes, self.iterate, self.floor)
         model, size = found.model, len(found.model.transition)
         projector = Projector(Smoother(found.means, model), uncentered(size), np.eye(size),
                               Affine(found.means, model.loadings))
-        spectrum = Spectrum.given(np.sum(model.loadings**2, axis=0), found.variance)
+        spectrum = Spectrum.of_values(np.sum(model.loadings**2, axis=0), found.variance)
         return Model(embedding=found.states, spectrum=spectrum, projector=projector, fit=found.figures,
                      objective=Quantity(found.trace, cells=(found.cells,)), spreads=found.spreads,
                      loadings=Loadings(model.loadings, data.columns))
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """The most probable states in the canonical basis, found without a fall of the likelihood."""
+        """Check that states are most probable, in canonical form, and that no iteration lowers the likelihood."""
         similarity = require_projector(model.projector).similarity
-        return [*of_states(similarity, data.values, model.embedding, model.ranks.solved),
-                never_less_likely(model.trace, data.values)]
+        return [*state_checks(similarity, data.values, model.embedding, model.ranks.solved),
+                ascent_check(model.trace, data.values)]

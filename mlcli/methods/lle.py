@@ -6,8 +6,8 @@ from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.base.values.options import option_of
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Powers
-from mlcli.methods.frame.trials import Seen, Trials, by_neighbors
-from mlcli.methods.frame.variants import way
+from mlcli.methods.frame.trials import InputSummary, Trials, by_neighbors
+from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels.reconstruction import Reconstruction
 from mlcli.stages.chain.options import Coordinates, NeighborGraph
@@ -38,11 +38,12 @@ class LLE(Method):
     aliases: ClassVar = ("locally-linear-embedding",)
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True
-    digits: ClassVar = 1e-5  # gaps of M⁺ are small relative to rounding in the weights
-    ways: ClassVar = (way("", "twins", neighbors={"count": 9}),
-                      way("krylov", "twins", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
-                      way("cityblock", "twins", "rotation", neighbors={"count": 9}, metric="cityblock"),
-                      way("cosine", "twins", "shift", neighbors={"count": 9}, metric="cosine"))
+    repeat_tolerance: ClassVar = 1e-5  # gaps of M⁺ are small relative to rounding in the weights
+    variants: ClassVar = (
+        variant("", "twins", neighbors={"count": 9}),
+        variant("krylov", "twins", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
+        variant("cityblock", "twins", "rotation", neighbors={"count": 9}, metric="cityblock"),
+        variant("cosine", "twins", "shift", neighbors={"count": 9}, metric="cosine"))
     axis: ClassVar = "LLE"
     name: Literal["lle"] = "lle"
     metric: AnyMetric = EUCLIDEAN
@@ -51,12 +52,12 @@ class LLE(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     @classmethod
-    def trials(cls, seen: Seen) -> Trials:
-        """By neighbors."""
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return settings by neighborhood size."""
         return by_neighbors(seen)
 
     def chain(self, kind: str = "features") -> Stages:
-        """K = M⁺ with M = (I - W)ᵀ(I - W) and W the weights over the neighbors; coordinates √n V of K = V Λ Vᵀ."""
+        """Return the chain of K = M⁺, M = (I - W)ᵀ(I - W), W weights of neighbors; coordinates √n V of K = V Λ Vᵀ."""
         return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors),
                       kernel=Reconstruction(ridge=self.ridge), eigensolve=self.eigensolve,
                       coordinates=Coordinates(scale="variance"))

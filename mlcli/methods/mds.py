@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.base.values.options import option, option_of
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.trials import Seen, Trials, once
-from mlcli.methods.frame.variants import way
+from mlcli.methods.frame.trials import InputSummary, Trials, single_trial
+from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels.pairs import GowerKernel
 from mlcli.stages.chain.options import Coordinates
@@ -34,10 +34,11 @@ class MDS(Method):
     aliases: ClassVar = ("pcoa", "cmdscale", "classical-mds", "principal-coordinates")
     rules: ClassVar = ("broken_stick", "residual_variance", "elbow")
     isometric: ClassVar = True
-    ways: ClassVar = (way(), way("lingoes", correction="lingoes"), way("landmarks", "permutation", landmarks=30),
-                      way("krylov", "whole", eigensolve={"solver": "krylov"}),
-                      way("cityblock", "rotation", metric="cityblock"), way("cosine", "shift", metric="cosine"),
-                      way("landmarks of minkowski", "permutation", "rotation", metric="minkowski", landmarks=30))
+    variants: ClassVar = (
+        variant(), variant("lingoes", correction="lingoes"), variant("landmarks", "permutation", landmarks=30),
+        variant("krylov", "whole", eigensolve={"solver": "krylov"}),
+        variant("cityblock", "rotation", metric="cityblock"), variant("cosine", "shift", metric="cosine"),
+        variant("landmarks of minkowski", "permutation", "rotation", metric="minkowski", landmarks=30))
     axis: ClassVar = "PCo"
     name: Literal["mds"] = "mds"
     metric: AnyMetric = EUCLIDEAN
@@ -47,16 +48,16 @@ class MDS(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     @classmethod
-    def trials(cls, seen: Seen) -> Trials:
-        """One; of Euclidean distances it would be PCA."""
-        return Trials(reason="of Euclidean distances it is pca") if seen.euclidean else once()
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return one setting; none for Euclidean distances, where the result is that of PCA."""
+        return Trials(reason="of Euclidean distances it is pca") if seen.euclidean else single_trial()
 
     def streams(self, kind: str) -> bool:
-        """Dissimilarities, whose kernel is then only applied; features, where landmarks carry the fit."""
+        """Whether input is dissimilarities, whose kernel is only applied, or features with landmarks; no correction."""
         carried = self.landmarks is not None if kind == "features" else self.landmarks is None
         return kind in ("dissimilarities", "features") and self.correction == "none" and carried
 
     def chain(self, kind: str = "features") -> Stages:
-        """K = -H D² H / 2 with D the distances of all pairs; coordinates V √λ of K = V Λ Vᵀ."""
+        """Return the chain of K = -H D² H / 2, D the distances of all pairs; coordinates V √λ of K = V Λ Vᵀ."""
         return Stages(metric=self.metric, correction=self.correction, kernel=GowerKernel(), centering="double",
                       eigensolve=self.eigensolve, coordinates=Coordinates(scale="roots"), landmarks=self.landmarks)

@@ -8,8 +8,8 @@ from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option, option_of
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Model
-from mlcli.methods.frame.trials import Seen, Trials, once
-from mlcli.methods.frame.variants import way
+from mlcli.methods.frame.trials import InputSummary, Trials, single_trial
+from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.chain.kernels.pairs import Products
 from mlcli.stages.chain.options import Coordinates
@@ -41,8 +41,9 @@ class PCA(Method):
     rules: ClassVar = ("parallel_analysis", "velicer_map", "broken_stick", "elbow")
     columns_model: ClassVar = "equal noise"
     isometric: ClassVar = True
-    ways: ClassVar = (way(), way("covariance", route="covariance", divisor="n-1"), way("dual", route="dual"),
-                      way("svd", route="svd"), way("power", "whole", route="power"))
+    variants: ClassVar = (
+        variant(), variant("covariance", route="covariance", divisor="n-1"), variant("dual", route="dual"),
+        variant("svd", route="svd"), variant("power", "whole", route="power"))
     axis: ClassVar = "PC"
     name: Literal["pca"] = "pca"
     route: Route = option_of(Products, "route")
@@ -52,31 +53,31 @@ class PCA(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     @classmethod
-    def trials(cls, seen: Seen) -> Trials:
-        """One: there is nothing to choose."""
-        return once()
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return one setting: there are no options to try."""
+        return single_trial()
 
     def limit(self, data: Input) -> int:
-        """The smaller of n - 1 and d; of a covariance, d."""
+        """Return the smaller of n - 1 and d; for a covariance, d."""
         return min(len(data.values) - (not isinstance(data, Covariance)), data.values.shape[1])
 
     def eigenvalues(self, data: Input) -> int:
-        """The smaller of n and d."""
+        """Return the smaller of n and d."""
         return min(data.values.shape)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """No defaults; but a covariance that is given has its route and divisor behind it, and a route its solver."""
+        """Return no changes; raises ConfigError for route and divisor of an input covariance, and unused solvers."""
         if isinstance(data, Covariance):
             return self.refuse_unused("the covariance is given", "route", "divisor")
         return self.of_columns().refuse_void()
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
-        """One product and the eigenproblem of a side; of a covariance, only that."""
+        """Return the steps of one product and the eigenproblem of a side; for a covariance, the eigenproblem."""
         return ([self.eigensolve.step(len(data.values), compute.thread_count(), float(data.values.nbytes))]
                 if isinstance(data, Covariance) else super().steps(data, compute, share))
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
-        """X = U Σ Vᵀ, centered; scores are V √λ, directions U."""
+        """Compute X = U Σ Vᵀ, centered; scores are V √λ, directions U."""
         found = self._of_covariance(data, compute) if isinstance(data, Covariance) else super().solve(data, compute)
         return found if self.loadings == "scaled" else found.with_directions()
 
@@ -85,10 +86,10 @@ class PCA(Method):
         return Model.of_covariance(spectrum, data)
 
     def chain(self, kind: str = "features") -> Stages | None:
-        """Inner products of centered columns; of a covariance there is none."""
+        """Return the chain of inner products of centered columns; None for a covariance."""
         return None if kind == "covariance" else self.of_columns()
 
     def of_columns(self) -> Stages:
-        """The chain of points."""
+        """Return the chain of points."""
         return Stages(kernel=Products(route=self.route), centering="columns", eigensolve=self.eigensolve,
                       coordinates=Coordinates(divisor=self.divisor))

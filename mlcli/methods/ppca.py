@@ -12,14 +12,14 @@ from mlcli.base.values.scaling import all_finite
 from mlcli.errors import ConfigError
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Loadings, Model, Powers
-from mlcli.methods.frame.variants import way
+from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.row_factor import row_steps
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.latent.em import EXPECTED, USUAL, em_seconds
-from mlcli.stages.latent.probabilistic import by_em, in_closed_form
+from mlcli.stages.latent.probabilistic import fit_closed_form, fit_em
 from mlcli.stages.similarities import Affine, Completed, Projector
 
 
@@ -42,8 +42,8 @@ class PPCA(Method):
     aliases: ClassVar = ("probabilistic-pca",)
     rules: ClassVar = ("minka_evidence", "ppca_bic", "parallel_analysis", "velicer_map")
     columns_model: ClassVar = "equal noise"
-    ways: ClassVar = (way("", "constant column"), way("em", "constant column", "share", "quick", solver="em",
-                                                      iterate={"tolerance": 1e-12}))
+    variants: ClassVar = (variant("", "constant column"), variant(
+        "em", "constant column", "share", "quick", solver="em", iterate={"tolerance": 1e-12}))
     axis: ClassVar = "PC"
     name: Literal["ppca"] = "ppca"
     solver: Literal["auto", "closed", "em"] = option(
@@ -52,15 +52,15 @@ class PPCA(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     def limit(self, data: Input) -> int:
-        """The smaller of n - 1 and d - 1: one direction at least is noise."""
+        """Return the smaller of n - 1 and d - 1: at least one direction is noise."""
         return min(len(data.values), data.values.shape[1]) - 1
 
     def streams(self, kind: str) -> bool:
-        """Features, in closed form."""
+        """Whether the input is features and the solver has a closed form."""
         return kind == "features" and self.solver != "em"
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """The solver that the data asks for; raises ConfigError for another."""
+        """Return the solver for the data; raises ConfigError for a closed form of missing cells, and unused options."""
         complete = self.solver != "em" and all_finite(data.values)
         if self.solver == "closed" and not complete:
             raise ConfigError("CLOSED-FORM", "a closed form needs complete data", where="method.solver", hint="use em")
@@ -68,7 +68,7 @@ class PPCA(Method):
             self.refuse_unused("a closed form has no iterations", "iterate") if complete else {})}
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """One eigenproblem of the smaller side; by em, a pass over the data for each iteration."""
+        """Return the step of the eigenproblem of the smaller side, or of EM, one pass over the data per iteration."""
         threads, held = compute.thread_count(), 8.0 * EXPECTED * data.values.size
         if (rows := rows_of(data.values)) is not None:
             return row_steps(rows, self.eigensolve, threads)
@@ -80,9 +80,9 @@ class PPCA(Method):
                 Step("coordinates", "posterior means and covariances", once, held)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
-        """Loadings W and noise σ² of the largest likelihood; coordinates are posterior means."""
-        fitted = (by_em(data.values, self.eigensolve, self.iterate, self.limit(data), compute)
-                  if self.solver == "em" else in_closed_form(data.values, self.eigensolve, self.limit(data), compute))
+        """Compute loadings W and noise σ² of the largest likelihood; coordinates are posterior means."""
+        fitted = (fit_em(data.values, self.eigensolve, self.iterate, self.limit(data), compute)
+                  if self.solver == "em" else fit_closed_form(data.values, self.eigensolve, self.limit(data), compute))
         latent, cells, value = fitted.latent, (fitted.cells,), fitted.log_likelihood
         fit = {"log_likelihood": None if value is None else Quantity(value, cells=cells),
                "noise_variance": Quantity(latent.noise, 2), "posterior_covariance": latent.spread.tolist(),

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, LengthGraph
 from mlcli.base.values.options import option_of
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.variants import way
+from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels.unfolding import Constraints, UnfoldingKernel
 from mlcli.stages.chain.options import NeighborGraph
@@ -34,11 +34,11 @@ class SDE(Method):
     proof: ClassVar = "spectrum"
     decodes: ClassVar = None
     aliases: ClassVar = ("mvu", "maximum-variance-unfolding")
-    ways: ClassVar = (
-        way("", "quick", neighbors={"count": 6}),
-        way("at most", "quick", neighbors={"count": 6}, constraints="at_most"),
-        way("cityblock", "quick", "rotation", neighbors={"count": 6}, metric="cityblock", constraints="at_most"),
-        way("basis", "quick", neighbors={"count": 6}, basis=12))
+    variants: ClassVar = (
+        variant("", "quick", neighbors={"count": 6}),
+        variant("at most", "quick", neighbors={"count": 6}, constraints="at_most"),
+        variant("cityblock", "quick", "rotation", neighbors={"count": 6}, metric="cityblock", constraints="at_most"),
+        variant("basis", "quick", neighbors={"count": 6}, basis=12))
     axis: ClassVar = "SDE"
     name: Literal["sde"] = "sde"
     metric: AnyMetric = EUCLIDEAN
@@ -55,13 +55,13 @@ class SDE(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     def chain(self, kind: str = "features") -> Stages:
-        """K of the largest trace that keeps the distances of neighbors and K1 = 0; coordinates V √λ of K = V Λ Vᵀ."""
+        """Return the chain of the K of largest trace that keeps neighbors' distances, K1 = 0; coordinates V √λ."""
         program = {name: getattr(self, name) for name in UnfoldingKernel.model_fields if name != "name"}
         return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
                       kernel=UnfoldingKernel(**program), eigensolve=self.eigensolve)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors; of a given graph only the pairs that it joins have distances, and no new point has any."""
+        """Return neighbors; raises ConfigError for options of new points or further pairs if the input is a graph."""
         if isinstance(data, LengthGraph):
             self.refuse_unused("the graph is given", *UnfoldingKernel.of_points)
         return super().resolved_stages(data)

@@ -10,14 +10,14 @@ from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Loadings, Model, Powers
-from mlcli.methods.frame.variants import way
-from mlcli.methods.identities.second_moments import regressed, steps_of, uncorrelated, unit_variances
+from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.second_moments import covariance_checks, loadings_check, slowness_check, unit_variances
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.algebra.costs import singular_step, together
-from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.algebra.costs import merge_steps, singular_step
+from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.slowness import monomials, slow_features
-from mlcli.stages.linear.whitening import WHITE, whitened
+from mlcli.stages.linear.whitening import WHITE, whiten
 from mlcli.stages.similarities import Affine, Monomials, Projector
 
 
@@ -39,50 +39,52 @@ class SFA(Method):
     accepts: ClassVar = (Features,)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "slownesses, the smallest first"
-    shares: ClassVar = False
+    variance_shares: ClassVar = False
     decodes: ClassVar = "degree 1"
     aliases: ClassVar = ("slow-feature-analysis",)
     rules: ClassVar = ()
-    ways: ClassVar = (way("", "permutation", "descending"), way("quadratic", "permutation", "descending", degree=2))
+    variants: ClassVar = (
+        variant("", "permutation", "descending"), variant("quadratic", "permutation", "descending", degree=2))
     axis: ClassVar = "SFA"
     name: Literal["sfa"] = "sfa"
     degree: Literal[1, 2] = option(1, "Degree of the features in the columns: linear (1) or quadratic (2).")
     axes: Axes = Axes()
 
     def leads_back(self, kind: str) -> bool:
-        """Of degree 1."""
+        """Whether the degree is 1."""
         return self.degree == 1
 
     def limit(self, data: Input) -> int:
-        """The smaller of n - 1 and the number of monomials."""
-        return min(len(data.values) - 1, self._expanded(data.values.shape[1]))
+        """Return the smaller of n - 1 and the number of monomials."""
+        return min(len(data.values) - 1, self._monomial_count(data.values.shape[1]))
 
-    def _expanded(self, columns: int) -> int:
+    def _monomial_count(self, columns: int) -> int:
         return columns if self.degree == 1 else columns * (columns + 3) // 2
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """The singular values of the monomials, and those of their steps."""
-        whole, threads = (len(data.values), self._expanded(data.values.shape[1])), compute.thread_count()
-        return [together([singular_step("whitening", shape, threads, WHITE) for shape in (data.values.shape, whole)]),
+        """Return the steps of the singular values of monomials, and of their differences between rows."""
+        whole, threads = (len(data.values), self._monomial_count(data.values.shape[1])), compute.thread_count()
+        shapes = (data.values.shape, whole)
+        return [merge_steps([singular_step("whitening", shape, threads, WHITE) for shape in shapes]),
                 singular_step("slow features", whole, threads)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
-        """Of white coordinates, the directions in which their steps are smallest."""
-        points = whitened(data.values, equal_columns=True)
-        expanded = whitened(monomials(points.points, self.degree), equal_columns=True)
+        """Compute the directions of white coordinates in which their differences between rows are smallest."""
+        points = whiten(data.values, equal_columns=True)
+        expanded = whiten(monomials(points.points, self.degree), equal_columns=True)
         slow = slow_features(expanded)
-        count = self.axes.kept(len(slow.slowness))
-        turn = first(slow.directions, count)
+        count = self.axes.available_count(len(slow.slowness))
+        turn = first_columns(slow.directions, count)
         turn = turn * leading_signs(expanded.points @ turn)
         loadings = (turn.T @ expanded.back @ points.back).T if self.degree == 1 else None
         projector = Projector(Monomials(points.means, points.into, self.degree),
                               Centering(expanded.means, across=False), expanded.into @ turn,
                               None if loadings is None else Affine(points.means, loadings))
-        return Model(embedding=expanded.points @ turn, spectrum=Spectrum.given(slow.slowness, complete=True),
+        return Model(embedding=expanded.points @ turn, spectrum=Spectrum.of_values(slow.slowness, complete=True),
                      projector=projector, loadings=None if loadings is None else Loadings(loadings, data.columns))
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Unit variances, no correlations, and steps that are as slow as stated."""
-        return [*uncorrelated(model.embedding, unit_variances(model.axes)),
-                steps_of(model.embedding, model.ranks.solved),
-                *regressed(data.values, model.embedding, model.directions)]
+        """Check unit variances, no correlations, and the stated slownesses."""
+        return [*covariance_checks(model.embedding, unit_variances(model.axes)),
+                slowness_check(model.embedding, model.ranks.solved),
+                *loadings_check(data.values, model.embedding, model.directions)]

@@ -12,14 +12,14 @@ from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.methods.frame.model import Model
-from mlcli.methods.frame.networks import QUICK, OfNetworks
-from mlcli.methods.frame.variants import way
-from mlcli.methods.identities.forward_passes import marginal, passes, variational
+from mlcli.methods.frame.networks import QUICK, NetworkMethod
+from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.forward_passes import bound_checks, forward_checks, likelihood_check
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
-from mlcli.stages.latent.probabilistic import in_closed_form
+from mlcli.stages.latent.probabilistic import fit_closed_form
 from mlcli.stages.neural.bound import Bound
-from mlcli.stages.neural.feeding import fed
+from mlcli.stages.neural.feeding import training_rows
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.likelihoods import GaussianLikelihood, Likelihood
 from mlcli.stages.neural.network import Hidden, Layer, Network, Units
@@ -29,7 +29,7 @@ from mlcli.stages.similarities.networks import pair, placed
 FAINT = 1e-150  # deviations of a posterior without noise, whose logarithm is finite
 
 
-class VAE(OfNetworks):
+class VAE(NetworkMethod):
     """A model of the data with hidden coordinates, whose posterior a network recognizes from each row.
 
     z ~ N(0, I) and x ~ p(x | g(z)), with g a network; q(z | x) = N(m(x), diag s²(x)) with m and log s² the outputs of
@@ -49,8 +49,9 @@ class VAE(OfNetworks):
 
     unscaled: ClassVar = 100  # so that what lies between 0 and 1 is found there
     aliases: ClassVar = ("variational-autoencoder",)
-    ways: ClassVar = (way("", "constant column"), way("deep", "permutation", "rotation", "mirror", "columns",
-                                                      "constant column", "quick", **QUICK))
+    variants: ClassVar = (
+        variant("", "constant column"),
+        variant("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick", **QUICK))
     axis: ClassVar = "Latent"
     name: Literal["vae"] = "vae"
     layers: Units = option((), "Hidden units of the encoder, layer by layer, from the columns inward; the decoder has "
@@ -66,25 +67,25 @@ class VAE(OfNetworks):
 
     @property
     def closed(self) -> bool:
-        """Whether the optimum is known: both networks are linear, and the noise is Gaussian and learned."""
+        """Whether the optimum has a closed form: both networks are linear, and the noise is Gaussian and learned."""
         return (self.training == "auto" and not self.layers and self.likelihood == GaussianLikelihood()
                 and self.beta == 1)
 
     def limit(self, data: Input) -> int:
-        """Fewer axes than rows; in closed form one direction at least is noise."""
+        """Return one less than rows; in closed form at least one direction is noise."""
         return (min(data.values.shape) if self.closed else len(data.values)) - 1
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """No defaults; but options of training are refused where there is none, and those of hidden units likewise."""
+        """Return no changes; raises ConfigError for options of training or hidden units where there are none."""
         if self.closed:
             self.refuse_unused("a closed form is not trained", "learning", "importance")
         elif self.learning.validation == 0:
             self.refuse_unused("no rows are held out", "learning.patience", "importance")
         return {} if self.layers else self.refuse_unused("there are no hidden units", "activation")
 
-    def solved(self, data: Features, compute: Compute) -> Model:
-        """m(x) = M⁻¹ Wᵀ(x - μ) and s² = σ² / M with M = WᵀW + σ², whose columns are orthogonal; g(z) = μ + W z."""
-        found = in_closed_form(data.values, ForAxes.of(self.axes), self.limit(data), compute)
+    def solve_closed_form(self, data: Features, compute: Compute) -> Model:
+        """Return the closed form: m(x) = M⁻¹ Wᵀ(x - μ), s² = σ² / M, M = WᵀW + σ² diagonal; g(z) = μ + W z."""
+        found = fit_closed_form(data.values, ForAxes.of(self.axes), self.limit(data), compute)
         latent, standard = found.latent, replace(Standard.of(data.values), means=found.latent.mean)
         deviations = np.sqrt(np.diag(latent.spread))
         weights, biases = standard.scale * latent.axes, 2 * np.log(np.maximum(deviations, FAINT))
@@ -96,22 +97,22 @@ class VAE(OfNetworks):
                           spreads=by_rows(lambda some: np.tile(deviations, (len(some), 1)), found.means),
                           fit={"elbo": bound, "noise_variance": Quantity(latent.noise, 2)})
 
-    def trained(self, data: Features, compute: Compute) -> Model:
-        """Both networks with the weights that training ended with, and the bounds that they reach."""
+    def solve_by_training(self, data: Features, compute: Compute) -> Model:
+        """Return the model of both networks after training, with their bounds."""
         from mlcli.stages.neural import training
         from mlcli.stages.neural.evidence import Evidence
 
         standard = self.likelihood.standard(data)
         objective = Evidence(self.activation, self.likelihood, self.beta, self.likelihood.level(standard))
-        rows = fed(data.values, standard, self.learning, compute)
+        rows = training_rows(data.values, standard, self.learning, compute)
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
-        found = training.trained(objective, rows, start, self.learning)
+        found = training.train(objective, rows, start, self.learning)
         networks = objective.networks(found.weights)
         bound = Bound(standard, networks[1], self.likelihood, level=float(objective.noise(found.weights)),
                       seed=rows.seed)
         outputs, sums = placed(pair(standard, networks)[0], data.values, bound)
         own, count = [float(part) / len(outputs) for part in sums], outputs.shape[1] // 2
-        held = {} if not len(found.held) else {"held_out_bound": bound.density(bound.weighted(
+        held = {} if not len(found.held) else {"held_out_bound": bound.density(bound.importance_bound(
             data.values[found.held], some_of(outputs, found.held), self.importance))}
         return self.model(data, standard, outputs[:, :count], networks,
                           spreads=by_rows(lambda some: np.exp(some / 2), outputs[:, count:]),
@@ -120,7 +121,7 @@ class VAE(OfNetworks):
                           fit={**bound.figures(*own), **held, **found.facts})
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Coordinates by a forward pass of its own, and the bound by other formulas."""
+        """Check coordinates by an independent forward pass, and the bound by other formulas."""
         if self.closed:
-            return [*passes(data, model, full), *marginal(data, model, full)]
-        return [*passes(data, model, full), *variational(data, model, self.likelihood.log_density, full)]
+            return [*forward_checks(data, model, full), *likelihood_check(data, model, full)]
+        return [*forward_checks(data, model, full), *bound_checks(data, model, self.likelihood.log_density, full)]

@@ -46,6 +46,6 @@ def drawing_of(config: RunConfig, start: Start) -> AfterFit:
             Labels.first_of(table.labels, measures.label)  # before the fit: one that has no classes
     if not table.rows:  # a covariance, whose columns have names
         table = table.take(())
-    drawn = plot_cost(report, table, unsure=config.method.unsure and config.draws_decoder(start.features))
+    drawn = plot_cost(report, table, unsure=config.method.decoder_variance and config.draws_decoder(start.features))
     return replace(drawn, rules=report.setting("dimension") is not None or asked, quality=measures is not None,
                    reading=read.reading, kept=read.kept)

@@ -91,7 +91,7 @@ def fits(config: RunConfig, start: Start) -> bool:
         config.report.require_point_labels(table.rows, table.labels)
         with memory_after_fit(drawing_of(config, start)):
             method = config.method.resolve(data)
-            alone = peak(method.known(method.in_range(data), compute), data, method, compute)
+            alone = peak(method.steps_before_fit(method.in_range(data), compute), data, method, compute)
             return alone <= limit if first is None else alone > limit or alone + first.given.table.bytes <= limit
     return True
 
@@ -102,4 +102,4 @@ def require_fit(config: RunConfig, start: Start) -> None:
         data = start.prepared.table.data()
         with memory_after_fit(drawing_of(config, start)):
             method = config.method.resolve(data)
-            method.require_memory(method.known(method.in_range(data), config.compute), data, config.compute)
+            method.require_memory(method.steps_before_fit(method.in_range(data), config.compute), data, config.compute)

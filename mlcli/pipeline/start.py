@@ -22,7 +22,7 @@ from mlcli.data.read.table import read
 from mlcli.data.table.table import Source, Table, coordinates
 from mlcli.data.write.table import text_names
 from mlcli.errors import ConfigError, GeometryError, MlcliError, UnsafeFile, option, options_in
-from mlcli.methods import Model, Projector, accepting, comparing
+from mlcli.methods import Model, Projector, methods_accepting, methods_with_metric
 from mlcli.methods.pca import PCA
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.shared_input import Reader, read_input
@@ -218,8 +218,8 @@ def _method_named(config: RunConfig) -> Iterator[None]:
 def fitting_methods(config: RunConfig, path: str, value: str, kind: str) -> Sequence[str]:
     """Return the methods that take what an option of a hint makes of the input; none where it decides on no method."""
     if path == "input.kind" and kind and value == kind:
-        return accepting(config.input.replace(kind=kind).gives)
-    return comparing() if (path, value) == ("method.metric.name", "gower") else ()
+        return methods_accepting(config.input.replace(kind=kind).gives)
+    return methods_with_metric() if (path, value) == ("method.metric.name", "gower") else ()
 
 
 @contextmanager

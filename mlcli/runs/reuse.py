@@ -16,7 +16,7 @@ from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.read.table import read_coordinates, read_new
 from mlcli.data.table.table import Table, axis_names
 from mlcli.errors import ConfigError, DataError
-from mlcli.methods import accepting, decoding
+from mlcli.methods import methods_accepting, methods_with_decoder
 from mlcli.pipeline.read_run import config_of
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.figures.new_points import new_points_over
@@ -70,7 +70,7 @@ def _new_rows(run: Finished, new: Input, asked: Input, compute: Compute) -> Tabl
     except (DataError, ConfigError) as error:
         if not error.kind:
             raise
-        method = accepting(new.replace(kind=error.kind).gives)[0]
+        method = methods_accepting(new.replace(kind=error.kind).gives)[0]
         raise error.changed(hint=f"the run takes {run.kind}; a run of this file is made by "
                             f"mlcli embed --kind {error.kind} --method {method} {new.path}") from None
 
@@ -120,7 +120,7 @@ def require_decoders(place: str, steps: tuple[Reduction, ...]) -> None:
     """Raises ConfigError where a step does not lead back to what it was given."""
     if any(step.projector.decoder is None for step in steps):
         raise ConfigError("NO-RECONSTRUCTION", "this run cannot reconstruct features from coordinates",
-                          where=place, hint=f"only these methods can: {decoding()}")
+                          where=place, hint=f"only these methods can: {methods_with_decoder()}")
     if not all(step.preparation.invertible for step in steps[1:]):
         raise ConfigError("NO-RECONSTRUCTION", "the coordinates of the run that this one was given were transformed, "
                           "or some of them left out, which has no inverse", where=place,

@@ -8,7 +8,7 @@ import pytest
 
 from mlcli.base.values.inputs import Features, Labeled, TwoViews
 from mlcli.stages.latent import kalman
-from mlcli.stages.latent.kalman import Sequence, StateSpace, smoothed
+from mlcli.stages.latent.kalman import Sequence, StateSpace, smooth
 from tests import support
 from tests.agreement.tables import TABLES, column, facts, read
 
@@ -54,7 +54,7 @@ def test_states_of_the_oscillator(monkeypatch: pytest.MonkeyPatch) -> None:
     turn = 0.98 * np.array([[np.cos(0.2), -np.sin(0.2)], [np.sin(0.2), np.cos(0.2)]])
     model = StateSpace(turn, 0.09 * np.eye(2), np.array([[1, 0], [0.5, 1], [-1, 0.5], [0, -0.8]]), np.full(4, 0.25))
     monkeypatch.setattr(kalman, "_start", lambda **_: np.array([0.1, -0.2]))
-    found = smoothed(Sequence.of(points), model)
+    found = smooth(Sequence.of(points), model)
     assert found.log_likelihood == pytest.approx(facts("statsmodels/summary.json")["oscillator_log_likelihood"],
                                                  rel=1e-11)
     assert np.abs(found.means - table("statsmodels/oscillator_states.csv")).max() < 1e-9

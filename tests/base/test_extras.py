@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.base.values.extras import EXTRAS, lacking, loaded, require
+from mlcli.base.values.extras import EXTRAS, load_extra, missing_module, require
 from mlcli.errors import DependencyMissing
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -32,8 +32,8 @@ def test_the_extra_of_all_is_every_other_but_jax() -> None:
 
 def test_what_is_missing_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EXTRAS, "plot", ("json", "not_there"))  # type: ignore[index]
-    assert lacking("plot") == "not_there"
-    for ask in (lambda: require("plot", "a biplot", "--arrows"), lambda: loaded("plot", "a biplot", "not_there")):
+    assert missing_module("plot") == "not_there"
+    for ask in (lambda: require("plot", "a biplot", "--arrows"), lambda: load_extra("plot", "a biplot", "not_there")):
         with pytest.raises(DependencyMissing, match="a biplot needs not_there") as caught:
             ask()
         assert (caught.value.code, caught.value.hint) == ("E-EXTRA", "pip install 'manifold-cli[plot]'")
@@ -42,5 +42,5 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(monkeypatch:
 def test_what_is_there_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EXTRAS, "plot", ("json",))  # type: ignore[index]
     require("plot", "a biplot")
-    assert loaded("plot", "a biplot").loads("[1]") == [1]
-    assert loaded("plot", "a biplot", "json.decoder").__name__ == "json.decoder"
+    assert load_extra("plot", "a biplot").loads("[1]") == [1]
+    assert load_extra("plot", "a biplot", "json.decoder").__name__ == "json.decoder"

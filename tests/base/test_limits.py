@@ -14,7 +14,7 @@ from mlcli.base.machine.footprint import resident
 from mlcli.base.machine.limits import MIB
 from mlcli.base.machine.scheduler import Memory
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.extras import lacking
+from mlcli.base.values.extras import missing_module
 from mlcli.errors import RefusedByPlan
 from tests.cli.support import write_points
 from tests.processes import neutral, program
@@ -48,7 +48,7 @@ def test_what_is_asked_for_is_enough(tmp_path: Path, name: str, threads: int) ->
     assert (tmp_path / "run" / "run.json").is_file()
 
 
-@pytest.mark.skipif(bool(lacking("plot")), reason="there is no Matplotlib")
+@pytest.mark.skipif(bool(missing_module("plot")), reason="there is no Matplotlib")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LIMITED)
 def test_figures_by_matplotlib_need_more_and_are_given_it(tmp_path: Path, name: str) -> None:

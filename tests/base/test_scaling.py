@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.values import scaling
-from mlcli.base.values.scaling import all_finite, constant, extent_of, largest_of
+from mlcli.base.values.scaling import all_finite, extent_of, largest_of, read_only
 from mlcli.data.table.table import Table
 
 
@@ -29,7 +29,7 @@ def test_an_array_that_changes_is_looked_at_again() -> None:
 
 
 def test_a_constant_array_is_looked_at_once_and_forgotten_with_its_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = constant(np.arange(5.0))
+    values = read_only(np.arange(5.0))
     with pytest.raises(ValueError, match="read-only"):
         values[0] = np.nan
     found = extent_of(values)
@@ -45,4 +45,4 @@ def test_a_constant_array_is_looked_at_once_and_forgotten_with_its_life(monkeypa
 def test_the_features_of_a_table_cannot_change() -> None:
     table = Table(np.ones((2, 2)), ("a", "b"), ("1", "2"))
     assert not table.values.flags.writeable
-    assert constant(table.values) is table.values
+    assert read_only(table.values) is table.values

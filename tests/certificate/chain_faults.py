@@ -73,17 +73,17 @@ def halves(whole: Any, self: Any, values: AnyArray) -> AnyArray:
 UNDER_GAUSSIAN = chain(graph=GRAPH, paths={}, kernel={"name": "gaussian"})
 CHAIN_FAULTS: dict[str, Fault] = {
     "Bray-Curtis distances are of shares": Fault(
-        {**MDS, "metric": "braycurtis"}, instead(BrayCurtis, "represented", lambda whole, self, x: rows.shares(x)),
+        {**MDS, "metric": "braycurtis"}, instead(BrayCurtis, "represent", lambda whole, self, x: rows.shares(x)),
         {"residual", "means"}, COUNTS),
     "Jensen-Shannon distances lack their root": Fault(
-        {**MDS, "metric": "jensenshannon"}, instead(JensenShannon, "compared", lambda whole, *a: whole(*a) ** 2),
+        {**MDS, "metric": "jensenshannon"}, instead(JensenShannon, "compare", lambda whole, *a: whole(*a) ** 2),
         {"residual", "means"}, COUNTS),
     "Minkowski's sums have the root of another power": Fault(
         {"name": "isomap", **GRAPH, "metric": {"name": "minkowski", "p": 3.0}}, instead(
-            Minkowski, "compared", lambda whole, self, *a: whole(self.replace(p=3.001), *a)), {"edge lengths"}),
+            Minkowski, "compare", lambda whole, self, *a: whole(self.replace(p=3.001), *a)), {"edge lengths"}),
     "longitude is taken for latitude": Fault(
         {**MDS, "metric": "haversine"}, instead(
-            Haversine, "represented", lambda whole, self, x: whole(self, x[:, ::-1])),
+            Haversine, "represent", lambda whole, self, x: whole(self, x[:, ::-1])),
         {"residual", "means"}, PLACES),
     "Gower's ranges are those of other rows": Fault(
         {**MDS, "metric": "gower"}, instead(Gower, "fitted", lambda whole, self, x, *a: whole(self, x[:20], *a)),
@@ -99,7 +99,7 @@ CHAIN_FAULTS: dict[str, Fault] = {
         {"name": "pca"}, transform("cpm", apply=lambda x: rows.shares(x) * 1e3), {"prepared"}, COUNTS,
         {"prepare": {"transform": ["cpm"]}}),
     "transforms are applied in another order": Fault(
-        {"name": "pca"}, replacing("mlcli.data.prepare.prepare.applied", lambda whole, x, names: whole(x, names[::-1])),
+        {"name": "pca"}, replacing("mlcli.data.prepare.prepare.apply_transforms", lambda whole, x, names: whole(x, names[::-1])),
         {"prepared"}, COUNTS, {"prepare": {"transform": ["sqrt", "unit"]}}),
     "a sigmoid's offset is left out": Fault(
         chain(kernel={"name": "sigmoid", "gamma": 0.05, "coef0": 0.5}), instead(
@@ -158,6 +158,7 @@ CHAIN_FAULTS: dict[str, Fault] = {
         {"name": "isomap"}, solving("isomap", projector(similarity=lambda s: replace(s, graph=longer_edges(s.graph)))),
         {"edges", "graph"}, RING, GIVEN),
     "landmarks place points without centering": Fault(
-        {"name": "chain", "landmarks": 20}, replacing("mlcli.stages.chain.distances.placed", lambda whole, fit, given: (
-            replace(whole(fit, given), embedding=given @ fit.projector.axes))), {"projection"}),
+        {"name": "chain", "landmarks": 20}, replacing(
+            "mlcli.stages.chain.distances.place_points", lambda whole, fit, given: (
+                replace(whole(fit, given), embedding=given @ fit.projector.axes))), {"projection"}),
 }

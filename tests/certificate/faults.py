@@ -423,7 +423,7 @@ FAULTS: dict[str, Fault] = {
         PCA, replacing("mlcli.rundir.archive.save", without_transform), {"model"},
         sections={"prepare": {"transform": ["unit"]}}),
     "a transform is left out": Fault(
-        PCA, replacing("mlcli.data.prepare.prepare.applied", lambda whole, table, names: table), {"prepared"},
+        PCA, replacing("mlcli.data.prepare.prepare.apply_transforms", lambda whole, table, names: table), {"prepared"},
         sections={"prepare": {"transform": ["unit"]}}),
     "other columns than chosen are kept": Fault(
         PCA, replacing("mlcli.data.prepare.prepare.of_columns", lambda whole, table, chosen: (
@@ -462,10 +462,10 @@ FAULTS: dict[str, Fault] = {
     "scores of rows with gaps are another row's": Fault(
         FA, solving("fa", embedding(lambda y: np.roll(y, 1, axis=0))), {"scores"}, GAPS, MODELED),
     "moments of columns with gaps are those of complete rows": Fault(
-        FA, replacing("mlcli.methods.frame.factors.with_gaps", lambda whole, points, *more: replace(
+        FA, replacing("mlcli.methods.frame.factors.estimate_moments", lambda whole, points, *more: replace(
             whole(points[~np.isnan(points).any(axis=1)], *more), points=points)), {"moments"}, GAPS, MODELED),
     "correlations of pairs divide by all rows": Fault(
-        {**FA, "gaps": "pairwise"}, replacing("mlcli.stages.latent.gaps.by_pairs", lambda whole, points: whole(
+        {**FA, "gaps": "pairwise"}, replacing("mlcli.stages.latent.gaps.moments_by_pairs", lambda whole, points: whole(
             np.where(np.isnan(points), 0.0, points))), {"moments"}, GAPS, MODELED),
     "a uniqueness is off": Fault(
         FA, solving("fa", fit(uniquenesses=lambda u: {**u, "x0": u["x0"] * 1.001})), {"variances", "stationarity"}),

@@ -41,7 +41,8 @@ def test_an_error_in_one_of_many_rows_is_seen_where_all_are_checked(
     resolved, data, model = fitted(method, {})
     weights = 16 if method == "autoencoder" else 24
     monkeypatch.setattr(forward_passes, "MOST", 20 * weights)  # work for twenty rows
-    taken, whole = forward_passes.chosen(data.values, False, *(part.network for part in forward_passes.parts(model)))
+    networks = [part.network for part in forward_passes.parts(model)]
+    taken, whole = forward_passes.choose_rows(data.values, False, *networks)
     assert len(taken) == 20 and not whole
     wrong = model.embedding.copy()
     wrong[np.setdiff1d(np.arange(60), taken)[0]] *= 1.001

@@ -354,14 +354,14 @@ def test_what_needs_the_whole_table_is_refused_with_a_remedy(mlcli: Caller) -> N
 
 
 def test_a_file_that_changes_between_passes_is_refused(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = gathering.gathered
+    solve = gathering.gather
 
     def changed(*arguments: object, **options: object) -> object:
         found = solve(*arguments, **options)  # type: ignore[arg-type]
         np.save("t.npy", numbers() + 1)
         return found
 
-    monkeypatch.setattr("mlcli.data.read.blocks.gathered", changed)
+    monkeypatch.setattr("mlcli.data.read.blocks.gather", changed)
     called = mlcli("embed", "t.npy", "-o", "none", *BLOCKS)
     assert "E-CHANGED" in called.err
     assert not Path("none").exists()

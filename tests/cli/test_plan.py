@@ -15,7 +15,7 @@ from mlcli.base.machine.footprint import resident
 from mlcli.base.machine.rates import Rates, document, reference
 from mlcli.base.rows.source import Rows
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.extras import lacking
+from mlcli.base.values.extras import missing_module
 from mlcli.config.report_options import LABELED
 from mlcli.data.files import source
 from mlcli.data.files.source import open_input
@@ -163,7 +163,7 @@ def test_as_many_rows_as_a_refusal_says_fit(mlcli: Caller, roll: str, given: tup
     assert followed.code == 0, followed.err
 
 
-@pytest.mark.skipif(bool(lacking("plot")), reason="there is no Matplotlib")
+@pytest.mark.skipif(bool(missing_module("plot")), reason="there is no Matplotlib")
 def test_names_that_do_not_fit_are_refused_with_how_to_do_without(mlcli: Caller,
                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(footprint, "sys", SimpleNamespace(modules={}))  # as in a process that has drawn nothing yet
@@ -303,7 +303,7 @@ def test_a_table_in_blocks_is_planned_and_refused_before_a_pass(mlcli: Caller, m
     def passed(*args: object) -> None:
         raise AssertionError("a pass was made")
 
-    monkeypatch.setattr(blocks, "gathered", passed)
+    monkeypatch.setattr(blocks, "gather", passed)
     planned = json.loads(mlcli("plan", *given, "--json").out)
     least = str(round(planned["memory"] * 0.9))
     called = mlcli("embed", *given, "--memory-limit", least, "-o", "run")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mlcli.base.values.extras import lacking
+from mlcli.base.values.extras import missing_module
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks/plan.py"
 
@@ -42,7 +42,7 @@ def hold(row: dict[str, Any], slowest: float) -> None:
     assert 1 / slowest <= BENCH.seconds_of(row) / row["seconds"] <= 2
 
 
-@pytest.mark.skipif(bool(lacking("plot")), reason="there is no Matplotlib")
+@pytest.mark.skipif(bool(missing_module("plot")), reason="there is no Matplotlib")
 def test_a_small_run_takes_what_is_predicted(tmp_path: Path) -> None:
     hold(measured(tmp_path, "pca of names", 1), slowest=4)
 

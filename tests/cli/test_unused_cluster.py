@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.extras import lacking
+from mlcli.base.values.extras import missing_module
 from mlcli.engine.cluster.notes import note_unused
 from tests.cli.support import Caller, write_points
 from tests.support import Notes
@@ -30,7 +30,7 @@ def test_of_a_folder_without_a_cluster(mlcli: Caller) -> None:
     assert "N-CLUSTER" not in mlcli("embed", "data.csv", "-o", "-").err
 
 
-@pytest.mark.skipif(bool(lacking("dask")), reason="needs mlcli[dask]")
+@pytest.mark.skipif(bool(missing_module("dask")), reason="needs mlcli[dask]")
 def test_of_commands_that_compute_where_they_run(mlcli: Caller) -> None:
     assert mlcli("embed", "data.csv", "-o", "run", "-q").code == 0
     write_points(Path("new.csv"), rows=3)

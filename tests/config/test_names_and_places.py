@@ -13,8 +13,8 @@ from mlcli.config.layers import Layer, assignment, from_file
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError, DependencyMissing
 from mlcli.methods import ALIASES, METHODS, remedy_for
-from mlcli.methods.frame.not_included import BY_NAME, LACKING, Elsewhere
-from mlcli.methods.frame.variants import LAWS, way
+from mlcli.methods.frame.not_included import BY_NAME, LACKING, NotIncluded
+from mlcli.methods.frame.variants import LAWS, variant
 from mlcli.stages.similarities import Similarity
 
 
@@ -39,7 +39,7 @@ def test_capitals_tell_no_methods_apart(typed: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lacking", LACKING, ids=lambda lacking: lacking.names[0])
-def test_what_serves_instead_of_a_missing_method_is_there(lacking: Elsewhere, tmp_path: Path) -> None:
+def test_what_serves_instead_of_a_missing_method_is_there(lacking: NotIncluded, tmp_path: Path) -> None:
     """Flags in its words set options of the method that is named, and its name is not one that is known."""
     words = lacking.why.replace(",", " ").split()
     flags = [*pairwise(words)]
@@ -114,7 +114,7 @@ def test_every_similarity_is_stored_under_a_tag_of_its_own() -> None:
 
 
 def test_a_way_breaks_laws_that_there_are() -> None:
-    broken = {law for kind in METHODS.values() for each in kind.ways for law in each.broken}
+    broken = {law for kind in METHODS.values() for each in kind.variants for law in each.broken}
     assert broken == LAWS.keys()  # a law that nothing breaks needs no name
     with pytest.raises(ValueError, match="there is no law named gravity"):
-        way("falling", "gravity")
+        variant("falling", "gravity")

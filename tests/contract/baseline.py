@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from mlcli.methods import METHODS, streaming
+from mlcli.methods import METHODS, methods_in_blocks
 from tests.contract.repeating import ways, write_runs
 from tests.processes import neutral
 
@@ -34,7 +34,7 @@ def blocks(runs: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The runs whose method takes a table in blocks, read so."""
     plain = {"path", "id_column", "label_columns", "columns"}
     return {f"{name}-blocks": {**run, "input": {**run["input"], "stream": "always"}} for name, run in runs.items()
-            if run["method"]["name"] in streaming() and run["input"].keys() <= plain}
+            if run["method"]["name"] in methods_in_blocks() and run["input"].keys() <= plain}
 
 
 def carried_out(python: str, folder: Path, place: Path, *arguments: str) -> dict[str, Path]:

@@ -27,7 +27,7 @@ PLACED = TIMED | {"config.yaml"}  # and paths
 SEPARATE = 1e-3  # of the largest: an eigenvalue so far from the others has an axis that 1e3 roundings turn by 2e-10
 EIGENVALUES, COORDINATES = 1e-11, 1e-9  # of the largest
 SINGLE = 1e-6  # the same where one of two runs has distances in single precision
-# Fits that end where an iteration comes to rest, not at an eigenproblem: coordinates agree as far as `digits` says.
+# Fits that end where an iteration comes to rest, not at an eigenproblem: coordinates agree to `repeat_tolerance`.
 ITERATED = ("gplvm", "gpdm", "lgssm")
 LONG = 100  # iterations of L-BFGS by which rounding has grown to all digits: only the objective is comparable then
 LEVELS = {"base": set(), "v3": {"avx2", "fma", "bmi2"}, "v4": NEEDED, "none": set()}
@@ -176,7 +176,7 @@ def apart(left: Path, right: Path) -> float:
     """How far two runs are apart, over what they may be: the largest of spectra, coordinates and objectives."""
     method = yaml.safe_load((left / "config.yaml").read_text(encoding="utf-8"))["method"]
     one, other = coordinates(left), coordinates(right)
-    iterated = METHODS[method["name"]].digits if method["name"] in ITERATED else 0.0
+    iterated = METHODS[method["name"]].repeat_tolerance if method["name"] in ITERATED else 0.0
     if precision(left) != precision(right):
         iterated = SINGLE
     if "minimize" in method and len(objectives(left)) > LONG:

@@ -20,7 +20,7 @@ from mlcli.errors import ConfigError, GeometryError, MlcliError
 from mlcli.findings.spectrum.table import spectrum_table
 from mlcli.methods import METHODS, Model
 from mlcli.stages.chain.kernels import ChainKernel
-from mlcli.stages.chain.refusals import in_chain
+from mlcli.stages.chain.refusals import chain_paths
 from tests.contract.test_contract import CONFIGURATIONS, POINTS
 from tests.support import Notes, dissimilarities, distances, features, fit, similarities
 
@@ -175,7 +175,7 @@ def test_paths_of_options_in_messages_are_those_of_a_chain() -> None:
     named = set.union(*map(named_in, trees))
     assert len(named) > 15
     for path in named:
-        assert OF_CHAINS & {in_chain(path, kernel.model_construct()) for kernel in KERNELS}, path
+        assert OF_CHAINS & {chain_paths(path, kernel.model_construct()) for kernel in KERNELS}, path
     notes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)
              and getattr(node.func, "id", "") == "note"]
     assert len(notes) > 20 and not set.union(*map(named_in, notes)) - OF_CHAINS

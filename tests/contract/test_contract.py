@@ -25,8 +25,8 @@ CLOSED.flags.writeable = False
 # Every method in every way of running it that computes something else, as its file declares them.
 CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     f"{method} {way.name}".strip(): (method, dict(way.options))
-    for method, kind in METHODS.items() for way in kind.ways}
-BROKEN = {f"{method} {way.name}".strip(): way.broken for method, kind in METHODS.items() for way in kind.ways}
+    for method, kind in METHODS.items() for way in kind.variants}
+BROKEN = {f"{method} {way.name}".strip(): way.broken for method, kind in METHODS.items() for way in kind.variants}
 NEEDS_NEIGHBORS = [method for method, kind in METHODS.items() if "neighbors" in kind.model_fields]
 NEEDS_CLASSES = [method for method, kind in METHODS.items() if Labeled in kind.accepts]
 # what axes are ranked by is no decomposition of a variance
@@ -67,7 +67,7 @@ def most(name: str) -> int:
 def close(name: str, left: Array, right: Array) -> None:
     assert left.shape == right.shape
     scale = max(float(np.abs(left).max(initial=0.0)), 1e-300)
-    assert np.abs(left - right).max(initial=0.0) <= METHODS[CONFIGURATIONS[name][0]].digits * scale
+    assert np.abs(left - right).max(initial=0.0) <= METHODS[CONFIGURATIONS[name][0]].repeat_tolerance * scale
 
 
 @every_method
@@ -166,7 +166,7 @@ def test_a_method_says_whether_coordinates_lead_back(method: str) -> None:
 def test_a_method_says_whether_its_decoder_says_how_sure_it_is(name: str) -> None:
     model = model_of(name)
     known = model.projector is not None and model.projector.deviation(model.embedding[:1]) is not None
-    assert known == METHODS[CONFIGURATIONS[name][0]].unsure
+    assert known == METHODS[CONFIGURATIONS[name][0]].decoder_variance
 
 
 @every_configuration
@@ -219,7 +219,7 @@ def test_what_carries_a_unit_follows_the_data_to_the_last_bit(name: str, power: 
     data = points if Features in kind.accepts else furnished(points, kind.accepts)
     larger = replace(data, values=np.ldexp(POINTS, power))
     powers = kind(**options).powers_of(data)
-    lengths = kind(**options).compared(data).length_unit(Unit(power)).exponent  # some metrics' have no unit
+    lengths = kind(**options).with_metric(data).length_unit(Unit(power)).exponent  # some metrics' have no unit
     one, other = model_of(name), fit(method, larger, **in_unit(options, lengths))
     assert np.array_equal(np.ldexp(one.embedding, lengths * powers.coordinates), other.embedding)
     assert np.array_equal(np.ldexp(one.ranks.values, lengths * powers.spectrum), other.ranks.values)

@@ -16,7 +16,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.engine.cluster.connect import Connections, clustered
 from mlcli.errors import InputMissing
 from mlcli.findings.quality.measure import quality
-from mlcli.stages.algebra.metrics.points import under
+from mlcli.stages.algebra.metrics.points import with_metric
 from mlcli.stages.graph.metric_neighbors import nearest
 from mlcli.stages.graph.radius import within
 from tests.engine.loopback import Loopback
@@ -62,7 +62,7 @@ def neighbors(path: Path) -> list[bytes]:
 
 
 def measures(path: Path) -> list[bytes]:
-    data = under(metric("manhattan"), features(POINTS))
+    data = with_metric(metric("manhattan"), features(POINTS))
     found = quality(data, POINTS[:, :2], sample=len(POINTS), generator=np.random.default_rng(0))
     return [repr(found.figures).encode(), found.pairs.tobytes()]
 

@@ -19,7 +19,7 @@ from mlcli.findings.quality.measure import quality
 from mlcli.stages.algebra import ordering
 from mlcli.stages.algebra.metrics import EUCLIDEAN
 from mlcli.stages.algebra.metrics.blocks import between
-from mlcli.stages.algebra.metrics.points import under
+from mlcli.stages.algebra.metrics.points import with_metric
 from mlcli.stages.graph import metric_neighbors
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import nearest
@@ -130,7 +130,7 @@ def test_quality(rows: int, anchors: int, columns: int, name: str, processes: Ex
     """Of anchors in two groups, or in one; under metrics that are compared directly, and by Euclidean distances."""
     points = np.random.default_rng(4).standard_normal((rows, columns))
     data = features(points)
-    source = under(metric(name), data)
+    source = with_metric(metric(name), data)
     decode = fit("pca", points).projector.decode
 
     def found() -> tuple[str, bytes]:

@@ -13,7 +13,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.engine.cluster.executor import size_of
 from mlcli.engine.cluster.serialize import LARGE, Kept, Packing, opened, read_array, write_array
 from mlcli.errors import MlcliError, StorageError
-from mlcli.stages.algebra.gathering import Gathered
+from mlcli.stages.algebra.gathering import RowSums
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.kernels.folding import Pass
@@ -121,5 +121,5 @@ def test_errors_come_from_other_processes_whole() -> None:
 
 def test_what_comes_back_is_counted() -> None:
     array = np.zeros(10)
-    found = Gathered(Moments(1, array, sums=array, products=array, least=array, most=array), NO_GAPS, (array,))
+    found = RowSums(Moments(1, array, sums=array, products=array, least=array, most=array), NO_GAPS, (array,))
     assert size_of([found, {"anchors": array}, (3, "text", None)]) == 7 * array.nbytes + size_of(NO_GAPS)

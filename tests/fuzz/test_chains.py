@@ -81,7 +81,7 @@ def alone(method: Any, chain: Drawn) -> Array:
     if chain.kind == "kernel":
         return np.ones(len(chain.values), dtype=bool)
     data = features(chain.values) if chain.kind == "features" else dissimilarities(chain.values)
-    squared = squares(method.compared(data))
+    squared = squares(method.with_metric(data))
     return np.asarray((squared <= EPS * squared.max()).sum(axis=1) == 1)
 
 

@@ -59,7 +59,7 @@ def test_the_parts_of_the_trace_are_named() -> None:
 
 @pytest.mark.parametrize(("values", "smallest"), [([3.0, -1.0], -1), ([0.1, 2.0], 0.1), ([], None)])
 def test_the_smallest_is_found_in_every_order(values: list[float], smallest: float | None) -> None:
-    assert spectrum_facts(Spectrum.given(np.array(values), complete=True))["smallest"] == smallest
+    assert spectrum_facts(Spectrum.of_values(np.array(values), complete=True))["smallest"] == smallest
 
 
 def shown(values: list[float], kept: int = 2) -> Eigenvalues:

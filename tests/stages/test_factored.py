@@ -11,7 +11,7 @@ from mlcli.base.values.inputs import Features
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.methods.pca import PCA
 from mlcli.stages.algebra.centering import uncentered
-from mlcli.stages.eigen.demand import Demand
+from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 from mlcli.stages.kernels import factored
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.kernels.sides import side_steps
@@ -112,6 +112,6 @@ def test_one_pass_from_a_shift_is_as_accurate_as_two(kind: str) -> None:
     ((50, 10), "auto", False), ((50, 10), "covariance", False), ((50, 10), "dual", True),
     ((10, 50), "covariance", True), ((10, 50), "dual", False), ((10, 50), "auto", False)])
 def test_another_route_is_a_remedy_only_where_it_takes_less(shape: tuple[int, int], route: str, smaller: bool) -> None:
-    for step in side_steps(np.ones(shape), route, Demand(), threads=1):
+    for step in side_steps(np.ones(shape), route, SpectrumRequest(), threads=1):
         assert ("method.route=auto" in step.remedy) == smaller
         assert "leave rows or columns out" in step.remedy

@@ -12,7 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.stages.neural import feeding
-from mlcli.stages.neural.feeding import Fed, fed
+from mlcli.stages.neural.feeding import TrainingRows, training_rows
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.standard import Standard
 from tests.data.helpers import noted
@@ -22,7 +22,7 @@ LEARNING = Learning(batch=32, precision="float64")
 
 
 @pytest.fixture(params=["parquet", "npy", "memory"])
-def rows(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fed:
+def rows(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrainingRows:
     monkeypatch.setattr(feeding, "POOL", 500)
     monkeypatch.setattr("mlcli.data.formats.npy.BLOCK", 300)
     monkeypatch.setattr("mlcli.data.formats.row_files.PART", 60)
@@ -39,13 +39,13 @@ def rows(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         return of(read(Input(path=str(path), stream="always"), streams=True).values)
 
 
-def of(points: Array) -> Fed:
-    return fed(points, Standard.of(points), LEARNING, Compute())
+def of(points: Array) -> TrainingRows:
+    return training_rows(points, Standard.of(points), LEARNING, Compute())
 
 
-def test_each_row_that_is_not_held_out_is_seen_once_in_an_epoch(rows: Fed) -> None:
+def test_each_row_that_is_not_held_out_is_seen_once_in_an_epoch(rows: TrainingRows) -> None:
     assert len(rows.held) == 70 and rows.learned == 630
-    learned = rows.standard.seen(VALUES, np.setdiff1d(np.arange(700), rows.held), "float64")
+    learned = rows.standard.transform(VALUES, np.setdiff1d(np.arange(700), rows.held), "float64")
     known = {row.tobytes() for row in learned}
     orders = []
     for epoch in range(2):
@@ -62,7 +62,7 @@ def test_each_row_that_is_not_held_out_is_seen_once_in_an_epoch(rows: Fed) -> No
     assert len(list(rows.batches(0, 10_000))) == 1
 
 
-def test_a_file_has_the_standard_of_its_rows(rows: Fed) -> None:
+def test_a_file_has_the_standard_of_its_rows(rows: TrainingRows) -> None:
     expected = Standard.of(VALUES)
     assert np.allclose(rows.standard.means, expected.means, rtol=1e-14)
     assert rows.standard.scale == pytest.approx(expected.scale, rel=1e-13) and rows.standard.varying == 3

@@ -16,7 +16,7 @@ from mlcli.base.values.inputs import Features
 from mlcli.errors import DataError, GeometryError
 from mlcli.stages.algebra.metrics import KINDS, AnyMetric, Metric
 from mlcli.stages.algebra.metrics.base import Comparison
-from mlcli.stages.algebra.metrics.blocks import against, between, pairwise
+from mlcli.stages.algebra.metrics.blocks import between, distances_to, pairwise
 from mlcli.stages.algebra.metrics.contrast import require_domain
 from mlcli.stages.algebra.metrics.haversine import RADIUS
 from mlcli.stages.similarities.metric_witness import apart
@@ -103,7 +103,7 @@ def test_all_pairs_are_those_of_blocks_whatever_the_threads(name: str, threads: 
         distances = pairwise(comparison, points)
     assert distances.tobytes() == whole.tobytes() == whole.T.copy().tobytes()
     assert not np.diag(distances).any()
-    assert against(comparison, points)(points[3:5]).tobytes() == whole[3:5].tobytes()
+    assert distances_to(comparison, points)(points[3:5]).tobytes() == whole[3:5].tobytes()
     turned = between(comparison, points[:5], np.asfortranarray(points))
     assert turned.tobytes() == whole[:5].tobytes()
 
@@ -204,7 +204,7 @@ def test_rows_of_one_direction_but_for_rounding_are_refused() -> None:
 
 
 def test_log_ratios_of_equal_numbers_are_zero() -> None:
-    assert not metric("aitchison").represented(np.repeat(COUNTS[:, :1] + 1, 3, axis=1)).any()
+    assert not metric("aitchison").represent(np.repeat(COUNTS[:, :1] + 1, 3, axis=1)).any()
 
 
 def test_near_places_keep_their_digits() -> None:

@@ -14,12 +14,12 @@ from mlcli.stages.neural.autoencoding import Autoencoding
 from mlcli.stages.neural.backend import jax, random
 from mlcli.stages.neural.constraints import Absolute, Dense, GaussianNoise, Masking, RarelyActive, Uncorrupted
 from mlcli.stages.neural.evidence import Evidence
-from mlcli.stages.neural.feeding import fed
+from mlcli.stages.neural.feeding import training_rows
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.likelihoods import BernoulliLikelihood, GaussianLikelihood
 from mlcli.stages.neural.network import Layer, Network
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.neural.training import Trained
+from mlcli.stages.neural.training import TrainingResult
 from tests.checkpoints import in_parts
 from tests.processes import python
 
@@ -98,9 +98,9 @@ def test_plain_networks_are_those_that_were_trained() -> None:
 LEARNING = Learning(epochs=6, batch=8, patience=2, rate=0.02)
 
 
-def learned(objective: Any, learning: Learning = LEARNING, points: Array = POINTS) -> Trained:
-    rows = fed(points, Standard.of(points), learning, Compute())
-    return training.trained(objective, rows, objective.start(SIZES, np.random.default_rng(1)), learning)
+def learned(objective: Any, learning: Learning = LEARNING, points: Array = POINTS) -> TrainingResult:
+    rows = training_rows(points, Standard.of(points), learning, Compute())
+    return training.train(objective, rows, objective.start(SIZES, np.random.default_rng(1)), learning)
 
 
 @pytest.mark.parametrize("name", ["dropout", pytest.param("bound", marks=pytest.mark.slow)])
@@ -119,7 +119,7 @@ def test_the_best_weights_for_held_out_rows_are_kept() -> None:
     learning = LEARNING.replace(epochs=60, rate=0.3, schedule="constant", precision="float64")
     found = learned(Autoencoding(**PLAIN), learning=learning)
     inward, outward = Autoencoding(**PLAIN).networks(found.weights)
-    seen = Standard.of(POINTS).seen(POINTS, found.held, "float64")
+    seen = Standard.of(POINTS).transform(POINTS, found.held, "float64")
     assert len(found.trace) == found.best + learning.patience < 60
     assert np.nanmin(found.trace[:, 1]) == found.trace[found.best - 1, 1]
     assert found.trace[found.best - 1, 1] == pytest.approx(float(np.mean((outward(inward(seen)) - seen) ** 2)),
@@ -183,7 +183,7 @@ def train():
 
     objective = Autoencoding(hidden="tanh", corruption=Uncorrupted(), sparsity=Dense())
     rows = fed(POINTS, Standard.of(POINTS), LEARNING, Compute())
-    return training.trained(objective, rows, objective.start([700, 1000, 9], np.random.default_rng(0)), LEARNING).trace
+    return training.train(objective, rows, objective.start([700, 1000, 9], np.random.default_rng(0)), LEARNING).trace
 
 for threads in (1, 3, 1):
     with threads_limited(threads):

@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import Model
 from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.latent.gaps import Normal, by_likelihood, completed, expected, with_gaps
+from mlcli.stages.latent.gaps import Normal, complete_points, estimate_moments, expectation, moments_by_likelihood
 from mlcli.stages.latent.model import Grouped
 from tests.agreement.tables import TABLES, read
 from tests.support import Notes, fit
@@ -29,7 +29,7 @@ def implied(model: Model) -> np.ndarray:
 
 @WAYS
 def test_without_missing_cells_the_moments_are_those_of_the_points(how: str) -> None:
-    found = with_gaps(POINTS, how, EXACT)
+    found = estimate_moments(POINTS, how, EXACT)
     assert np.allclose(found.moments.mean, POINTS.mean(axis=0), rtol=1e-12)
     assert np.allclose(found.moments.covariance, np.cov(POINTS.T, bias=True), rtol=0, atol=1e-12)
     one, other = (fit("fa", POINTS, gaps=way, iterate={"tolerance": 1e-13}) for way in (how, "likelihood"))
@@ -41,11 +41,11 @@ def test_em_never_lowers_the_likelihood_and_ends_where_it_has_no_slope() -> None
     data, state = Grouped.of(points), Normal(np.zeros(6), np.eye(6))
     likelihoods = []
     for limit in range(1, 12):
-        state, _ = by_likelihood(points, Iterate(limit=limit))
-        likelihoods.append(expected(state, data).objective)
+        state, _ = moments_by_likelihood(points, Iterate(limit=limit))
+        likelihoods.append(expectation(state, data).objective)
     assert np.all(np.diff(likelihoods) > 0)
-    ended, figures = by_likelihood(points, EXACT)
-    best = expected(ended, data).objective
+    ended, figures = moments_by_likelihood(points, EXACT)
+    best = expectation(ended, data).objective
     assert figures["em_converged"] and best >= likelihoods[-1]
     direct = sum(multivariate_normal(ended.mean[there], ended.covariance[np.ix_(there, there)]).logpdf(row[there])
                  for row, there in ((row, ~np.isnan(row)) for row in points) if there.any())
@@ -53,7 +53,7 @@ def test_em_never_lowers_the_likelihood_and_ends_where_it_has_no_slope() -> None
     for _ in range(5):
         step = 1e-4 * GENERATOR.standard_normal((6, 6))
         other = Normal(ended.mean + 1e-4 * GENERATOR.standard_normal(6), ended.covariance + step + step.T)
-        assert expected(other, data).objective < best
+        assert expectation(other, data).objective < best
 
 
 @WAYS
@@ -86,7 +86,7 @@ def test_the_unit_of_a_column_changes_nothing_but_its_loadings(how: str) -> None
 def test_pairwise_correlations_are_those_of_r() -> None:
     rows = (TABLES / "psych" / "bfi_gaps.csv").read_text(encoding="utf-8").splitlines()[1:]
     points = np.array([[np.nan if cell == "NA" else float(cell) for cell in row.split(",")[1:]] for row in rows])
-    found = with_gaps(points, "pairwise", EXACT).moments.covariance
+    found = estimate_moments(points, "pairwise", EXACT).moments.covariance
     deviations = np.sqrt(np.diag(found))
     correlations = found / np.outer(deviations, deviations)
     assert np.abs(correlations - read("psych/bfi_gaps_pairwise.csv")).max() < 1e-14
@@ -100,9 +100,9 @@ def test_correlations_of_no_points_are_mended_with_a_warning() -> None:
     points[20:, 0], points[20:, 2] = line, -line
     points[:, 3] = GENERATOR.standard_normal(30)
     with Notes() as notes:
-        found = with_gaps(points + noise, "pairwise", EXACT).moments.covariance
+        found = estimate_moments(points + noise, "pairwise", EXACT).moments.covariance
     assert "W-INDEFINITE" in notes.codes and np.linalg.eigvalsh(found)[0] > -1e-14
-    assert with_gaps(points + noise, "likelihood", Iterate(limit=50)).moments.covariance.shape == (4, 4)
+    assert estimate_moments(points + noise, "likelihood", Iterate(limit=50)).moments.covariance.shape == (4, 4)
 
 
 def test_what_no_rows_tell_is_refused() -> None:
@@ -110,7 +110,7 @@ def test_what_no_rows_tell_is_refused() -> None:
     apart[:75, 0], apart[75:, 1] = np.nan, np.nan
     for points, code in ((apart, "E-PAIRS"), (GAPS[:5], "E-FEW-ROWS")):
         with pytest.raises((GeometryError, ConfigError)) as caught:
-            with_gaps(points, "likelihood", EXACT)
+            estimate_moments(points, "likelihood", EXACT)
         assert caught.value.code == code
 
 
@@ -118,5 +118,5 @@ def test_cells_that_do_not_matter_are_completed_by_the_others() -> None:
     """A copy of a column is known where that is."""
     covariance = np.array([[1.0, 1, 0.3], [1, 1 + 1e-9, 0.3], [0.3, 0.3, 1]])
     rows = np.array([[0.7, np.nan, 0.1], [np.nan, np.nan, np.nan]])
-    found = completed(Normal(np.array([0.0, 0, 2]), covariance), rows)
+    found = complete_points(Normal(np.array([0.0, 0, 2]), covariance), rows)
     assert found[0, 1] == pytest.approx(0.7, abs=1e-6) and found[1].tolist() == [0, 0, 2]

@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 from mlcli.errors import ConfigError
 from mlcli.methods.ppca import PPCA
 from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.latent.em import expectation_maximization, maximized, random_start
+from mlcli.stages.latent.em import expectation_maximization, maximize, random_start
 from mlcli.stages.latent.model import Grouped, Latent, posterior
 from tests.support import Notes, features, fit
 
@@ -77,7 +77,7 @@ def test_the_maximum_with_gaps_is_a_fixed_point_that_no_neighbor_beats() -> None
     result = expectation_maximization(data, random_start(data, 2, np.random.default_rng(0)), Iterate(tolerance=1e-12))
     model = result.state.model
     best = posterior(model, data)
-    again = maximized(data, best, 0.0)
+    again = maximize(data, best, 0.0)
     assert np.allclose(again.loadings, model.loadings, rtol=0, atol=1e-9)
     generator = np.random.default_rng(1)
     for _ in range(50):

@@ -7,7 +7,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.samples.surfaces import sample
 from mlcli.errors import ConfigError, GeometryError, NumericalError
-from mlcli.stages.algebra.metrics.local import among
+from mlcli.stages.algebra.metrics.local import local_distances
 from mlcli.stages.graph.graph import undirected
 from mlcli.stages.graph.nearest import nearest, nearest_of_new
 from mlcli.stages.graph.weights import barycentric_weights, weights_by_distances
@@ -251,7 +251,7 @@ def test_new_points_are_placed_among_their_neighbors() -> None:
 def test_weights_from_distances_are_those_from_points() -> None:
     lists = nearest_of_new(POINTS[:6] + 0.1, POINTS, 5)
     by_points = barycentric_weights(POINTS[:6] + 0.1, POINTS, lists, 1e-3)
-    assert np.abs(by_points - weights_by_distances(lists, among(distances(POINTS), None), 1e-3)).max() < 1e-10
+    assert np.abs(by_points - weights_by_distances(lists, local_distances(distances(POINTS), None), 1e-3)).max() < 1e-10
 
 
 def test_a_negative_basis_is_refused() -> None:

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
-from mlcli.stages.latent.kalman import Sequence, StateSpace, smoothed
-from mlcli.stages.latent.state_space import accelerated, canonical_form, first_guess, maximized, with_states
+from mlcli.stages.latent.kalman import Sequence, StateSpace, smooth
+from mlcli.stages.latent.state_space import accelerated_step, canonical_form, first_guess, maximize, smooth_states
 from tests.support import Notes, features, fit
 
 TIME = np.arange(600)
@@ -94,7 +94,7 @@ def dense(points: Array, start: Array) -> tuple[float, Array, Array, float]:
 
 @pytest.mark.parametrize("points", [SERIES[:25], with_gaps(SERIES[:25], 3)], ids=["whole", "gaps"])
 def test_the_recursions_are_the_dense_gaussian(points: Array) -> None:
-    found = smoothed(Sequence.of(points), TRUE)
+    found = smooth(Sequence.of(points), TRUE)
     density, means, spread, best = dense(points, found.start)
     assert found.log_likelihood == pytest.approx(density, rel=1e-13)
     assert found.log_likelihood == pytest.approx(best, rel=1e-13)
@@ -109,9 +109,10 @@ def test_the_recursions_are_the_dense_gaussian(points: Array) -> None:
 @pytest.mark.parametrize("points", [SERIES, with_gaps(SERIES, 5)], ids=["whole", "gaps"])
 def test_no_step_lowers_the_likelihood(points: Array) -> None:
     sequence = Sequence.of(points - np.nanmean(points, axis=0), 1e-4)
-    plain = bent = with_states(sequence, first_guess(sequence, 2))
+    plain = bent = smooth_states(sequence, first_guess(sequence, 2))
     for _ in range(15):
-        next_plain, next_bent = with_states(sequence, maximized(sequence, plain.states)), accelerated(sequence, bent)
+        next_plain = smooth_states(sequence, maximize(sequence, plain.states))
+        next_bent = accelerated_step(sequence, bent)
         assert next_plain.objective >= plain.objective - 1e-12 * abs(plain.objective)
         assert next_bent.objective >= bent.objective - 1e-12 * abs(bent.objective)
         plain, bent = next_plain, next_bent
@@ -121,9 +122,9 @@ def test_no_step_lowers_the_likelihood(points: Array) -> None:
 @pytest.mark.parametrize("points", [SERIES[:100], with_gaps(SERIES[:100], 5)], ids=["whole", "gaps"])
 def test_no_parameter_can_be_moved_to_raise_the_likelihood(points: Array) -> None:
     sequence = Sequence.of(points - np.nanmean(points, axis=0), 1e-4)
-    fitted = with_states(sequence, first_guess(sequence, 2))
+    fitted = smooth_states(sequence, first_guess(sequence, 2))
     for _ in range(80):
-        fitted = accelerated(sequence, fitted)
+        fitted = accelerated_step(sequence, fitted)
     best, generator = fitted.model, np.random.default_rng(0)
     for size in (1e-2, 1e-3):
         for _ in range(20):
@@ -132,7 +133,7 @@ def test_no_parameter_can_be_moved_to_raise_the_likelihood(points: Array) -> Non
                                turn @ best.innovation @ turn.T,
                                best.loadings + size * generator.standard_normal((3, 2)),
                                best.noise * np.exp(size * generator.standard_normal(3)))
-            assert smoothed(sequence, moved).log_likelihood < fitted.objective
+            assert smooth(sequence, moved).log_likelihood < fitted.objective
 
 
 def test_the_canonical_form_is_the_same_model_whatever_basis_it_comes_from() -> None:
@@ -140,7 +141,7 @@ def test_the_canonical_form_is_the_same_model_whatever_basis_it_comes_from() -> 
     turn = np.array([[2.0, 0.3], [-1.0, 0.7]])
     back = np.linalg.inv(turn)
     other = StateSpace(turn @ TRUE.transition @ back, turn @ TRUE.innovation @ turn.T, TRUE.loadings @ back, TRUE.noise)
-    one, two = (canonical_form(with_states(sequence, model)) for model in (TRUE, other))
+    one, two = (canonical_form(smooth_states(sequence, model)) for model in (TRUE, other))
     assert two.objective == pytest.approx(one.objective, rel=1e-13)
     for name in ("transition", "innovation", "loadings"):
         assert np.allclose(getattr(one.model, name), getattr(two.model, name), atol=1e-11)
@@ -148,7 +149,7 @@ def test_the_canonical_form_is_the_same_model_whatever_basis_it_comes_from() -> 
     assert np.allclose(moments, np.eye(2), atol=1e-12)
     crossed = one.model.loadings.T @ one.model.loadings
     assert abs(crossed[0, 1]) < 1e-12 and crossed[0, 0] > crossed[1, 1]
-    again = with_states(sequence, one.model)
+    again = smooth_states(sequence, one.model)
     assert np.allclose(again.states.means, one.states.means, atol=1e-11)
 
 

@@ -1,1 +1,1 @@
-"""Options, units and the values that all rooms share."""
+"""Options, units and values shared by all rooms."""

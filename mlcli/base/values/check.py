@@ -1,4 +1,4 @@
-"""What a check of a result says: a figure, its limit, and how it was computed."""
+"""Checks of a result: a figure, its limit, the verdict, and how it was computed."""
 
 from typing import Literal
 
@@ -26,7 +26,7 @@ class Check:
 
 
 def ratio(name: str, error: float, scale: float, how: str, *, exact: bool = True) -> Check:
-    """An error as a multiple of the rounding that must be allowed for: up to 10 passes, over 60 fails."""
+    """Check an error as a multiple of the rounding to be expected: up to 10 passes, over 60 fails."""
     value = 0.0 if error == 0 else (error / scale if scale > 0 else float("inf"))
     if not value <= FAIL:  # NaN as well
         return Check(name, value, PASS, "fail", how, exact)
@@ -34,14 +34,14 @@ def ratio(name: str, error: float, scale: float, how: str, *, exact: bool = True
 
 
 def count(name: str, wrong: int, how: str, *, exact: bool = True) -> Check:
-    """A number of errors, which must be zero."""
+    """Check a number of errors, which must be zero."""
     return Check(name, float(wrong), 0.0, "fail" if wrong else "pass", how, exact)
 
 
 def around_median(ratios: Array, near: Array | float, *, whole: bool) -> tuple[float, bool]:
-    """The share of ratios of values to their median (n) that is below one, and whether that is too few or too many.
+    """Return the share of ratios below one, and whether one is not their median; `ratios` is an (n,) array.
 
-    Ratios nearer to one than `near` may be either. Of a sample, not the `whole`, the median is about that of all.
+    Ratios nearer to one than `near` may be on either side. For a sample, not the `whole`, a tenth more is allowed.
     """
     below, upto = float(np.mean(ratios < 1 - near)), float(np.mean(ratios <= 1 + near))
     slack = 1.0 / len(ratios) if whole else 0.1
@@ -49,10 +49,10 @@ def around_median(ratios: Array, near: Array | float, *, whole: bool) -> tuple[f
 
 
 def skipped(name: str, why: str) -> Check:
-    """A check that was not made, and why."""
+    """Return a check that was not made, with the reason."""
     return Check(name, float("nan"), 0.0, "skipped", why, exact=False)
 
 
 def later(name: str) -> Check:
-    """A check that is made where everything is checked."""
+    """Return a skipped check that `mlcli verify --full` makes."""
     return skipped(name, "left to mlcli verify --full")

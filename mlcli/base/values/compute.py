@@ -1,4 +1,4 @@
-"""What a run may use of the machine: seed, threads, memory."""
+"""Options of the machine's use: seed, threads, memory, time, cache and cluster."""
 
 import math
 import os
@@ -24,7 +24,7 @@ ThreadCount = Annotated[int, Field(ge=1, le=MOST)]
 
 
 class Compute(Options):
-    """What a run may use of the machine."""
+    """Seed of a run, and its use of the machine: threads, memory, time, cache and cluster."""
 
     unkeyed: ClassVar[tuple[str, ...]] = ("cache", "cache_limit", "time_limit", "cluster", "cluster_folder",
                                           "memory_enforce")
@@ -54,23 +54,23 @@ class Compute(Options):
         "local, else none, and workers eliminate graphs themselves).")
 
     def generator(self) -> np.random.Generator:
-        """A fresh random generator; every call gives the same stream."""
+        """Return a fresh random generator; every call gives the same stream."""
         return np.random.default_rng(self.seed)
 
     def thread_count(self) -> int:
-        """The number of threads to use."""
+        """Return the number of threads to use."""
         return self.allowed_threads().count
 
     def allowed_threads(self) -> Threads:
-        """The threads to use, as chosen, else as the environment allows, and where the number comes from."""
+        """Return the threads to use, chosen or from the environment, with the source of the number."""
         return environment_threads() if self.threads == "auto" else Threads(int(self.threads), "compute.threads")
 
     def memory_bytes(self) -> int:
-        """The limit in bytes."""
+        """Return the memory limit in bytes."""
         return self.allowed_memory().bytes
 
     def allowed_memory(self) -> Memory:
-        """The memory to use and where the number comes from: as chosen, else the smallest of the limits.
+        """Return the memory to use with the source of the number: the chosen one, else the smallest of the limits.
 
         No choice can go beyond what `ulimit` leaves.
         """
@@ -79,18 +79,18 @@ class Compute(Options):
         return min([*chosen, *limits.memory(self.thread_count())], key=lambda limit: limit.bytes)
 
     def time_seconds(self) -> float:
-        """The limit of time in seconds; infinite where there is none. Raises ConfigError."""
+        """Return the time limit in seconds; infinite where there is none. Raises ConfigError."""
         return math.inf if self.time_limit is None else parse_seconds(self.time_limit)
 
     def cache_folder(self, environment: Mapping[str, str] = os.environ) -> Path | None:
-        """The folder that keeps results of stages: as chosen, else MLCLI_CACHE; None where there is none."""
+        """Return the folder for results of stages: the chosen one, else MLCLI_CACHE; None where there is none."""
         chosen = self.cache or environment.get("MLCLI_CACHE", "")
         return Path(chosen) if chosen else None
 
     def require(self, needed: float, purpose: str, hint: str = "") -> None:
-        """Refuses work whose predicted memory is over the limit; raises RefusedByPlan.
+        """Raise RefusedByPlan for work whose predicted memory, in bytes, is over the limit.
 
-        `hint` says how to do with less; what gives more depends on where the limit comes from.
+        `hint` says how to need less; the remedy that raises the limit depends on its source.
         """
         limit = self.allowed_memory()
         if needed > limit.bytes:
@@ -102,7 +102,7 @@ class Compute(Options):
 
 
 def parse_seconds(text: str, where: str = "compute.time_limit") -> float:
-    """Seconds from 90s, 30m, 2h, 1.5d or 1h30m; raises ConfigError."""
+    """Return the seconds of 90s, 30m, 2h, 1.5d or 1h30m; raises ConfigError."""
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text)
     seconds = sum(float(size) * SECONDS[unit] for size, unit in parts)
     if "".join(map("".join, parts)) != text or not seconds:
@@ -112,7 +112,7 @@ def parse_seconds(text: str, where: str = "compute.time_limit") -> float:
 
 
 def parse_bytes(text: int | str, where: str = "compute.memory_limit") -> int:
-    """Bytes from 8G, 500M, 1024; raises ConfigError."""
+    """Return the bytes of 8G, 500M or 1024; raises ConfigError."""
     digits = str(text).strip().upper().removesuffix("IB").removesuffix("B")
     unit = digits[-1:] if digits[-1:].isalpha() else ""
     try:

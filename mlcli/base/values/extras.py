@@ -1,4 +1,4 @@
-"""The extras of the distribution: the modules that each brings, and the one error where these are not there."""
+"""The extras of the distribution: the modules of each, and the error where one is not installed."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -12,27 +12,27 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "interactive": ("plotly",), "neural": ("jax", "optax")}
 
 
-def lacking(extra: str) -> str | None:
-    """The first module of an extra that is not installed."""
+def missing_module(extra: str) -> str | None:
+    """Return the first module of an extra that is not installed, or None."""
     return next((module for module in EXTRAS[extra] if find_spec(module) is None), None)
 
 
 def require(extra: str, what: str, where: str = "") -> None:
-    """Raises DependencyMissing where an extra is not there that something needs."""
-    if module := lacking(extra):
-        raise missing(extra, what, module=module, where=where)
+    """Raise DependencyMissing where an extra that `what` needs is not installed."""
+    if module := missing_module(extra):
+        raise missing_error(extra, what, module=module, where=where)
 
 
-def loaded(extra: str, what: str, module: str = "") -> Any:
-    """A module of an extra, its first if none is named; raises DependencyMissing."""
+def load_extra(extra: str, what: str, module: str = "") -> Any:
+    """Import and return a module of an extra, by default its first; raises DependencyMissing."""
     try:
         first = import_module(EXTRAS[extra][0])
         return import_module(module) if module else first
     except ImportError as error:
-        raise missing(extra, what, module=error.name or EXTRAS[extra][0]) from None
+        raise missing_error(extra, what, module=error.name or EXTRAS[extra][0]) from None
 
 
-def missing(extra: str, what: str, *, module: str, where: str = "") -> DependencyMissing:
-    """The error of an extra that is not there."""
+def missing_error(extra: str, what: str, *, module: str, where: str = "") -> DependencyMissing:
+    """Return the error for an extra that is not installed."""
     return DependencyMissing("EXTRA", f"{what} needs {module}, which is not installed", where=where,
                              hint=f"pip install 'manifold-cli[{extra}]'")

@@ -1,6 +1,6 @@
-"""Names of files in options and documents: any bytes are a name, and those that are no UTF-8 lone surrogates (PEP 383).
+"""File names in options and documents: any bytes, those that are not UTF-8 as lone surrogates (PEP 383).
 
-Pydantic takes texts without surrogates alone.
+Pydantic itself refuses texts with surrogates.
 """
 
 import re
@@ -8,11 +8,11 @@ from typing import Annotated
 
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 
-BYTES = re.compile("[\udc80-\udcff]")  # of a name that are no UTF-8
+BYTES = re.compile("[\udc80-\udcff]")  # bytes of a name that are not UTF-8
 
 
 def any_bytes(value: object, check: ValidatorFunctionWrapHandler) -> object:
-    """Return the text unchanged, checked as if such bytes were letters."""
+    """Return the text unchanged, checked as if surrogates were letters."""
     check(BYTES.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value)
     return value
 

@@ -1,4 +1,4 @@
-"""What a method may be given: made by `data`, taken by `methods`."""
+"""The kinds of input of a method: `data` makes them, `methods` take them."""
 
 from collections.abc import Sequence
 from dataclasses import field, replace
@@ -12,7 +12,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.errors import DataError
 
-DWARFED = 40  # as a power of two: how much larger than all others a constant column may be, and leave them digits
+DWARFED = 40  # power of two by which a constant column may exceed all others and leave them enough digits
 
 
 @frozen
@@ -28,8 +28,8 @@ class Given:
     unit: Unit = field(default=Unit(), kw_only=True)  # of lengths
 
     @classmethod
-    def described(cls) -> str:
-        """The kind, what else it must have, and the flag that gives it."""
+    def description(cls) -> str:
+        """Return the kind, with further needs and the flag for them."""
         needs, _, flag = cls.needs.partition("; give ")
         return f"{cls.kind} with {needs} (`{flag}`)" if needs else cls.kind
 
@@ -49,27 +49,27 @@ class Given:
         return self.unit
 
     def normalized(self, reach: int = 0) -> Self:
-        """The same data with its largest size in [0.25, 1), in another unit: squares cannot overflow.
+        """Return the data in a unit that brings its largest size to [0.25, 1): squares cannot overflow.
 
-        Data of a size between 2**-reach and 2**reach stays as it is, and is not copied.
+        Data with a size between 2**-reach and 2**reach is returned as it is, without a copy.
         """
         factor = Unit.of(self.numbers, power=self.power) ** self.power
         return self if factor.within(reach) else self.over(factor)
 
     def require_scales(self) -> None:
-        """Refuses numbers that cannot share a unit; raises DataError."""
+        """Raise DataError for numbers that cannot share a unit."""
 
     def over(self, factor: Unit) -> Self:
-        """The same data with numbers smaller by a factor, in a unit that is larger."""
+        """Return the data with numbers divided by a factor, and the unit multiplied accordingly."""
         return replace(self, values=factor.measured(self.values), unit=self.unit * self.length_unit(factor))
 
     def length_unit(self, factor: Unit) -> Unit:
-        """What lengths are measured in where the values are measured in this."""
+        """Return the unit of lengths, given a unit of values."""
         return factor.root(self.power)
 
     @property
     def numbers(self) -> Array:
-        """What is measured in the unit."""
+        """The numbers that are in the unit."""
         return self.values
 
     @property
@@ -79,17 +79,17 @@ class Given:
 
     @property
     def bytes(self) -> int:
-        """The memory that its numbers take."""
+        """Bytes of its numbers."""
         return self.values.nbytes
 
     def plain_rows(self, rows: Array, power: int) -> Array:
-        """What numbers with a row for each column stand for, in this power of the columns' unit."""
+        """Convert rows (d x q), one for each column, from this power of the columns' unit to plain numbers (d x q)."""
         return (self.unit**power).plain(rows)
 
 
 @frozen
 class Features(Given):
-    """Points as rows of coordinates (n x d); NaN where a cell is missing, for the methods that model those."""
+    """Points as rows of coordinates (n x d); NaN where a cell is missing, for methods that model missing cells."""
 
     kind: ClassVar[str] = "features"
     columns: Sequence[str] = ()  # d
@@ -101,12 +101,12 @@ class Features(Given):
         return self.values
 
     def require_scales(self) -> None:
-        """Refuses a constant column so large that few digits would be left of what varies."""
+        """Raise DataError for a constant column so large that varying columns would lose their digits."""
         largest, rows = largest_of(self.values), rows_of(self.values)
         if rows is not None:
             high, low = rows.max(axis=0), rows.min(axis=0)
         elif not (self.values.size and largest > 0 and np.any(np.abs(self.values[0]) == largest)):
-            return  # whatever is largest varies
+            return  # the largest column varies
         else:
             high, low = np.fmax.reduce(self.values, axis=0), np.fmin.reduce(self.values, axis=0)
         other = float(np.max(np.maximum(high, -low), where=high > low, initial=0.0))
@@ -117,39 +117,39 @@ class Features(Given):
                             hint="make it zero with {prepare.scale=center}, or leave it out with {input.columns}")
 
     def take(self, rows: Indices) -> Self:
-        """Some of the points."""
+        """Return the points at `rows`, an (m,) array of indices."""
         return replace(self, values=self.values[rows], ids=[self.ids[i] for i in rows])
 
 
 @frozen
 class Labeled(Features):
-    """Points with the class that each belongs to: the first label column."""
+    """Points with their classes, from the first label column."""
 
     needs: ClassVar[str] = "a label column; give {input.label_columns}"
     labels: Sequence[str] = ()  # n
 
     def take(self, rows: Indices) -> Self:
-        """Some of the points."""
+        """Return the points at `rows`, an (m,) array of indices."""
         return replace(super().take(rows), labels=[self.labels[i] for i in rows])
 
 
 @frozen
 class TwoViews(Features):
-    """Points seen twice, as rows of two tables (n x d and n x e), each with units of its own."""
+    """Two views of the same points, as rows of two tables (n x d and n x e), each with a unit of its own."""
 
     needs: ClassVar[str] = "a second view of the same rows; give {input.view.path}"
     view: Features = Features(np.zeros((0, 0)), ())
 
     def take(self, rows: Indices) -> Self:
-        """Some of the points."""
+        """Return the points at `rows`, an (m,) array of indices."""
         return replace(super().take(rows), view=self.view.take(rows))
 
     def normalized(self, reach: int = 0) -> Self:
-        """The same data with each view's largest size in [0.5, 2), a power of two of its own apart."""
+        """Return the data with each view in a unit of its own that brings its largest size to [0.5, 1)."""
         return replace(super().normalized(reach), view=self.view.normalized(reach))
 
     def require_scales(self) -> None:
-        """Refuses views that do not fit into a unit each."""
+        """Raise DataError for a view whose numbers cannot share a unit."""
         super().require_scales()
         self.view.require_scales()
 
@@ -159,25 +159,25 @@ class TwoViews(Features):
         return (self.unit, self.view.unit)
 
     def plain_rows(self, rows: Array, power: int) -> Array:
-        """The same of the first view's columns, then of the second's."""
+        """Convert rows of the first view's columns, then of the second's ((d + e) x q), to plain numbers."""
         first = self.values.shape[1]
         return np.vstack([super().plain_rows(rows[:first], power), self.view.plain_rows(rows[first:], power)])
 
 
 @frozen
 class Dissimilarities(Given):
-    """How far apart every two points are (n x n): symmetric, zero on the diagonal, nowhere negative."""
+    """Dissimilarities of all pairs of points (n x n): symmetric, zero on the diagonal, nowhere negative."""
 
     kind: ClassVar[str] = "dissimilarities"
 
     def take(self, rows: Indices) -> "Dissimilarities":
-        """Some of the points."""
+        """Return the points at `rows`, an (m,) array of indices."""
         return replace(self, values=self.values[np.ix_(rows, rows)], ids=[self.ids[i] for i in rows])
 
 
 @frozen
 class Similarities(Given):
-    """A kernel given as a matrix (n x n): how similar every two points are, symmetric."""
+    """A kernel as a symmetric matrix (n x n): similarities of all pairs of points."""
 
     kind: ClassVar[str] = "kernel"
     power: ClassVar[int] = 2  # a kernel holds squares
@@ -185,12 +185,12 @@ class Similarities(Given):
 
 @frozen
 class Covariance(Given):
-    """How columns vary together (d x d), a covariance or correlation matrix: no points, so no rows to embed."""
+    """A covariance or correlation matrix of columns (d x d): it has no points, so no rows to embed."""
 
     kind: ClassVar[str] = "covariance"
     power: ClassVar[int] = 2  # covariances are squares
     apart: ClassVar[bool] = False
-    observations: int | None = None  # that the matrix was computed from
+    observations: int | None = None  # number of rows that the matrix was computed from
 
     @property
     def columns(self) -> Sequence[str]:
@@ -200,9 +200,9 @@ class Covariance(Given):
 
 @frozen
 class WeightedGraph(Given):
-    """Points that are known by their edges alone: the points have no columns (`values` is n x 0).
+    """A graph of points without coordinates (`values` is n x 0).
 
-    The edges stand in compressed rows, each in both directions, with a number of zero or more for each.
+    The edges are in compressed rows, each in both directions, with a number of zero or more for each.
     """
 
     kind: ClassVar[str] = "graph"
@@ -211,7 +211,7 @@ class WeightedGraph(Given):
     weights: Array
 
     def take(self, rows: Indices) -> Self:
-        """Some of the points, and the edges between them."""
+        """Return the points at `rows`, an (m,) array of indices, and the edges between them."""
         place, left = np.full(len(self.values), -1), np.repeat(np.arange(len(self.values)), np.diff(self.starts))
         place[rows] = np.arange(len(rows))
         left, right = place[left], place[self.indices]
@@ -222,17 +222,17 @@ class WeightedGraph(Given):
                        indices=right[inside], weights=self.weights[inside])
 
     def over(self, factor: Unit) -> Self:
-        """The same graph with smaller numbers."""
+        """Return the graph with weights divided by a factor, and the unit multiplied accordingly."""
         return replace(self, weights=factor.measured(self.weights), unit=self.unit * self.length_unit(factor))
 
     @property
     def numbers(self) -> Array:
-        """Those of the edges."""
+        """The weights of the edges."""
         return self.weights
 
     @property
     def bytes(self) -> int:
-        """The memory that its edges take."""
+        """Bytes of its edges."""
         return self.starts.nbytes + self.indices.nbytes + self.weights.nbytes
 
 
@@ -253,10 +253,10 @@ class AffinityGraph(WeightedGraph):
 
     @property
     def number_unit(self) -> Unit:
-        """That of affinities."""
+        """The unit of affinities."""
         return self.value_unit
 
 
 Input = Features | Dissimilarities | Similarities | Covariance | WeightedGraph
-Spatial = Features | Dissimilarities  # what has distances
-Joined = Spatial | WeightedGraph  # what has a neighbor graph
+Spatial = Features | Dissimilarities  # inputs with distances
+Joined = Spatial | WeightedGraph  # inputs with a neighbor graph

@@ -1,4 +1,4 @@
-"""Options: frozen declarations from which flags, YAML schema, help and pages are made."""
+"""Options: frozen declarations, the source of flags, YAML schema, help and pages."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -14,14 +14,14 @@ from mlcli.errors import ConfigError
 
 @frozen
 class Carries:
-    """Says of an option which power of the data's unit it carries."""
+    """Marks an option that carries a power of the data's unit."""
 
     power: int
 
 
 @frozen
 class Adapts:
-    """Says of an option that its default depends on the data: one that was not chosen may be another value in a run."""
+    """Marks an option whose default depends on the data: unless it is chosen, a run may use another value."""
 
 
 @frozen
@@ -39,7 +39,7 @@ class Options(BaseModel):
     unkeyed: ClassVar[tuple[str, ...]] = ()  # fields that no result depends on
 
     def chosen(self, name: str) -> bool:
-        """Whether the user gave this field, as against its default."""
+        """Whether the user set this field."""
         return name in self.model_fields_set
 
     def adapts_to_data(self, name: str) -> bool:
@@ -48,11 +48,14 @@ class Options(BaseModel):
         return Adapts() in info.metadata and not self.chosen(name) and getattr(self, name) == info.default
 
     def replace(self, **values: Any) -> Self:
-        """A copy with some fields changed; what the user chose stays marked as chosen."""
+        """Return a copy with some fields changed; fields that the user chose stay marked as chosen."""
         return self.model_copy(update=values)
 
     def measured_in(self, unit: Unit, where: str = "method") -> Self:
-        """These options with all that carry a power of the data's unit moved into it; raises NumericalError."""
+        """Return the options with those that carry a power of the data's unit converted to `unit`.
+
+        Raises NumericalError where a value leaves the range of doubles.
+        """
         moved: dict[str, Any] = {}
         for name, info in type(self).model_fields.items():
             value, here = getattr(self, name), f"{where}.{name}"
@@ -65,10 +68,10 @@ class Options(BaseModel):
         return self.replace(**changed) if changed else self
 
     def refuse_unused(self, because: str, *paths: str, where: str = "method") -> dict[str, Any]:
-        """Raises ConfigError where options that have no use are not at their defaults; `because` says why.
+        """Raise ConfigError for unused options that are not at their defaults; `because` gives the reason.
 
-        A path names an option, a section for all that it holds, or PATH=VALUE one that may have that value too.
-        Returns nothing to change, as an empty mapping.
+        A path names an option or a section with all its options; PATH=VALUE allows that value too. Returns an empty
+        mapping: no changes.
         """
         for path in paths:
             names, _, harmless = path.partition("=")
@@ -83,17 +86,17 @@ class Options(BaseModel):
 
 
 def option_of(kind: type[Options], name: str) -> Any:
-    """The field that other options have under this name: its default, its sentence and its range."""
+    """Return a copy of the field of other options with this name: its default, sentence and range."""
     return deepcopy(kind.model_fields[name])
 
 
 def option(default: Any, help: str, power: int = 0, *, adapts: bool = False, synonyms: Mapping[str, str] | None = None,
            **limits: Any) -> Any:
-    """A field of `Options`: its default, one sentence, and its range (`ge`, `gt`, `le`, `lt`).
+    """Return a field of `Options`: its default, one sentence, and its range (`ge`, `gt`, `le`, `lt`).
 
-    One that carries a power of the data's unit is given in the user's units; a fit has it in those of the computation.
-    One that `adapts` has a default that depends on the data. `synonyms` are other names of it, each with the formula
-    that leads from there to this option.
+    `power` is that of the data's unit: users give the option in their units, and a fit has it in those of the
+    computation. `adapts` marks a default that depends on the data. `synonyms` are other names of the option, each with
+    the formula for this option.
     """
     field = Field(default=default, description=help, validate_default=True, **limits)
     if power:

@@ -1,4 +1,4 @@
-"""What the stages of a fit make on the way to its coordinates, and a run may keep: sparse and square matrices."""
+"""Intermediate results of a fit that a run may keep: sparse and square matrices."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,12 +15,12 @@ ROOM = 2**21  # numbers of a square matrix that are computed at once,
 ROWS = 128  # but never fewer rows
 SIDE = 2048  # rows and columns of a tile of the mirror image: 32 MiB
 Name = Literal["graph", "distances", "weights", "kernel"]
-Carried = Literal["none", "input", "spectrum"]  # whose unit the numbers are measured in
+Carried = Literal["none", "input", "spectrum"]  # the owner of the numbers' unit
 
 
 @frozen
 class Sparse:
-    """A matrix (n x n) by rows; a zero that it holds is an entry, as an edge between equal points is an edge."""
+    """A matrix (n x n) by rows; a stored zero is an entry, as an edge between equal points is an edge."""
 
     starts: Indices  # n + 1
     indices: Indices
@@ -28,13 +28,13 @@ class Sparse:
     carried: Carried = "none"
 
     def plain(self, unit: Unit) -> Self:
-        """What the numbers stand for, in this unit."""
+        """Return the matrix with its numbers converted from this unit to plain ones."""
         return replace(self, values=unit.plain(self.values), carried="none")
 
 
 @frozen
 class Square:
-    """A symmetric matrix (n x n) whose rows are computed when they are needed, and never held together."""
+    """A symmetric matrix (n x n) whose rows are computed when needed, and never all in memory."""
 
     size: int
     rows: RowsOf
@@ -42,14 +42,14 @@ class Square:
     unit: Unit = Unit()  # of the numbers of `rows`
 
     def plain(self, unit: Unit) -> Self:
-        """What the numbers stand for, in this unit."""
+        """Return the matrix with its numbers converted from this unit to plain ones."""
         return replace(self, unit=unit, carried="none")
 
     def fill(self, matrix: AnyArray, written: Callable[[], object] = lambda: None) -> None:
-        """Writes all of it (n x n), with exactly the same numbers on both sides of the diagonal.
+        """Fill an n x n array, with exactly the same numbers on both sides of the diagonal.
 
-        Rows come first, from the diagonal on, then their mirror image in tiles: a file on a disk takes in a few long
-        pieces in far less time than columns. After every few of either `written` is called.
+        Rows come first, from the diagonal on, then their mirror image in tiles: writing a few long pieces to a file
+        takes far less time than writing columns. `written` is called after every few rows or tiles.
         """
         for block in one_by_one(row_blocks(self.size, max(ROOM, ROWS * self.size), self.size)):
             rows = self.rows(np.arange(block.start, block.stop))[:, block.start:]

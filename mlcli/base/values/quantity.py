@@ -1,4 +1,4 @@
-"""Quantities: numbers with the power of the data's unit that they carry."""
+"""Quantities: numbers with a power of the data's unit."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -13,7 +13,7 @@ from mlcli.base.values.scaling import Unit
 
 @frozen
 class Quantity:
-    """Numbers in a power of the data's unit; a log-likelihood is smaller by the unit's logarithm for each cell."""
+    """Numbers in a power of the data's unit; a log-likelihood shifts by the unit's logarithm for each cell."""
 
     value: Array | float
     power: int = 0
@@ -21,17 +21,17 @@ class Quantity:
     names: Sequence[str] = ()  # of the numbers, where each has one
 
     def plain(self, units: Sequence[Unit]) -> Array:
-        """The numbers themselves, where the views of the data are measured in `units`."""
+        """Return the plain numbers, given the units of the data's views."""
         shift = sum(unit.logarithm(count) for unit, count in zip(units, self.cells, strict=False))
         return (units[0] ** self.power).plain(np.asarray(self.value, dtype=np.float64)) - shift
 
     def figure(self, units: Sequence[Unit]) -> Any:
-        """The same as lists, or by their names."""
+        """Return the plain numbers as a number or lists, or as a mapping where they have names."""
         plain = self.plain(units).tolist()
         return dict(zip(self.names, plain, strict=True)) if len(self.names) else plain
 
 
 def plain_figures(figures: Mapping[str, Any], units: Sequence[Unit]) -> dict[str, Any]:
-    """Figures in plain values; None for a single number that is not a double."""
+    """Return figures in plain values; None for a single number that is not finite."""
     found = {name: value.figure(units) if isinstance(value, Quantity) else value for name, value in figures.items()}
     return {name: None if isinstance(value, float) and not isfinite(value) else value for name, value in found.items()}

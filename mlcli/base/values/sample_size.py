@@ -1,13 +1,13 @@
-"""How many points an embedding is measured from: all, or of many a sample that keeps the work bounded."""
+"""The number of points that quality is measured from: all, or for many points a sample that bounds the work."""
 
 EXACT = 2000  # points up to which all are measured
 FEWEST, MOST = 32, 250  # anchors of an automatic sample
 WORK = 1.5e9  # multiplications that an automatic sample may take
-PAIR = 150  # multiplications that the measures of a pair take as long as, besides its distance
-FEW_COLUMNS = 16  # up to here differences are as quick as a product, and are found when they are asked for
-GROUP = 2**24  # distances of anchors that are held at once
+PAIR = 150  # cost of the measures of a pair besides its distance, in multiplications
+FEW_COLUMNS = 16  # columns up to which differences are as quick as a product, and are computed on demand
+GROUP = 2**24  # distances of anchors in memory at once
 
 
 def automatic(size: int, work: float) -> int:
-    """All points up to a limit; above it as many as keep the work bounded."""
+    """Return the sample size for `size` points: all up to a limit, above it a number that bounds the work."""
     return size if size <= EXACT else min(max(int(WORK / (size * (work + PAIR))), FEWEST), MOST)

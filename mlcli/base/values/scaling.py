@@ -21,27 +21,27 @@ NORMAL = 1022  # powers of two up to this exponent are normal numbers, and multi
 
 @frozen
 class Extent:
-    """How far the numbers of an array reach."""
+    """The largest size of an array's numbers, and whether all are finite."""
 
     largest: float  # absolute value, NaN left out; 0 where there is none
-    finite: bool  # whether every number is
+    finite: bool  # whether every number is finite
 
 
 _known: dict[int, tuple[weakref.ref[AnyArray], Extent]] = {}  # by id, as long as the array lives
 
 
 def largest_of(values: AnyArray) -> float:
-    """The largest absolute value of an array of any size, NaN left out."""
+    """Return the largest absolute value of an array of any shape, NaN left out."""
     return extent_of(values).largest
 
 
 def all_finite(values: AnyArray) -> bool:
-    """Whether every number is finite."""
+    """Whether every number of an array of any shape is finite."""
     return extent_of(values).finite
 
 
 def extent_of(values: AnyArray) -> Extent:
-    """The extent of an array of any size; that of a constant array is computed once."""
+    """Return the extent of an array of any shape; that of a read-only array is computed once."""
     if (rows := rows_of(values)) is not None:
         return Extent(rows.largest, rows.finite)
     if values.flags.writeable:
@@ -52,8 +52,8 @@ def extent_of(values: AnyArray) -> Extent:
     return _known[key][1]
 
 
-def constant(values: AnyArray) -> AnyArray:
-    """The same numbers as an array that cannot be written to."""
+def read_only(values: AnyArray) -> AnyArray:
+    """Return a read-only view of an array of any shape."""
     if rows_of(values) is None and values.flags.writeable:
         values = values.view()
         values.flags.writeable = False
@@ -61,7 +61,7 @@ def constant(values: AnyArray) -> AnyArray:
 
 
 def _extent(values: AnyArray) -> Extent:
-    """The extent, computed by all threads in blocks, so that no large array is made."""
+    """Return the extent, computed by all threads in blocks without large temporary arrays."""
     if values.size <= BLOCK:
         return _extent_of_block(values)
     parts = list(in_order(lambda rows: _extent_of(values, rows), _blocks(values)))
@@ -89,16 +89,16 @@ def _blocks(values: AnyArray) -> list[slice]:
 @result("unit")
 @frozen
 class Unit:
-    """A power of two that numbers are measured in: x in this unit stands for 2**exponent * x.
+    """A unit that is a power of two: x in this unit stands for 2**exponent * x.
 
-    Units are multiplied, divided and raised to powers: the squares of lengths in `unit` are measured in `unit**2`.
+    Units can be multiplied, divided and raised to powers: squares of lengths in `unit` are in `unit**2`.
     """
 
     exponent: int = 0
 
     @classmethod
     def of(cls, *arrays: Array, power: int = 1) -> "Unit":
-        """The unit in whose power the largest size of some numbers is in [2**-power, 1), NaN left out; 1 for zeros."""
+        """Return the unit in whose power the arrays' largest size is in [2**-power, 1), NaN left out; 1 for zeros."""
         largest = max(map(largest_of, arrays))
         return cls(-(-int(np.frexp(largest)[1]) // power) if largest > 0 else 0)
 
@@ -112,36 +112,36 @@ class Unit:
         return Unit(self.exponent - other.exponent)
 
     def root(self, power: int) -> "Unit":
-        """The unit of which this is a power."""
+        """Return the unit of which this is the given power."""
         return Unit(self.exponent // power)
 
     def within(self, reach: int) -> bool:
-        """Whether it lies between 2**-reach and 2**reach."""
+        """Whether it is between 2**-reach and 2**reach."""
         return abs(self.exponent) <= reach
 
     def measured(self, values: Array) -> Array:
-        """Numbers in this unit; exact unless they leave the range of doubles, on all threads."""
-        return _scaled(values, -self.exponent)
+        """Return plain numbers (any shape) in this unit; exact unless they leave the range of doubles."""
+        return _scale(values, -self.exponent)
 
     def plain(self, values: Array) -> Array:
-        """What numbers in this unit stand for, likewise."""
-        return _scaled(values, self.exponent)
+        """Return numbers (any shape) in this unit as plain ones; exact unless they leave the range of doubles."""
+        return _scale(values, self.exponent)
 
     def number(self, value: float) -> float:
-        """What one number in this unit stands for."""
+        """Return one number in this unit as a plain one."""
         return float(self.plain(np.asarray(value, dtype=np.float64)))
 
     def logarithm(self, times: int) -> float:
-        """The natural logarithm of this unit, so many times."""
+        """Return the natural logarithm of this unit, multiplied by `times`."""
         return times * self.exponent * log(2)
 
     def shown(self, value: float) -> str:
-        """What a number in this unit stands for, in six digits, also where that is not a double."""
+        """Format a number in this unit as a plain one, to six digits, also where it leaves the range of doubles."""
         whole = self.number(value)
         return f"{whole:.6g}" if value == 0 or 0 < abs(whole) < np.inf else f"{value:.6g} x 2**{self.exponent}"
 
     def parameter(self, value: float, where: str) -> float:
-        """A positive parameter in this unit; raises NumericalError where the data's size takes it out of range."""
+        """Return a positive parameter in this unit; raises NumericalError where the unit takes it out of range."""
         moved = (self**-1).number(value)
         if not 0 < moved < np.inf:
             raise NumericalError("KERNEL-RANGE", f"{value:g} is out of range for data of this size", where=where,
@@ -149,19 +149,19 @@ class Unit:
         return moved
 
 
-def _scaled(values: Array, exponent: int) -> Array:
-    """2**exponent * values; of a large constant array the same constant one, where it is asked for again."""
+def _scale(values: Array, exponent: int) -> Array:
+    """Return 2**exponent * values; for a large read-only array the result is kept for the next call."""
     if exponent == 0:
         return values
     if (rows := rows_of(values)) is not None:
         return as_array(in_unit(rows, exponent))
     if values.flags.writeable or values.size <= BLOCK:
-        return _multiplied(values, exponent)
-    return memoize("scaled", (values, exponent), lambda: constant(_multiplied(values, exponent)))
+        return _multiply(values, exponent)
+    return memoize("scaled", (values, exponent), lambda: read_only(_multiply(values, exponent)))
 
 
-def _multiplied(values: Array, exponent: int) -> Array:
-    """2**exponent * values, another array."""
+def _multiply(values: Array, exponent: int) -> Array:
+    """Return 2**exponent * values as a new array."""
     found = room(*values.shape) if in_file(values) else np.empty(values.shape)
 
     def fill(rows: slice | EllipsisType) -> None:

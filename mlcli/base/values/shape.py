@@ -1,4 +1,4 @@
-"""The shape of a JSON document: keys that must be there, or may be, with the types of their values."""
+"""The schema of a JSON document: required and optional keys with the types of their values."""
 
 from typing import Annotated
 
@@ -12,6 +12,6 @@ Figure = bool | Whole | Number | None
 
 
 class Shape(BaseModel):
-    """Keys that must be there, or may be, with the types of their values; a document may hold more."""
+    """The base of schemas: required and optional keys with the types of their values; more keys are allowed."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False, protected_namespaces=())

@@ -1,4 +1,4 @@
-"""The one rule for the signs of axes, and for the basis of tied ones."""
+"""The rules for the signs of axes, and for the basis of tied axes."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ TIE = 1e-6  # entries this close to the largest, relatively, count as equally la
 
 
 def leading_signs(vectors: Array) -> Array:
-    """The signs (p) that make each column's entry of largest size positive (ties: the first row)."""
+    """Return the signs (p) that make the largest entry of each column (n x p) positive (ties: the first row)."""
     least = np.max([np.abs(some).max(axis=0, initial=0.0) for some in parts(vectors)], axis=0) * (1 - TIE)
     signs = np.zeros(len(least))
     for some in parts(vectors):
@@ -19,10 +19,10 @@ def leading_signs(vectors: Array) -> Array:
 
 
 def canonical_basis(vectors: Array) -> Array:
-    """The rotation (g x g) that takes an orthonormal basis (n x g) to one depending on its span alone.
+    """Return the rotation (g x g) of an orthonormal basis (n x g) to one that depends on its span alone.
 
-    The first axis is the projection onto the span of the first row that has one, the next that
-    of the next row orthogonal to it, and so on.
+    The first axis is the projection onto the span of the first unit vector that has one, the next that of the next
+    unit vector less its part along the axes before, and so on.
     """
     size = vectors.shape[1]
     chosen = np.zeros((0, size))

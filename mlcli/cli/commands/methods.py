@@ -56,7 +56,7 @@ def listing() -> str:
 
 def page(name: str) -> str:
     """A method's page: what it is, what it takes, its options."""
-    accepts = spell(", ".join(dict.fromkeys(kind.described() for kind in METHODS[name].accepts)), context().spelling)
+    accepts = spell(", ".join(dict.fromkeys(kind.description() for kind in METHODS[name].accepts)), context().spelling)
     takes = f"Takes {accepts}. {METHODS[name].holds()}"
     other = [f"Also called {' or '.join(METHODS[name].aliases)}."] if METHODS[name].aliases else []
     parts = [f"{name}: {paragraphs(name)[0]}", *paragraphs(name)[1:], takes, *other, "Options:"]

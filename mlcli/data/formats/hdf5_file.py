@@ -12,7 +12,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.extras import loaded
+from mlcli.base.values.extras import load_extra
 from mlcli.data.files.arrow import corrupt, memory_limited
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
@@ -29,9 +29,9 @@ FAULTS = (RuntimeError, ValueError, KeyError, IndexError, TypeError, OverflowErr
 def h5py() -> Any:
     """Return the package; raises DependencyMissing."""
     if "h5py" in sys.modules:
-        return loaded("h5", "HDF5")
+        return load_extra("h5", "HDF5")
     with skip_processor_name():
-        return loaded("h5", "HDF5")
+        return load_extra("h5", "HDF5")
 
 
 @contextmanager

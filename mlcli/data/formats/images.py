@@ -18,7 +18,7 @@ from mlcli.base.rows.blocks import in_order
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.extras import loaded
+from mlcli.base.values.extras import load_extra
 from mlcli.data.files.arrow import corrupt
 from mlcli.data.files.source import open_regular
 from mlcli.data.files.streams import require_within_limits
@@ -129,7 +129,7 @@ def _require_fitting(input: Input) -> None:
 
 def pillow() -> Any:
     """Return Pillow's module of images; raises DependencyMissing."""
-    return loaded("images", "reading images by Pillow", "PIL.Image")
+    return load_extra("images", "reading images by Pillow", "PIL.Image")
 
 
 def _picture(file: Path, input: Input) -> Picture:

@@ -22,7 +22,7 @@ from mlcli.data.table.cells import refuse_gaps
 from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.data.table.table import Source, Table
 from mlcli.errors import ConfigError, DataError
-from mlcli.stages.algebra.gathering import gathered
+from mlcli.stages.algebra.gathering import gather
 
 
 class Treatment(Protocol):
@@ -187,7 +187,7 @@ def prepared_rows(options: PrepareOptions, table: Table, rows: Rows,
     between = whole
     if options.transform or (fill.size and not rows.finite):
         between = whole.mapped(PreparedRows(plain, table.source, kept.places))
-        between = replace(between, moments=gathered(between).moments, gaps=NO_GAPS)
+        between = replace(between, moments=gather(between).moments, gaps=NO_GAPS)
     moments = between.moments
     assert moments is not None
     chosen = _chosen(options, moments)

@@ -34,7 +34,7 @@ from mlcli.data.table.sheet import require_unique_ids
 from mlcli.data.table.table import Source, Table
 from mlcli.data.text.rows import TextRows, Underflows
 from mlcli.engine.executor import results
-from mlcli.stages.algebra.gathering import gathered, pass_bytes, sample_of, sketched
+from mlcli.stages.algebra.gathering import gather, pass_bytes, sample_of, sketch_rows
 
 SAMPLED, NUMBERS = 4096, 1 << 21  # most rows of the sample, and most numbers
 IN_MEMORY = 1 << 24  # most numbers of the sample of a sparse table, whose rows are in memory
@@ -77,10 +77,10 @@ def after_first_pass(table: Table, input: Input, compute: Compute) -> Table:
         return streamed_square(table, rows, input, compute)
     rows = replace(rows, lanes=_lanes(rows, compute))
     chosen = _sampled(rows, compute)
-    if context().sketch and (sketch := sketched(rows, chosen)) is not None:
+    if context().sketch and (sketch := sketch_rows(rows, chosen)) is not None:
         _tell(rows, chosen)
         return replace(table, values=as_array(sketch))
-    sums = gathered(rows, chosen)
+    sums = gather(rows, chosen)
     _warn_inexact(table.columns, table.types if isinstance(table, Unread) else (), sums.moments)
     file = rows.source.source if isinstance(rows.source, SomeRows) else rows.source
     if isinstance(file, TextRows) and any(text.survey.tiny for text in file.files):

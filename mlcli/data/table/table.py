@@ -20,7 +20,7 @@ from mlcli.base.values.inputs import (
     WeightedGraph,
 )
 from mlcli.base.values.inputs import Input as MethodInput
-from mlcli.base.values.scaling import constant
+from mlcli.base.values.scaling import read_only
 from mlcli.data.files.remote import is_remote
 from mlcli.data.options.wording import shown
 from mlcli.data.table.row_numbers import take_ids
@@ -74,7 +74,7 @@ class Table:
     def __post_init__(self) -> None:
         """Make features read-only; a square matrix may be made symmetric in place."""
         if self.kind == "features":
-            object.__setattr__(self, "values", constant(self.values))
+            object.__setattr__(self, "values", read_only(self.values))
 
     def facts(self, path: str | None) -> dict[str, Any]:
         """Return the origin of the table and its hash as plain values."""

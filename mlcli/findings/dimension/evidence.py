@@ -105,7 +105,7 @@ def factor_evidence(evidence: Evidence, points: Array, most: int) -> Evidence:
 def correlation_spectrum(correlations: Array) -> Spectrum:
     """Return the eigenvalues of correlations, a (d, d) array; those of very many columns cost too much for a report.
     """
-    return Spectrum.given(symmetric_eigenvalues(correlations), float(len(correlations)), complete=True)
+    return Spectrum.of_values(symmetric_eigenvalues(correlations), float(len(correlations)), complete=True)
 
 
 def axes_of(model: Model) -> Array:
@@ -145,6 +145,6 @@ def nearest_among(data: Given, rows: Indices, count: int) -> Array:
     lengths = nearest(metric, points, count).lengths.reshape(-1, count)
     if lengths[:, 0].all():
         return lengths
-    places = points[np.unique(metric.represented(points), axis=0, return_index=True)[1]]
+    places = points[np.unique(metric.represent(points), axis=0, return_index=True)[1]]
     count = min(count, len(places) - 1)
     return nearest(metric, places, count).lengths.reshape(-1, count) if count else np.empty((0, 0))

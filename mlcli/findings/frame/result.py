@@ -8,7 +8,7 @@ from mlcli.base.values.inputs import Input
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table.table import Table
 from mlcli.methods import Model
-from mlcli.stages.algebra.metrics.points import alike
+from mlcli.stages.algebra.metrics.points import with_metric_of
 
 
 class FeatureMap(Protocol):
@@ -67,4 +67,4 @@ class Result(Protocol):
 
 def as_compared(result: Result, table: Table) -> Input:
     """Return some of the prepared rows in the form in which the method compared them."""
-    return alike(table.data(), result.config.method.compared(result.given.data()))
+    return with_metric_of(table.data(), result.config.method.with_metric(result.given.data()))

@@ -1,4 +1,4 @@
-"""What all methods share: the frame of a fit, and what a method declares."""
+"""The base of all methods: the frame of a fit, and the declarations of a method."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -13,11 +13,11 @@ from mlcli.base.values.products import Name
 from mlcli.errors import ConfigError
 from mlcli.methods.frame.memory import require_memory
 from mlcli.methods.frame.model import Model, Powers
-from mlcli.methods.frame.trials import Seen, Trials
-from mlcli.methods.frame.variants import Way, way
+from mlcli.methods.frame.trials import InputSummary, Trials
+from mlcli.methods.frame.variants import Variant, variant
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Metric
-from mlcli.stages.algebra.metrics.points import under
-from mlcli.stages.chain.setting import Composition
+from mlcli.stages.algebra.metrics.points import with_metric
+from mlcli.stages.chain.chain_input import Composition
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
@@ -26,35 +26,35 @@ from mlcli.stages.similarities import NoProjection
 
 
 class Method(Options):
-    """A method: a frozen declaration of its stages, and `solve`, which composes them."""
+    """A method: a frozen declaration of its stages, and `solve`, which computes them."""
 
     accepts: ClassVar[tuple[type[Given], ...]]
-    # data of a size between 2**-unscaled and 2**unscaled is taken as it is, without a scaled copy
+    # data with a size between 2**-unscaled and 2**unscaled is used as it is, without a scaled copy
     unscaled: ClassVar[int] = 0
-    powers: ClassVar[Powers] = Powers(1, 2)  # of the data's unit that coordinates and spectrum carry
-    # What the certificate may check of the result: coordinates are V √λ of the kernel that the projector's similarity
-    # gives; √n V of (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; scores of the latent model that makes
-    # the data most likely; or only what `identities` says.
+    powers: ClassVar[Powers] = Powers(1, 2)  # of the data's unit in coordinates and spectrum
+    # The kind of the certificate's checks: coordinates are V √λ of the projector similarity's kernel; √n V of
+    # (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; scores of the latent model of largest likelihood; or
+    # only the checks of `identities`.
     proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "own"]] = "own"
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
-    ranked_by: ClassVar[str | None] = "eigenvalues"  # what spectrum.csv holds; None: there is no spectrum
-    axis: ClassVar[str] = "Axis"  # what the field calls an axis, before its number
-    decodes: ClassVar[str | None] = ""  # when coordinates lead back to features, in words: always; None: never
-    in_blocks: ClassVar[str | None] = None  # when it takes features in blocks of rows, in words: always; None: never
-    unsure: ClassVar[bool] = False  # whether its decoder says how sure it is
+    ranked_by: ClassVar[str | None] = "eigenvalues"  # the numbers in spectrum.csv; None: there is no spectrum
+    axis: ClassVar[str] = "Axis"  # the field's name of an axis, before its number
+    decodes: ClassVar[str | None] = ""  # the condition of a decoder to features; empty: always; None: never
+    in_blocks: ClassVar[str | None] = None  # the condition of reading features in blocks; empty: always; None: never
+    decoder_variance: ClassVar[bool] = False  # whether its decoder gives variances
     aliases: ClassVar[tuple[str, ...]] = ()  # other names that people type
-    rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow", "two_nn")  # that may say how many axes, best first
-    # which linear-Gaussian model the columns may be rows of: with equal noise in all, or noise of its own in each
+    rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow", "two_nn")  # for the number of axes, best first
+    # the linear-Gaussian model of the columns: with equal noise in all, or noise of its own in each
     columns_model: ClassVar[Literal["none", "equal noise", "own noise"]] = "none"
     scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
-    loaded: ClassVar[bool] = True  # whether each column has loadings on the axes; of a chain its kernel says so
-    shares: ClassVar[bool] = True  # whether an eigenvalue over the trace is a share of variance
+    has_loadings: ClassVar[bool] = True  # whether columns have loadings on the axes; for a chain its kernel decides
+    variance_shares: ClassVar[bool] = True  # whether an eigenvalue over the trace is a share of variance
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
-    # whether rows may be drawn again, as their order says nothing, of a method with neither a chain nor such a model
-    redrawn: ClassVar[bool] = False
-    ways: ClassVar[tuple[Way, ...]] = (way(),)  # that compute something else
-    baseline: ClassVar[bool] = False  # whether it is linear: what others have to beat in `mlcli explore`
-    digits: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that are the same by a law
+    # whether rows may be resampled, as their order has no meaning; for a method without a chain and a columns' model
+    can_resample: ClassVar[bool] = False
+    variants: ClassVar[tuple[Variant, ...]] = (variant(),)  # variants of options that compute something else
+    baseline: ClassVar[bool] = False  # whether it is the linear baseline of `mlcli explore`
+    repeat_tolerance: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that agree by a law
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
         neighbors: Neighbors = Neighbors()  # of a method on neighbors
@@ -63,56 +63,56 @@ class Method(Options):
 
     @classmethod
     def holds(cls) -> str:
-        """What spectrum.csv holds, in a sentence."""
+        """Return a sentence about the content of spectrum.csv."""
         return f"spectrum.csv holds {cls.ranked_by}." if cls.ranked_by else "There is no spectrum.csv."
 
     @classmethod
-    def trials(cls, seen: Seen) -> Trials:
-        """The settings that `mlcli explore` tries on such an input: none, unless a method says which."""
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return the settings that `mlcli explore` tries on such an input; none by default."""
         return Trials()
 
     def fit(self, data: Input, compute: Compute) -> Model:
-        """The model of the data, computed in units that keep squares in range; raises DataError and RefusedByPlan."""
+        """Fit the model, in units that keep squares in range; raises DataError and RefusedByPlan."""
         with running("prepare"):
             normalized = self.in_range(data)
-        self.require_memory(self.known(normalized, compute), normalized, compute)
+        self.require_memory(self.steps_before_fit(normalized, compute), normalized, compute)
         model = self.measured_in(normalized.unit).solve(normalized, compute)
         return model.in_units(normalized, self.powers_of(data))
 
     def in_range(self, data: Input) -> Any:
-        """The data as the method compares it, in units that keep squares in range; raises DataError."""
-        compared = self.compared(data)
+        """Return the data with the method's metric, in units that keep squares in range; raises DataError."""
+        compared = self.with_metric(data)
         compared.require_scales()
         return compared.normalized(self.unscaled)
 
-    def compared(self, data: Input) -> Input:
-        """The data as the method compares it: features under its metric; raises DataError outside of its domain."""
-        return under(self.distance, data)
+    def with_metric(self, data: Input) -> Input:
+        """Return features with the method's metric, other data as it is; raises DataError outside of its domain."""
+        return with_metric(self.distance, data)
 
     @property
     def free_scale(self) -> bool:
-        """Whether distances of coordinates are of no size that those of the data could have."""
+        """Whether distances of coordinates are in another unit than those of the data."""
         return self.scaleless or self.powers.coordinates == 0
 
     def axis_names(self, proportions: Sequence[float | None], count: int) -> list[str]:
-        """What figures write beside so many axes: the field's word, the number, and the share of variance if known."""
-        known = [*(proportions if self.shares and not self.scaleless else ()), *[None] * count]
+        """Return labels for `count` axes: the field's word, the number, and the share of variance if known."""
+        known = [*(proportions if self.variance_shares and not self.scaleless else ()), *[None] * count]
         return [f"{self.axis} {place}" + ("" if share is None else f" ({share:.1%})")
                 for place, share in enumerate(known[:count], start=1)]
 
     @property
     def distance(self) -> Metric:
-        """The metric that features are compared by: Euclidean where there is no choice."""
+        """The metric of features: Euclidean where the method has no such option."""
         return getattr(self, "metric", EUCLIDEAN)
 
     def resolve(self, data: Input) -> Self:
-        """This method with defaults clipped to the data; raises ConfigError where an explicit option does not fit."""
+        """Return the method with defaults clipped to the data; raises ConfigError for a chosen value out of range."""
         self.require(data)
         resolved = self.axes_options.resolved(self.limit(data), self.eigenvalues(data))
         return self.replace(**{self.axes_section(): resolved}, **self.resolved_stages(data))
 
     def require_kind(self, kind: str, missing: str = "error") -> None:
-        """Raises ConfigError where the method cannot take this kind of input, or missing cells left in it."""
+        """Raise ConfigError where the method does not take this kind of input, or missing cells."""
         kinds = list(dict.fromkeys(accepted.kind for accepted in self.accepts))
         if kind not in kinds:
             raise ConfigError("KIND", f"{self.name} takes {' or '.join(kinds)}, not {kind}", where="input.kind",
@@ -122,7 +122,7 @@ class Method(Options):
                               hint="ppca, fa and lgssm have one; or choose error, drop or mean")
 
     def require(self, data: Input) -> None:
-        """Raises ConfigError where the data lacks what the method needs, or has a view it has no use for."""
+        """Raise ConfigError where the data lacks something that the method needs, or has a view that it cannot use."""
         self.require_kind(data.kind)
         if isinstance(data, TwoViews) and not any(issubclass(accepted, TwoViews) for accepted in self.accepts):
             raise ConfigError("VIEW", f"{self.name} has no use for a second view", where="input.view",
@@ -136,32 +136,32 @@ class Method(Options):
                               hint=needs.partition(";")[2].strip())
 
     def with_components(self, count: int) -> Self:
-        """This method with the count of axes that were kept in the end; a share of variance stays a share."""
+        """Return the method with the number of axes that a fit kept; a share of variance stays a share."""
         if not isinstance(self.axes_options.components, int) or self.axes_options.components == count:
             return self
         return self.with_axes(count)
 
     def with_axes(self, count: int) -> Self:
-        """This method with so many axes, whatever said before how many."""
+        """Return the method with `count` axes, in place of its option."""
         return self.replace(**{self.axes_section(): self.axes_options.replace(components=count)})
 
     @classmethod
     def axes_section(cls) -> str:
-        """The section that says how many axes are kept: `axes` where there is no eigenproblem."""
+        """Return the section with the number of axes: `axes` where there is no eigenproblem, else `eigensolve`."""
         return "axes" if "axes" in cls.model_fields else "eigensolve"
 
     @property
     def axes_options(self) -> Eigensolve | Axes:
-        """How many axes are kept."""
+        """The options with the number of axes."""
         return self.axes if self.axes_section() == "axes" else self.eigensolve
 
     def makes(self, kind: str = "features") -> tuple[Name, ...]:
-        """What a fit of such an input makes on the way to its coordinates, of what a run may keep."""
+        """Return the intermediate results of a fit of such an input that a run may keep."""
         chain = self.chain(kind)
         return () if chain is None else chain.makes(kind)
 
     def require_products(self, wanted: Sequence[Name], kind: str, where: str) -> None:
-        """Raises ConfigError where something is to be kept that the fit does not make."""
+        """Raise ConfigError for a wanted intermediate result that the fit does not make."""
         made = self.makes(kind)
         for name in wanted:
             if name not in made:
@@ -170,54 +170,55 @@ class Method(Options):
                                   hint=f"it makes {' and '.join(made)}" if made else "leave it out")
 
     def resampling(self, kind: str) -> Literal["bootstrap", "subsample"] | None:
-        """How rows are drawn again to see how stable a result is: all of them with repetition, or some of them without,
-        of a neighbor graph, in which repeated rows would be neighbors. None where they cannot be.
+        """Return how rows are resampled to measure stability; None where they cannot be.
+
+        By bootstrap, or with a neighbor graph, where repeated rows would be neighbors, by a sample without repetition.
         """
         chain = self.chain(kind)
-        free = chain is not None or self.columns_model != "none" or self.redrawn
+        free = chain is not None or self.columns_model != "none" or self.can_resample
         if kind not in (Features.kind, Dissimilarities.kind) or not free:
             return None
         return "bootstrap" if chain is None or chain.graph is None else "subsample"
 
     def leads_back(self, kind: str) -> bool:
-        """Whether coordinates of such an input are known to lead back to features, with these options."""
+        """Whether coordinates of such an input have a decoder to features, with these options."""
         chain = self.chain(kind)
         return self.decodes is not None and kind == Features.kind and (chain is None or chain.linear)
 
     def require_loadings(self, kind: str, where: str) -> None:
-        """Raises ConfigError where something was chosen that needs loadings of the columns and there are none."""
+        """Raise ConfigError for an option at `where` that needs loadings of columns if there are none."""
         chain = self.chain(kind)
-        if kind != Features.kind or not (self.loaded if chain is None else chain.by_columns):
+        if kind != Features.kind or not (self.has_loadings if chain is None else chain.by_columns):
             raise ConfigError("NO-LOADINGS", f"{self.name} has no loadings of columns here", where=where,
                               hint="leave it out, or choose a linear method of features, as pca, fa or lda")
 
     def require_decoder(self, kind: str, where: str) -> None:
-        """Raises ConfigError where something was chosen that needs a way back to features and there is none."""
+        """Raise ConfigError for an option at `where` that needs a decoder to features if there is none."""
         if not self.leads_back(kind):
             condition = f"; {self.name} has one with: {self.decodes}" if self.decodes else ""
             raise ConfigError("NO-DECODER", f"{self.name} has no way from coordinates back to features here",
                               where=where, hint=f"leave it out{condition}")
 
     def streams(self, kind: str) -> bool:
-        """Whether it takes such an input where that is read in blocks of rows; a method with conditions says it."""
+        """Whether it takes such an input in blocks of rows; methods with conditions override this."""
         return kind == "features" and self.in_blocks == ""
 
     def requires(self) -> tuple[str, ...]:
-        """The extras that these options need."""
+        """Return the extras of the distribution that these options need."""
         return ()
 
     def tables(self) -> tuple[str, ...]:
-        """The options that ask for a file of their own."""
+        """Return the names of options that write a file of their own."""
         return ()
 
     def reproduces(self) -> bool:
-        """Whether projecting a training row gives the coordinates that the row has."""
+        """Whether projecting a training row gives its coordinates."""
         return True
 
     def identities(self, data: Any, model: Model, full: bool = False) -> list[Check]:
-        """Equations of this method's own for the certificate, its kernel's by default; in the computation's units.
+        """Return the certificate's checks of this method's own equations, by default those of its kernel.
 
-        With `full`, of all rows, however long that takes.
+        Data and model are in the computation's units. With `full`, all rows are checked, however long that takes.
         """
         chain = self.chain(data.kind)
         if chain is None or isinstance(model.projector, NoProjection):
@@ -226,7 +227,7 @@ class Method(Options):
                                        chain.coordinates, full=full)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Stages other than the eigensolve whose defaults depend on the data: neighbors, at most n - 1 of them."""
+        """Return options whose defaults depend on the data, as neighbors do; raises ConfigError for unused options."""
         if "neighbors" not in type(self).model_fields:
             return {}
         if isinstance(data, WeightedGraph):
@@ -238,15 +239,15 @@ class Method(Options):
         return {"neighbors": self.neighbors.resolved(len(data.values))}
 
     def limit(self, data: Input) -> int:
-        """The most axes that data of this shape can have."""
+        """Return the largest number of axes for data of this shape."""
         return (self.landmark_count(data) or len(data.values)) - 1
 
     def eigenvalues(self, data: Input) -> int:
-        """How many eigenvalues there are, zeros included."""
+        """Return the number of eigenvalues, zeros included."""
         return self.landmark_count(data) or len(data.values)
 
     def landmark_count(self, data: Input) -> int | None:
-        """The number of landmarks, where some are asked for; raises ConfigError where there are too many."""
+        """Return the number of landmarks, or None; raises ConfigError where there are more than points."""
         count: int | None = getattr(self, "landmarks", None)
         if count is not None and count > len(data.values):
             raise ConfigError("LANDMARKS", f"{count} landmarks were asked for and there are {len(data.values)} points",
@@ -254,45 +255,45 @@ class Method(Options):
         return count
 
     def stored(self, data: Input) -> float:
-        """The bytes of training rows that the model holds: all, or the landmarks; none of a method of columns."""
+        """Return the bytes of training rows in the model: all, or the landmarks; none for a method of columns."""
         chain = self.chain(data.kind)
         if chain is None or data.points is None or (chain.kernel.by_columns and chain.centering != "double"):
             return 0.0
         return 8.0 * data.points.size * (self.landmark_count(data) or len(data.values)) / max(len(data.values), 1)
 
     def axes_of(self, data: Input) -> int:
-        """How many axes are kept; of a share of the variance, as if all were."""
+        """Return the number of axes; for a share of the variance, the largest."""
         kept = self.axes_options.components
         return kept if isinstance(kept, int) else self.limit(data)
 
     def powers_of(self, data: Input) -> Powers:
-        """The powers of the data's unit that coordinates and spectrum carry, where the options decide on them."""
+        """Return the powers of the data's unit in coordinates and spectrum, with these options."""
         return self.powers
 
-    def known(self, data: Any, compute: Compute) -> list[Step]:
-        """The steps whose memory the data alone decide; where a graph decides on the rest, `solve` checks them."""
+    def steps_before_fit(self, data: Any, compute: Compute) -> list[Step]:
+        """Return the steps whose memory the data alone determines; those that a graph determines `solve` checks."""
         chain = self.chain(data.kind)
-        searching = None if chain is None else chain.searching(data, compute)
+        searching = None if chain is None else chain.search_steps(data, compute)
         return self.steps(data, compute, None) if searching is None else searching
 
     def require_memory(self, steps: Sequence[Step], data: Input, compute: Compute) -> None:
-        """Refuses a fit of these steps before it starts; raises RefusedByPlan."""
+        """Raise RefusedByPlan for a fit of these steps whose memory is over the limit."""
         require_memory(steps, data, self, compute)
 
     def chain(self, kind: str = "features") -> Stages | None:
-        """The chain of stages that this method is for such an input; None where it is none."""
+        """Return the chain of stages of this method for such an input; None where it is not a chain."""
         return None
 
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
-        """The stages of a fit with their costs; with a share, that part of the most expensive work is measured."""
-        return self._composed(data, compute).steps(share)
+        """Return the steps of a fit with costs; with a share, that part of the most expensive work is measured."""
+        return self._compose(data, compute).steps(share)
 
     def solve(self, data: Any, compute: Compute) -> Model:
-        """The method's formula: its chain's, or its own."""
-        return Model.of_chain(self._composed(data, compute).fitted(), data)
+        """Compute the model by the method's formula, by default its chain's."""
+        return Model.of_chain(self._compose(data, compute).fit(), data)
 
-    def _composed(self, data: Any, compute: Compute) -> Composition:
+    def _compose(self, data: Any, compute: Compute) -> Composition:
         chain = self.chain(data.kind)
         if chain is None:
             raise NotImplementedError
-        return chain.composed(data, compute, lambda steps, rows: require_memory(steps, rows, self, compute))
+        return chain.compose(data, compute, lambda steps, rows: require_memory(steps, rows, self, compute))

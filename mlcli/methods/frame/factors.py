@@ -1,4 +1,4 @@
-"""What factor analysis starts from, and the model that its factors make: with points also their scores."""
+"""The moments that factor analysis needs, and the model of its factors, with scores where there are points."""
 
 from collections.abc import Sequence
 
@@ -13,40 +13,41 @@ from mlcli.methods.frame.model import Loadings, Model
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.row_factor import AnyFactor, factor_of
-from mlcli.stages.latent.factor_model import Factors, Observed, of_covariance, of_points
-from mlcli.stages.latent.factor_scores import scored
-from mlcli.stages.latent.gaps import Gapped, Gaps, with_gaps
+from mlcli.stages.latent.factor_model import Factors, Observed, covariance_moments, point_moments
+from mlcli.stages.latent.factor_scores import score_points
+from mlcli.stages.latent.gaps import GappedPoints, Gaps, estimate_moments
 from mlcli.stages.similarities import OF_COVARIANCE, Affine, NoProjection, Projector, placed_under
 
-Points = AnyFactor | Gapped | None
+Points = AnyFactor | GappedPoints | None
 
 
-def moments_of(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *, equal: bool) -> tuple[Observed, Points]:
-    """The moments of the columns, with the points that they are of, where there are any."""
+def column_moments(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *,
+                   equal: bool) -> tuple[Observed, Points]:
+    """Return the moments of the columns, and the points where there are any."""
     if isinstance(data, Covariance):
-        return of_covariance(data.values, data.observations, equal), None
+        return covariance_moments(data.values, data.observations, equal), None
     if all_finite(data.values):
         kernel = factor_of(data.values)
-        return of_points(kernel, equal), kernel
-    points = with_gaps(data.values, gaps, iterate)
+        return point_moments(kernel, equal), kernel
+    points = estimate_moments(data.values, gaps, iterate)
     note("N-GAPS", f"the covariance that {gaps} gives is taken for that of {points.observations} complete rows: "
          "chi-square and what follows from it are a little too sure", rows=points.observations)
-    return of_covariance(points.moments.covariance, points.observations, equal), points
+    return covariance_moments(points.moments.covariance, points.observations, equal), points
 
 
-def model_of(found: Factors, observed: Observed, points: Points, columns: Sequence[str]) -> Model:
-    """The model of these factors, turned so that the largest score of each, or loading, is positive."""
-    spectrum = Spectrum.given(found.squares, observed.total)
+def factor_model(found: Factors, observed: Observed, points: Points, columns: Sequence[str]) -> Model:
+    """Return the model of factors, with signs that make the largest score, or loading, of each positive."""
+    spectrum = Spectrum.of_values(found.squares, observed.total)
     projector: Projector | NoProjection = OF_COVARIANCE
     embedding, figures = np.zeros((0, len(found.squares))), {}
     if points is None:
-        found = found.turned(leading_signs(found.loadings))
+        found = found.with_signs(leading_signs(found.loadings))
     else:
         points, similarity = placed_under(points, found.covariance(observed))
-        embedding = scored(points, found.axes)
-        found = found.turned(signs := leading_signs(embedding))
+        embedding = score_points(points, found.axes)
+        found = found.with_signs(signs := leading_signs(embedding))
         embedding = by_rows(lambda some: some * signs, embedding)
-        figures = points.figures if isinstance(points, Gapped) else {}
+        figures = points.figures if isinstance(points, GappedPoints) else {}
         projector = Projector(similarity, points.centering, found.axes,
                               Affine(points.centering.means, found.loadings))
     return Model(embedding=embedding, spectrum=spectrum, projector=projector, fit={**found.fit, **figures},

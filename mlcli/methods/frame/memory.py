@@ -1,4 +1,4 @@
-"""The memory that a run is predicted to take: what `mlcli plan` shows, and what decides whether a fit is refused.
+"""Predicted memory of a run: `mlcli plan` shows it, and a fit over the limit is refused.
 
 The figures besides the steps' own were measured as resident memory of whole processes (`benchmarks/plan.py`).
 """
@@ -34,64 +34,63 @@ from mlcli.errors import MlcliError
 from mlcli.process.memory_gate import admit
 from mlcli.stages.algebra.gathering import pass_bytes
 
-PAIRS = 2.2  # arrays of all pairs that quality holds at once
-SAMPLED = 8 * MIB  # what measures of a sample hold besides the distances from it
-COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules look at, and numbers of these where there are many rows
+PAIRS = 2.2  # arrays of all pairs that quality has in memory at once
+SAMPLED = 8 * MIB  # memory of measures of a sample besides the distances from it
+COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules examine, and numbers of these where there are many rows
 FITTED, ASSESSED = 2.0, 4.0  # arrays of the size of the coordinates while they are computed, and checked and written
 WEIGHED = 8.0  # of the loadings or weights of columns
 WRITING = 4.8  # arrays of the size of a model while it is written and checked
 LATENT = 2.2  # arrays of the size of the data while scores are checked
-SAFE, LESS, TRIES, FEWEST = 0.97, 0.85, 20, 10  # how a number of rows that fit is found
-CHEAP = 2e9  # multiplications of a search for neighbors that a refusal may take
-READ_IN_BLOCKS = {  # of what methods take so
+SAFE, LESS, TRIES, FEWEST = 0.97, 0.85, 20, 10  # of the search for a number of rows that fits
+CHEAP = 2e9  # multiplications of a neighbor search that a refusal may take
+READ_IN_BLOCKS = {  # by kind of input
     "features": "a Parquet, Arrow, NPY or plain CSV file is read in blocks (input.stream)",
     "dissimilarities": "an NPY file of the matrix is read in blocks (input.stream)"}
 ROW = 160  # bytes of a row's name and its cells in the table that is written
 
 
 class Planned(Protocol):
-    """What a method says of itself that decides on memory."""
+    """The properties of a method that determine its memory."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
 
     @property
     def unscaled(self) -> int:
-        """How far from one, in powers of two, it takes data without a scaled copy."""
+        """The power of two up to which data is not scaled, so that there is no copy."""
 
     @property
     def proof(self) -> str:
-        """What the certificate checks of the result."""
+        """The kind of the certificate's checks."""
 
     @property
     def columns_model(self) -> str:
-        """What it assumes of the columns, where rules look at these."""
+        """The linear-Gaussian model of the columns, which rules examine."""
 
     def axes_of(self, data: Any) -> int:
-        """How many axes it keeps, at most."""
+        """Return the largest number of axes that it keeps."""
 
     def stored(self, data: Any) -> float:
-        """The bytes of training rows that its model holds."""
+        """Return the bytes of training rows in its model."""
 
     def streams(self, kind: str) -> bool:
-        """Whether it takes such an input where that is read in blocks of rows."""
+        """Whether it takes such an input in blocks of rows."""
 
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
-        """The stages of a fit."""
+        """Return the stages of a fit with their costs."""
 
 
 def peak(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> float:
-    """The most bytes that a process holds while it reads the data, takes these steps, and checks and writes the result.
-    """
+    """Return the peak memory, in bytes, of a process that reads the data, runs the steps, checks and writes results."""
     return sum(footprint(steps, data, method, compute).values())
 
 
 def footprint(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> dict[str, float]:
-    """The bytes that a process holds at its peak, by what they are for; each sum has parts for all.
+    """Return the bytes of a process at its peak, by purpose.
 
-    Workers that it has started on this machine count with it. Beside the data as read there is a copy in other units
-    for as long as a fit takes, unless within `unscaled`.
+    Workers that it started on this machine are included. During the fit there is a copy of the data in other units,
+    unless the method's `unscaled` makes that needless.
     """
     columns = data.values.shape[1] if data.kind == "features" else 0
     most = max(steps, key=lambda step: step.memory)
@@ -103,13 +102,13 @@ def footprint(steps: Sequence[Step], data: Given, method: Planned, compute: Comp
                           "rules, quality, files and certificate": checks_memory(method, data)}}
     return {"program, libraries and threads": float(resident(compute.thread_count(), needs)),
             "figures": after_fit().memory,
-            "workers": DASK + context().local_workers * worker(steps) if context().local_workers else 0.0,
+            "workers": DASK + context().local_workers * worker_memory(steps) if context().local_workers else 0.0,
             "names of columns": (COLUMN + ARROW_COLUMN * (ARROW in sys.modules)) * columns,
             **max(moments.values(), key=lambda parts: sum(parts.values()))}
 
 
 def reading_memory(data: Given, compute: Compute) -> dict[str, float]:
-    """The table while it is read: all of it beside what its format takes, or blocks for every thread that reads."""
+    """Return the memory of the table during reading: all of it and its format's overhead, or a block per thread."""
     rows = rows_of(data.values)
     if rows is None:
         return {"the table": float(data.bytes), "reading it": after_fit().reading}
@@ -119,7 +118,7 @@ def reading_memory(data: Given, compute: Compute) -> dict[str, float]:
 
 
 def table_memory(data: Given, copies: int = 1, blocks: int = 1) -> dict[str, float]:
-    """The table once it is read, and what allocators keep of reading it, or so many of its blocks."""
+    """Return the memory of the table after reading, with allocators' remains, or of some of its blocks."""
     rows = rows_of(data.values)
     if rows is None:
         return {"the table": copies * float(data.bytes), "kept of reading it": after_fit().kept}
@@ -127,33 +126,33 @@ def table_memory(data: Given, copies: int = 1, blocks: int = 1) -> dict[str, flo
 
 
 def sample_memory(rows: Rows) -> float:
-    """The bytes of rows that are held of a table in blocks."""
+    """Return the bytes of the sample of a table that is read in blocks."""
     return 8.0 * len(rows.at_hand) * rows.shape[1]
 
 
 def coordinates_memory(method: Planned, data: Given) -> float:
-    """The bytes of coordinates, where they are held in memory."""
+    """Return the bytes of the coordinates in memory."""
     return held(1, len(data.values) * method.axes_of(data)) if rows_of(data.values) is not None else (
         8.0 * len(data.values) * method.axes_of(data))
 
 
 def weights_memory(method: Planned, data: Given) -> float:
-    """The bytes of numbers that lead from a row, or what it resembles, to its coordinates."""
+    """Return the bytes of the matrix that maps rows, or their similarities, to coordinates."""
     side = data.values.shape[-1] if data.kind in ("features", "covariance") and not method.stored(data) else 0
     return 8.0 * side * method.axes_of(data)
 
 
-def worker(steps: Sequence[Step]) -> float:
-    """Bytes of a worker of this machine that takes its part in these steps."""
+def worker_memory(steps: Sequence[Step]) -> float:
+    """Return the bytes of a worker on this machine that takes part in these steps."""
     return WORKER + max((step.passes.held for step in steps if step.passes is not None), default=0.0)
 
 
 def checks_memory(method: Planned, data: Given) -> float:
-    """Bytes of rules, quality, and the model while it is written and checked, besides the data."""
+    """Return the bytes of rules, quality, and the model while it is written and checked, without the data."""
     rows, columns = len(data.values), data.values.shape[-1]
     of_columns, stored, table = method.columns_model != "none", method.stored(data), float(data.bytes)
     in_file = rows_of(data.values)
-    there = rows if in_file is None else len(in_file.at_hand)  # a sample is looked at
+    there = rows if in_file is None else len(in_file.at_hand)  # rules examine a sample
     compared_rows = min(there, max(ROOM // max(columns, 1), EXACT)) if of_columns and after_fit().rules else 0
     looked = 8.0 * COPIES * compared_rows * columns
     if rows <= EXACT or in_file is not None:
@@ -164,13 +163,13 @@ def checks_memory(method: Planned, data: Given) -> float:
         compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * wide
     compared *= after_fit().quality
     written = WRITING * stored + LATENT * table * (method.proof == "latent")
-    named = in_file is None or isinstance(data.ids, tuple)  # numbers are made into text as they are written
+    named = in_file is None or isinstance(data.ids, tuple)  # row numbers become text when they are written
     results = ASSESSED * coordinates_memory(method, data) + WEIGHED * weights_memory(method, data)
     return max(looked, compared + stored, written) + ROW * rows * named + results
 
 
 def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> None:
-    """Refuses a fit before it starts, or has it wait for memory that other runs of a sweep take.
+    """Refuse a fit that does not fit in memory, or wait for memory that other runs of a sweep use.
 
     Raises RefusedByPlan with the remedy of the step that takes most.
     """
@@ -182,9 +181,9 @@ def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute:
 
 
 def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> str:
-    """How to do with less: fewer rows, as far as some fit, and what the step that takes most says, where that can help.
+    """Return how to need less memory: fewer rows, if some fit, and the remedy of the largest step, if it can help.
 
-    Of data that the steps are for, in their units. Where the rest would fit, what follows the fit says it.
+    `data` is that of the steps, in their units. Where only the work after the fit is too large, its remedy is returned.
     """
     with memory_after_fit(replace(after_fit(), needs=(), memory=0.0)):
         alone = peak(steps, data, method, compute) <= compute.memory_bytes()
@@ -195,24 +194,24 @@ def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute
     most, rows = max(steps, key=lambda step: step.memory), fitting_rows(steps, data, method, compute)
     least = resident(compute.thread_count()) + float(data.bytes) + checks_memory(method, data)
     instead = most.remedy if least < compute.memory_bytes() else ""
-    whole = rows_of(data.values) is None and method.streams(data.kind)  # though it would be read in blocks if it could
+    whole = rows_of(data.values) is None and method.streams(data.kind)  # not read in blocks, though the method could
     ways = f"about {rows:,} rows fit" if rows else "", instead, READ_IN_BLOCKS[data.kind] if whole else ""
     return "; ".join(filter(None, ways)) or "give more memory"
 
 
 def fewer_workers(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> str:
-    """How many workers of this machine fit beside the run; empty where it would not fit without them."""
+    """Return the remedy of fewer workers on this machine; empty where the run would not fit without any."""
     with set_context(local_workers=0):
         left = compute.memory_bytes() - peak(steps, data, method, compute)
-    return workers_fitting(left, worker(steps)) if left >= 0 else ""
+    return workers_fitting(left, worker_memory(steps)) if left >= 0 else ""
 
 
 def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> int:
-    """How many rows fit into the memory, spread evenly over all; 0 where that is not known.
+    """Return how many rows, evenly spaced, fit in memory; 0 where that is not known.
 
-    The first guess follows from the sizes of the steps, and is planned where that takes little.
+    The first guess follows from the sizes of the steps; it is planned where planning is cheap.
     """
-    if rows_of(data.values) is not None:  # whose number decides on little, and of which some would be read
+    if rows_of(data.values) is not None:  # their number matters little, and planning would read some of them
         return 0
     whole, limit = len(data.values), compute.memory_bytes()
     alone = resident(compute.thread_count(), [step.needs for step in steps])

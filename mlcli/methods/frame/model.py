@@ -1,4 +1,4 @@
-"""The model that a fit returns: coordinates, figures, and the parts that a method may have."""
+"""The model that a fit returns: coordinates, figures, and optional parts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, field, fields, replace
@@ -17,19 +17,19 @@ from mlcli.base.values.products import Products
 from mlcli.base.values.quantity import Quantity, plain_figures
 from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.errors import NumericalError
-from mlcli.stages.chain.setting import Fitted
+from mlcli.stages.chain.chain_input import Fitted
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.gaussian.forecasting import Forecast
 from mlcli.stages.similarities import OF_COVARIANCE, NoProjection, Projector, require_projector
 from mlcli.stages.similarities.spaces import Euclidean, Space
 from mlcli.stages.unfolding.unfolded import Unfolded
 
-NO_SPECTRUM = Spectrum.given(np.zeros(0))
+NO_SPECTRUM = Spectrum.of_values(np.zeros(0))
 
 
 @frozen
 class Powers:
-    """The powers of the data's unit that coordinates and spectrum carry."""
+    """The powers of the data's unit in coordinates and spectrum."""
 
     coordinates: int
     spectrum: int
@@ -44,70 +44,70 @@ class Loadings:
     power: int = 1  # of the columns' units
 
     def plain(self, data: Given) -> "Loadings":
-        """Without units, where the data's columns are measured in its own."""
+        """Return plain loadings, converted from the units of the data's columns."""
         return replace(self, values=data.plain_rows(self.values, self.power), power=0)
 
     @property
     def directions(self) -> "Loadings":
-        """Each axis as a direction of length one, or zero where it is."""
+        """Each axis as a direction of length one; an axis of zeros stays zero."""
         lengths = np.linalg.norm(self.values, axis=0)
         return replace(self, values=self.values / np.where(lengths > 0, lengths, 1.0), power=0)
 
 
 @frozen
 class Model:
-    """What a fit returns: in the units of the computation, until `in_units` makes plain numbers of it all."""
+    """The result of a fit, in the units of the computation; `in_units` converts it to plain numbers."""
 
     _: KW_ONLY
     embedding: Array  # n x p, or the kept rows only; 0 x p where the input has no rows
-    spectrum: Spectrum | None = None  # None where axes are ranked by nothing
+    spectrum: Spectrum | None = None  # None where axes have no rank
     projector: Projector | NoProjection = OF_COVARIANCE
     kept: Indices | None = None  # the rows embedded, where a policy left some out
     fit: Mapping[str, Any] = field(default_factory=dict)  # figures of the fit: quantities, and plain values
     objective: Quantity | None = None  # after each iteration, of an iterative method
-    curves: Mapping[str, Quantity] = field(default_factory=dict)  # what went with it, by name
+    curves: Mapping[str, Quantity] = field(default_factory=dict)  # further curves of the iterations, by name
     loadings: Loadings | None = None
     # posterior covariances (n x p x p) where they differ from row to row, or deviations of independent axes (n x p)
     spreads: Array | None = None
-    forecast: Forecast | None = None  # the rows that come next, of a method of sequences
-    unfolded: Unfolded | None = None  # a kernel that was learned, in the units of the computation
-    rows: RowsOf | None = None  # finds rows of the kernel, not centered, where the fit holds what makes that quick
+    forecast: Forecast | None = None  # the next rows, of a method of sequences
+    unfolded: Unfolded | None = None  # a learned kernel, in the units of the computation
+    rows: RowsOf | None = None  # a function for rows of the kernel, not centered, where that is quick
     products: Products = field(default_factory=dict)  # what a run may keep
 
     @classmethod
     def of_chain(cls, fit: Fitted, data: Given) -> "Model":
-        """What a chain computed, with loadings where its axes are directions of the columns."""
+        """Return the model of a chain's fit, with loadings where its axes are directions of the columns."""
         directions, spectrum = fit.spectrum.directions, fit.spectrum
         loadings = None if directions is None or not isinstance(data, Features) else Loadings(
-            spectrum.feature_directions() * np.sqrt(spectrum.kept / spectrum.divisor), data.columns)
+            spectrum.feature_directions() * np.sqrt(spectrum.axis_eigenvalues / spectrum.divisor), data.columns)
         return cls(**{part.name: getattr(fit, part.name) for part in fields(fit)}, loadings=loadings)
 
     @classmethod
     def of_covariance(cls, spectrum: Spectrum, data: Covariance) -> "Model":
-        """The principal axes of a covariance: loadings, and no points."""
-        return cls(embedding=np.zeros((0, len(spectrum.kept))), spectrum=spectrum,
+        """Return the model of a covariance's principal axes: loadings without points."""
+        return cls(embedding=np.zeros((0, len(spectrum.axis_eigenvalues))), spectrum=spectrum,
                    fit={"variances": Quantity(np.diag(data.values), 2, names=data.columns)},
                    loadings=Loadings(spectrum.coordinates(), data.columns))
 
     def with_directions(self) -> "Model":
-        """The same with loadings of length one."""
+        """Return the model with loadings of length one."""
         return replace(self, loadings=self.loadings and self.loadings.directions)
 
     def project(self, new: Array) -> Array:
-        """Coordinates (m x p) of new points; raises ConfigError where the method cannot place them."""
+        """Return coordinates (m x p) of new points (m x d); raises ConfigError where the method cannot place them."""
         return require_projector(self.projector).project(new)
 
     def reconstruct(self, embedding: Array) -> Array:
-        """Features (m x d) of coordinates (m x p); only where there is a decoder."""
+        """Return features (m x d) for coordinates (m x p); only where there is a decoder."""
         return require_projector(self.projector).reconstruct(embedding)
 
     def rounding(self, data: Features) -> float:
-        """The errors of coordinates where there is a projector."""
+        """Return a bound of the rounding errors of coordinates; only where there is a projector."""
         rows = rows_of(data.values)
         return require_projector(self.projector).rounding(data.values if rows is None else rows.reach[None, :])
 
     def space(self, compute: Compute) -> Space | None:
-        """Where distances are the ones that the axes are to keep, where that is not the input's space."""
+        """Return the space whose distances the axes should keep; None where it is the input's space."""
         projector = self.projector
         if self.unfolded is not None:
             return Euclidean(self.unfolded.factor, projector.output_unit, "kernel")
@@ -128,19 +128,19 @@ class Model:
 
     @property
     def axes(self) -> Array:
-        """What rows are multiplied by to make coordinates (columns of the rows x p)."""
+        """The matrix that maps centered rows of the similarity to coordinates (columns of the rows x p)."""
         return require_projector(self.projector).axes
 
     @property
     def directions(self) -> Array | None:
-        """The features of one unit on each axis (d x p), where reconstruction is affine."""
+        """Change of features for one unit on each axis (d x p), where reconstruction is affine."""
         affine = require_projector(self.projector).affine
         return None if affine is None else affine.directions
 
     def in_units(self, data: Given, powers: Powers) -> "Model":
-        """The model in plain numbers, where it was computed from this data in its units.
+        """Return the model in plain numbers; `data` is that of the fit, in its units.
 
-        Raises NumericalError where coordinates have no digits there, or are not doubles at all.
+        Raises NumericalError where coordinates leave the range of doubles.
         """
         unit = data.unit**powers.coordinates
         spectrum = None if self.spectrum is None else in_unit(self.spectrum, data.unit**powers.spectrum)
@@ -159,7 +159,7 @@ class Model:
 
 
 def in_unit(spectrum: Spectrum, unit: Unit) -> Spectrum:
-    """A spectrum with its unit, and a warning where the eigenvalues are not doubles."""
+    """Return a spectrum with its unit; warns where eigenvalues leave the range of doubles."""
     spectrum = replace(spectrum, unit=unit)
     top = spectrum.values[:1]
     if np.any(spectrum.solved[:1] != 0) and not (np.isfinite(top) & (top != 0)).all():
@@ -168,6 +168,6 @@ def in_unit(spectrum: Spectrum, unit: Unit) -> Spectrum:
 
 
 def in_range(values: Array, same: Array) -> bool:
-    """Whether the largest of values is a normal number, as that of the same in another unit is."""
+    """Whether the largest of values (any shape) is a normal number; `same` are the values in the computation's unit."""
     largest = largest_of(values)
     return bool(np.isfinite(largest)) and bool(largest >= np.finfo(np.float64).tiny or largest_of(same) == 0)

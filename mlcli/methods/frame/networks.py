@@ -1,5 +1,4 @@
-"""What the methods of two networks share: their input, whether there is a closed form, costs, and what their model is.
-"""
+"""The base of methods of two networks: input, closed form, costs and model."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,39 +24,39 @@ from mlcli.stages.similarities.networks import pair, projector_of
 QUICK = {"layers": [4], "learning": {"epochs": 2, "batch": 16, "validation": 0.0, "precision": "float64"}}
 
 
-class OfNetworks(Method):
-    """A network from the columns to a few coordinates and one back; linear ones may be known in closed form."""
+class NetworkMethod(Method):
+    """The base of methods of an encoder and a decoder network; linear networks may have a closed form."""
 
     accepts: ClassVar = (Features,)
     in_blocks: ClassVar = ""
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = None
     rules: ClassVar = ()
-    loaded: ClassVar = False
+    has_loadings: ClassVar = False
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         layers: Units
         learning: Learning
 
-        def solved(self, data: Features, compute: Compute) -> Model:
-            """The closed form."""
+        def solve_closed_form(self, data: Features, compute: Compute) -> Model:
+            """Return the model by the closed form."""
 
-        def trained(self, data: Features, compute: Compute) -> Model:
-            """Both networks with the weights that training ended with."""
+        def solve_by_training(self, data: Features, compute: Compute) -> Model:
+            """Return the model of both networks after training."""
 
         def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-            """Forward passes of some rows, or of all."""
+            """Return the checks of forward passes of some rows, or of all."""
 
     @property
     def closed(self) -> bool:
-        """Whether the optimum is known."""
+        """Whether the optimum has a closed form."""
         raise NotImplementedError
 
     def requires(self) -> tuple[str, ...]:
-        """JAX for training."""
+        """Return the extra `neural` (JAX) where training is needed."""
         return () if self.closed else ("neural",)
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """The eigenproblem of the smaller side, or epochs."""
+        """Return the step of the eigenproblem of the smaller side, or of the epochs."""
         threads = compute.thread_count()
         if self.closed:
             rows = rows_of(data.values)
@@ -66,17 +65,17 @@ class OfNetworks(Method):
         return network_steps(data.values, self.sizes(data), self.learning, threads)
 
     def sizes(self, data: Features) -> list[int]:
-        """The units of the encoder, columns and coordinates included."""
+        """Return the layer sizes of the encoder, columns and coordinates included."""
         return [data.values.shape[1], *self.layers, self.axes.count]
 
     def solve(self, data: Features, compute: Compute) -> Model:
-        """The closed form, or the weights that training ended with."""
-        return self.solved(data, compute) if self.closed else self.trained(data, compute)
+        """Compute the closed form, or train the networks."""
+        return self.solve_closed_form(data, compute) if self.closed else self.solve_by_training(data, compute)
 
     @staticmethod
     def model(data: Features, standard: Standard, codes: Array, networks: tuple[Network, Network],
               **more: Any) -> Model:
-        """The model of both networks, whose first one gives the rows these codes (n x p)."""
+        """Return the model of encoder and decoder; `codes` (n x p) are the encoder's outputs for the rows."""
         signs = leading_signs(codes)
         projector = projector_of(*pair(standard, networks), signs)
         affine = projector.affine

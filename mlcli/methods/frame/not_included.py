@@ -1,4 +1,4 @@
-"""Methods that this program does not have, each with the one nearest in meaning."""
+"""Methods that this program does not include, each with the one nearest in meaning."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -6,12 +6,12 @@ from types import MappingProxyType
 
 from mlcli.base.frozen import frozen
 
-ALIKE = 0.7  # how like a known name another must be to count as a misspelling of it
+ALIKE = 0.7  # similarity to a known name from which on another counts as a misspelling
 
 
 @frozen
-class Elsewhere:
-    """A method of other programs: what it is called, what serves here, and why."""
+class NotIncluded:
+    """A method of other programs: its names, the nearest method here, and the reason."""
 
     names: tuple[str, ...]  # in lower case, with hyphens
     nearest: str  # the method here
@@ -19,56 +19,56 @@ class Elsewhere:
 
 
 LACKING = (
-    Elsewhere(("umap", "densmap", "parametric-umap"), "laplacian",
+    NotIncluded(("umap", "densmap", "parametric-umap"), "laplacian",
               "umap starts from the Laplacian eigenmap of a neighbor graph and then moves points by chance; "
               "these coordinates are exact, and have a spectrum"),
-    Elsewhere(("tsne", "t-sne", "bh-tsne", "fit-sne", "opentsne", "sne"), "laplacian",
+    NotIncluded(("tsne", "t-sne", "bh-tsne", "fit-sne", "opentsne", "sne"), "laplacian",
               "both keep neighbors and no large distances; here by an eigenproblem with one solution"),
-    Elsewhere(("largevis", "trimap", "pacmap", "localmap", "vis-ne"), "laplacian",
+    NotIncluded(("largevis", "trimap", "pacmap", "localmap", "vis-ne"), "laplacian",
               "both place points by their neighbor graph; here by an eigenproblem with one solution"),
-    Elsewhere(("phate",), "diffusion",
+    NotIncluded(("phate",), "diffusion",
               "phate embeds distances of this walk, with --set method.bandwidth.name=adaptive"),
-    Elsewhere(("nmds", "non-metric-mds", "nonmetric-mds", "metamds", "monomds", "isomds", "mdscale"), "mds",
+    NotIncluded(("nmds", "non-metric-mds", "nonmetric-mds", "metamds", "monomds", "isomds", "mdscale"), "mds",
               "classical scaling takes the same dissimilarities, but keeps their sizes and not their ranks"),
-    Elsewhere(("smacof", "metric-mds", "stress-mds", "sammon", "sammon-mapping"), "mds",
+    NotIncluded(("smacof", "metric-mds", "stress-mds", "sammon", "sammon-mapping"), "mds",
               "classical scaling takes the same dissimilarities; it minimizes strain by eigenvectors, not stress"),
-    Elsewhere(("hessian-lle", "hlle", "hessian-eigenmaps", "ltsa", "local-tangent-space-alignment"), "lle",
+    NotIncluded(("hessian-lle", "hlle", "hessian-eigenmaps", "ltsa", "local-tangent-space-alignment"), "lle",
               "it is local and linear as well, with weights of neighbors and not tangent coordinates"),
-    Elsewhere(("mlle", "modified-lle"), "lle", "it has one weight vector for each point, where that has several"),
-    Elsewhere(("lpp", "locality-preserving-projections", "npe", "neighborhood-preserving-embedding"), "laplacian",
+    NotIncluded(("mlle", "modified-lle"), "lle", "it has one weight vector for each point, where that has several"),
+    NotIncluded(("lpp", "locality-preserving-projections", "npe", "neighborhood-preserving-embedding"), "laplacian",
               "it solves the same eigenproblem; its coordinates need not be linear in the columns"),
-    Elsewhere(("som", "kohonen", "self-organizing-map", "gtm"), "gplvm",
+    NotIncluded(("som", "kohonen", "self-organizing-map", "gtm"), "gplvm",
               "it too leads from a few coordinates to the features by a smooth map, without a grid"),
-    Elsewhere(("correspondence-analysis", "ca", "mca", "dca", "decorana"), "mds",
+    NotIncluded(("correspondence-analysis", "ca", "mca", "dca", "decorana"), "mds",
               "principal coordinates of counts or shares, with --metric hellinger or braycurtis"),
-    Elsewhere(("rda", "redundancy-analysis"), "pca",
+    NotIncluded(("rda", "redundancy-analysis"), "pca",
               "rda constrains the axes of pca to combinations of a second table; here axes are not constrained"),
-    Elsewhere(("dbrda", "db-rda", "capscale", "cap"), "mds",
+    NotIncluded(("dbrda", "db-rda", "capscale", "cap"), "mds",
               "it constrains principal coordinates to combinations of a second table; here axes are not constrained"),
-    Elsewhere(("canonical-correspondence-analysis", "constrained-correspondence-analysis"), "mds",
+    NotIncluded(("canonical-correspondence-analysis", "constrained-correspondence-analysis"), "mds",
               "principal coordinates of counts with --metric hellinger, whose axes no second table constrains"),
-    Elsewhere(("pls", "plsr", "partial-least-squares"), "cca",
+    NotIncluded(("pls", "plsr", "partial-least-squares"), "cca",
               "it relates the columns of two tables, --view; ibfa does so with a model of the noise"),
-    Elsewhere(("nmf", "nnmf", "non-negative-matrix-factorization"), "fa",
+    NotIncluded(("nmf", "nnmf", "non-negative-matrix-factorization"), "fa",
               "it explains columns by a few factors as well, whose signs are free"),
-    Elsewhere(("svd", "truncated-svd", "tsvd", "lsa", "lsi"), "chain",
+    NotIncluded(("svd", "truncated-svd", "tsvd", "lsa", "lsi"), "chain",
               "pca without centering, with --set method.kernel.name=linear --set method.centering=none"),
-    Elsewhere(("paf", "principal-axis-factoring", "minres"), "fa",
+    NotIncluded(("paf", "principal-axis-factoring", "minres"), "fa",
               "the same model of factors, by maximum likelihood, which has tests of fit"),
-    Elsewhere(("cfa", "confirmatory-factor-analysis", "sem"), "fa",
+    NotIncluded(("cfa", "confirmatory-factor-analysis", "sem"), "fa",
               "it explores: every column loads on every factor, and none of the loadings can be fixed"),
-    Elsewhere(("sparse-pca", "robust-pca", "rpca"), "pca", "it is the plain form; mlcli check finds outliers first"),
-    Elsewhere(("randomized-pca", "incremental-pca"), "pca",
+    NotIncluded(("sparse-pca", "robust-pca", "rpca"), "pca", "it is the plain form; mlcli check finds outliers first"),
+    NotIncluded(("randomized-pca", "incremental-pca"), "pca",
               "exact, also of tables that memory does not hold (docs/beyond-memory.md)"),
-    Elsewhere(("plda", "qda", "nca", "lmnn"), "lda", "it separates labeled classes, too, by directions"),
-    Elsewhere(("hmm", "ssa", "singular-spectrum-analysis", "dmd", "tica"), "sfa",
+    NotIncluded(("plda", "qda", "nca", "lmnn"), "lda", "it separates labeled classes, too, by directions"),
+    NotIncluded(("hmm", "ssa", "singular-spectrum-analysis", "dmd", "tica"), "sfa",
               "it takes rows in time order; lgssm and gpdm have models of their dynamics"),
 )
-BY_NAME: Mapping[str, Elsewhere] = MappingProxyType({name: lacking for lacking in LACKING for name in lacking.names})
+BY_NAME: Mapping[str, NotIncluded] = MappingProxyType({name: lacking for lacking in LACKING for name in lacking.names})
 
 
 def remedy(asked: str, known: Sequence[str]) -> str:
-    """What to say to a name that is none of those known: a method of other programs, or a misspelling; else nothing.
+    """Return the hint for an unknown name: a method of other programs, or a misspelling; otherwise empty.
 
     Spelling is compared without regard to capitals, underscores and spaces.
     """
@@ -79,12 +79,12 @@ def remedy(asked: str, known: Sequence[str]) -> str:
 
 
 def instead(asked: str, known: Sequence[str]) -> str:
-    """The method nearest in meaning, else in spelling; empty where there is none."""
+    """Return the method nearest in meaning, else in spelling; empty where there is none."""
     if plain(asked) in BY_NAME:
         return BY_NAME[plain(asked)].nearest
     return next(iter(difflib.get_close_matches(plain(asked), known, n=1, cutoff=ALIKE)), "")
 
 
 def plain(name: str) -> str:
-    """A name in lower case, with hyphens."""
+    """Return a name in lower case, with hyphens."""
     return "-".join(name.lower().replace("_", " ").split())

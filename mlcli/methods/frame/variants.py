@@ -1,6 +1,6 @@
-"""Ways of running a method that compute something else, and the laws that do not hold for them.
+"""Variants of a method's options that compute something else, and the laws that do not hold for them.
 
-The contract suite runs over all ways of all methods, and holds each to every law that it does not break.
+The contract suite runs all variants of all methods, and checks each against every law that it does not break.
 """
 
 from collections.abc import Mapping
@@ -25,16 +25,16 @@ LAWS = {
 
 
 @frozen
-class Way:
-    """Options of a method, and what does not hold for it with them."""
+class Variant:
+    """Options of a method, and the laws that do not hold with them."""
 
-    name: str  # empty for the plain way
+    name: str  # empty for the defaults
     options: Mapping[str, Any]  # as in YAML
     broken: frozenset[str]  # laws
 
 
-def way(name: str = "", *broken: str, **options: Any) -> Way:
-    """A way with some options; raises ValueError for a law that there is none of."""
+def variant(name: str = "", *broken: str, **options: Any) -> Variant:
+    """Return a variant with some options and the names of broken laws; raises ValueError for an unknown law."""
     if unknown := set(broken) - LAWS.keys():
         raise ValueError(f"there is no law named {', '.join(sorted(unknown))}")
-    return Way(name, options, frozenset(broken))
+    return Variant(name, options, frozenset(broken))

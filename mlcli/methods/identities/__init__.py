@@ -1,1 +1,1 @@
-"""What a certificate checks beyond the eigenproblem, by equations that the fit does not use."""
+"""Checks of the certificate beyond the eigenproblem, by equations that the fit does not use."""

@@ -17,15 +17,15 @@ from mlcli.stages.similarities import require_projector
 
 T = TypeVar("T")
 
-MOST = 10**8  # products of weights and rows that there is time for
+MOST = 10**8  # products of weights and rows in a quick check
 FEW = 16  # rows at least
-BLOCK = 1 << 19  # activations of a layer that a thread holds
+BLOCK = 1 << 19  # activations of a layer in a thread's memory
 NODES = 8  # of a quadrature that is exact for squares
-APART = 6.0  # standard errors that two means of draws may be apart
+APART = 6.0  # largest difference of two means of draws, in standard errors
 
 
 def softplus(sums: Array) -> Array:
-    """ln(1 + eˣ)."""
+    """Return ln(1 + eˣ) of an array of any shape."""
     return np.maximum(sums, 0) + np.log1p(np.exp(-np.abs(sums)))
 
 
@@ -35,7 +35,7 @@ FORMULAS: Mapping[str, Callable[[Array], Array]] = {
 
 
 def forward(layers: Sequence[Layer], values: Array) -> Array:
-    """The outputs of layers, unit by unit: Σ w x + b, and the activation's definition."""
+    """Return the outputs (m x o) of layers for values (m x i): Σ w x + b, and the activation's definition."""
     for layer in layers:
         sums = np.einsum("nj,jk->nk", values, layer.weights, optimize=True) + layer.biases
         values = FORMULAS[layer.activation](sums)
@@ -43,19 +43,19 @@ def forward(layers: Sequence[Layer], values: Array) -> Array:
 
 
 def parts(model: Model) -> tuple[Any, Any]:
-    """The encoder and the decoder that a model holds."""
+    """Return the encoder and the decoder of a model."""
     projector = require_projector(model.projector)
     return projector.similarity, projector.decoder
 
 
-def passes(data: Features, model: Model, full: bool = False) -> list[Check]:
-    """Coordinates are the encoder's outputs, and the share of the variance that is lost is that of what comes back.
+def forward_checks(data: Features, model: Model, full: bool = False) -> list[Check]:
+    """Check that coordinates are the encoder's outputs, and that the share of unexplained variance is as stated.
 
-    The share takes every row, the coordinates as many as there is time for, unless everything is checked.
+    The share needs all rows; coordinates are checked for as many as are quick, or with `full` for all.
     """
     (encoder, decoder), projector = parts(model), require_projector(model.projector)
     stated, held = model.fit.get("unexplained"), rows_of(data.values)
-    rows, whole = chosen(data.values, full, encoder.network, decoder.network)
+    rows, whole = choose_rows(data.values, full, encoder.network, decoder.network)
     mean = data.values.mean(axis=0) if held is None else held.means
 
     def block(places: Indices, points: Array) -> tuple[float, ...]:
@@ -68,7 +68,7 @@ def passes(data: Features, model: Model, full: bool = False) -> list[Check]:
         return *sizes, float(np.sum((back - points) ** 2)), float(np.sum((points - mean) ** 2))
 
     gaps, roundings, sizes, errors, squares = np.transpose(
-        in_blocks(block, data.values, rows, encoder.network, decoder.network))
+        map_blocks(block, data.values, rows, encoder.network, decoder.network))
     checks = [ratio("codes", float(gaps.max()), 1e-11 * largest(model.embedding) + float(roundings.max()),
                     "coordinates are the outputs of the encoder, layer by layer", exact=whole)]
     if stated is None:
@@ -82,10 +82,10 @@ def passes(data: Features, model: Model, full: bool = False) -> list[Check]:
                            "Σ ‖x̂ - x‖² / Σ ‖x - mean‖², as stated")]
 
 
-def chosen(points: Array, full: bool, *networks: Network) -> tuple[Indices, bool]:
-    """All rows, or as many as there is time for, evenly spaced; and whether it is all.
+def choose_rows(points: Array, full: bool, *networks: Network) -> tuple[Indices, bool]:
+    """Return indices (m) of rows of points (n x d) to check, evenly spaced as many as are quick, and whether all are.
 
-    Of a table that is read in blocks those in memory, unless everything is checked.
+    For a table read in blocks these are the rows in memory; with `full`, all rows.
     """
     if (held := rows_of(points)) is not None:
         return np.arange(len(held)) if full else held.at_hand, full
@@ -95,8 +95,11 @@ def chosen(points: Array, full: bool, *networks: Network) -> tuple[Indices, bool
     return np.arange(len(points)) if whole else np.linspace(0, len(points) - 1, few).astype(int), whole
 
 
-def in_blocks(work: Callable[[Indices, Array], T], points: Array, rows: Indices, *networks: Network) -> list[T]:
-    """What becomes of some rows, a few at a time with their places: on all threads, but for all rows of a file."""
+def map_blocks(work: Callable[[Indices, Array], T], points: Array, rows: Indices, *networks: Network) -> list[T]:
+    """Apply `work` to blocks of rows (m indices of n x d points), with indices and values; return all results.
+
+    It runs on all threads, except where all rows of a file are read.
+    """
     held = rows_of(points)
     if held is not None and len(rows) == len(held):
         return [work(np.arange(first, first + len(part)), part) for first, part in all_parts(held)]
@@ -105,17 +108,17 @@ def in_blocks(work: Callable[[Indices, Array], T], points: Array, rows: Indices,
 
 
 def largest(values: Array) -> float:
-    """The size of the largest number."""
+    """Return the largest absolute value of an array of any shape."""
     return float(np.abs(values).max(initial=0.0))
 
 
-def variational(data: Features, model: Model, density: Callable[..., Array], full: bool = False) -> list[Check]:
-    """The parts of the bound: the divergence by quadrature, the other by draws of its own, and their difference.
+def bound_checks(data: Features, model: Model, density: Callable[..., Array], full: bool = False) -> list[Check]:
+    """Check the parts of the bound: the divergence by quadrature, the log-density by other draws, and their difference.
 
-    `density` gives log p of rows as the network sees them at the decoder's sums, with the logarithm of its noise.
+    `density` returns log p of standardized rows (m x d), given the decoder's sums and the logarithm of the noise.
     """
     (encoder, decoder), fit = parts(model), model.fit
-    rows, whole = chosen(data.values, full, encoder.network, decoder.network)
+    rows, whole = choose_rows(data.values, full, encoder.network, decoder.network)
     bound = ratio("bound", abs(fit["reconstruction"] - fit["divergence"] - fit["elbo"]),
                   1e-11 * (abs(fit["reconstruction"]) + abs(fit["divergence"])), "the bound is what is left of both")
     if not whole:
@@ -136,7 +139,7 @@ def variational(data: Features, model: Model, density: Callable[..., Array], ful
         found = density(seen, forward(sums, means + np.exp(logs / 2) * normal), level, np)
         return apart, float(np.sum(found - stated)), float(np.sum((found - stated) ** 2)), largest(found)
 
-    aparts, gaps, squares, sizes = np.transpose(in_blocks(block, data.values, rows, encoder.network, decoder.network))
+    aparts, gaps, squares, sizes = np.transpose(map_blocks(block, data.values, rows, encoder.network, decoder.network))
     divergence, gap = float(aparts.sum()) / len(rows), float(gaps.sum()) / len(rows)
     checks = [ratio("divergence", abs(divergence - fit["divergence"]), 1e-11 * (1 + abs(divergence)),
                     "KL(q ‖ N(0, I)) by quadrature, as stated"), bound]
@@ -148,9 +151,8 @@ def variational(data: Features, model: Model, density: Callable[..., Array], ful
                            "E log p(x | z) by other draws, within their standard errors", exact=False)]
 
 
-def marginal(data: Features, model: Model, full: bool = False) -> list[Check]:
-    """Of a linear model the bound is the likelihood of N(μ, W Wᵀ + σ²), found here from the covariance of the columns.
-    """
+def likelihood_check(data: Features, model: Model, full: bool = False) -> list[Check]:
+    """Check that a linear model's bound is the likelihood of N(μ, W Wᵀ + σ²), from the covariance of the columns."""
     affine, stated, noise = require_projector(model.projector).affine, model.fit["elbo"], model.fit["noise_variance"]
     rows, columns = data.values.shape
     if affine is None or stated is None or not noise or rows * columns**2 > MOST:
@@ -165,7 +167,7 @@ def marginal(data: Features, model: Model, full: bool = False) -> list[Check]:
         return float(np.einsum("ij,ij->", deviations, np.linalg.solve(covariance, deviations.T).T))
 
     networks = [part.network for part in parts(model)]
-    squares = sum(in_blocks(block, data.values, np.arange(rows), *networks)) / rows
+    squares = sum(map_blocks(block, data.values, np.arange(rows), *networks)) / rows
     found = -0.5 * (columns * np.log(2 * np.pi) + np.linalg.slogdet(covariance)[1] + squares)
     condition = float(np.linalg.cond(covariance)) * EPS * max(rows, columns, 10)
     return [ratio("likelihood", abs(float(found) - stated - data.unit.logarithm(columns)),

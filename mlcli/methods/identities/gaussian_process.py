@@ -1,6 +1,6 @@
-"""The certificate of a Gaussian process latent variable model, from the formulas of its kernel written out again.
+"""The certificate of a Gaussian process latent variable model, with the formulas of its kernel written out again.
 
-Nothing is factored as in the fit: determinants and solutions come from elimination with pivots.
+Unlike the fit it uses no Cholesky factors: determinants and solutions come from elimination with pivots.
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,12 @@ from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.stages.gaussian.posterior import Posterior
 
 
-def of_process(posterior: Posterior, points: Array, latent: Array, stated: float | None, *,
+def process_checks(posterior: Posterior, points: Array, latent: Array, stated: float | None, *,
                exact: bool = True) -> list[Check]:
-    """The checks of features (n x d) at latent points (n x p), where no inducing points carry the fit (`exact`).
+    """Check places, decoder and likelihood of features (n x d) at latent points (n x p), without inducing points.
 
-    `stated` is the log-likelihood in the unit of the features; None where the run states none.
+    `stated` is the log-likelihood in the unit of the features; None where the run states none. `exact` is false where
+    inducing points carry the fit, which is not checked.
     """
     if not len(posterior.places):
         return [skipped("process", "rows are all equal")]
@@ -50,7 +51,7 @@ def of_process(posterior: Posterior, points: Array, latent: Array, stated: float
 
 
 def kernel(figures: Mapping[str, Any], points: Array) -> Array:
-    """The sum of the terms, for all pairs of points (n x n)."""
+    """Return the sum of the kernel's terms (n x n) for all pairs of points (n x p)."""
     from scipy.spatial.distance import cdist
 
     matrix = np.full((len(points), len(points)), float(figures.get("bias_variance", 0.0)))
@@ -60,8 +61,8 @@ def kernel(figures: Mapping[str, Any], points: Array) -> Array:
     return matrix + figures.get("linear_variance", 0.0) * np.einsum("iq,jq->ij", points, points)
 
 
-def relevant(posterior: Posterior, latent: Array, stated: Array) -> Check:
-    """The spectrum holds the variance of the slope along each axis, times the variance of the axis."""
+def relevance_check(posterior: Posterior, latent: Array, stated: Array) -> Check:
+    """Check that the spectrum (p) holds variances of slopes along axes, times those of latent points (n x p)."""
     figures = {name: getattr(value, "value", value) for name, value in posterior.covariance.facts().items()}
     lengths = np.broadcast_to(np.asarray(figures.get("rbf_lengths", [1.0])), latent.shape[1])
     slopes = figures.get("rbf_variance", 0.0) / lengths**2 + figures.get("linear_variance", 0.0)

@@ -1,6 +1,6 @@
-"""The certificate of a latent sequence that a Gaussian process moves, from the formulas written out again.
+"""The certificate of a latent sequence with Gaussian process dynamics, with the formulas written out again.
 
-Nothing is factored: solutions are put back into their equations, and the determinant comes from elimination.
+It uses no factors: solutions are inserted into their equations, and the determinant comes from elimination.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,12 +16,12 @@ from mlcli.stages.gaussian.posterior import Posterior
 
 
 def figures_of(posterior: Posterior) -> dict[str, Any]:
-    """The parameters of a kernel, in the units of the computation."""
+    """Return the parameters of a kernel, in the units of the computation."""
     return {name: getattr(value, "value", value) for name, value in posterior.covariance.facts().items()}
 
 
-def of_sequence(similarity: Any, latent: Array, fit: Mapping[str, Any]) -> Iterator[Check]:
-    """The checks of latent points (n x p) with the process that moves them, as a `LatentSequence` holds both."""
+def sequence_checks(similarity: Any, latent: Array, fit: Mapping[str, Any]) -> Iterator[Check]:
+    """Check latent points (n x p) and their dynamics; `similarity` is a `LatentSequence`."""
     posterior, motion = similarity.posterior, similarity.motion
     if not len(posterior.places):
         yield skipped("steps", "rows are all equal")
@@ -49,8 +49,8 @@ def of_sequence(similarity: Any, latent: Array, fit: Mapping[str, Any]) -> Itera
     yield count("parameters of steps", wrong, "parameters in the model that are not those stated")
 
 
-def of_forecast(similarity: Any, model: Model) -> Iterator[Check]:
-    """Each row of the forecast follows from the points before it, and leads to its features."""
+def forecast_check(similarity: Any, model: Model) -> Iterator[Check]:
+    """Check that each point of the forecast follows from those before it, and is decoded to its row."""
     ahead, motion, posterior = model.forecast, similarity.motion, similarity.posterior
     if ahead is None or not len(posterior.places):
         return
@@ -58,13 +58,13 @@ def of_forecast(similarity: Any, model: Model) -> Iterator[Check]:
     points = np.vstack([model.embedding[len(model.embedding) - order :], ahead.points])
     last = len(points) - order
     before = np.stack([points[lag : lag + last] for lag in range(order)], axis=1).reshape(last, -1)
-    gaps = [off(steps, before, ahead.points), off(posterior, ahead.points, ahead.means)]
+    gaps = [forecast_error(steps, before, ahead.points), forecast_error(posterior, ahead.points, ahead.means)]
     yield ratio("forecast", max(gaps), EPS * len(posterior.places),
                 "every point is the mean step from those before, and leads to its row")
 
 
-def off(process: Posterior, places: Array, stated: Array) -> float:
-    """How far stated means are from those at some places, over the size of the terms of their sums."""
+def forecast_error(process: Posterior, places: Array, stated: Array) -> float:
+    """Return the largest error of stated means (m x d) at places (m x p), relative to the terms of their sums."""
     values = kernel(figures_of(process), np.vstack([places, process.places]))[: len(places), len(places) :]
     sizes = np.abs(values) @ np.abs(process.weights) + np.abs(process.mean)
     return float(np.max(np.abs(process.mean + values @ process.weights - stated) / np.where(sizes > 0, sizes, 1.0)))

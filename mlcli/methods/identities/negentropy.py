@@ -1,4 +1,4 @@
-"""The order of independent components, by negentropies found again (Hyvärinen, 1999)."""
+"""The order of independent components, by negentropies computed again (Hyvärinen, 1999)."""
 
 from collections.abc import Callable
 
@@ -12,8 +12,8 @@ CONTRASTS: dict[str, Callable[[Array], Array]] = {
     "cube": lambda v: v**4 / 4}
 
 
-def by_negentropy(sources: Array, contrast: str) -> Check:
-    """White sources (n x p) stand in descending order of (E G(y) - E G(v))², v a standard Gaussian."""
+def order_check(sources: Array, contrast: str) -> Check:
+    """Check that white sources (n x p) are in descending order of (E G(y) - E G(v))², v a standard Gaussian."""
     function, (nodes, weights) = CONTRASTS[contrast], np.polynomial.hermite_e.hermegauss(180)
     gaussian = float(function(nodes) @ weights) / np.sqrt(2 * np.pi)
     negentropies = (function(sources).mean(axis=0) - gaussian) ** 2

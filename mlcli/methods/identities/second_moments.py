@@ -8,8 +8,8 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, ratio
 
 
-def uncorrelated(coordinates: Array, variances: Array) -> list[Check]:
-    """Coordinates (n x p) have mean zero, these variances (divisor n) and no correlation."""
+def covariance_checks(coordinates: Array, variances: Array) -> list[Check]:
+    """Check that coordinates (n x p) have mean zero, these variances (p, divisor n) and no correlation."""
     size, rounding = max(len(coordinates), 1), EPS * max(*coordinates.shape, 10)
     gap = coordinates.T @ coordinates / size - diagonal(variances, coordinates)
     spread = float(variances.max(initial=0.0))
@@ -20,18 +20,18 @@ def uncorrelated(coordinates: Array, variances: Array) -> list[Check]:
 
 
 def diagonal(values: Array, coordinates: Array) -> Array:
-    """The diagonal matrix (p x p) of the first values, of zeros for axes beyond them."""
+    """Return the diagonal matrix (p x p) of the first of some values (r), zeros for axes of coordinates beyond them."""
     count = coordinates.shape[1]
     return np.diag(np.pad(values[:count], (0, max(count - len(values), 0))))
 
 
 def unit_variances(axes: Array) -> Array:
-    """One for every axis, and zero for one that has no extent."""
+    """Return one for each axis (columns of d x p), and zero for an axis of zeros."""
     return np.any(axes != 0, axis=0).astype(np.float64)
 
 
-def regressed(points: Array, coordinates: Array, directions: Array | None) -> list[Check]:
-    """Loadings (d x p), where there are any, are the covariances (divisor n) of the columns with the coordinates."""
+def loadings_check(points: Array, coordinates: Array, directions: Array | None) -> list[Check]:
+    """Check that loadings (d x p), if any, are covariances (divisor n) of points (n x d) with coordinates (n x p)."""
     if directions is None:
         return []
     centered = points - points.mean(axis=0)
@@ -41,24 +41,27 @@ def regressed(points: Array, coordinates: Array, directions: Array | None) -> li
                   "loadings are the covariances of the columns with the axes")]
 
 
-def explained(white: Array, condition: float, coordinates: Array, correlations: Array) -> Check:
-    """Of uncorrelated coordinates, another view's white coordinates explain the squared correlations, axis by axis."""
+def correlations_check(white: Array, condition: float, coordinates: Array, correlations: Array) -> Check:
+    """Check that white coordinates of a second view (n x r) explain the squared correlations of coordinates (n x p)."""
     shared = white.T @ coordinates / max(len(white), 1)
     gap = shared.T @ shared - diagonal(correlations**2, coordinates)
     return ratio("correlations", float(np.abs(gap).max(initial=0.0)), EPS * max(*white.shape, 10) * condition,
                  "regressions of the axes on the second view leave what the canonical correlations say")
 
 
-def steps_of(coordinates: Array, slowness: Array) -> Check:
-    """Steps from row to row are uncorrelated, and their mean squares are the slownesses."""
+def slowness_check(coordinates: Array, slowness: Array) -> Check:
+    """Check that steps between rows of coordinates (n x p) are uncorrelated with the slownesses (p) as mean squares."""
     steps = np.diff(coordinates, axis=0)
     gap = steps.T @ steps / max(len(steps), 1) - diagonal(slowness, coordinates)
     return ratio("slowness", float(np.abs(gap).max(initial=0.0)), EPS * max(4 * len(coordinates), 40),
                  "mean squared steps are the slownesses, and steps of different axes are uncorrelated")
 
 
-def separated(coordinates: Array, labels: Sequence[str], ratios: Array, wrong: float) -> list[Check]:
-    """Within classes coordinates have covariance one (divisor n - g), between them the ratios (divisor g - 1)."""
+def class_checks(coordinates: Array, labels: Sequence[str], ratios: Array, wrong: float) -> list[Check]:
+    """Check that coordinates (n x p) have covariance one within classes (divisor n - g), and ratios between them.
+
+    The ratios (r) are variances between classes (divisor g - 1); `wrong` bounds the rounding of coordinates.
+    """
     names, classes = np.unique(np.asarray(labels), return_inverse=True)
     counts = np.bincount(classes)
     means = np.zeros((len(names), coordinates.shape[1]))

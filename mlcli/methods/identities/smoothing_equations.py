@@ -1,10 +1,10 @@
 """The certificate of the states of a linear-Gaussian model, by the equations that define them.
 
-Given all rows, the states and the start of largest probability are one: where the gradient of
+Given all rows, the states and the start of largest probability are unique: there the gradient of
 
     Σ ‖yₜ - C xₜ‖² / noise + Σ (xₜ₊₁ - A xₜ)ᵀ Q⁻¹ (xₜ₊₁ - A xₜ)
 
-is zero. It has no part of Kalman's recursions.
+is zero. The check uses no part of Kalman's recursions.
 """
 
 from typing import Any
@@ -19,15 +19,16 @@ NEAR = 1e-9  # relative rounding of a likelihood: it is a small difference of la
 SINGULAR = 1e12  # condition of the innovation beyond which its inverse has no digits to compare
 
 
-def of_states(similarity: Any, points: Array, states: Array, carried: Array) -> list[Check]:
-    """The checks of a sequence's states (n x K) with their model; `carried` is the spectrum."""
+def state_checks(similarity: Any, points: Array, states: Array, carried: Array) -> list[Check]:
+    """Check a sequence's states (n x K) for points (n x d) with their model; `carried` (K) is the spectrum."""
     if similarity.alone:
         return [count("model", 1, "models that are none of a sequence")]
-    return [most_probable(points, similarity.means, states, similarity.model), *basis(similarity.model, carried)]
+    model = similarity.model
+    return [gradient_check(points, similarity.means, states, model), *basis_checks(model, carried)]
 
 
-def most_probable(points: Array, means: Array, states: Array, model: StateSpace) -> Check:
-    """The gradient at the states is zero, for points (n x d; NaN where missing)."""
+def gradient_check(points: Array, means: Array, states: Array, model: StateSpace) -> Check:
+    """Check that the gradient at the states (n x K) is zero, for points (n x d; NaN where missing) with means (d)."""
     varying = model.noise > 0
     if not varying.any():
         return count("states", int(np.any(states != 0)), "states of a sequence that never changes are zero")
@@ -50,8 +51,8 @@ def most_probable(points: Array, means: Array, states: Array, model: StateSpace)
                  "the gradient of the probability of all rows and states is zero")
 
 
-def basis(model: StateSpace, carried: Array) -> list[Check]:
-    """Columns of C are orthogonal, and their squared lengths are proportional to the spectrum."""
+def basis_checks(model: StateSpace, carried: Array) -> list[Check]:
+    """Check that columns of C (d x K) are orthogonal, and their squared lengths proportional to `carried` (K)."""
     product = model.loadings.T @ model.loadings
     squares = np.diag(product).copy()
     top, stated = float(squares.max(initial=0.0)), float(carried.max(initial=0.0))
@@ -63,8 +64,8 @@ def basis(model: StateSpace, carried: Array) -> list[Check]:
                   "the spectrum holds the squared lengths of the columns of C, as shares of the first")]
 
 
-def never_less_likely(trace: Array | None, points: Array) -> Check:
-    """No iteration lowers the log-likelihood."""
+def ascent_check(trace: Array | None, points: Array) -> Check:
+    """Check that no iteration lowers the log-likelihood, an (i,) array; points (n x d) give the number of cells."""
     if trace is None or len(trace) < 2:
         return skipped("likelihood", "the objective of the iterations is not at hand")
     cells = int(np.isfinite(points).sum())

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE, AfterFit
 from mlcli.base.types import Array
-from mlcli.base.values.extras import EXTRAS, lacking
+from mlcli.base.values.extras import EXTRAS, missing_module
 from mlcli.config.drawing import Ellipses
 from mlcli.config.report_options import LABELED, Report
 from mlcli.findings.decoded import DecodedFinding
@@ -48,7 +48,7 @@ def plot_cost(report: Report, table: NamedRows, *, unsure: bool) -> AfterFit:
     names = texts_of(report, table, unsure=unsure)
     others = [f"report.{option}" for option in report.plotting if option != "point_labels"]
     others += [f"{format} in report.figures" for format in report.figures if format != "svg"]
-    if not report.writes("report") or not (names or others) or lacking("plot"):
+    if not report.writes("report") or not (names or others) or missing_module("plot"):
         return NOTHING
     wide, high = inches(report.look, SIZE)
     instead = [*([UNNAMED] if names else []), *([f"leave out {', '.join(others)}"] if others else [])]
@@ -59,7 +59,7 @@ def plot_cost(report: Report, table: NamedRows, *, unsure: bool) -> AfterFit:
 
 def has_matplotlib() -> bool:
     """Whether the extra `plot` can be imported: optional names must not end a run."""
-    if lacking("plot"):
+    if missing_module("plot"):
         return False
     silence_matplotlib()
     try:

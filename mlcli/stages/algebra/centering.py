@@ -1,4 +1,4 @@
-"""Centering: where kernel rows of new points are put, beside the training rows.
+"""Centering of the kernel rows of new points, as the training rows were centered.
 
 A kernel is a symmetric linear operator on n points. Centering it moves the origin of the feature space to the mean of
 the points: H K H with H = I - 11ᵀ/n.
@@ -15,17 +15,17 @@ from mlcli.base.types import Array
 @stored("centering", means="c")
 @frozen
 class Centering:
-    """Puts kernel rows of new points where the training rows were put."""
+    """The centering of kernel rows of new points by the column means of the training rows."""
 
     means: Array  # one for each column of the rows
     across: bool  # whether each row's own mean goes as well, as in H K H
 
     def __call__(self, rows: Array) -> Array:
-        """Centered rows (m x len(means))."""
+        """Return centered rows (m x n) of kernel rows (m x n)."""
         moved = rows - self.means
         return moved - moved.mean(axis=1, keepdims=True) if self.across else moved
 
 
 def uncentered(size: int) -> Centering:
-    """The centering that moves nothing."""
+    """Return the centering of rows with `size` columns that changes nothing."""
     return Centering(np.zeros(size), across=False)

@@ -1,4 +1,4 @@
-"""What work costs, by each algorithm, predicted before it starts: so many units of work, each at its rate.
+"""Predicted seconds and memory of each algorithm: units of work times the machine's rate for them.
 
 The rates stand in `base/machine/rates.py`. They are the same whatever the load of this machine; they choose between
 algorithms and show a user whether to expect minutes or hours.
@@ -30,7 +30,7 @@ CACHED, BEYOND = 32_000, 2.0  # points whose vectors stay near a core, and how m
 
 @frozen
 class Cost:
-    """A prediction for one pass."""
+    """Predicted time of one pass of an algorithm."""
 
     algorithm: str
     seconds: float  # for one pass over all pairs, all threads
@@ -39,20 +39,20 @@ class Cost:
 
 
 def dijkstra_cost(size: int, edges: int, threads: int, native: bool) -> Cost:
-    """n sources, each over all edges with a heap; SciPy's holds the interpreter and cannot use threads."""
+    """Cost of Dijkstra's algorithm from n sources, with a heap; SciPy's holds the interpreter: it uses one thread."""
     steps = size * (2 * edges + size * np.log2(size + 1))
     used, slower = (threads, 1.0) if native else (1, WITHOUT["heap"])
     return Cost("dijkstra", steps * rates().heap * slower / used, 0.0, used)
 
 
 def floyd_cost(size: int, threads: int, native: bool) -> Cost:
-    """n³ relaxations."""
+    """Cost of the n³ relaxations of Floyd and Warshall."""
     used, slower = (threads, 1.0) if native else (1, WITHOUT["cube"])
     return Cost("floyd", float(size) ** 3 * rates().cube * slower / used, 0.0, used)
 
 
 def elimination_cost(size: int, relaxations: float, numeric: float, threads: int) -> Cost:
-    """The relaxations and the entries of a pass, after `numeric` relaxations of elimination."""
+    """Cost of a pass by elimination: its relaxations and n² entries, after `numeric` relaxations of preparation."""
     rate, entry = rates().relaxation, rates().entry
     seconds = relaxations * rate + float(size) ** 2 * entry * (BEYOND if size > CACHED else 1.0)
     return Cost("elimination", seconds / threads, numeric * rate / threads, threads)
@@ -85,7 +85,10 @@ def solve_cost(size: int, threads: int) -> float:
 
 def eigensolve_step(size: int, threads: int, *, whole: bool, vectors: bool, held: float, remedy: str = "",
                     square: bool = False) -> Step:
-    """The spectrum of a matrix in memory, whole or its top, with all eigenvectors or a few, beside `held` bytes."""
+    """Step of the spectrum of an n x n matrix in memory, whole or its top; `held` bytes are in memory besides.
+
+    With `vectors` all eigenvectors are computed, otherwise a few.
+    """
     if not whole:
         return Step("eigensolve", "block Krylov on the matrix in memory", 10 * pass_cost(size**2),
                     held + 8.0 * LANDMARKS * size, remedy=remedy, square=square)
@@ -96,14 +99,15 @@ def eigensolve_step(size: int, threads: int, *, whole: bool, vectors: bool, held
 
 
 def pass_cost(numbers: float) -> float:
-    """Seconds of a pass over so many doubles, each of which little is done with."""
+    """Seconds of a pass over `numbers` doubles with little work on each."""
     return 8.0 * numbers * rates().moved
 
 
 def gower_steps(size: float, held: float, remedy: str = "", *, square: bool = False, bent: bool = False) -> list[Step]:
-    """A kernel of so many distances in memory, beside `held` bytes, themselves included, and its centering.
+    """Steps of a kernel of `size` distances in memory and of its centering.
 
-    A function of the distances (`bent`) takes several passes, and arrays of its own.
+    `held` are the bytes in memory, those of the distances included. A nonlinear function of the distances (`bent`)
+    takes several passes, and arrays of its own.
     """
     seconds, more = FIRST * pass_cost(size), 8.0 * BENDING * size * bent
     return [Step("kernel", "a function of the distances" if bent else "-D²/2 of the distances",
@@ -112,13 +116,13 @@ def gower_steps(size: float, held: float, remedy: str = "", *, square: bool = Fa
 
 
 def centering_step(size: float, held: float, remedy: str = "", *, square: bool = False) -> Step:
-    """The centering of so many numbers, by rows and columns, in their place."""
+    """Step of the centering of a matrix of `size` numbers by rows and columns, in place."""
     return Step("centering", "means of rows and columns taken away", 3 * pass_cost(size), held, remedy=remedy,
                 square=square)
 
 
-def together(steps: Sequence[Step]) -> Step:
-    """One stage that runs several times."""
+def merge_steps(steps: Sequence[Step]) -> Step:
+    """Return one step for a stage that runs several times: seconds summed, the largest memory."""
     return replace(steps[0], how=", ".join(dict.fromkeys(step.how for step in steps)),
                    seconds=sum(step.seconds for step in steps), memory=max(step.memory for step in steps))
 
@@ -136,7 +140,7 @@ def singular_cost(shape: tuple[int, ...], threads: int) -> float:
 
 
 def singular_step(stage: str, shape: tuple[int, ...], threads: int, copies: float = 4.0) -> Step:
-    """The singular values and vectors of a matrix, with so many arrays of its size at once."""
+    """Step of the singular values and vectors of a matrix, with `copies` arrays of its size in memory at once."""
     rows, columns = shape
     return Step(stage, f"singular values of {rows} x {columns}", singular_cost(shape, threads),
                 8.0 * (copies * rows * columns + 4.0 * min(rows, columns) ** 2), needs=LINEAR)

@@ -22,8 +22,9 @@ NEAR = 1e-3  # squared distances below this share of the points' squared norms a
 
 
 def squared_distances(left: Array, right: Array) -> Array:
-    """‖xᵢ - yⱼ‖² (m x n), the same for any number of threads; equal points are exactly zero apart, near pairs keep
-    their digits, and the squares of whole numbers are exact.
+    """Return ‖xᵢ - yⱼ‖² (m x n) of two arrays of points (m x d, n x d), the same for any number of threads.
+
+    Equal points are exactly zero apart, near pairs keep their digits, and the squares of whole numbers are exact.
     """
     distances = np.empty((len(left), len(right)))
     rows_of = partial(by_differences, right=right) if left.shape[1] <= FEW_COLUMNS else _by_products(right)
@@ -36,12 +37,12 @@ def squared_distances(left: Array, right: Array) -> Array:
 
 
 def gower(squared: Array, out: Array | None = None) -> Array:
-    """-D²/2 of squared distances, whose rows and columns centered are inner products (Gower, 1966)."""
+    """Return -D²/2 of squared distances (m x n), in `out` if given; centered, it holds inner products (Gower, 1966)."""
     return np.asarray(np.multiply(squared, -0.5, out=out))
 
 
 def inner_products(left: Array, right: Array) -> Array:
-    """⟨xᵢ, yⱼ⟩ (m x n), the same for any number of threads."""
+    """Return ⟨xᵢ, yⱼ⟩ (m x n) of two arrays of points (m x d, n x d), the same for any number of threads."""
     products = np.empty((len(left), len(right)))
     each(lambda rows: np.matmul(left[rows], right.T, out=products[rows]),
          row_blocks(len(left), BLOCK, max(len(right), left.shape[1])))
@@ -50,29 +51,29 @@ def inner_products(left: Array, right: Array) -> Array:
 
 def _by_products(right: Array) -> Callable[[Array], Array]:
     center = short_center(right)
-    moved = Moved.from_center(right, center)
-    return lambda left: between(Moved.from_center(left, center), moved)
+    moved = CenteredPoints.from_center(right, center)
+    return lambda left: by_product(CenteredPoints.from_center(left, center), moved)
 
 
 @frozen
-class Moved:
-    """Points as they are, and as seen from a center."""
+class CenteredPoints:
+    """Points, and the same points less a center, with their squared norms."""
 
     points: Array  # m x d
     moved: Array  # m x d
     norms: Array  # m, squared
 
     @classmethod
-    def from_center(cls, points: Array, center: Array) -> "Moved":
-        """The points less a center (d)."""
+    def from_center(cls, points: Array, center: Array) -> "CenteredPoints":
+        """Subtract a center, a (d,) array, from points (m x d)."""
         moved = points - center
         return cls(points, moved, _norms(moved))
 
 
 def short_center(points: Array) -> Array:
-    """The mean of some points but for its last digits: seen from there, whole numbers have few digits.
+    """Return the mean (d) of points (m x d), rounded so that whole numbers less this center have few digits.
 
-    Then their products, and sums of these, fit into a double, so that equal distances are equal to the last bit.
+    Their products, and sums of these, then fit into a double, so that equal distances are equal to the last bit.
     """
     mean: Array = points.mean(axis=0)
     ends = np.array([points.max(axis=0) - mean, points.min(axis=0) - mean])
@@ -80,8 +81,8 @@ def short_center(points: Array) -> Array:
     return np.rint(mean / unit) * unit if ends.any() and unit > 0 else mean
 
 
-def between(left: Moved, right: Moved) -> Array:
-    """‖xᵢ - yⱼ‖² (m x n) of points seen from one center, by one product; those of near pairs by differences."""
+def by_product(left: CenteredPoints, right: CenteredPoints) -> Array:
+    """Return ‖xᵢ - yⱼ‖² (m x n) of points less one center, by one product; those of near pairs by differences."""
     sums = left.norms[:, None] + right.norms
     squared = left.moved @ right.moved.T
     squared *= -2
@@ -94,7 +95,10 @@ def between(left: Moved, right: Moved) -> Array:
 
 
 def by_differences(left: Array, right: Array) -> Array:
-    """‖xᵢ - yⱼ‖² (m x n) of points with few columns, a column at a time: the same to the last bit either way round."""
+    """Return ‖xᵢ - yⱼ‖² (m x n) of points with few columns (m x d, n x d), column by column.
+
+    The result is symmetric in its arguments to the last bit.
+    """
     squared, columns = np.zeros((len(left), len(right))), np.ascontiguousarray(right.T)
     width = min(max(len(right), 1), CACHED)
     height = CACHED // width
@@ -111,7 +115,10 @@ def by_differences(left: Array, right: Array) -> Array:
 
 
 def pair_distances(left: Array, right: Array, rows: Indices, columns: Indices) -> Array:
-    """‖xᵢ - yⱼ‖² for a list of pairs, by differences: the same to the last bit for (i, j) and (j, i)."""
+    """Return ‖xᵢ - yⱼ‖² (p) of the pairs (rows[p], columns[p]) of points (m x d, n x d), by differences.
+
+    The result is the same to the last bit for (i, j) and (j, i).
+    """
     squared = np.empty(len(rows))
     for part in row_blocks(len(rows), BLOCK, left.shape[1]):
         squared[part] = _norms(left[rows[part]] - right[columns[part]])

@@ -1,4 +1,4 @@
-"""Solving with a sparse symmetric positive definite matrix: factored once, in the order of nested dissection."""
+"""Factorizations of a sparse symmetric positive definite matrix, in the order of nested dissection."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,14 +21,14 @@ class Factorization(Protocol):
     """A factored matrix A."""
 
     def solve(self, sides: Array) -> Array:
-        """x with A x = b for a block of right sides (n x b)."""
+        """Return the x (n x b) with A x = b for a block of right sides (n x b)."""
 
 
 class SuperLU:
-    """SciPy's factorization, on one core; without a given order it finds one of minimum degree."""
+    """SciPy's factorization, on one core; without an order it uses minimum degree."""
 
     def __init__(self, matrix: "sparse.csr_array", order: Indices | None) -> None:
-        """Raises RuntimeError for a singular matrix."""
+        """Factor a matrix (n x n) in an order (n) of elimination; raises RuntimeError for a singular matrix."""
         from scipy.sparse.linalg import splu
 
         self._order = slice(None) if order is None else order
@@ -37,7 +37,7 @@ class SuperLU:
                              diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
     def solve(self, sides: Array) -> Array:
-        """x with A x = b for a block of right sides (n x b)."""
+        """Return the x (n x b) with A x = b for a block of right sides (n x b)."""
         solved = np.empty_like(sides)
         for start in range(0, sides.shape[1], FEW):
             part = slice(start, start + FEW)
@@ -46,9 +46,9 @@ class SuperLU:
 
 
 def factorization(matrix: "sparse.csr_array", where: str, hint: str) -> Factorization:
-    """The factorization of a positive definite matrix (n x n, both triangles): Cholesky's where the kernels are there.
+    """Factor a positive definite matrix (n x n, both triangles): natively by Cholesky where possible, else by SuperLU.
 
-    Raises NumericalError, with the place and the hint given, for a matrix that is not positive definite to rounding.
+    Raises NumericalError, with `where` and `hint`, for a matrix that is not positive definite to rounding.
     """
     error = NumericalError("FACTORIZATION", "the sparse cost matrix could not be factored", where=where, hint=hint)
     order = _order(matrix)

@@ -26,21 +26,21 @@ TOGETHER = 1 << 19  # numbers multiplied by themselves at once
 
 
 @frozen
-class Gathered:
-    """What some rows add to a pass; rows with gaps add to nothing but the gaps."""
+class RowSums:
+    """Sums over a block's complete rows, its gaps, and its rows of the sample. Rows with gaps count as gaps only."""
 
     moments: Moments
     gaps: Gaps
     sampled: tuple[Array, ...] = ()  # rows of the sample, in their order
 
-    def __add__(self, other: "Gathered") -> "Gathered":
-        return Gathered(self.moments + other.moments, self.gaps + other.gaps, (*self.sampled, *other.sampled))
+    def __add__(self, other: "RowSums") -> "RowSums":
+        return RowSums(self.moments + other.moments, self.gaps + other.gaps, (*self.sampled, *other.sampled))
 
 
 @result("gathering")
 @frozen
 class Checkpoint:
-    """Where a pass stands that has met no gaps: what it goes on from, to the same bits."""
+    """State of a pass without gaps so far; a pass resumed from it gives the same bits."""
 
     blocks: int  # that are added
     rows: int
@@ -51,15 +51,15 @@ class Checkpoint:
     sampled: Array
 
     @classmethod
-    def after(cls, blocks: int, found: Gathered) -> "Checkpoint":
-        """After so many blocks."""
+    def after(cls, blocks: int, found: RowSums) -> "Checkpoint":
+        """Return the checkpoint after `blocks` blocks."""
         moments = found.moments
         return cls(blocks, moments.rows, sums=moments.sums, products=moments.products, least=moments.least,
                    most=moments.most, sampled=np.concatenate([np.zeros((0, len(moments.sums))), *found.sampled]))
 
-    def gathered(self, shift: Array) -> Gathered:
-        """What these blocks have added, about a shift."""
-        return Gathered(Moments(self.rows, shift, sums=self.sums, products=self.products, least=self.least,
+    def sums_about(self, shift: Array) -> RowSums:
+        """Return the sums over these blocks, about a shift, a (d,) array."""
+        return RowSums(Moments(self.rows, shift, sums=self.sums, products=self.products, least=self.least,
                                 most=self.most), NO_GAPS, (self.sampled,))
 
 
@@ -78,18 +78,18 @@ class Gathering:
         """How many blocks of work there are."""
         return self.rows.blocks - self.first
 
-    def work(self, number: int) -> Gathered:
-        """What a block adds."""
+    def work(self, number: int) -> RowSums:
+        """Return the sums over a block."""
         size = len(self.shift)
         zeros = np.zeros((size, size) if self.products else size)
-        total = Gathered(Moments(0, self.shift, sums=np.zeros(size), products=zeros, least=np.full(size, np.inf),
+        total = RowSums(Moments(0, self.shift, sums=np.zeros(size), products=zeros, least=np.full(size, np.inf),
                                  most=np.full(size, -np.inf)), NO_GAPS)
-        return reduce(Gathered.__add__, self._parts(self.first + number), total)
+        return reduce(RowSums.__add__, self._parts(self.first + number), total)
 
     def stop(self) -> None:
         """Blocks are short."""
 
-    def _parts(self, number: int) -> Iterator[Gathered]:
+    def _parts(self, number: int) -> Iterator[RowSums]:
         for first, rows in self.rows.parts(number):
             wanted = self.sample[slice(*np.searchsorted(self.sample, (first, first + len(rows))))]
             sampled = (rows[wanted - first],) if len(wanted) else ()
@@ -100,7 +100,7 @@ class Gathering:
                 rows = np.delete(rows, gaps.rows - first, axis=0)
                 least, most = rows.min(axis=0, initial=np.inf), rows.max(axis=0, initial=-np.inf)
             sums, products = self._sums(rows)
-            yield Gathered(Moments(len(rows), self.shift, sums=sums, products=products, least=least, most=most), gaps,
+            yield RowSums(Moments(len(rows), self.shift, sums=sums, products=products, least=least, most=most), gaps,
                            sampled)
 
     def _sums(self, rows: Array) -> tuple[Array, Array]:
@@ -117,39 +117,43 @@ class Gathering:
         return sums, products
 
 
-def gathered(rows: Rows, chosen: Indices | None = None, products: bool | None = None) -> Gathered:
-    """The sums over all rows, by one pass, or by two where the first rows are far from the means; of numbers whose
-    squares have no doubles, in a unit for each column.
+def gather(rows: Rows, chosen: Indices | None = None, products: bool | None = None) -> RowSums:
+    """Return the sums over all rows and the `chosen` rows (m row numbers, ascending), by one pass over `rows` (n x d).
 
-    Results are added in the order of the blocks, so that they do not depend on the number of threads.
+    A second pass follows where the first rows are far from the means. Numbers whose squares overflow or vanish are
+    summed in a unit for each column. `products` chooses between all products and squares; by default all up to WIDE
+    columns. Blocks are added in their order, so the sums do not depend on the number of threads.
     """
     sample = np.zeros(0, dtype=np.int64) if chosen is None else chosen
     whole = rows.shape[1] <= WIDE if products is None else products
-    found = _summed(rows, whole, sample)
+    found = _sum_rows(rows, whole, sample)
     if found.moments.far:  # squares need units of their own
         exponent = found.moments.exponents
         inside = Rows(rows.source, (*rows.maps, Measured(-exponent)), rows.left_out, rows.width)
-        again = _summed(inside, whole, np.zeros(0, dtype=np.int64))
-        found = Gathered(replace(again.moments, exponent=exponent), again.gaps, found.sampled)
+        again = _sum_rows(inside, whole, np.zeros(0, dtype=np.int64))
+        found = RowSums(replace(again.moments, exponent=exponent), again.gaps, found.sampled)
     return found
 
 
-def _summed(rows: Rows, whole: bool, sample: Indices) -> Gathered:
-    """The sums over all rows, as far as their squares are in range."""
+def _sum_rows(rows: Rows, whole: bool, sample: Indices) -> RowSums:
+    """Return the sums over all rows, about their means where the first shift was far from these."""
     found = _total(rows, _near(rows), whole, sample)
     if found.moments.rows and not found.moments.far and not found.moments.exact:
         again = _total(rows, found.moments.means, whole, np.zeros(0, dtype=np.int64))
-        found = Gathered(again.moments, again.gaps, found.sampled)
+        found = RowSums(again.moments, again.gaps, found.sampled)
     return found
 
 
 def pass_bytes(columns: int, lanes: int) -> float:
-    """The bytes that a pass holds beside the rows of so many blocks that are read at once: sums, and those waiting."""
+    """Bytes of the sums that a pass of `lanes` threads holds, those waiting to be added included; rows not counted."""
     return 8.0 * (columns if columns > WIDE else columns**2) * (2 * lanes + AHEAD + 2)
 
 
-def sketched(rows: Rows, chosen: Indices) -> Rows | None:
-    """The rows with moments and a sample as if all were like the first ones; None where each of these has a gap."""
+def sketch_rows(rows: Rows, chosen: Indices) -> Rows | None:
+    """Return rows (n x d) with moments and a sample (`chosen`, m row numbers) extrapolated from the first part.
+
+    Returns None where every row of that part has a gap.
+    """
     first = next((part for _, part in all_parts(rows)), None)
     seen = np.zeros((0, rows.shape[1])) if first is None else first[np.isfinite(first).all(axis=1)]
     if not len(seen):
@@ -165,18 +169,18 @@ def sketched(rows: Rows, chosen: Indices) -> Rows | None:
     return replace(rows, moments=moments, sample=Sample(chosen, values[chosen % len(seen)]), sketched=True)
 
 
-def sample_of(found: Gathered, chosen: Indices, width: int) -> Sample:
-    """The rows that a pass has kept."""
+def sample_of(found: RowSums, chosen: Indices, width: int) -> Sample:
+    """Return the sample of a pass: its `chosen` (m row numbers) as an m x width array."""
     values = np.concatenate(found.sampled) if found.sampled else np.zeros((0, width))
     return Sample(chosen, np.ascontiguousarray(values))
 
 
 @stage("covariance", version=1)
-def _total(rows: Rows, shift: Array, products: bool, sample: Indices) -> Gathered:
-    """What all blocks add; after each a checkpoint is offered, unless a row had gaps."""
+def _total(rows: Rows, shift: Array, products: bool, sample: Indices) -> RowSums:
+    """Return the sums over all blocks; after each a checkpoint is offered, unless a row had gaps."""
     with loop(Checkpoint) as place:
         left = place.left
-        first, total = (left.blocks, left.gathered(shift)) if left else (0, None)
+        first, total = (left.blocks, left.sums_about(shift)) if left else (0, None)
         with closing(results(Gathering(rows, shift, products, sample, first))) as every:
             for number, found in enumerate(every, first + 1):
                 total = found if total is None else total + found
@@ -187,7 +191,7 @@ def _total(rows: Rows, shift: Array, products: bool, sample: Indices) -> Gathere
 
 
 def _near(rows: Rows) -> Array:
-    """A point near the means: that of the first rows; the origin where this is as near as their spread."""
+    """Return a point near the means: the mean of the first rows, or the origin where it is as near as their spread."""
     found: Any = next((part for _, part in all_parts(rows)), None)
     if found is None:
         return np.zeros(rows.shape[1])

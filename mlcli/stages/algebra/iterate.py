@@ -22,11 +22,11 @@ STILL = 50  # steps that have not brought a smaller change, after which small on
 
 
 class State(Protocol):
-    """Where an iteration stands."""
+    """The state of an iteration."""
 
     @property
     def objective(self) -> float:
-        """What the iteration improves, as `trace.csv` and the report show it."""
+        """The objective that the iteration improves, as `trace.csv` and the report show it."""
 
 
 S = TypeVar("S", bound=State)
@@ -35,7 +35,7 @@ Change = Callable[[S, S], float]  # how far the second state is from the first, 
 
 @frozen
 class Iterated(Generic[S]):
-    """Where an iteration ended, and how it went there."""
+    """The last state of an iteration, with the course of the objective."""
 
     state: S
     trace: Array  # the objective after each iteration
@@ -50,7 +50,7 @@ class Iterated(Generic[S]):
 @result("climb")
 @frozen
 class Climb:
-    """The course of an objective that never falls in exact arithmetic: its falls are rounding."""
+    """The course of an objective that never falls in exact arithmetic, so that its falls measure rounding."""
 
     top: float
     fall: float = 0.0  # the largest
@@ -58,7 +58,7 @@ class Climb:
     idle: int = 0  # steps since it rose above its top by more than that
 
     def to(self, objective: float) -> "Climb":
-        """The climb with one more step."""
+        """Return the climb after one more step, to `objective`."""
         fall = max(self.fall, self.last - objective)
         if objective > self.top + fall:
             return Climb(objective, fall, objective)
@@ -74,7 +74,7 @@ class Climb:
 @result("iterate")
 @frozen
 class Checkpoint(Generic[S]):
-    """Where an iteration stands between two steps: what it goes on from, to the same bits."""
+    """State of an iteration between two steps; an iteration resumed from it gives the same bits."""
 
     state: S
     trace: Array  # the objective after each iteration so far
@@ -85,7 +85,7 @@ class Checkpoint(Generic[S]):
 
     @classmethod
     def before(cls, start: S) -> "Checkpoint[S]":
-        """Before the first step."""
+        """Return the checkpoint before the first step."""
         return cls(start, np.zeros(0), np.inf, np.inf, 0, Climb(start.objective))
 
 
@@ -99,14 +99,14 @@ class Iterate(Options):
     @stage("iterate")
     def __call__(self, step: Callable[[S], S], start: S, change: "Change[S] | None" = None, *,
                  rising: bool = False, patience: int | None = None) -> Iterated[S]:
-        """Steps from `start` until converged or at the limit, which is a warning of the run (80 under --strict).
+        """Repeat `step` from `start` until converged or at the limit; the limit warns (exit code 80 under --strict).
 
-        `change` says how far apart two states are; by default, their objectives. Where changes shrink by a
-        steady factor r, what is left to go is r / (1 - r) of the last one: slow progress is not taken for
-        convergence. Small changes that shrink no further are rounding: they end the iteration with a note, and so
-        does an objective that is `rising` in exact arithmetic, and rises no further than it has fallen. With
-        `patience`, so many steps without a smaller change end it like the limit does. Raises NumericalError where the
-        objective is no longer finite. Each step offers a checkpoint.
+        `change` is a relative distance of two states, by default of their objectives. Where changes shrink by a
+        steady factor r, the distance from the limit is r / (1 - r) of the last one, so slow progress does not pass
+        for convergence. Small changes that shrink no further are rounding: they end the iteration with a note, and
+        so does an objective that is `rising` in exact arithmetic, and rises no further than it has fallen. With
+        `patience`, that many steps without a smaller change end it like the limit does. Raises NumericalError where
+        the objective is no longer finite. Each step offers a checkpoint.
         """
         with loop(Checkpoint) as place:
             return self._from(place.left or Checkpoint.before(start), step, change or objective_change, place, rising,
@@ -114,7 +114,7 @@ class Iterate(Options):
 
     def _from(self, begun: Checkpoint[S], step: Callable[[S], S], change: "Change[S]", place: Place[Checkpoint[S]],
               rising: bool, patience: int) -> Iterated[S]:
-        """Steps from where an iteration stood."""
+        """Continue an iteration from a checkpoint."""
         state, trace, last, least, still = begun.state, begun.trace.tolist(), begun.last, begun.least, begun.still
         climb = begun.climb
         for done in range(len(trace) + 1, self.limit + 1):
@@ -147,11 +147,11 @@ class Iterate(Options):
 
 
 def objective_change(before: State, after: State) -> float:
-    """The change of the objective relative to its size."""
+    """Return the change of the objective relative to its size."""
     size = max(abs(before.objective), abs(after.objective))
     return abs(after.objective - before.objective) / size if size > 0 else 0.0
 
 
 def remaining(moved: float, last: float) -> float:
-    """What is left to go if changes go on shrinking as from `last` to `moved`; infinite where they grow."""
+    """Return the distance from the limit if changes shrink on as from `last` to `moved`; infinite if they grow."""
     return moved * moved / (last - moved) if moved < last < np.inf else np.inf

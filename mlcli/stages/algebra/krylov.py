@@ -1,4 +1,4 @@
-"""The top of the spectrum of a kernel that is only applied: block Krylov with Rayleigh-Ritz.
+"""Block Krylov with Rayleigh-Ritz: the largest eigenvalues of a kernel that is only applied to vectors.
 
 Each pass applies the kernel to one block of vectors, makes the result orthogonal to all before
 and solves the small projected problem (Golub and Underwood, 1977; Stewart's Krylov-Schur restart).
@@ -29,7 +29,7 @@ Apply = Callable[[Array], Array]
 
 @frozen
 class Ritz:
-    """Converged eigenpairs, descending, and how they came."""
+    """Converged eigenpairs, descending, with residuals and the number of passes."""
 
     values: Array  # m
     vectors: Array  # n x m
@@ -43,7 +43,7 @@ class Ritz:
 @result("krylov")
 @frozen
 class Checkpoint:
-    """Where the search stands between two passes: what it goes on from, to the same bits."""
+    """State of the search between two passes; a search resumed from it gives the same bits."""
 
     vectors: Array  # n x w, orthonormal
     images: Array  # n x w, K times the vectors
@@ -56,7 +56,7 @@ class Checkpoint:
 
     @classmethod
     def before(cls, start: Array, kept: int | None = None) -> "Checkpoint":
-        """Before the first pass, with a start block (n x b), and as many vectors kept as are said."""
+        """Return the checkpoint before the first pass, for a start block (n x b); a restart comes at `kept` vectors."""
         none = np.empty((len(start), 0))
         widest = min(kept or WIDEST * start.shape[1], len(start))
         return cls(none, none, np.zeros((0, 0)), np.linalg.qr(start)[0], widest)
@@ -64,14 +64,14 @@ class Checkpoint:
 
 def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0,
            clear: float | None = None, passes: int = PASSES, kept: int | None = None) -> Ritz:
-    """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count.
+    """Return the `count` algebraically largest eigenpairs, from a start block (n x b), b >= count.
 
     Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size, or
     when they fall no further and are below `noise`, the level of the kernel's own rounding;
-    raises NumericalError when so many passes do not suffice. Further pairs that have converged
-    by then are returned as well. With `clear`, only those are wanted of at least this share of the largest.
-    A checkpoint is offered before each further pass. So many vectors are `kept` before a restart, by default those of
-    WIDEST blocks.
+    raises NumericalError when `passes` do not suffice. Further pairs that have converged
+    by then are returned as well. With `clear`, only eigenvalues of at least this share of the largest are wanted.
+    A checkpoint is offered before each further pass. `kept` is the number of basis vectors before a restart, by
+    default those of WIDEST blocks.
     """
     with loop(Checkpoint) as place:
         with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
@@ -81,7 +81,7 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: floa
 
 def _search(apply: Apply, begun: Checkpoint, place: Place[Checkpoint],
             demand: tuple[int, float, float, float | None], most_passes: int) -> Ritz:
-    """The passes from where a search stood."""
+    """Continue a search from a checkpoint."""
     count, tolerance, noise, clear = demand
     with single_threaded_blas():
         basis, least, idle = _Basis(begun), begun.least, begun.idle
@@ -115,7 +115,7 @@ def _search(apply: Apply, begun: Checkpoint, place: Place[Checkpoint],
 
 
 def _lower_bounds(values: Array, residuals: Array, first: int) -> Array:
-    """Ritz values from `first` on that exceed their residuals; by interlacing the eigenvalues are as large."""
+    """Return the Ritz values from `first` on that exceed their residuals: lower bounds of eigenvalues (interlacing)."""
     following = values[first : len(residuals)]
     clear = following > residuals[first:] * np.abs(values).max(initial=0.0)
     return following[: int(np.argmin(np.append(clear, False)))]
@@ -131,18 +131,21 @@ class _Basis:
         self._vectors[:, : self._width], self._images[:, : self._width] = begun.vectors, begun.images
 
     def checkpoint(self, passes: int, least: float, idle: int) -> Checkpoint:
-        """All that the next pass needs; that pass overwrites some of it."""
+        """Return the state that the next pass needs; its arrays are views, and that pass overwrites some of them."""
         vectors, images = (array[:, : self._width] for array in (self._vectors, self._images))
         return Checkpoint(vectors=vectors, images=images, small=self._small, block=self._block,
                           widest=self._vectors.shape[1], passes=passes, least=least, idle=idle)
 
     @property
     def newest(self) -> Array:
-        """The block whose image is asked for next (n x b)."""
+        """The block (n x b) that the next pass multiplies."""
         return self._block
 
     def extend(self, image: Array) -> tuple[Array, Callable[[int], Array], Array]:
-        """Takes in the newest block with its image: Ritz values, a maker of vectors, relative residuals."""
+        """Add the newest block with its image (n x b); return Ritz values, a function for vectors, relative residuals.
+
+        The function maps a count c to the first c Ritz vectors (n x c).
+        """
         old, new = self._width, self._width + image.shape[1]
         self._vectors[:, old:new], self._images[:, old:new] = self._block, image
         self._width = new
@@ -162,7 +165,7 @@ class _Basis:
         return self._values, lambda count: vectors @ self._rotation[:, :count], residuals
 
     def grow(self, image: Array) -> bool:
-        """Prepares the next block, the image made orthogonal to all before; False where nothing new is left."""
+        """Make an image (n x b) orthogonal to the basis: the next block. Return False where nothing new is left."""
         vectors = self._vectors[:, : self._width]
         rest = image - vectors @ (vectors.T @ image)
         rest -= vectors @ (vectors.T @ rest)
@@ -175,7 +178,7 @@ class _Basis:
         return bool(new.any())
 
     def _restart(self, keep: int) -> None:
-        """Keeps the best Ritz vectors with their images, which cost no pass."""
+        """Reduce the basis to the `keep` best Ritz vectors and their images, without a pass."""
         keep = min(keep, self._width)
         turned = self._rotation[:, :keep]
         self._vectors[:, :keep] = self._vectors[:, : self._width] @ turned

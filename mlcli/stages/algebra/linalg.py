@@ -1,4 +1,4 @@
-"""The only place that calls LAPACK: input and output are finite, and there are fallbacks."""
+"""LAPACK with checks and fallbacks: input and output are finite. No other module calls LAPACK's decompositions."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -21,19 +21,19 @@ FEW = 512  # rows up to which a triangular factorization takes a few millisecond
 
 
 def require_finite(values: AnyArray, what: str) -> None:
-    """LAPACK may hang or return nonsense on NaN and infinity (numpy issue 32591): they never reach it."""
+    """Raise NumericalError for NaN or infinity in an array of any shape: LAPACK may hang on it (numpy issue 32591)."""
     if not np.isfinite(values).all():
         raise NumericalError("NOT-FINITE", f"{what} has values that are not finite",
                              hint="scale the data, or change the kernel's parameters, so that it does not overflow")
 
 
 def threads_for(rows: int, alone: int = ALONE) -> AbstractContextManager[None]:
-    """One thread for the decomposition of a matrix that gains little from more; the library must be loaded by now."""
+    """Limit BLAS, which must be loaded by now, to one thread for a matrix of up to `alone` rows."""
     return single_threaded_blas() if rows <= alone else nullcontext()
 
 
 def symmetric_eigen(matrix: Array) -> tuple[Array, Array]:
-    """All eigenvalues (descending) and unit eigenvectors (columns) of a symmetric matrix."""
+    """Return all eigenvalues (n, descending) and unit eigenvectors (n x n, columns) of a symmetric matrix (n x n)."""
     require_finite(matrix, "the matrix to be decomposed")
     try:
         with threads_for(len(matrix)):
@@ -46,10 +46,11 @@ def symmetric_eigen(matrix: Array) -> tuple[Array, Array]:
 
 
 def leading_eigen(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
-    """All eigenvalues (descending) of a symmetric matrix, and a maker of its first q unit eigenvectors (n x q).
+    """Return all eigenvalues (n, descending) of a symmetric matrix (n x n), and a function for its eigenvectors.
 
-    Large ones are brought to tridiagonal form once, QᵀAQ = T: all eigenvalues of T cost little, and so do a few
-    eigenvectors, which Q turns into those of A; half of the work of finding all (dsytrd, dstebz, dstein, dormqr).
+    The function maps q to the first q unit eigenvectors (n x q). Large matrices are brought to tridiagonal form once,
+    QᵀAQ = T: all eigenvalues of T cost little, and so do a few eigenvectors, which Q turns into those of A; half of
+    the work of computing all (dsytrd, dstebz, dstein, dormqr).
     """
     if len(matrix) >= MANY:
         import scipy.linalg  # noqa: F401  before its threads are limited
@@ -59,13 +60,13 @@ def leading_eigen(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
             with threads_for(len(matrix)):
                 return _tridiagonal_eigen(matrix)
         except np.linalg.LinAlgError:
-            pass  # divide and conquer has its own way there
+            pass  # divide and conquer may succeed
     values, vectors = symmetric_eigen(matrix)
     return values, lambda count: vectors[:, :count]
 
 
 def _tridiagonal_eigen(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
-    """The same for a finite matrix of some size; raises LinAlgError where LAPACK fails."""
+    """Return the result of `leading_eigen` by tridiagonal form; raises LinAlgError where LAPACK fails."""
     from scipy.linalg import eigh_tridiagonal, eigvalsh_tridiagonal, lapack
 
     size = len(matrix)
@@ -92,7 +93,7 @@ def _tridiagonal_eigen(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
 
 
 def symmetric_eigenvalues(matrix: Array) -> Array:
-    """All eigenvalues of a symmetric matrix, descending."""
+    """Return all eigenvalues (n, descending) of a symmetric matrix (n x n)."""
     require_finite(matrix, "the matrix to be decomposed")
     with threads_for(len(matrix)):
         values: Array = np.linalg.eigvalsh(matrix)[::-1].astype(np.float64)
@@ -112,7 +113,7 @@ def _slower_eigen(matrix: Array) -> tuple[Array, Array]:
 
 
 def singular(factor: Array) -> tuple[Array, Array, Array]:
-    """The thin decomposition F = U diag(s) Vt, s descending; falls back to slower drivers (scipy issue 15024)."""
+    """Return U (m x k), s (k), Vt (k x n) of F = U diag(s) Vt (m x n), s descending; falls back (scipy issue 15024)."""
     require_finite(factor, "the matrix to be decomposed")
     for driver in ("gesdd", "gesvd"):
         try:
@@ -135,7 +136,7 @@ def _svd(factor: Array, driver: str) -> tuple[Array, Array, Array]:
 
 
 def _singular_by_gram(factor: Array) -> tuple[Array, Array, Array]:
-    """The last fallback: eigenvectors of the smaller Gram matrix; small singular values lose digits."""
+    """Return the decomposition from the eigenvectors of the smaller Gram matrix; small singular values lose digits."""
     if factor.shape[0] < factor.shape[1]:
         left, sizes, right = _singular_by_gram(factor.T)
         return right.T, sizes, left.T
@@ -147,24 +148,21 @@ def _singular_by_gram(factor: Array) -> tuple[Array, Array, Array]:
 
 
 def triangle_of(matrix: Array) -> Array:
-    """R of A = Q R (at most n x n for n columns), whose singular values are those of A."""
+    """Return R (k x n, k = min(m, n)) of A = Q R (m x n), which has the singular values of A."""
     require_finite(matrix, "the matrix to be decomposed")
     with threads_for(max(matrix.shape)):
         return np.asarray(np.linalg.qr(matrix, mode="r"))
 
 
 def orthonormal(columns: Array) -> Array:
-    """An orthonormal basis of the columns in their order, each in its own direction."""
+    """Return Q (n x k) of A = Q R (n x k) with the diagonal of R over zero, as Gram and Schmidt give it."""
     with threads_for(max(columns.shape)):
         basis, triangle = np.linalg.qr(columns)
     return basis * np.where(np.diag(triangle) < 0, -1.0, 1.0)
 
 
 def solve_positive(matrices: Array, rights: Array, *, where: str, hint: str) -> Array:
-    """Solutions x of A x = b for a stack of positive definite matrices (... x k x k, ... x k).
-
-    Raises NumericalError, with the place and the hint given, for a singular one.
-    """
+    """Return the x of A x = b for positive definite matrices (... x k x k, ... x k); NumericalError where singular."""
     try:
         solutions: Array = np.linalg.solve(matrices, rights[..., None])[..., 0].astype(np.float64)
         return solutions
@@ -174,7 +172,7 @@ def solve_positive(matrices: Array, rights: Array, *, where: str, hint: str) -> 
 
 
 def lowest_eigenvector(matrix: Array) -> Array:
-    """A unit eigenvector (n) of the smallest eigenvalue of a symmetric matrix."""
+    """Return a unit eigenvector (n) of the smallest eigenvalue of a symmetric matrix (n x n)."""
     import scipy.linalg
 
     require_finite(matrix, "the matrix to be decomposed")
@@ -188,7 +186,7 @@ def lowest_eigenvector(matrix: Array) -> Array:
 
 
 def cholesky(matrix: Array) -> Array | None:
-    """The lower triangle L of A = L Lᵀ; None where A is not positive definite in this arithmetic."""
+    """Return L (n x n, lower) of A = L Lᵀ (n x n); None where A is not positive definite in this arithmetic."""
     require_finite(matrix, "the matrix to be factored")
     try:
         with threads_for(len(matrix), FEW):
@@ -198,7 +196,7 @@ def cholesky(matrix: Array) -> Array | None:
 
 
 def lower_solve(triangle: Array, rights: Array) -> Array:
-    """L⁻¹ B for a lower triangle L."""
+    """Return L⁻¹ B (n x b) for a lower triangle L (n x n) and right sides B (n x b)."""
     import scipy.linalg
 
     with threads_for(len(triangle), FEW):
@@ -206,7 +204,7 @@ def lower_solve(triangle: Array, rights: Array) -> Array:
 
 
 def positive_inverse(matrix: Array) -> tuple[Array, float] | None:
-    """A⁻¹ and log |A| of a symmetric A, by Cholesky; None where A is not positive definite in this arithmetic."""
+    """Return A⁻¹ and log |A| of a symmetric A (n x n), by Cholesky; None where A is not positive definite."""
     from scipy.linalg import lapack
 
     require_finite(matrix, "the matrix to be inverted")
@@ -220,7 +218,7 @@ def positive_inverse(matrix: Array) -> tuple[Array, float] | None:
 
 
 def positive_solver(matrix: Array) -> Callable[[Array], Array] | None:
-    """The map b -> A⁻¹ b, by Cholesky, which overwrites a symmetric A; None where A is not positive definite."""
+    """Return the map b -> A⁻¹ b, by Cholesky, which overwrites A (n x n); None where A is not positive definite."""
     import scipy.linalg
 
     require_finite(matrix, "the matrix to be factored")
@@ -233,10 +231,10 @@ def positive_solver(matrix: Array) -> Callable[[Array], Array] | None:
 
 
 def steady_solver(matrix: Array) -> Callable[[Array], Array] | None:
-    """The map b -> A⁻¹ b for a symmetric A that rounding may have left barely, or not quite, positive definite.
+    """Return the map b -> A⁻¹ b for a symmetric A (n x n) that rounding may have left not quite positive definite.
 
     A is scaled in place to a unit diagonal. A shift of its eigenvalues lets Cholesky succeed, and conjugate
-    gradients, preconditioned by the factor, undo the shift as far as rounding allows. None where no small shift does.
+    gradients, preconditioned by the factor, undo the shift as far as rounding allows. None where no small shift helps.
     """
     diagonal = np.diag(matrix)
     if not diagonal.min(initial=1.0) > 0:
@@ -250,12 +248,12 @@ def steady_solver(matrix: Array) -> Callable[[Array], Array] | None:
         shifted[places, places] += shift
         solver = positive_solver(shifted)
         if solver is not None:
-            return lambda right: scale * _refined(matrix, solver, scale * right)
+            return lambda right: scale * _refine(matrix, solver, scale * right)
     return None
 
 
-def _refined(matrix: Array, solver: Callable[[Array], Array], right: Array) -> Array:
-    """Preconditioned conjugate gradients on A x = b: the x with the smallest residual."""
+def _refine(matrix: Array, solver: Callable[[Array], Array], right: Array) -> Array:
+    """Return the x with the smallest residual of A x = b among the steps of preconditioned conjugate gradients."""
     solution = best = solver(right)
     rest = right - matrix @ solution
     least = float(np.linalg.norm(rest))
@@ -276,7 +274,7 @@ def _refined(matrix: Array, solver: Callable[[Array], Array], right: Array) -> A
 
 
 def independent_columns(gram: Array, tolerance: float) -> Indices:
-    """Columns that span all columns of a positive semidefinite matrix, by Cholesky with pivots above `tolerance`."""
+    """Return columns that span a positive semidefinite matrix (n x n), by Cholesky with pivots above `tolerance`."""
     from scipy.linalg.lapack import dpstrf
 
     require_finite(gram, "the matrix to be factored")
@@ -285,7 +283,7 @@ def independent_columns(gram: Array, tolerance: float) -> Indices:
 
 
 def inverse(matrices: Array, *, where: str, hint: str) -> Array:
-    """Inverses of a stack of matrices (... x k x k); raises NumericalError as `solve_positive` does."""
+    """Return the inverses of a stack of matrices (... x k x k); raises NumericalError, with `where` and `hint`."""
     require_finite(matrices, "the matrix to be inverted")
     try:
         inverses: Array = np.linalg.inv(matrices).astype(np.float64, copy=False)
@@ -295,6 +293,6 @@ def inverse(matrices: Array, *, where: str, hint: str) -> Array:
 
 
 def root_positive(matrix: Array) -> Array:
-    """The symmetric root of a positive semidefinite matrix (k x k)."""
+    """Return the symmetric root (k x k) of a positive semidefinite matrix (k x k)."""
     values, vectors = symmetric_eigen(matrix)
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

@@ -1,4 +1,4 @@
-"""The one minimization: L-BFGS until the objective falls no further, or the limit of iterations is reached."""
+"""Minimization by L-BFGS, until the objective falls no further or the limit of iterations is reached."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -38,17 +38,17 @@ class Point:
 @result("evaluations")
 @frozen
 class Evaluations:
-    """What a minimization has been told so far: told the same again, it takes the same steps to the last bit."""
+    """Recorded values of the objective. Replaying them repeats L-BFGS's steps bit for bit."""
 
-    values: Array  # m, the objective at each point that was asked for
+    values: Array  # m, the objective at each point, in the order of the evaluations
     slopes: Array  # m x n
 
 
-class Told:
-    """A function that answers from what it was told before, as far as that goes, and offers what it is told.
+class ReplayedObjective:
+    """An objective that replays recorded values first, and records and offers new ones as checkpoints.
 
-    A step to where the objective is not finite went too far: it is taken back by a value as far above the start as
-    that is above the least.
+    Where the objective is not finite, it returns a large finite value so that the line search steps back: as far
+    above the first value as that is above the least.
     """
 
     def __init__(self, function: Function, place: Place[Evaluations]) -> None:
@@ -59,7 +59,7 @@ class Told:
         self.first = self.least = np.nan
 
     def __call__(self, point: Array) -> tuple[float, Array]:
-        """The objective and its gradient at a point."""
+        """Return the objective and its gradient (n) at a point, an (n,) array."""
         self.asked += 1
         if self.asked <= len(self.values):
             value, slope = self.values[self.asked - 1], self.slopes[self.asked - 1]
@@ -74,7 +74,7 @@ class Told:
         return value, slope
 
     def _remember(self, value: float, slope: Array) -> None:
-        """Offers what is known so far; beyond LONGEST the beginning is all that is kept."""
+        """Record a value and offer the record as a checkpoint; beyond LONGEST numbers nothing more is recorded."""
         if len(self.values) == self.asked - 1 and self.asked * len(slope) <= LONGEST:
             self.values.append(float(value))
             self.slopes.append(np.array(slope))
@@ -83,7 +83,7 @@ class Told:
 
 @frozen
 class Descent:
-    """Where a minimization stands between two iterations."""
+    """The state of a minimization between two iterations."""
 
     values: Array  # the point
     first: float  # the objective at the start
@@ -91,13 +91,13 @@ class Descent:
 
     @property
     def fall(self) -> float:
-        """How much the objective fell in the last iterations; infinite before these."""
+        """The fall of the objective in the last STEADY iterations; infinite before there are so many."""
         course = np.append(self.first, self.trace)
         return float(course[-1 - STEADY] - course[-1]) if len(course) > STEADY else np.inf
 
     @property
     def whole(self) -> float:
-        """How much the objective fell."""
+        """The whole fall of the objective."""
         return self.first - self.point.objective
 
     @property
@@ -107,10 +107,10 @@ class Descent:
 
 
 @frozen
-class Rest:
-    """What is left where L-BFGS ended by itself."""
+class Termination:
+    """The end of L-BFGS where no step lowers the objective."""
 
-    fall: float  # that the last slope and the steps before promise
+    fall: float  # still to come, as the last slope and the steps before predict it
     rounding: float  # of the objective there
 
 
@@ -124,19 +124,19 @@ class Minimize(Options):
 
     @stage("iterate")
     def __call__(self, function: Function, start: Array, numbers: int = 1) -> Iterated[Point]:
-        """Steps down from `start` until converged or at the limit, which is a warning of the run (80 under --strict).
+        """Minimize from `start`, an (n,) array, until converged or at the limit, which warns (80 under --strict).
 
-        The tolerance depends on neither the unit nor the zero of the objective; a log-likelihood is of so many
-        `numbers`. Where no step finds a lower point, it has converged if no more than the tolerance is left to fall; if
-        what is left is hidden by rounding, a note says so. Raises NumericalError where the objective at the start is
-        not finite.
+        The tolerance depends on neither the unit nor the zero of the objective; a log-likelihood is that of `numbers`
+        numbers of the data. Where no step finds a lower point, it has converged if the predicted fall is within the
+        tolerance; if that fall is hidden by rounding, a note says so. Raises NumericalError where the objective at the
+        start is not finite.
         """
         with loop(Evaluations) as place:
-            told = Told(function, place)
-            return self._from(Descent(start, finite(told(start)[0], 0), np.zeros(0)), told, numbers)
+            objective = ReplayedObjective(function, place)
+            return self._from(Descent(start, finite(objective(start)[0], 0), np.zeros(0)), objective, numbers)
 
     def _from(self, now: Descent, function: Function, numbers: int) -> Iterated[Point]:
-        """Steps down from where a minimization stands."""
+        """Continue a minimization from a state."""
 
         def after(values: Array, objective: float) -> None:
             nonlocal now
@@ -148,18 +148,18 @@ class Minimize(Options):
 
         left, rest = self.limit - len(now.trace), None
         if left > 0 and self.share(now.fall, now, numbers) > self.tolerance:
-            rest = rests(function, now.values, after, left)
+            rest = run_lbfgs(function, now.values, after, left)
         converged = self.share(now.fall, now, numbers) <= self.tolerance or self._rests(now, rest, numbers)
         if not converged:
             self._warn(now, rest, numbers)
         return Iterated(now.point, now.trace, converged)
 
     def share(self, fall: float, now: Descent, numbers: int) -> float:
-        """A fall in the measure of the tolerance: as a share of the whole fall."""
+        """Return a fall in the measure of the tolerance: as a share of the whole fall."""
         return fall / now.whole if now.whole > 0 else np.inf if fall else 0.0
 
-    def _rests(self, end: Descent, rest: Rest | None, numbers: int) -> bool:
-        """Whether only rounding, or no more than the tolerance, is left where no step lowers the objective."""
+    def _rests(self, end: Descent, rest: Termination | None, numbers: int) -> bool:
+        """Whether the fall still to come is within the tolerance or hidden by rounding, where no step lowers more."""
         if rest is None:
             return False
         if self.share(rest.fall, end, numbers) <= self.tolerance:
@@ -171,20 +171,20 @@ class Minimize(Options):
              change=self.share(rest.fall, end, numbers))
         return True
 
-    def _warn(self, end: Descent, rest: Rest | None, numbers: int) -> None:
-        """The warning of a minimization that did not converge."""
+    def _warn(self, end: Descent, rest: Termination | None, numbers: int) -> None:
+        """Warn that the minimization did not converge."""
         change = self.share(end.fall, end, numbers)
         known = bool(np.isfinite(change))
-        told = f"; the last {STEADY} brought {change:.1e} {self.measure}" if known else ""
+        ending = f"; the last {STEADY} brought {change:.1e} {self.measure}" if known else ""
         if rest is not None:
             promised = self.share(rest.fall, end, numbers)
-            told = f": no step lowers the objective, and its slope promises {promised:.1e} {self.measure}"
-        note("W-UNCONVERGED", f"stopped after {len(end.trace)} iterations without convergence{told}",
+            ending = f": no step lowers the objective, and its slope promises {promised:.1e} {self.measure}"
+        note("W-UNCONVERGED", f"stopped after {len(end.trace)} iterations without convergence{ending}",
              iterations=len(end.trace), change=change if known else None)
 
 
 class Likeliest(Minimize):
-    """When the search for the most probable parameters stops; the objective is minus a log-likelihood, in nats."""
+    """When a maximization of the likelihood stops; the objective is minus a log-likelihood, in nats."""
 
     measure: ClassVar[str] = "nats for each number of the data"
     limit: int = option(5_000, "Iterations at most.", ge=1)
@@ -192,14 +192,16 @@ class Likeliest(Minimize):
                               "converged.", gt=0, lt=1)
 
     def share(self, fall: float, now: Descent, numbers: int) -> float:
-        """Nats for each number."""
+        """Return a fall in nats for each number of the data."""
         return fall / numbers
 
 
-def rests(function: Function, start: Array, after: Callable[[Array, float], None], limit: int) -> Rest | None:
-    """Runs SciPy's L-BFGS, `after` each iteration of it; what is left where it ended by itself.
+def run_lbfgs(function: Function, start: Array, after: Callable[[Array, float], None],
+              limit: int) -> Termination | None:
+    """Run SciPy's L-BFGS from `start`, an (n,) array, and call `after` with point and objective after each iteration.
 
-    Its first step is as long as one over the slope, within limits, so the objective is measured in the slope's unit.
+    Returns its end where no step lowers the objective, otherwise None. SciPy's first step is as long as one over the
+    slope, within limits, so the objective is measured in the slope's unit.
     """
     from scipy import optimize
 
@@ -209,22 +211,23 @@ def rests(function: Function, start: Array, after: Callable[[Array, float], None
         objective, slope = function(values)
         return (unit**-1).number(objective), unit.measured(slope)
 
-    def told(intermediate_result: Any) -> None:
+    def report(intermediate_result: Any) -> None:
         after(intermediate_result.x.copy(), unit.number(intermediate_result.fun))
 
     options = {"maxiter": limit, "maxfun": np.iinfo(np.int32).max, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
-    ended = optimize.minimize(measured, start, jac=True, method="L-BFGS-B", callback=told, options=options)
+    ended = optimize.minimize(measured, start, jac=True, method="L-BFGS-B", callback=report, options=options)
     if not ended.message.startswith(OWN):
         return None
     step = -ended.hess_inv.dot(ended.jac)
-    return Rest(unit.number(-0.5 * float(step @ ended.jac)), unit.number(rounding(measured, ended.x, step)))
+    return Termination(unit.number(-0.5 * float(step @ ended.jac)), unit.number(rounding(measured, ended.x, step)))
 
 
 def rounding(function: Function, values: Array, step: Array) -> float:
-    """What rounding may hide of a fall of the objective near a point, from its fourth differences along a step.
+    """Return the largest fall that rounding may hide near a point, from fourth differences of the objective.
 
-    It hides all where the objective is the same all along. Of a step and a small part of it the smoother one counts, as
-    a step may lead too far. Source: Moré and Wild, "Estimating computational noise", 2011.
+    `values` and `step` are (n,) arrays; the differences are along the step. The fall is infinite where the objective
+    is the same all along. Of the step and a small part of it the smoother one counts, as a step may lead too far.
+    Source: Moré and Wild, "Estimating computational noise", 2011.
     """
     spreads, here = [], abs(function(values)[0])
     for size in SIZES:
@@ -234,7 +237,7 @@ def rounding(function: Function, values: Array, step: Array) -> float:
 
 
 def finite(objective: float, done: int) -> float:
-    """An objective; raises NumericalError where it is not a number."""
+    """Return a finite objective; raises NumericalError for infinity and NaN."""
     if not np.isfinite(objective):
         raise NumericalError("DIVERGED", f"the objective is {objective} after {done} iterations",
                              hint="scale the data (prepare.scale), or ask for fewer axes")

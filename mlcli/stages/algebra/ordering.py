@@ -13,7 +13,10 @@ def available() -> bool:
 
 
 def nested_dissection(starts: AnyArray, indices: AnyArray) -> Indices:
-    """The order (n) in which to eliminate the vertices of an undirected graph without loops, separators last."""
+    """Return the order (n) in which to eliminate the vertices of an undirected graph without loops, separators last.
+
+    `starts` (n + 1) and `indices` are the row pointers and the column indices of the n x n adjacency matrix (CSR).
+    """
     import pymetis
 
     if len(indices) == 0:

@@ -1,4 +1,4 @@
-"""Rows of numbers, each by itself: shares of a total, unit length, log-ratios. Their units do not matter."""
+"""Maps of single rows: shares of a total, unit length, log-ratios. The scale of a row does not matter."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -14,7 +14,7 @@ SHARE = 2**18  # numbers that are worth a thread
 
 
 def by_blocks(formula: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """The formula for a few rows after the others, on all threads: each row by itself gives the same bits."""
+    """Return a formula that maps the rows (m x d) block by block, on all threads; a row alone gives the same bits."""
 
     @wraps(formula)
     def blockwise(rows: Array) -> Array:
@@ -32,7 +32,7 @@ def by_blocks(formula: Callable[[Array], Array]) -> Callable[[Array], Array]:
 
 
 def to_size(rows: Array) -> Array:
-    """Every row times a power of two that brings its largest size to [0.5, 1): sums and squares cannot overflow."""
+    """Scale each row (m x d) by a power of two so that its largest size is in [0.5, 1) and sums cannot overflow."""
     rows = np.ascontiguousarray(rows)  # whose sums are the same for a row, whatever rows are beside it
     largest = np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
     exponents = np.clip(np.frexp(largest)[1], -NORMAL, NORMAL)
@@ -42,20 +42,20 @@ def to_size(rows: Array) -> Array:
 
 @by_blocks
 def shares(rows: Array) -> Array:
-    """x / Σx, of numbers of zero or more that are not all zero."""
+    """Return x / Σx of each row (m x d) of numbers of zero or more that are not all zero."""
     rows = to_size(rows)
     found: Array = rows / rows.sum(axis=1, keepdims=True)
     return found
 
 
 def root_shares(rows: Array) -> Array:
-    """√(x / Σx), whose Euclidean distances are Hellinger's (Legendre and Gallagher, 2001)."""
+    """Return √(x / Σx) of each row (m x d): Euclidean distances are then Hellinger's (Legendre and Gallagher, 2001)."""
     return np.sqrt(shares(rows))
 
 
 @by_blocks
 def unit(rows: Array) -> Array:
-    """x / ‖x‖, of numbers that are not all zero."""
+    """Return x / ‖x‖ of each row (m x d) of numbers that are not all zero."""
     rows = to_size(rows)
     found: Array = rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
     return found
@@ -63,7 +63,7 @@ def unit(rows: Array) -> Array:
 
 @by_blocks
 def centered(rows: Array) -> Array:
-    """x - mean(x), a power of two apart."""
+    """Return x - mean(x) of each row (m x d), up to a power of two for each row."""
     rows = to_size(rows)
     found: Array = rows - rows.mean(axis=1, keepdims=True)
     return found
@@ -71,7 +71,7 @@ def centered(rows: Array) -> Array:
 
 @by_blocks
 def log_ratios(rows: Array) -> Array:
-    """ln x - mean(ln x), the centered log-ratios of numbers over zero (Aitchison, 1986)."""
+    """Return ln x - mean(ln x) of each row (m x d): centered log-ratios of numbers over zero (Aitchison, 1986)."""
     logarithms = np.log(np.ascontiguousarray(rows))
     logarithms -= logarithms[:, :1].copy()  # so that near ones keep their digits, and equal ones are zero
     found: Array = logarithms - logarithms.mean(axis=1, keepdims=True)

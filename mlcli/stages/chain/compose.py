@@ -1,18 +1,18 @@
-"""The way from the data to coordinates: a kernel's own, or the one that its values are computed by."""
+"""The choice of the computation from data to coordinates: a kernel's own, or by distances, paths, columns or pairs."""
 
-from mlcli.stages.chain.distances import OfPairs, OfPaths
-from mlcli.stages.chain.points import OfColumns, OfFunction
-from mlcli.stages.chain.setting import Composition, Setting
+from mlcli.stages.chain.chain_input import ChainInput, Composition
+from mlcli.stages.chain.distances import PairwiseChain, PathChain
+from mlcli.stages.chain.points import ColumnChain, FunctionChain
 
 
-def composition_of(chain: Setting) -> Composition:
-    """The way that the stages ask for."""
+def choose_composition(chain: ChainInput) -> Composition:
+    """Return the computation of a chain's coordinates, chosen by its kernel, paths and centering."""
     kernel, direct = chain.kernel, chain.data.kind == "features" and chain.kernel.direct and chain.landmarks is None
     if kernel.way is not None:
         own: Composition = kernel.way(chain)
         return own
     if kernel.of_distances and chain.paths is not None:
-        return OfPaths(chain)
+        return PathChain(chain)
     if kernel.of_distances and not direct:
-        return OfPairs(chain)
-    return OfColumns(chain) if kernel.by_columns and chain.centering != "double" else OfFunction(chain)
+        return PairwiseChain(chain)
+    return ColumnChain(chain) if kernel.by_columns and chain.centering != "double" else FunctionChain(chain)

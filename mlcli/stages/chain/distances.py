@@ -15,10 +15,10 @@ from mlcli.base.values.inputs import Features, LengthGraph, Spatial
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import FIRST, gower_steps, pass_cost, solve_cost
 from mlcli.stages.algebra.distances import gower
-from mlcli.stages.algebra.metrics.points import metric_of, seconds_of_squares, squares, straight, training
-from mlcli.stages.chain.placing import placed, placed_rows, placing_memory, placing_passes
-from mlcli.stages.chain.scaling import fitted_by, solved
-from mlcli.stages.chain.setting import Fitted, Setting
+from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of, seconds_of_squares, squares, training_points
+from mlcli.stages.chain.chain_input import ChainInput, Fitted
+from mlcli.stages.chain.placing import place_points, place_rows, placing_memory, placing_passes
+from mlcli.stages.chain.scaling import build_fit, solve_spectrum
 from mlcli.stages.eigen.eigensolve import NOTABLE
 from mlcli.stages.eigen.landmarks import choose_landmarks, landmark_step
 from mlcli.stages.graph.graph import Graph
@@ -37,8 +37,8 @@ COPIES = {"lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
 SPECTRA = {"lingoes": 0.5, "cailliez": 4.0}  # whole spectra that take as long
 
 
-def of_function(chain: Setting, halved: Array, base: Any, tolerance: float = 0.0) -> tuple[Dense, Any]:
-    """The kernel of -δ²/2 (n x n), in its place, or of a function of δ, with the similarity of new points."""
+def kernel_of_function(chain: ChainInput, halved: Array, base: Any, tolerance: float = 0.0) -> tuple[Dense, Any]:
+    """Return the kernel of -δ²/2 (n x n, overwritten), or of a function of δ, and the similarity of new points."""
     if not chain.kernel.bent:
         return Dense.of(halved, tolerance), base
     with running("kernel"):
@@ -50,19 +50,19 @@ def of_function(chain: Setting, halved: Array, base: Any, tolerance: float = 0.0
     return Dense.of(halved, tolerance), similarity
 
 
-def uncentered_too(chain: Setting, steps: list[Step]) -> list[Step]:
-    """The steps without centering, where there is none."""
+def drop_centering(chain: ChainInput, steps: list[Step]) -> list[Step]:
+    """Return the steps, without centering where the chain has none."""
     return steps if chain.centering == "double" else [step for step in steps if step.stage != "centering"]
 
 
 @frozen
-class OfPairs:
-    """From the distances of all pairs, given or of features; or of landmarks, by which the others are placed."""
+class PairwiseChain:
+    """Coordinates from the distances of all pairs, or of landmarks, which then place the others."""
 
-    chain: Setting
+    chain: ChainInput
 
     def steps(self, share: float | None) -> list[Step]:
-        """Distances of all pairs, held whole, their kernel and its spectrum."""
+        """Return the steps of distances of all pairs in memory, their kernel and its spectrum."""
         chain, data, rows = self.chain, self.chain.data, rows_of(self.chain.data.values)
         if rows is not None and chain.landmarks is None:
             return file_steps(rows, chain.compute.thread_count())
@@ -79,10 +79,10 @@ class OfPairs:
                            COPIES[chain.correction] * square + placing, remedy=remedy, square=whole)]
         steps += [*gower_steps(count**2, held, remedy, square=whole, bent=chain.kernel.bent),
                   chain.eigensolve.step(count, threads, held, remedy, square=whole)]
-        return uncentered_too(chain, steps if whole else [*steps, self._placing_step(count, placing)])
+        return drop_centering(chain, steps if whole else [*steps, self._placing_step(count, placing)])
 
     def _placing_step(self, count: int, memory: float) -> Step:
-        """What placing all points by landmarks would cost; those in a file take so many bytes, by workers too."""
+        """Return the step that places all points by landmarks; for a file `memory` is its bytes."""
         points, rows = len(self.chain.data.values), rows_of(self.chain.data.values)
         step, axes = landmark_step(count, points), self.chain.eigensolve.wanted(count)
         if rows is None:
@@ -90,33 +90,37 @@ class OfPairs:
         return replace(step, memory=memory, passes=placing_passes(rows, count, axes, step.seconds))
 
     def _instead(self) -> str:
-        """What takes less memory."""
+        """Return the remedy that takes less memory."""
         if self.chain.kernel.bent:
             of_points = isinstance(self.chain.data, Features)
             return "use kernel gaussian, which is streamed" if of_points else "give fewer points"
         return "of features, pca gives the same embedding in little memory; or " * metric_of(
             self.chain.data).plain + "use landmarks"
 
-    def fitted(self) -> Fitted:
-        """The fit of all points, or of landmarks by which the others are placed."""
+    def fit(self) -> Fitted:
+        """Return the fit of all points, or of landmarks, which then place the others."""
         data, count = self.chain.data, self.chain.landmarks
         rows = rows_of(data.values)
         if count is None:
-            return self.fitted_to(data) if rows is None else self._by_passes(rows)
+            return self.fit_to(data) if rows is None else self._by_passes(rows)
         landmarks = choose_landmarks(len(data.values), count, self.chain.compute.generator())
-        fit = self.fitted_to(data.take(landmarks), landmarks)
+        fit = self.fit_to(data.take(landmarks), landmarks)
         with running("coordinates"):
-            return placed_rows(fit, rows) if rows is not None else placed(
+            return place_rows(fit, rows) if rows is not None else place_points(
                 fit, fit.projector.similarity.rows(data.values))
 
     def _by_passes(self, rows: Rows) -> Fitted:
-        """K = -H D² H / 2 of a matrix in a file, which is only applied."""
+        """Return the fit of K = -H D² H / 2 with a matrix in a file, which is only applied to vectors."""
         correction = correction_for(np.zeros((0, 0)), "none", self.chain.data.unit)
         kernel = Streamed(FileRows(rows), FILE_TOLERANCE)
-        return fitted_by(self.chain, solved(self.chain, kernel, len(rows) - 1, 0.0), GivenDistances(correction, None))
+        spectrum = solve_spectrum(self.chain, kernel, len(rows) - 1, 0.0)
+        return build_fit(self.chain, spectrum, GivenDistances(correction, None))
 
-    def fitted_to(self, data: Spatial, landmarks: Indices | None = None) -> Fitted:
-        """K = -H D² H / 2, or of a function of D."""
+    def fit_to(self, data: Spatial, landmarks: Indices | None = None) -> Fitted:
+        """Return the fit of K = -H D² H / 2, or of a function of D.
+
+        `landmarks` is an (m,) array with the indices of the data's points among all n; None where these are all.
+        """
         chain = self.chain
         with running("distances"):
             squared = squares(data)
@@ -125,29 +129,30 @@ class OfPairs:
             halved = gower(correction.off_diagonal(squared))
         base = Distances(data.values, correction, metric_of(data)) if isinstance(data, Features) else GivenDistances(
             correction, landmarks)
-        kernel, similarity = of_function(chain, halved, base)
+        kernel, similarity = kernel_of_function(chain, halved, base)
         plain = similarity is base
-        spectrum = solved(chain, kernel, len(squared) - (chain.centering == "double"), 0.0 if plain else NOTABLE)
-        bent = not straight(data) or correction.constant or not plain
+        limit = len(squared) - (chain.centering == "double")
+        spectrum = solve_spectrum(chain, kernel, limit, 0.0 if plain else NOTABLE)
+        bent = not is_euclidean(data) or correction.constant or not plain
         products = distance_products(
             len(squared), corrected_rows(data, correction), spectrum.centering,
             gower if plain else lambda squares: similarity.function.of_halved(gower(squares)))
-        return fitted_by(chain, spectrum, similarity, products=products,
+        return build_fit(chain, spectrum, similarity, products=products,
                          decoder=None if bent else linear_decoder(data.values, spectrum))
 
 
 @frozen
-class OfPaths:
-    """From the lengths of the shortest paths on the neighbor graph."""
+class PathChain:
+    """Coordinates from the lengths of the shortest paths on the neighbor graph."""
 
-    chain: Setting
+    chain: ChainInput
 
     def steps(self, share: float | None) -> list[Step]:
-        """The graph is computed, because its fill decides the rest."""
+        """Return the steps; the graph is computed for this, because its fill determines the other costs."""
         chain = self.chain
         neighbors, joining = chain.joining.neighbors.neighborhood(chain.data), chain.joining
         graph, made = planned_graph(chain.data, neighbors, joining.neighbors.pieces, joining.rule, chain.compute)
-        return [*made, *self._solving(graph, self._plan(graph), share)]
+        return [*made, *self._solver_steps(graph, self._plan(graph), share)]
 
     def _plan(self, graph: Graph) -> PathPlan:
         paths = self.chain.geodesic
@@ -155,37 +160,38 @@ class OfPaths:
             paths = paths.replace(store="memory")  # a function of distances is not streamed
         return paths.plan(graph, self.chain.compute, self.chain.landmarks)
 
-    def _solving(self, graph: Graph, plan: PathPlan, share: float | None = None) -> list[Step]:
-        return uncentered_too(self.chain, self.chain.geodesic.steps(graph, plan, self.chain.eigensolve, share,
+    def _solver_steps(self, graph: Graph, plan: PathPlan, share: float | None = None) -> list[Step]:
+        return drop_centering(self.chain, self.chain.geodesic.steps(graph, plan, self.chain.eigensolve, share,
                                                                       bent=self.chain.kernel.bent))
 
-    def fitted(self) -> Fitted:
-        """K = -H D² H / 2 with D the shortest paths, or of a function of D."""
+    def fit(self) -> Fitted:
+        """Return the fit of K = -H D² H / 2 with D the shortest paths, or of a function of D."""
         chain, joining = self.chain, self.chain.joining
         neighbors = joining.neighbors.neighborhood(chain.data)
         graph, kept = connected_graph(chain.data, neighbors, joining.neighbors.pieces, joining.rule)
         data = chain.data if kept is None else chain.data.take(kept)
         plan = self._plan(graph)
-        chain.require(self._solving(graph, plan), data)
-        base = GivenGraph(graph) if isinstance(data, LengthGraph) else Geodesics(neighbors, graph, *training(data))
+        chain.require(self._solver_steps(graph, plan), data)
+        given = isinstance(data, LengthGraph)
+        base = GivenGraph(graph) if given else Geodesics(neighbors, graph, *training_points(data))
         if chain.landmarks is not None:
             return self._by_landmarks(base, kept)
         if chain.kernel.bent:
             halved = chain.geodesic.halved(graph, plan, chain.compute)
-            kernel, similarity = of_function(chain, halved, base, rounding_of(plan))
-            spectrum = solved(chain, kernel, graph.size - (chain.centering == "double"))
-            return fitted_by(chain, spectrum, similarity, kept=kept)
+            kernel, similarity = kernel_of_function(chain, halved, base, rounding_of(plan))
+            spectrum = solve_spectrum(chain, kernel, graph.size - (chain.centering == "double"))
+            return build_fit(chain, spectrum, similarity, kept=kept)
         whole = chain.geodesic.kernel(graph, chain.compute, plan)
-        return fitted_by(chain, solved(chain, whole, graph.size - 1), base, kept=kept, rows=whole.quick_rows)
+        return build_fit(chain, solve_spectrum(chain, whole, graph.size - 1), base, kept=kept, rows=whole.quick_rows)
 
     def _by_landmarks(self, base: Geodesics | GivenGraph, kept: Indices | None) -> Fitted:
-        """The fit of some points, which place the others (de Silva and Tenenbaum, 2004)."""
+        """Return the fit of landmarks, which place the other points (de Silva and Tenenbaum, 2004)."""
         chain = self.chain
         landmarks = choose_landmarks(base.graph.size, chain.landmarks or 0, chain.compute.generator())
         rows = chain.geodesic.from_landmarks(base.graph, landmarks)
         base = replace(base, landmarks=landmarks)
-        kernel, similarity = of_function(chain, rows[landmarks], base)
-        spectrum = solved(chain, kernel, len(landmarks) - (chain.centering == "double"))
+        kernel, similarity = kernel_of_function(chain, rows[landmarks], base)
+        spectrum = solve_spectrum(chain, kernel, len(landmarks) - (chain.centering == "double"))
         with running("coordinates"):
             rows = rows if similarity is base else similarity.function.of_halved(rows)
-            return placed(fitted_by(chain, spectrum, similarity, kept=kept), rows)
+            return place_points(build_fit(chain, spectrum, similarity, kept=kept), rows)

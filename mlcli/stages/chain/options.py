@@ -1,4 +1,4 @@
-"""The stages of a chain that only chains have: the neighbor graph as a section, and how eigenvectors are scaled."""
+"""Options that only chains have: the neighbor graph as a section, and the scale of eigenvectors."""
 
 from typing import Literal
 
@@ -20,7 +20,7 @@ class NeighborGraph(Options):
         "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
 
     def resolved(self, size: int) -> "NeighborGraph":
-        """With at most n - 1 neighbors; raises ConfigError for a rule beside a radius."""
+        """Return the options with at most n - 1 neighbors; raises ConfigError for a rule beside a radius."""
         if self.neighbors.radius is not None:
             self.refuse_unused(SAME_BOTH_WAYS, "rule", where="method.graph")
         return self.replace(neighbors=self.neighbors.resolved(size))
@@ -34,19 +34,19 @@ class Coordinates(Options):
     divisor: Literal["none", "n", "n-1"] = option("none", "What the eigenvalues written are divided by.")
 
     def sizes(self, spectrum: Spectrum) -> Array:
-        """The length of each kept axis (p), zero for one without extent."""
+        """Return the length of each kept axis (p), zero for one without extent."""
         if self.scale == "roots":
-            return np.sqrt(spectrum.kept)
+            return np.sqrt(spectrum.axis_eigenvalues)
         length = 1.0 if self.scale == "unit" else np.sqrt(len(spectrum.vectors))
-        return np.where(spectrum.kept > 0, length, 0.0)
+        return np.where(spectrum.axis_eigenvalues > 0, length, 0.0)
 
     def of_variance(self, embedding: Array, spectrum: Spectrum) -> Array:
-        """Coordinates of this scale with variance one instead, but for an axis without extent."""
+        """Return coordinates (n x p) of this scale with variance one; an axis without extent stays zero."""
         if self.scale == "variance":
             return embedding
         sizes = self.sizes(spectrum)
         return embedding * np.divide(np.sqrt(len(embedding)), sizes, out=np.zeros_like(sizes), where=sizes > 0)
 
     def over(self, rows: int) -> float:
-        """What eigenvalues are divided by, for so many points."""
+        """Return the divisor of the eigenvalues for `rows` points."""
         return 1.0 if self.divisor == "none" else float(max(rows - (self.divisor == "n-1"), 1))

@@ -1,4 +1,4 @@
-"""Points placed by the kernel rows of landmarks (Nyström's formula): in memory, or a few rows of a file at a time."""
+"""Placement of points by their kernel rows of landmarks (Nyström's formula), in memory or in blocks of a file."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -11,7 +11,7 @@ from mlcli.base.stages.steps import Passes
 from mlcli.base.types import Array
 from mlcli.base.values.signs import leading_signs
 from mlcli.engine.executor import results
-from mlcli.stages.chain.setting import Fitted
+from mlcli.stages.chain.chain_input import Fitted
 from mlcli.stages.similarities import Projector
 
 TOGETHER = 1 << 19  # numbers of kernel rows that a thread holds
@@ -20,8 +20,8 @@ COPIES = 3  # arrays of coordinates at once
 
 
 @frozen
-class Placing:
-    """Coordinates of rows in a file: a source of blocks."""
+class Placement:
+    """A pass that computes coordinates of rows in a file: a source of blocks."""
 
     rows: Rows
     projector: Projector
@@ -32,7 +32,7 @@ class Placing:
         return self.rows.blocks
 
     def work(self, number: int) -> list[Part]:
-        """Those of a block, with the place of the first of each part."""
+        """Return the coordinates of a block's parts, each with the number of its first row."""
         place, axes = self.projector, self.projector.axes
         return [(first + some.start, place.centering(place.similarity.rows(rows[some])) @ axes)
                 for first, rows in self.rows.parts(number) for some in row_blocks(len(rows), TOGETHER, len(axes))]
@@ -41,37 +41,37 @@ class Placing:
         """Blocks are short."""
 
 
-def placed(fit: Fitted, rows: Array) -> Fitted:
-    """The fit of landmarks with all points placed by their kernel rows (n x landmarks), axes rotated again."""
-    return _signed(fit, fit.projector.centering(rows) @ fit.projector.axes)
+def place_points(fit: Fitted, rows: Array) -> Fitted:
+    """Return the fit of landmarks with all points placed by their kernel rows (n x landmarks), and signs set again."""
+    return _fix_signs(fit, fit.projector.centering(rows) @ fit.projector.axes)
 
 
-def placed_rows(fit: Fitted, rows: Rows) -> Fitted:
-    """The same of points in a file, by one pass."""
+def place_rows(fit: Fitted, rows: Rows) -> Fitted:
+    """Return the fit of landmarks with all points of a file placed by one pass, and signs set again."""
     embedding = room(len(rows), fit.projector.axes.shape[1])
-    with closing(results(Placing(rows, fit.projector))) as every:
+    with closing(results(Placement(rows, fit.projector))) as every:
         for block in every:
             for first, some in block:
                 embedding[first : first + len(some)] = some
             let_go()
-    return _signed(fit, embedding)
+    return _fix_signs(fit, embedding)
 
 
 def placing_memory(rows: Rows | None, points: int, landmarks: int, axes: int, threads: int) -> float:
-    """The bytes that placing so many points takes, in memory, or of rows in a file."""
+    """Return the bytes that placing `points` points takes in memory, or from `rows` of a file."""
     if rows is None:
         return 8.0 * 2 * landmarks * points
     return rows.at_once(threads) * (8.0 * HELD * max(TOGETHER, landmarks) + rows.nbytes) + held(COPIES, points * axes)
 
 
 def placing_passes(rows: Rows, landmarks: int, axes: int, seconds: float) -> Passes:
-    """The same as a cluster would do it, of rows in a file."""
+    """Return the passes of a cluster that places rows of a file; `seconds` is the work of all of them."""
     working = placing_memory(rows, points=0, landmarks=landmarks, axes=axes, threads=1)
     return Passes(1, seconds, rows.blocks, sent=8.0 * landmarks * (rows.shape[1] + axes),
                   returned=8.0 * len(rows) * axes, working=working)
 
 
-def _signed(fit: Fitted, embedding: Array) -> Fitted:
+def _fix_signs(fit: Fitted, embedding: Array) -> Fitted:
     signs = leading_signs(embedding)
     return replace(fit, embedding=by_rows(lambda some: some * signs, embedding),
                    spectrum=replace(fit.spectrum, vectors=fit.spectrum.vectors * signs),

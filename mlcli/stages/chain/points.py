@@ -1,4 +1,4 @@
-"""Chains whose kernel is a function of two points, the products of the columns, or given as a matrix."""
+"""Chains whose kernel is a function of two points, the products of the columns, or an input matrix."""
 
 from dataclasses import replace
 
@@ -13,8 +13,8 @@ from mlcli.stages.algebra.costs import BENT, LANDMARKS, PASSES, centering_step
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.algebra.metrics.costs import distances_cost
 from mlcli.stages.algebra.metrics.points import metric_of
-from mlcli.stages.chain.scaling import fitted_by, solved, stretches
-from mlcli.stages.chain.setting import Fitted, Setting
+from mlcli.stages.chain.chain_input import ChainInput, Fitted
+from mlcli.stages.chain.scaling import build_fit, solve_spectrum, stretches
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.kernels.functions import Function
@@ -31,47 +31,47 @@ HALF = 0.75  # of a pass over all pairs, for one that computes each once and mul
 
 
 @frozen
-class OfColumns:
-    """X = U Σ Vᵀ with centered columns (PCA), or of the columns as they are; directions are U."""
+class ColumnChain:
+    """Coordinates from X = U Σ Vᵀ, with centered columns (PCA) or not; scores are U Σ, directions V."""
 
-    chain: Setting
+    chain: ChainInput
 
     def steps(self, share: float | None) -> list[Step]:
-        """One product and the eigenproblem of a side."""
+        """Return the steps of one product and the eigenproblem of the smaller side."""
         chain, rows = self.chain, rows_of(self.chain.data.values)
         if rows is not None:
             return row_steps(rows, chain.eigensolve, chain.compute.thread_count())
         steps = side_steps(chain.data.values, chain.kernel.route, chain.eigensolve, chain.compute.thread_count())
         return steps if chain.centering == "columns" else [step for step in steps if step.stage != "centering"]
 
-    def fitted(self) -> Fitted:
-        """Scores on the directions of the columns."""
+    def fit(self) -> Fitted:
+        """Return the fit: scores on the directions of the columns."""
         chain, points = self.chain, self.chain.data.values
         kernel = factor_of(points, chain.kernel.route, chain.centering == "columns").with_products()
-        spectrum = solved(chain, kernel, limit_of_columns(points, chain.centering == "columns"))
+        spectrum = solve_spectrum(chain, kernel, limit_of_columns(points, chain.centering == "columns"))
         directions, (stretch, shrink) = spectrum.feature_directions(), stretches(chain, spectrum)
         projector = Projector(Columns(), kernel.centering, directions * stretch,
                               Affine(kernel.centering.means, directions * shrink))
         sizes = chain.coordinates.sizes(spectrum)
         embedding = by_rows(lambda some: some * sizes, spectrum.vectors)
-        # of columns that are not centered there are no variances to say more of
+        # columns that are not centered have no variances to report
         spectrum = spectrum if chain.centering == "columns" else replace(spectrum, directions=None)
         return Fitted(embedding=embedding, spectrum=spectrum, projector=projector)
 
 
 def limit_of_columns(points: Array, centered: bool) -> int:
-    """The most axes that the columns can have."""
+    """Return the largest number of axes that the columns of points (n x d) allow."""
     return min(len(points) - centered, points.shape[1])
 
 
 @frozen
-class OfFunction:
-    """A function of two points, or the kernel that is given, centered or not."""
+class FunctionChain:
+    """Coordinates from a function of two points, or from an input kernel, centered or not."""
 
-    chain: Setting
+    chain: ChainInput
 
     def steps(self, share: float | None) -> list[Step]:
-        """The kernel, kept or streamed, and its spectrum."""
+        """Return the steps of the kernel, in memory or streamed, and its spectrum."""
         chain, count = self.chain, self.chain.size
         threads, square = chain.compute.thread_count(), 8.0 * count**2
         centering = [centering_step(count**2, square)] if chain.centering == "double" else []
@@ -90,23 +90,24 @@ class OfFunction:
                             "computed and centered", PASSES * seconds * HALF, stored,
                             passes=tiled_passes(chain.data.values, PASSES, seconds * HALF * threads))]
 
-    def fitted(self) -> Fitted:
-        """The eigenvectors of H K H, or of K."""
+    def fit(self) -> Fitted:
+        """Return the fit by the eigenvectors of H K H, or of K."""
         chain, double = self.chain, self.chain.centering == "double"
         if chain.kernel.of_input:
             matrix = chain.data.values.copy()
             kernel = Dense.of(matrix) if double else Dense(matrix, uncentered(len(matrix)))
-            return self._fitted(solved(chain, kernel, chain.size - double), Columns())
+            return self._build_fit(solve_spectrum(chain, kernel, chain.size - double), Columns())
         function: Function = chain.kernel.function
         similarity = KernelValues.of(function, metric_of(chain.data), chain.data)
         kernel_ = kernel_of(similarity.function, similarity.points, chain.compute, double)
-        spectrum = solved(chain, kernel_, chain.size - double)
+        spectrum = solve_spectrum(chain, kernel_, chain.size - double)
         linear = linear_decoder(chain.data.values, spectrum) if chain.kernel.by_columns else None
-        return self._fitted(spectrum, similarity, linear)
+        return self._build_fit(spectrum, similarity, linear)
 
-    def _fitted(self, spectrum: Spectrum, similarity: Columns | KernelValues, decoder: Affine | None = None) -> Fitted:
+    def _build_fit(self, spectrum: Spectrum, similarity: Columns | KernelValues,
+                   decoder: Affine | None = None) -> Fitted:
         data, values = self.chain.data, self.chain.data.values
         products = kernel_product(len(values), lambda chosen: similarity.rows(values[chosen]), spectrum.centering)
         if self.chain.kernel.of_distances:
             products = {**products, **distances_product(data)}
-        return fitted_by(self.chain, spectrum, similarity, decoder=decoder, products=products)
+        return build_fit(self.chain, spectrum, similarity, decoder=decoder, products=products)

@@ -1,4 +1,4 @@
-"""Chains that make no sense: each is refused with the reason, the option's path, and the nearest one that does."""
+"""Refusals of chains that make no sense, each with the reason, the option's path, and the nearest that does."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ Refusal = tuple[str, str, str]  # the option, why, and what to do
 
 
 def require_sense(chain: Any, kind: str) -> None:
-    """Raises ConfigError where stages do not fit together, would be ignored, or do not fit this kind of input."""
+    """Raise ConfigError where stages do not fit together, would be ignored, or do not fit this kind of input."""
     for path, why, remedy in (*_of_input(chain, kind), *_of_graph(chain, kind == "graph"), *_of_distances(chain),
                               *_of_centering(chain), *_of_coordinates(chain)):
         raise ConfigError("CHAIN", f"this chain makes no sense: {why}", where=f"method.{path}", hint=remedy)
@@ -72,7 +72,7 @@ def _of_centering(chain: Any) -> Iterator[Refusal]:
         yield "centering", "only centering turns -δ²/2 into inner products", "use double, or kernel gaussian"
     if centering == "none" and kernel.centered:
         yield "centering", f"{kernel.name} is centered as it is", "leave centering out"
-    if centering == "double" and kernel.asked_route != "auto":
+    if centering == "double" and kernel.chosen_route != "auto":
         yield "kernel.route", "a kernel centered by rows and columns is solved as a matrix", "use centering columns"
 
 
@@ -86,8 +86,8 @@ def _of_coordinates(chain: Any) -> Iterator[Refusal]:
                "use roots, or leave landmarks out")
 
 
-def in_chain(text: str, kernel: Any) -> str:
-    """A text that names options of methods, with the paths of the same options in a chain with this kernel."""
+def chain_paths(text: str, kernel: Any) -> str:
+    """Replace the paths of methods' options in a text by their paths in a chain with this kernel."""
 
     def path(place: Match[str]) -> str:
         of_kernel = place[1] in type(kernel).model_fields and place[1] != "name"  # the chain has a name itself
@@ -97,15 +97,15 @@ def in_chain(text: str, kernel: Any) -> str:
     return sub(r"method\.(\w+)", path, text)
 
 
-def placed_steps(steps: Sequence[Step], kernel: Any) -> list[Step]:
-    """Steps whose remedies name a chain's options."""
-    return [replace(step, remedy=in_chain(step.remedy, kernel)) for step in steps]
+def rename_remedies(steps: Sequence[Step], kernel: Any) -> list[Step]:
+    """Return steps whose remedies name a chain's options."""
+    return [replace(step, remedy=chain_paths(step.remedy, kernel)) for step in steps]
 
 
 @contextmanager
-def placed_in_chains(kernel: Any) -> Iterator[None]:
-    """Names the options of stages in errors by where they stand in a chain, not in the methods that have them."""
+def rename_errors(kernel: Any) -> Iterator[None]:
+    """Rewrite errors in the block: options of methods get their paths in a chain with this kernel."""
     try:
         yield
     except MlcliError as error:
-        raise error.changed(where=in_chain(error.where, kernel), hint=in_chain(error.hint, kernel)) from error
+        raise error.changed(where=chain_paths(error.where, kernel), hint=chain_paths(error.hint, kernel)) from error

@@ -1,4 +1,4 @@
-"""The stages of a chain as options, and what follows from them for the result."""
+"""The stages of a chain as options, and the properties of the result that they determine."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,12 +10,12 @@ from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Name
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric
-from mlcli.stages.chain.compose import composition_of
+from mlcli.stages.chain.chain_input import ChainInput, Composition
+from mlcli.stages.chain.compose import choose_composition
 from mlcli.stages.chain.kernels import ChainKernel
 from mlcli.stages.chain.kernels.pairs import GowerKernel
 from mlcli.stages.chain.options import Centered, Coordinates, NeighborGraph
 from mlcli.stages.chain.points import limit_of_columns
-from mlcli.stages.chain.setting import Composition, Setting
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.pieces import graph_steps
 from mlcli.stages.kernels.corrections import Rule
@@ -23,7 +23,7 @@ from mlcli.stages.paths.paths import OF_LANDMARKS, Paths
 
 
 class Stages(Options):
-    """A chain: what is computed from what. A stage that is null is left out."""
+    """The stages of a chain, in the order in which they are computed. A stage that is null is left out."""
 
     metric: AnyMetric = EUCLIDEAN
     graph: NeighborGraph | None = option(None, "The neighbor graph (default: none).")
@@ -36,20 +36,20 @@ class Stages(Options):
     eigensolve: Eigensolve = Eigensolve()
     coordinates: Coordinates = Coordinates()
 
-    def composed(self, data: Any, compute: Compute, require: Callable[[Sequence[Step], Given], None]) -> Composition:
-        """The way from this data to coordinates; `require` refuses steps that memory does not allow."""
-        return composition_of(Setting(**{name: getattr(self, name) for name in Stages.model_fields}, data=data,
+    def compose(self, data: Any, compute: Compute, require: Callable[[Sequence[Step], Given], None]) -> Composition:
+        """Return the computation of coordinates from `data`; `require` refuses steps that memory does not allow."""
+        return choose_composition(ChainInput(**{name: getattr(self, name) for name in Stages.model_fields}, data=data,
                                       compute=compute, require=require))
 
-    def searching(self, data: Any, compute: Compute) -> list[Step] | None:
-        """The search for neighbors, where the graph decides on the rest; None where the data does."""
+    def search_steps(self, data: Any, compute: Compute) -> list[Step] | None:
+        """Return the steps of the neighbor search, where other steps depend on its graph; None where they do not."""
         if self.graph is None or self.kernel.sparse:
             return None
         return graph_steps(data, self.graph.neighbors.neighborhood(data), compute)
 
     def refuse_void(self) -> dict[str, Any]:
-        """Raises ConfigError for options that another one makes void; nothing to change."""
-        route = self.kernel.asked_route
+        """Raise ConfigError for options that another one makes void; returns no changes."""
+        route = self.kernel.chosen_route
         if route == "svd":
             self.refuse_unused("svd is a direct solver", "eigensolve.solver=dense", "eigensolve.tolerance")
         if route == "power":
@@ -58,8 +58,8 @@ class Stages(Options):
             self.refuse_unused("landmarks have one way", *OF_LANDMARKS)
         return {}
 
-    def resolved_graph(self, data: Given) -> dict[str, Any]:
-        """The graph with at most n - 1 neighbors, and the weights of its edges, of a graph's Laplacian.
+    def resolve_graph(self, data: Given) -> dict[str, Any]:
+        """Return `graph` with at most n - 1 neighbors, and `kernel` with the weights of a graph Laplacian's edges.
 
         Raises ConfigError for options that a given graph has no use for, and for weights that the data does not have.
         """
@@ -75,18 +75,18 @@ class Stages(Options):
         return {"graph": joining, "kernel": kernel}
 
     def makes(self, kind: str = "features") -> tuple[Name, ...]:
-        """What is made on the way to coordinates, of what a run may keep; of landmarks not of all pairs."""
+        """Return the intermediate results that a run may keep; with landmarks there are none of all pairs."""
         graph: tuple[Name, ...] = ("graph",) if self.graph is not None or kind == "graph" else ()
         return graph if self.by_columns or self.landmarks is not None else (*graph, *self.kernel.makes)
 
     @property
     def linear(self) -> bool:
-        """Whether the kernel is one of inner products of features, to which coordinates then lead back."""
+        """Whether the kernel holds inner products of features, so that coordinates decode to features linearly."""
         straight = self.metric.plain and self.paths is None and self.correction == "none"
         return self.kernel.by_columns or (straight and self.kernel.of_distances and not self.kernel.bent)
 
     def most(self, data: Given) -> int | None:
-        """The most axes that the columns can have; None where the kernel is one of points."""
+        """Return the largest number of axes that the columns allow; None where axes are not directions of columns."""
         return limit_of_columns(data.values, self.centering == "columns") if self.by_columns else None
 
     @property
@@ -96,12 +96,12 @@ class Stages(Options):
 
     @property
     def unscaled(self) -> int:
-        """Up to which power of two data is taken as it is: of columns, whose squares are far from the range's end."""
+        """The power of two up to which data is not scaled: for columns, squares are far from the range's end."""
         return 100 if self.by_columns else 0
 
     @property
     def proof(self) -> str:
-        """What the certificate may check."""
+        """The kind of the certificate's checks."""
         return self.kernel.proof
 
     @property
@@ -110,17 +110,20 @@ class Stages(Options):
         return self.coordinates.scale != "roots" or not self.kernel.variances
 
     def reproduces(self) -> bool:
-        """Not where paths lead along a mutual graph, which joins a training row to fewer points than a new one."""
+        """Whether projected training rows get their coordinates.
+
+        They do not with paths along a mutual graph, which joins a training row to fewer points than a new one.
+        """
         return self.paths is None or self.graph is None or self.graph.rule == "union"
 
     @property
     def columns_model(self) -> str:
-        """Which linear-Gaussian model the columns may be rows of."""
+        """The linear-Gaussian model of the columns: "equal noise" or "none"."""
         return "equal noise" if self.by_columns and self.centering == "columns" else "none"
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The rules that may say how many axes, best first."""
+        """The rules for the number of axes, best first."""
         if self.columns_model != "none":
             return ("parallel_analysis", "velicer_map", "broken_stick", "elbow")
         if self.scaleless:
@@ -131,5 +134,5 @@ class Stages(Options):
 
     @property
     def power(self) -> int:
-        """The power of the data's unit that V √λ carries."""
+        """The power of the data's unit in V √λ."""
         return self.kernel.unit_power

@@ -1,4 +1,4 @@
-"""Where a minimization over coordinates starts: on principal axes, on geodesics unrolled, or anywhere."""
+"""Starts of a minimization over coordinates: principal components, Isomap, or random points."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -27,13 +27,13 @@ class Principal(Options):
     name: Literal["pca"] = "pca"
 
     def steps(self, data: Features, compute: Compute, axes: int) -> list[Step]:
-        """Singular vectors of the centered points."""
+        """Return the step of the singular vectors of the centered points."""
         rows, columns = data.values.shape
         work = 6.0 * rows * columns * min(rows, columns) / product_rate(compute.thread_count())
         return [Step("eigensolve", "principal components as a start", work, 24.0 * rows * columns)]
 
     def points(self, data: Features, compute: Compute, axes: int) -> Iterator[Array]:
-        """The scores, as many as there are up to `axes`."""
+        """Yield the scores (n x r), of at most `axes` components."""
         yield principal_scores(data.values)[:, :axes]
 
 
@@ -44,21 +44,21 @@ class Geodesic(Options):
     neighbors: int = option(10, "Neighbors of each point; a graph in pieces is connected.", ge=1)
 
     def chain(self, rows: int, axes: int) -> Stages:
-        """Isomap of so many points."""
+        """Return the chain of Isomap for `rows` points."""
         neighbors = Neighbors(count=min(self.neighbors, rows - 1), pieces="connect")
         return Stages(graph=NeighborGraph(neighbors=neighbors), paths=Paths(),
                       eigensolve=Eigensolve().replace(components=axes))
 
     def steps(self, data: Features, compute: Compute, axes: int) -> list[Step]:
-        """Those of Isomap."""
+        """Return the steps of Isomap."""
         if len(data.values) < 2:
             return []
-        return self.chain(len(data.values), axes).composed(data, compute, lambda steps, rows: None).steps(None)
+        return self.chain(len(data.values), axes).compose(data, compute, lambda steps, rows: None).steps(None)
 
     def points(self, data: Features, compute: Compute, axes: int) -> Iterator[Array]:
-        """Its coordinates."""
-        yield self.chain(len(data.values), axes).composed(
-            data, compute, lambda steps, rows: None).fitted().embedding
+        """Yield the coordinates of Isomap (n x r)."""
+        yield self.chain(len(data.values), axes).compose(
+            data, compute, lambda steps, rows: None).fit().embedding
 
 
 class Random(Options):
@@ -68,11 +68,11 @@ class Random(Options):
     restarts: int = option(3, "Starts, of which the best end is taken.", ge=1)
 
     def steps(self, data: Features, compute: Compute, axes: int) -> list[Step]:
-        """None worth listing."""
+        """Return no steps: drawing points takes no time worth listing."""
         return []
 
     def points(self, data: Features, compute: Compute, axes: int) -> Iterator[Array]:
-        """Points that depend on the seed."""
+        """Yield `restarts` starts of standard normal points (n x axes), drawn with the run's seed."""
         generator = compute.generator()
         for _ in range(self.restarts):
             yield generator.standard_normal((len(data.values), axes))
@@ -83,14 +83,14 @@ Start = Annotated[Principal | Geodesic | Random, Field(discriminator="name")]
 
 @stage("eigensolve")
 def principal_scores(points: Array) -> Array:
-    """The principal components of points (n x d) that are not rounding (n x r)."""
+    """Return the principal component scores (n x r) of points (n x d) whose singular values are above rounding."""
     left, sizes, _ = singular(points - points.mean(axis=0))
     there = sizes > 10 * max(points.shape) * EPS * float(np.abs(points).max(initial=0.0))
     return left[:, there] * sizes[there]
 
 
-def standardized(points: Array) -> Array:
-    """Coordinates of mean zero and variance one, but for an axis without extent."""
+def standardize(points: Array) -> Array:
+    """Return coordinates (n x r) with mean zero and variance one; an axis without extent stays zero."""
     centered = points - points.mean(axis=0)
     deviations = centered.std(axis=0)
     return np.asarray(centered / np.where(deviations > 0, deviations, 1.0))

@@ -1,4 +1,4 @@
-"""How many axes to keep: for methods without an eigenproblem, and what those with one share."""
+"""The number of axes to keep: options of methods without an eigenproblem, and what both kinds share."""
 
 from typing import Annotated, ClassVar, Literal, TypeVar
 
@@ -16,40 +16,43 @@ Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
-class Kept(Options):
-    """Options that say how many axes are kept."""
+class AxisCount(Options):
+    """The base of options with the number of axes."""
 
     where: ClassVar[str]  # they stand in the configuration
 
 
-Chosen = TypeVar("Chosen", bound=Kept)
+Chosen = TypeVar("Chosen", bound=AxisCount)
 
 
-class Axes(Kept):
-    """How many axes to keep, where a share of the variance has no meaning."""
+class Axes(AxisCount):
+    """The number of axes to keep, where a share of the variance has no meaning."""
 
     components: Count | Literal["auto"] = option(
         DEFAULT_COUNT, "Axes to keep: a count, or as many as the rules recommend (auto).")
     where: ClassVar[str] = "method.axes"  # in the configuration
 
     def resolved(self, limit: int, size: int) -> "Axes":
-        """With a default count, as of auto, clipped to `limit` axes; raises ConfigError for an explicit one."""
+        """Return the options with a count of at most `limit` axes, 2 for auto.
+
+        Raises ConfigError for a larger count that was chosen; a default one is clipped.
+        """
         if self.components == AUTO:
             return self.replace(components=min(DEFAULT_COUNT, max(limit, 1)))
-        return clipped(self, self.count, limit)
+        return clip_count(self, self.count, limit)
 
     @property
     def count(self) -> int:
-        """The axes to keep; where the rules are to say that, those of the fit that they are asked of."""
+        """The number of axes to keep; for auto, that of the fit that the rules are applied to."""
         return DEFAULT_COUNT if self.components == AUTO else self.components
 
     def written(self, kept: int) -> None:
-        """No number: every value that axes are ranked by is written."""
+        """Return None: all values that rank the axes are written."""
 
-    def kept(self, available: int) -> int:
-        """The number of axes to keep of those that there are, one of zeros where there is none.
+    def available_count(self, available: int) -> int:
+        """Return the number of axes to keep of `available` ones; one, of zeros, where there is none.
 
-        Raises GeometryError where more were asked for.
+        Raises GeometryError where more were chosen.
         """
         if self.count <= available:
             return self.count
@@ -61,13 +64,13 @@ class Axes(Kept):
         return max(available, 1)
 
 
-def first(directions: Array, count: int) -> Array:
-    """The first columns, one of zeros added where there is none."""
+def first_columns(directions: Array, count: int) -> Array:
+    """Return the first columns (n x count) of directions (n x q), padded with columns of zeros."""
     return np.pad(directions[:, :count], ((0, 0), (0, max(count - directions.shape[1], 0))))
 
 
-def clipped(options: Chosen, count: int, limit: int) -> Chosen:
-    """The options with a default count of components clipped to `limit`; raises ConfigError for an explicit one."""
+def clip_count(options: Chosen, count: int, limit: int) -> Chosen:
+    """Return the options with a default count clipped to `limit`; raises ConfigError for a chosen count above it."""
     largest = max(limit, 1)
     if count <= largest:
         return options

@@ -1,4 +1,4 @@
-"""The one eigensolve: the top of a centered kernel's spectrum, in canonical form."""
+"""The eigensolve of all methods: the top of a centered kernel's spectrum, in canonical form."""
 
 from itertools import pairwise
 from typing import ClassVar
@@ -13,10 +13,10 @@ from mlcli.base.values.signs import canonical_basis, leading_signs
 from mlcli.errors import ConfigError, GeometryError, NumericalError
 from mlcli.stages.algebra.linalg import EPS
 from mlcli.stages.eigen.axes import Axes
-from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.negative_mass import bounded_mass, mass_of
 from mlcli.stages.eigen.solved import Kernel, Solved
 from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
 SHOWN = 10  # eigenvalues of a scree plot and axes of a residual-variance curve, where so many cost little
 ROOM = 2**19  # numbers of the eigenvectors kept for it
@@ -24,16 +24,16 @@ DIGITS = 1e-6  # relative error of an eigenvalue beyond which it is worth a warn
 NOTABLE = 0.01  # negative eigenvalues this large relative to the top one are worth a warning
 
 
-class Eigensolve(Demand):
-    """How many axes to keep, and how the eigenvalues are computed."""
+class Eigensolve(SpectrumRequest):
+    """The number of axes to keep, and how the eigenvalues are computed."""
 
     @stage("eigensolve", version=2)
     def __call__(self, kernel: Kernel, limit: int, compute: Compute, notable: float = NOTABLE) -> Spectrum:
-        """The spectrum of a centered kernel whose rank is at most `limit`.
+        """Return the spectrum of a centered kernel whose rank is at most `limit`.
 
-        A negative eigenvalue beyond `notable` of the largest is warned of.
+        Warns of a negative eigenvalue whose size is over `notable` of the largest.
         Raises NumericalError where a solver did not converge or left a residual too large,
-        and GeometryError where more axes were asked for than there are positive eigenvalues.
+        and GeometryError where more axes were chosen than there are positive eigenvalues.
         """
         solved = kernel.solve(self, compute)
         trace = _trace(kernel, solved)
@@ -52,7 +52,7 @@ class Eigensolve(Demand):
                         of_inverse=kernel.inverse, centering=kernel.centering)
 
     def _count(self, solved: Solved, trace: float, limit: int) -> int:
-        """The number of axes to keep, of those that have a positive eigenvalue."""
+        """Return the number of axes to keep, of those with a positive eigenvalue."""
         available = min(int(np.sum(solved.values > solved.floor)), max(limit, 1))
         if isinstance(self.components, int):
             return self._clip(self.components, available)
@@ -70,7 +70,7 @@ class Eigensolve(Demand):
         return int(reached.argmax()) + 1 if reached.any() else available
 
     def _note_direct(self, solved: Solved) -> None:
-        """Notes the options that a spectrum found without iteration did not use."""
+        """Note the options that a solver without iteration did not use."""
         if solved.iterative:
             return
         if self.solver == "krylov":
@@ -81,7 +81,7 @@ class Eigensolve(Demand):
                  "rounding, without iteration")
 
     def _further(self, solved: Solved, rows: int, count: int) -> Array:
-        """Eigenvectors after the kept ones, as far as they cost little: for the residual-variance curve."""
+        """Return eigenvectors after the kept ones (n x r) for the residual-variance curve, if they cost little."""
         most = min(int(np.sum(solved.values > solved.floor)), max(SHOWN, self.report or 0), ROOM // max(rows, 1))
         return np.zeros((0, 0)) if most <= count else solved.take(most)[0][:, count:]
 
@@ -103,13 +103,13 @@ class Eigensolve(Demand):
 
 
 class ForAxes(Eigensolve):
-    """The eigensolve of a closed form, where a method has no section for it: errors name the axes' own."""
+    """The eigensolve of a closed form, for methods with a section `axes`, which its errors name."""
 
     where: ClassVar[str] = Axes.where
 
     @classmethod
     def of(cls, axes: Axes) -> "ForAxes":
-        """With the number of axes, as chosen or by default."""
+        """Return the eigensolve with the number of axes, chosen or by default."""
         return cls.model_construct(set(axes.model_fields_set), components=axes.components)
 
 
@@ -128,7 +128,7 @@ def _frobenius(kernel: Kernel, solved: Solved) -> float:
 
 
 def _negative_mass(kernel: Kernel, solved: Solved, trace: float, frobenius: float) -> tuple[float, float]:
-    """At least and at most what the sizes of the negative eigenvalues sum to."""
+    """Return a lower and an upper bound of the negative eigenvalues' sum of sizes."""
     if kernel.definite:
         return 0.0, 0.0
     if solved.complete:
@@ -139,7 +139,7 @@ def _negative_mass(kernel: Kernel, solved: Solved, trace: float, frobenius: floa
 
 
 def _note_negative(solved: Solved, notable: float) -> None:
-    """Warns of a kernel that is not one of inner products: its smallest eigenvalue is below rounding."""
+    """Warn of a kernel that does not hold inner products: its smallest eigenvalue is negative beyond rounding."""
     negative = solved.values[solved.values < 0] if solved.complete else solved.negative
     if not negative.min(initial=0.0) < -max(notable * abs(solved.values[0]), solved.floor):
         return
@@ -154,7 +154,7 @@ def _note_negative(solved: Solved, notable: float) -> None:
 
 
 def _note_digits(kernel: Kernel, solved: Solved, kept: int, reported: int) -> None:
-    """Warns of eigenvalues within rounding of the largest: those kept, and for data all that are reported."""
+    """Warn of eigenvalues that rounding of the largest leaves few digits: kept ones, or all reported where ranked."""
     if solved.own_digits:
         return
     rank = kernel.rank
@@ -171,7 +171,7 @@ def _note_digits(kernel: Kernel, solved: Solved, kept: int, reported: int) -> No
 
 
 def _canonical_axes(kernel: Kernel, solved: Solved, count: int) -> tuple[Array, Array | None]:
-    """The kept axes: zero below the floor, tied ones in their canonical basis, all with signs by the sign rule."""
+    """Return the kept axes: zero below the floor, tied ones in their canonical basis, signs by the sign rule."""
     groups = _tied_groups(kernel, solved, count)
     vectors, directions = solved.take(max([count, *(last for _, last in groups)]))
     positive = solved.values[: vectors.shape[1]] > solved.floor
@@ -190,9 +190,9 @@ def _canonical_axes(kernel: Kernel, solved: Solved, count: int) -> tuple[Array, 
 
 
 def _tied_groups(kernel: Kernel, solved: Solved, count: int) -> list[tuple[int, int]]:
-    """Runs of equal eigenvalues among the positive ones that reach into the kept axes.
+    """Return the runs (start, stop) of equal positive eigenvalues that reach into the kept axes.
 
-    A chain joined only link by link does not count: its ends differ, and rotating their axes would leave residuals.
+    A run whose neighbors are equal but whose ends differ does not count: rotating its axes would leave residuals.
     """
     close = kernel.closeness(solved)
     sizes = close.sizes
@@ -208,7 +208,7 @@ def _tied_groups(kernel: Kernel, solved: Solved, count: int) -> list[tuple[int, 
 
 
 def _verify(kernel: Kernel, solved: Solved, vectors: Array, directions: Array | None) -> None:
-    """Raises NumericalError unless K v = λ v holds for every kept axis to 60 n eps (LAPACK's own line)."""
+    """Raise NumericalError unless K v = λ v holds for every kept axis to 60 n eps (LAPACK's own line)."""
     values = np.where(extents(vectors), solved.values[: vectors.shape[1]], 0.0)
     residuals = kernel.residuals(values, vectors, directions)
     if residuals is None:

@@ -8,22 +8,22 @@ from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.linalg import symmetric_eigen
 
 MOST = 500  # landmarks for a start; more give little for their rows
-ROOM = 2**25  # numbers that their rows may take: 256 MiB
+ROOM = 2**25  # numbers in their rows at most: 256 MiB
 
 
 def choose_landmarks(size: int, count: int, generator: np.random.Generator) -> Indices:
-    """Some of the points at random, in their order."""
+    """Return the indices of at most `count` of `size` points, drawn at random, ascending."""
     return np.sort(generator.choice(size, min(count, size), replace=False))
 
 
 def landmark_step(count: int, points: int) -> Step:
-    """What placing all points by so many landmarks would cost."""
+    """Return the step that places all points by `count` landmarks."""
     return Step("coordinates", f"{points} points placed by {count} landmarks", 45 * pass_cost(count * points),
                 8.0 * 3 * count * points, remedy="use fewer landmarks")
 
 
 def landmark_start(rows: RowsOf, size: int, width: int, most: int, generator: np.random.Generator) -> Array:
-    """A start block (n x width) for an eigensolver: Nystrom's extension of the landmarks' own eigenvectors."""
+    """Return a start block (n x width) for an eigensolver: Nystrom's extension of the landmarks' own eigenvectors."""
     count = min(most, ROOM // size, size)
     block: Array = generator.standard_normal((size, width))
     if count < 2 * width:

@@ -1,4 +1,4 @@
-"""How much of a spectrum is negative, where only its top was computed: bounds from the trace and the Frobenius norm."""
+"""Bounds on the negative part of a spectrum of which only the top was computed, from trace and Frobenius norm."""
 
 import math
 
@@ -9,16 +9,19 @@ from mlcli.stages.algebra.linalg import EPS
 
 
 def mass_of(values: Array) -> float:
-    """The sum of the sizes of the negative ones, those within rounding of zero left out."""
+    """Return the sum of the sizes of negative eigenvalues among `values` (m values), without those within rounding.
+
+    `values` is an (m,) array.
+    """
     rounding = 10 * len(values) * EPS * float(np.abs(values).max(initial=0.0))
     return float(np.abs(values[values < -rounding]).sum())
 
 
 def bounded_mass(computed: Array, trace: float, frobenius: float, unknown: int, slack: float) -> tuple[float, float]:
-    """At least and at most what the sizes of all negative eigenvalues sum to, when the largest ones are computed.
+    """Return a lower and an upper bound of the negative eigenvalues' sum of sizes, from the largest, an (m,) array.
 
-    `unknown` eigenvalues x are left, none over the last computed one; their sum s and sum of squares q are what the
-    computed ones leave of the trace and of the squared norm, each known to a relative `slack`. NaN where no bound is.
+    `unknown` further eigenvalues x are at most the last computed one; their sum s and sum of squares q are the trace
+    and the squared norm less those of the computed ones, each to a relative `slack`. NaN where there is no bound.
     """
     if not (len(computed) and math.isfinite(trace) and math.isfinite(frobenius)):
         return mass_of(computed), float("nan")
@@ -32,13 +35,13 @@ def bounded_mass(computed: Array, trace: float, frobenius: float, unknown: int, 
 
 
 def _least(rest: float, squares: float, cap: float) -> float:
-    """The least mass N: with positives P = s + N, q <= cap P + N², and N >= -s."""
+    """Return the least mass N: with positives P = s + N, q <= cap P + N², and N >= -s."""
     missing = cap**2 - 4 * (cap * rest - squares)
     return max(0.0, -rest, (math.sqrt(max(missing, 0.0)) - cap) / 2)
 
 
 def _most(rest: float, squares: float, unknown: int, cap: float) -> float:
-    """The most: N + P <= √(m q) by Cauchy and Schwarz; tighter where that would take positives over the cap.
+    """Return the largest mass N: N + P <= √(m q) by Cauchy and Schwarz; tighter where positives would pass the cap.
 
     Then P / cap positives are at the cap c and negatives all alike: N (q / c + m c - 2 s) = (m - s / c)(q - s c).
     """
@@ -50,7 +53,7 @@ def _most(rest: float, squares: float, unknown: int, cap: float) -> float:
 
 
 def share_of_sizes(mass: float, trace: float) -> float:
-    """A negative mass N over the sum of all sizes, which is the trace and 2 N; NaN where that is zero or unknown."""
+    """Return a negative mass N over the sum of all sizes, trace + 2 N; NaN where that is zero or unknown."""
     if mass == 0 and trace != 0:
         return 0.0
     sizes = trace + 2 * mass

@@ -5,17 +5,18 @@ import numpy as np
 from mlcli.base.stages.stage import advance
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
-from mlcli.stages.eigen.demand import Demand
+from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
-POWER_TOLERANCE = 1e-10  # residual at which an eigenvector counts as found, relative to the largest eigenvalue
+POWER_TOLERANCE = 1e-10  # residual at which an eigenvector has converged, relative to the largest eigenvalue
 LIMIT = 50_000  # steps for one eigenvector; two eigenvalues closer than 1 - 23/LIMIT of each other need more
 
 
-def power_iteration(matrix: Array, demand: Demand, rank: int, tolerance: float,
+def power_iteration(matrix: Array, demand: SpectrumRequest, rank: int, tolerance: float,
                     generator: np.random.Generator) -> tuple[Array, Array]:
-    """Leading eigenpairs of a positive semidefinite matrix: as many as are to be kept or reported.
+    """Return leading eigenvalues (q) and vectors (n x q) of a positive semidefinite matrix (n x n), by deflation.
 
-    Residuals are below a tenth of `tolerance`, relative to the largest eigenvalue.
+    There are as many as are to be kept or reported. Residuals are below a tenth of `tolerance`, relative to the
+    largest eigenvalue. Raises NumericalError where an eigenvector does not converge.
     """
     vectors = np.zeros((len(matrix), 0))
     values: list[float] = []
@@ -28,7 +29,7 @@ def power_iteration(matrix: Array, demand: Demand, rank: int, tolerance: float,
     return np.array(values), vectors
 
 
-def _enough(values: list[float], trace: float, demand: Demand) -> bool:
+def _enough(values: list[float], trace: float, demand: SpectrumRequest) -> bool:
     least = max(demand.components if isinstance(demand.components, int) else 1, demand.report or 1)
     return len(values) >= least and demand.reached(sum(values), trace)
 
@@ -48,7 +49,7 @@ def _next(matrix: Array, vectors: Array, values: list[float], tolerance: float,
 
 
 def _unit(vector: Array, vectors: Array) -> Array:
-    """The unit vector along the part of `vector` orthogonal to the vectors found before."""
+    """Return the unit vector along the part of `vector` orthogonal to `vectors`."""
     for _ in range(2):
         vector = vector - vectors @ (vectors.T @ vector)
     length = float(np.linalg.norm(vector))

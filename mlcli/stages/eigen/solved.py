@@ -1,4 +1,4 @@
-"""What a solver gives, and what a kernel offers to be solved."""
+"""The result of an eigensolver, and the interface of kernels that it solves."""
 
 from collections.abc import Callable
 from dataclasses import field
@@ -11,7 +11,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.linalg import EPS
-from mlcli.stages.eigen.demand import Demand
+from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
 Take = Callable[[int], tuple[Array, Array | None]]
 
@@ -42,7 +42,7 @@ class Solved:
 
 @frozen
 class Closeness:
-    """Which eigenvalues count as equal: numbers that all have the same rounding, and how far apart they may be."""
+    """The tolerance of equal eigenvalues: numbers with one common rounding, and how far apart equal ones may be."""
 
     sizes: Array  # eigenvalues, or their roots, that are not zero
     near: float  # how far apart equal neighbors are
@@ -50,18 +50,18 @@ class Closeness:
 
     @classmethod
     def of(cls, solved: Solved, near: float = 100, wide: float = 50) -> "Closeness":
-        """Eigenvalues or roots, in so many roundings of the largest."""
+        """Return the tolerance from a solution; `near` and `wide` are in roundings of the largest number."""
         sizes = np.sqrt(solved.positive) if solved.by_roots else solved.positive
         rounding = solved.size * EPS * float(sizes[:1].max(initial=0.0))
         return cls(sizes, near * rounding, wide * rounding)
 
 
 class Kernel(Protocol):
-    """A symmetric linear operator on n points, centered: what every form of it offers to the eigensolver."""
+    """The interface of kernels to the eigensolver: a centered symmetric linear operator on n points."""
 
     @property
     def centering(self) -> Centering:
-        """Where its rows of new points are put."""
+        """The centering of its rows of new points."""
 
     @property
     def definite(self) -> bool:
@@ -69,7 +69,7 @@ class Kernel(Protocol):
 
     @property
     def tolerance(self) -> float:
-        """The relative error of its entries beyond the rounding of double precision."""
+        """Relative error of its entries beyond the rounding of double precision."""
 
     @property
     def inverse(self) -> bool:
@@ -81,7 +81,7 @@ class Kernel(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call the matrix that is solved."""
+        """Name of the matrix in messages."""
 
     @property
     def remedy(self) -> str:
@@ -97,18 +97,18 @@ class Kernel(Protocol):
 
     @property
     def rank(self) -> int | None:
-        """The most eigenvalues that data can have, where all that are reported shall have digits; else None."""
+        """The largest number of nonzero eigenvalues, where all that are reported need digits; else None."""
 
-    def solve(self, demand: Demand, compute: Compute) -> Solved:
-        """The top of the spectrum, by the solver that fits form and size."""
+    def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
+        """Return the top of the spectrum, by the solver for its form and size."""
 
     def closeness(self, solved: Solved) -> Closeness:
-        """Which eigenvalues count as equal."""
+        """Return the tolerance of equal eigenvalues."""
 
     def residuals(self, values: Array, vectors: Array, directions: Array | None) -> Array | None:
-        """The sizes of K v - λ v; None where solving gave them."""
+        """Return ‖K v - λ v‖ (p) of values (p), vectors (n x p) and directions (d x p); None where the solver did."""
 
 
-def floor_of(values: Array, size: int) -> float:
-    """Eigenvalues up to here are rounding of the largest."""
+def rounding_floor(values: Array, size: int) -> float:
+    """Return the size up to which eigenvalues, an (m,) array, are rounding of the largest."""
     return 10 * size * EPS * float(np.abs(values).max(initial=0.0))

@@ -12,15 +12,15 @@ from mlcli.base.values.compute import Compute
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.krylov import SPARE, Ritz, krylov
 from mlcli.stages.algebra.linalg import leading_eigen
-from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.landmarks import landmark_start
 from mlcli.stages.eigen.power import POWER_TOLERANCE, power_iteration
-from mlcli.stages.eigen.solved import Solved, floor_of
+from mlcli.stages.eigen.solved import Solved, rounding_floor
+from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
-STORED = 1e-11  # residual asked of a kernel in memory
+STORED = 1e-11  # default residual for a kernel in memory
 SPARE_LEAST = 3  # columns of a block beyond the axes wanted, where more of them would cost more than they gain
 WHOLE_COPIES = 3  # arrays as large as the matrix that its whole spectrum takes
-SINGLE = 1e-6  # residual down to which passes in single precision lead
+SINGLE = 1e-6  # residual that passes in single precision reach
 
 
 class Symmetric(Protocol):
@@ -40,33 +40,33 @@ class Symmetric(Protocol):
 
     @property
     def width(self) -> int:
-        """Columns of a block that cost little beside the passes themselves."""
+        """Columns of a block that add little to the cost of a pass."""
 
     @property
     def landmarks(self) -> int:
-        """Single rows that cost little beside a pass."""
+        """Number of single rows that cost little compared with a pass."""
 
     @property
     def residual(self) -> float:
-        """What iterative solvers are asked for by default."""
+        """Default tolerance of iterative solvers."""
 
     @property
     def quick_rows(self) -> RowsOf | None:
-        """A quicker way to some rows, where there is one."""
+        """A function for some rows that is quicker than `rows`, where there is one."""
 
     @property
     def rows(self) -> RowsOf:
-        """Some rows of it."""
+        """A function for some of its rows."""
 
     @property
     def apply_rough(self) -> Callable[[Array], Array] | None:
-        """Itself times a block in single precision, where that is offered."""
+        """The product with a block in single precision, where it has one."""
 
     def apply(self, block: Array) -> Array:
-        """Itself times a block of vectors (n x b)."""
+        """Return the product with a block of vectors (n x b)."""
 
     def stored(self, compute: Compute) -> "Stored":
-        """The same held whole."""
+        """Return the matrix in memory."""
 
 
 class Stored(Protocol):
@@ -81,8 +81,8 @@ class Stored(Protocol):
         """The sum of its diagonal."""
 
 
-def solve_symmetric(kernel: Symmetric, demand: Demand, compute: Compute) -> Solved:
-    """The whole spectrum where the matrix is in memory and small; else its top, widened until a share is reached."""
+def solve_symmetric(kernel: Symmetric, demand: SpectrumRequest, compute: Compute) -> Solved:
+    """Return the whole spectrum of a small matrix in memory; else its top, widened until a share is reached."""
     size = kernel.size
     if demand.solver == "krylov" or (demand.solver == "auto" and kernel.passed):
         tolerance = demand.tolerance or kernel.residual
@@ -100,46 +100,46 @@ def solve_symmetric(kernel: Symmetric, demand: Demand, compute: Compute) -> Solv
             try:
                 ritz = krylov(kernel.apply, start, count, tolerance)
             except NumericalError as error:
-                hand_over(error, compute, size)
+                allow_whole_spectrum(error, compute, size)
                 break
             if demand.reached(float(ritz.values.sum()), kernel.trace):
                 return _top_only(ritz, size, tolerance, single)
             count *= 2
     whole = kernel.stored(compute)
     values, leading = leading_eigen(whole.matrix)
-    return Solved(values, lambda q: (leading(q), None), size, True, floor_of(values, size), trace=whole.trace)
+    return Solved(values, lambda q: (leading(q), None), size, True, rounding_floor(values, size), trace=whole.trace)
 
 
 def _top_only(ritz: Ritz, size: int, tolerance: float, single: int) -> Solved:
-    tell(ritz, single)
-    return Solved(ritz.values, lambda q: (ritz.vectors[:, :q], None), size, False, floor_of(ritz.values, size),
+    note_krylov(ritz, single)
+    return Solved(ritz.values, lambda q: (ritz.vectors[:, :q], None), size, False, rounding_floor(ritz.values, size),
                   tolerance, iterative=True, residuals=ritz.residuals, at_least=ritz.at_least,
                   negative=ritz.negative)
 
 
-def hand_over(error: NumericalError, compute: Compute, size: int) -> None:
-    """Notes that the whole spectrum of a matrix of this size takes the place of a search that did not end.
+def allow_whole_spectrum(error: NumericalError, compute: Compute, size: int) -> None:
+    """Note that the whole spectrum of a matrix of this size replaces a search that did not converge.
 
-    Raises the search's own error where it is another one, or where memory holds no such matrix.
+    Raises `error` again where it has another cause, or where memory does not hold such a matrix.
     """
     if error.code != "E-KRYLOV" or WHOLE_COPIES * 8.0 * size**2 > compute.memory_bytes():
         raise error
     note("N-WHOLE-SPECTRUM", f"{error.what}: the whole spectrum is computed instead")
 
 
-def tell(ritz: Ritz, single: int = 0) -> None:
-    """Records the passes that block Krylov took, and the residuals that it left."""
+def note_krylov(ritz: Ritz, single: int = 0) -> None:
+    """Note the passes of block Krylov and its residuals."""
     passes = ritz.passes + single
     note("F-KRYLOV", f"block Krylov: {passes} passes" + (f", {single} of them in single precision" if single else ""),
          passes=passes, single_precision=single, residuals=[float(f"{r:.3g}") for r in ritz.residuals])
 
 
-def solve_by_power(matrix: Array, rank: int, demand: Demand, compute: Compute) -> Solved:
-    """Leading eigenpairs of a positive semidefinite matrix, one after the other."""
+def solve_by_power(matrix: Array, rank: int, demand: SpectrumRequest, compute: Compute) -> Solved:
+    """Return leading eigenpairs of a positive semidefinite matrix (n x n) by power iteration with deflation."""
     size = len(matrix)
     tolerance = demand.tolerance or POWER_TOLERANCE
     values, vectors = power_iteration(matrix, demand, rank, tolerance, compute.generator())
-    order = np.argsort(-values, kind="stable")  # of nearly equal ones, the smaller may be found first
+    order = np.argsort(-values, kind="stable")  # of nearly equal ones, the smaller may come first
     values, vectors = values[order], vectors[:, order]
-    return Solved(values, lambda q: (vectors[:, :q], None), size, len(values) == size, floor_of(values, size),
+    return Solved(values, lambda q: (vectors[:, :q], None), size, len(values) == size, rounding_floor(values, size),
                   tolerance, iterative=True)

@@ -1,4 +1,4 @@
-"""The spectrum of a kernel: signed eigenvalues, the kept axes, and what they are a share of."""
+"""The spectrum of a kernel: signed eigenvalues, the kept axes, and the totals that shares refer to."""
 
 from dataclasses import field
 
@@ -38,8 +38,11 @@ class Spectrum:
     centering: Centering = field(default_factory=lambda: uncentered(0))  # of the kernel, found by its passes
 
     @classmethod
-    def given(cls, values: Array, total: float = float("nan"), *, complete: bool = False) -> "Spectrum":
-        """Values that axes are ranked by where they are not eigenvalues of a kernel, as shares of `total`."""
+    def of_values(cls, values: Array, total: float = float("nan"), *, complete: bool = False) -> "Spectrum":
+        """Return a spectrum of values (m) that rank axes without being a kernel's eigenvalues, as shares of `total`.
+
+        `values` is an (m,) array.
+        """
         size = float(np.linalg.norm(values)) if complete else float("nan")
         return cls(values, np.zeros((0, len(values))), None, total, complete, solved_frobenius=size)
 
@@ -75,7 +78,7 @@ class Spectrum:
         return self.unit.plain(self.solved_at_least) / self.divisor
 
     @property
-    def kept(self) -> Array:
+    def axis_eigenvalues(self) -> Array:
         """The eigenvalues of the kept axes as solved (p), zero for an axis without extent."""
         return np.where(extents(self.vectors), self.solved[: self.vectors.shape[1]], 0.0)
 
@@ -88,7 +91,7 @@ class Spectrum:
 
     @property
     def negative_mass(self) -> tuple[float, float]:
-        """What the sizes of the kernel's negative eigenvalues sum to, at least and at most; NaN where unknown."""
+        """Lower and upper bound of the sum of sizes of the kernel's negative eigenvalues; NaN where unknown."""
         least, most = self.unit.plain(np.asarray(self.solved_mass)).tolist()
         return least, most
 
@@ -110,11 +113,11 @@ class Spectrum:
         return self.directions
 
     def coordinates(self) -> Array:
-        """The points on the kept axes, V √λ (n x p), in the units of `solved`."""
-        roots = np.sqrt(self.kept)
+        """Return the points on the kept axes, V √λ (n x p), in the units of `solved`."""
+        roots = np.sqrt(self.axis_eigenvalues)
         return by_rows(lambda some: some * roots, self.vectors)
 
     def inverse_roots(self) -> Array:
-        """V / √λ (n x p), which maps centered kernel rows of new points to coordinates."""
-        roots = np.sqrt(self.kept)
+        """Return V / √λ (n x p), which maps centered kernel rows of new points to coordinates."""
+        roots = np.sqrt(self.axis_eigenvalues)
         return np.divide(self.vectors, roots, out=np.zeros_like(self.vectors), where=roots > 0)

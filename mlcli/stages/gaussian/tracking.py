@@ -11,7 +11,7 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.linalg import threads_for
-from mlcli.stages.algebra.minimize import rests
+from mlcli.stages.algebra.minimize import run_lbfgs
 from mlcli.stages.gaussian.dynamics import Motion, Steps
 from mlcli.stages.gaussian.placing import Rows, placed
 from mlcli.stages.gaussian.posterior import Posterior
@@ -76,5 +76,5 @@ def lowest(function: Callable[[Array], tuple[float, Array]], start: Array) -> Ar
             return value, slope
         return 2 * first - least + 1.0, np.zeros(len(values))
 
-    rests(kept_finite, start.ravel(), after, LIMIT)
+    run_lbfgs(kept_finite, start.ravel(), after, LIMIT)
     return best

@@ -29,7 +29,7 @@ def nearest(metric: Comparison, points: Array, count: int) -> Lists:
     """The `count` nearest other points of every point."""
     if metric.plain:
         return euclidean.nearest(points, count)
-    rows = metric.represented(points)
+    rows = metric.represent(points)
     return _select(metric, rows, rows, count, np.arange(len(rows)))
 
 
@@ -37,7 +37,7 @@ def nearest_of_new(metric: Comparison, new: Array, points: Array, count: int) ->
     """The `count` nearest points of every new point."""
     if metric.plain:
         return euclidean.nearest_of_new(new, points, count)
-    return _select(metric, metric.represented(new), metric.represented(points), min(count, len(points)), None)
+    return _select(metric, metric.represent(new), metric.represent(points), min(count, len(points)), None)
 
 
 def neighbors_step(metric: Comparison, shape: tuple[int, ...], count: int, threads: int) -> Step:

@@ -153,7 +153,7 @@ Neighborhood = Nearest | Within
 
 def require_apart(data: Spatial) -> None:
     """Raises GeometryError where all points are equal."""
-    represented = metric_of(data).represented
+    represented = metric_of(data).represent
     if all((rows == rows[0]).all() for rows in map(represented, (data.values[:FIRST], data.values))):
         raise GeometryError("ALL-EQUAL", f"all {len(data.values)} points are equal, so none is nearer than another",
                             hint="check that the right columns were read")

@@ -111,8 +111,8 @@ def _given_in_one_piece(data: WeightedGraph, policy: Policy, consequence: str) -
     if pieces.max() == 0:
         return graph, None
     if policy == "error":
-        raise _pieces_error(data.ids, pieces, consequence, "join them by edges, or give --set "
-                            "method.neighbors.pieces=largest")
+        raise _pieces_error(data.ids, pieces, consequence, "join them by edges, or give "
+                            "{method.neighbors.pieces=largest}")
     kept = _kept_rows(pieces)
     return graph.subgraph(kept), kept
 

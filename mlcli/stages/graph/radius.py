@@ -68,7 +68,7 @@ class Surroundings(RowSearch):
 
 def within(metric: Comparison, new: Array, points: Array, radius: float, without_self: bool) -> Lists:
     """All points at most `radius` away; `without_self` leaves out the point itself."""
-    search = Surroundings(metric.represented(new), metric, metric.represented(points), radius, without_self)
+    search = Surroundings(metric.represent(new), metric, metric.represent(points), radius, without_self)
     found = _joined(list(results(search))) if sent(search.seconds) else search.near(slice(0, len(new)))
     lists = ordered(len(new), *found)
     return Lists(lists.starts, lists.indices, np.sqrt(lists.lengths)) if metric.plain else lists

@@ -9,8 +9,8 @@ from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.stages.algebra.linalg import require_finite, solve_positive
-from mlcli.stages.algebra.metrics.local import Local, among
-from mlcli.stages.algebra.metrics.points import metric_of, straight
+from mlcli.stages.algebra.metrics.local import Local, local_distances
+from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of
 from mlcli.stages.graph.nearest import Lists
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ BLOCK = 2**18  # numbers of the differences in a block of work: what fits a core
 def reconstruction_weights(data: Spatial, lists: Lists, ridge: float) -> Array:
     """The weights of all points over their neighbors, by coordinates where distances are those of coordinates."""
     if isinstance(data, Dissimilarities):
-        return weights_by_distances(lists, among(data.values, None), ridge)
-    if straight(data):
+        return weights_by_distances(lists, local_distances(data.values, None), ridge)
+    if is_euclidean(data):
         return barycentric_weights(data.values, data.values, lists, ridge)
-    return weights_by_distances(lists, among(data.values, metric_of(data)), ridge)
+    return weights_by_distances(lists, local_distances(data.values, metric_of(data)), ridge)
 
 
 def barycentric_weights(targets: Array, points: Array, lists: Lists, ridge: float) -> Array:

@@ -15,8 +15,8 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.algebra.linalg import EPS, triangle_of
-from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Closeness, Solved
+from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 from mlcli.stages.kernels.pairwise import Route
 from mlcli.stages.kernels.sides import solve_factor
 
@@ -207,7 +207,7 @@ class Factored:
         """The way it is solved."""
         return f"the {self.route} route"
 
-    def solve(self, demand: Demand, compute: Compute) -> Solved:
+    def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
         """By the smaller side, or by F itself where that loses digits."""
         return solve_factor(self, demand, compute)
 

@@ -10,10 +10,10 @@ from mlcli.base.values.compute import Compute
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import WHOLE
 from mlcli.stages.algebra.distances import inner_products
-from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.landmarks import MOST
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import STORED, solve_symmetric
+from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
 CACHED = 64  # rows of a square matrix that are worked on together: few enough to stay in cache
 
@@ -49,7 +49,7 @@ class Dense:
         """Itself."""
         return self
 
-    def solve(self, demand: Demand, compute: Compute) -> Solved:
+    def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
         """The whole spectrum, or of a large matrix its top."""
         return solve_symmetric(self, demand, compute)
 

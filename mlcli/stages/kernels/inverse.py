@@ -15,9 +15,9 @@ from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.algebra.factorization import Factorization, factorization
 from mlcli.stages.algebra.krylov import SPARE, Apply, krylov
 from mlcli.stages.algebra.linalg import EPS, singular, threads_for, triangle_of
-from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Closeness, Solved
-from mlcli.stages.eigen.solvers import STORED, tell
+from mlcli.stages.eigen.solvers import STORED, note_krylov
+from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -30,7 +30,8 @@ LATER = 1e-9  # residual of M⁺ that is enough where rounding keeps it from bec
 CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ from which on another is found together with it
 
 
-def inverse_step(demand: Demand, *, rows: int, count: int, columns: int, tall: int, fill: float | None) -> Step:
+def inverse_step(demand: SpectrumRequest, *, rows: int, count: int, columns: int, tall: int,
+                 fill: float | None) -> Step:
     """What the spectrum of M⁺ would cost, for M = RᵀR of points with so many neighbors each in so many columns.
 
     `tall` is the number of rows of R, and `fill` the entries of its factor as samples tell them, where they do.
@@ -100,7 +101,7 @@ class Inverse:
             return block - block.mean(axis=0)
         return block - np.outer(self.null, self.null @ block)
 
-    def solve(self, demand: Demand, compute: Compute) -> Solved:
+    def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
         """The smallest costs of M, null vector apart, as the largest eigenvalues of M⁺."""
         return _solve_inverse(self, demand, compute)
 
@@ -118,7 +119,7 @@ class Inverse:
         return np.einsum("ij,ij->j", residuals, residuals)
 
 
-def _solve_inverse(kernel: Inverse, demand: Demand, compute: Compute) -> Solved:
+def _solve_inverse(kernel: Inverse, demand: SpectrumRequest, compute: Compute) -> Solved:
     size, tolerance = kernel.size, demand.tolerance or STORED
     complete = demand.components == "all" or (
         size <= WHOLE_SVD if demand.solver == "auto" else demand.solver == "dense")
@@ -157,7 +158,7 @@ def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: f
         left = count - vectors.shape[1]
         turn = krylov(lambda block: rest(apply(rest(block))), rest(start)[:, : left + SPARE], left, tolerance,
                       noise, CLEAR)
-        tell(turn)
+        note_krylov(turn)
         clear = max(int(np.sum(turn.values >= CLEAR * turn.values[0])), 1)
         first = first if vectors.shape[1] else max(tolerance, float(turn.residuals[:clear].max(initial=0.0)))
         vectors = np.column_stack([vectors, turn.vectors[:, :clear]])

@@ -27,7 +27,7 @@ class Range:
 @stage("rate")
 def median_square(metric: Fitted, points: Array) -> float:
     """The median of d² over all pairs of points at some distance; 0 where there are none."""
-    rows, pairs = metric.represented(points), len(points) * (len(points) - 1) // 2
+    rows, pairs = metric.represent(points), len(points) * (len(points) - 1) // 2
     low, high = 0.0, np.inf
     if len(points) > SAMPLE:
         some = _pass(metric, rows[np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64)], low, high).values
@@ -57,7 +57,7 @@ def _pass(metric: Fitted, rows: Array, low: float, high: float) -> Range:
 
     def work(tile: tuple[slice, slice]) -> Range:
         down, across = tile
-        squares = np.square(metric.compared(rows[down], rows[across]))
+        squares = np.square(metric.compare(rows[down], rows[across]))
         values = squares[np.triu_indices(len(squares), 1)] if down == across else squares.ravel()
         inside = (values >= low) & (values <= high) & (values > 0)
         return Range(int(np.sum(values == 0)), int(np.sum((values > 0) & (values < low))), values[inside])

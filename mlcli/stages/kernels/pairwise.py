@@ -46,7 +46,7 @@ class KernelOptions(Options):
         return False
 
     @property
-    def asked_route(self) -> Route:
+    def chosen_route(self) -> Route:
         """Which matrix is to be solved, where there is a choice."""
         return "auto"
 

@@ -46,7 +46,7 @@ class Radial:
 
     def factors(self, points: Array) -> tuple[Array, Array]:
         """Points as they are compared."""
-        rows = self.metric.represented(points)
+        rows = self.metric.represent(points)
         return rows, rows
 
     def tile(self, left: AnyArray, right: AnyArray) -> Any:

@@ -27,13 +27,13 @@ from mlcli.base.values.compute import Compute
 from mlcli.engine.executor import results
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.algebra.gathering import WIDE, gathered
+from mlcli.stages.algebra.gathering import WIDE, gather
 from mlcli.stages.algebra.krylov import SPARE, WIDEST, krylov
 from mlcli.stages.algebra.linalg import EPS, symmetric_eigen, triangle_of
-from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.eigensolve import ROOM, SHOWN
 from mlcli.stages.eigen.solved import Closeness, Solved
-from mlcli.stages.eigen.solvers import hand_over, tell
+from mlcli.stages.eigen.solvers import allow_whole_spectrum, note_krylov
+from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.kernels.forms import square_memory
 from mlcli.stages.kernels.pairwise import Route
@@ -153,7 +153,7 @@ class RowFactor:
     @cached_property
     def side(self) -> Array:
         """FᵀF, by another pass where the columns are many."""
-        whole = self.moments if self.moments.whole else gathered(self.rows, products=True).moments.plain
+        whole = self.moments if self.moments.whole else gather(self.rows, products=True).moments.plain
         return whole.covariance
 
     @property
@@ -162,7 +162,7 @@ class RowFactor:
         varying = np.sqrt(self.moments.squares) > EPS / 4 * np.abs(self.centering.means)
         return min(len(self.rows) - 1, int(np.sum(varying)))
 
-    def solve(self, demand: Demand, compute: Compute) -> Solved:
+    def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
         """By FᵀF where that was summed, else by passes that apply it."""
         solved = solve_factor(self, demand, compute) if self.moments.whole else self._by_passes(demand, compute)
         shown = min(int(np.sum(solved.values > solved.floor)), max(SHOWN, demand.report or 0), ROOM // len(self.rows))
@@ -173,7 +173,7 @@ class RowFactor:
 
         return replace(solved, take=take)
 
-    def _by_passes(self, demand: Demand, compute: Compute) -> Solved:
+    def _by_passes(self, demand: SpectrumRequest, compute: Compute) -> Solved:
         """The top of the spectrum by block Krylov, begun from a sample; the whole one where memory allows it."""
         size, rows = self.rows.shape[1], len(self.rows)
         counted = isinstance(demand.components, int) and demand.solver != "dense"
@@ -186,9 +186,9 @@ class RowFactor:
         try:
             ritz = krylov(self.applied, self._start(width, compute), count, tolerance, kept=WIDEST * max(width, WIDTH))
         except NumericalError as error:
-            hand_over(error, compute, size)
+            allow_whole_spectrum(error, compute, size)
             return solve_factor(self, demand.replace(solver="dense", tolerance=None), compute)
-        tell(ritz)
+        note_krylov(ritz)
         floor = 10 * rows * EPS * float(ritz.values[:1].max(initial=0.0))
         return Solved(ritz.values, lambda q: from_directions(self, ritz.values[:q], ritz.vectors[:, :q], floor), rows,
                       False, floor, tolerance, iterative=True, residuals=ritz.residuals, at_least=ritz.at_least)
@@ -264,7 +264,7 @@ def factor_of(points: Array, route: Route = "auto", centered: bool = True) -> An
     return Factored.of(points, route, centered) if rows is None else RowFactor.of(rows, route)
 
 
-def row_steps(rows: Rows, demand: Demand, threads: int) -> list[Step]:
+def row_steps(rows: Rows, demand: SpectrumRequest, threads: int) -> list[Step]:
     """What the passes over a file would cost: of one that sums products, reading them is a part."""
     count, columns = rows.shape
     kept, lanes = demand.wanted(columns), rows.at_once(threads)

@@ -14,9 +14,9 @@ from mlcli.base.values.compute import Compute
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import centering_step, product_rate, singular_step
 from mlcli.stages.algebra.linalg import EPS, orthonormal, singular
-from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Solved, Take
 from mlcli.stages.eigen.solvers import solve_by_power, solve_symmetric
+from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 from mlcli.stages.kernels.forms import Dense
 
 SOME = 500  # rows that a prediction looks at
@@ -58,7 +58,7 @@ class Factor(Protocol):
         """R of F = Q R with F's columns in this order (d x d)."""
 
 
-def side_steps(points: Array, route: str, demand: Demand, threads: int) -> list[Step]:
+def side_steps(points: Array, route: str, demand: SpectrumRequest, threads: int) -> list[Step]:
     """What the centering of the data, the matrix of one of its sides, and its spectrum would cost."""
     shape = points.shape
     if route == "svd":
@@ -119,7 +119,7 @@ def _by_columns(shape: tuple[int, ...], route: str) -> bool:
     return route == "covariance" or (route != "dual" and shape[1] <= shape[0])
 
 
-def solve_factor(kernel: Factor, demand: Demand, compute: Compute) -> Solved:
+def solve_factor(kernel: Factor, demand: SpectrumRequest, compute: Compute) -> Solved:
     """The smaller side's matrix, or F itself where that has digits of reported eigenvalues which its products lost."""
     if kernel.route == "svd":
         return _solve_svd(kernel)
@@ -132,7 +132,7 @@ def solve_factor(kernel: Factor, demand: Demand, compute: Compute) -> Solved:
     return _solve_triangle(kernel) if kernel.by_columns else _solve_svd(kernel)
 
 
-def _solve_side(kernel: Factor, demand: Demand, compute: Compute) -> Solved:
+def _solve_side(kernel: Factor, demand: SpectrumRequest, compute: Compute) -> Solved:
     """The smaller side's matrix, its eigenvectors lifted to the other side ("dual PCA")."""
     size, sides = max(kernel.factor.shape), min(kernel.factor.shape)
     side = kernel.side

@@ -17,9 +17,9 @@ from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
 from mlcli.engine.executor import results
 from mlcli.stages.algebra.centering import Centering, uncentered
-from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import solve_symmetric
+from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 from mlcli.stages.kernels.folding import Folded, KernelRows, Pass
 from mlcli.stages.kernels.forms import Dense, square_memory
 from mlcli.stages.kernels.pairwise import Pairwise
@@ -142,7 +142,7 @@ class Streamed:
         """The tolerance that its precision allows and that is worth the passes."""
         return self.tolerance
 
-    def solve(self, demand: Demand, compute: Compute) -> Solved:
+    def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
         """The top of the spectrum by passes, or the whole one where it is asked for and memory allows it."""
         return solve_symmetric(self, demand, compute)
 

@@ -23,7 +23,7 @@ USUAL, CALLS = 100, 60  # iterations of most fits, and small calls of each
 @result("estimate")
 @frozen
 class Estimate:
-    """The model after some steps, and the posterior that the last of them started from."""
+    """A model during EM, and the posterior that its last step started from."""
 
     model: Latent
     posterior: Posterior
@@ -35,24 +35,24 @@ class Estimate:
 
 
 def expectation_maximization(data: Grouped, start: Latent, iterate: Iterate) -> Iterated[Estimate]:
-    """The maximum that steps from `start` lead to."""
+    """Maximize the likelihood of the observed cells by EM from `start`."""
     floor = EPS * float(np.sum(data.values**2)) / max(data.cells, 1)
 
     def step(state: Estimate) -> Estimate:
         states = posterior(state.model, data)
-        return Estimate(maximized(data, states, floor), states)
+        return Estimate(maximize(data, states, floor), states)
 
     return iterate(step, Estimate(start, Posterior(np.zeros((0, 0)), np.zeros((0, 0, 0)), -np.inf)), change)
 
 
 def em_seconds(shape: tuple[int, ...], size: int) -> float:
-    """Predicted seconds of one iteration for complete points: a dozen passes over them, and the small calls."""
+    """Predict the seconds of one iteration for complete points: a dozen passes over them, and the small calls."""
     rows, columns = shape
     return pass_cost(rows * (12 * columns + 4 * (size + 1) ** 2)) + CALLS * rates().called
 
 
-def maximized(data: Grouped, states: Posterior, floor: float) -> Latent:
-    """Each column regressed on the coordinates of the rows that have it; the noise is the residual."""
+def maximize(data: Grouped, states: Posterior, floor: float) -> Latent:
+    """Return the M-step: each column regressed on the coordinates of the rows that have it; noise from residuals."""
     size = states.means.shape[1]
     wide = size + 1  # the last coordinate is the constant one: its loading is the mean
     moments = np.zeros((len(data.observed), wide, wide))
@@ -69,11 +69,13 @@ def maximized(data: Grouped, states: Posterior, floor: float) -> Latent:
     inverses = inverse(np.tensordot(patterns.T, moments, axes=1), where=COUNT, hint=FEWER)
     fitted = np.einsum("dij,dj->di", inverses[kind.ravel()], crossed)
     noise = (float(np.sum(data.values**2)) - float(np.sum(fitted * crossed))) / data.cells
-    return standardized(Latent(fitted[:, size], fitted[:, :size], max(noise, floor)), moments.sum(axis=0))
+    return standardize(Latent(fitted[:, size], fitted[:, :size], max(noise, floor)), moments.sum(axis=0))
 
 
-def standardized(model: Latent, moments: Array) -> Latent:
-    """The same model of the data for coordinates of mean zero and covariance one, whose moments were other.
+def standardize(model: Latent, moments: Array) -> Latent:
+    """Return the model of the same distribution of data for coordinates of mean zero and covariance one.
+
+    `moments` is the (q + 1, q + 1) array of second moments of the present coordinates, the constant one last.
 
     Letting the coordinates have a mean and a covariance of their own is the parameter expansion of Liu, Rubin and
     Wu, 1998: no step lowers the likelihood, and far fewer are needed.
@@ -85,7 +87,7 @@ def standardized(model: Latent, moments: Array) -> Latent:
 
 
 def change(before: Estimate, after: Estimate) -> float:
-    """The largest relative change of loadings, mean and noise."""
+    """Return the largest relative change of loadings, mean and noise."""
     old, new = before.model, after.model
     size = float(np.sqrt(np.sum(new.loadings**2) + len(new.loadings) * new.noise))
     if size == 0:
@@ -95,7 +97,7 @@ def change(before: Estimate, after: Estimate) -> float:
 
 
 def random_start(data: Grouped, size: int, generator: np.random.Generator) -> Latent:
-    """Random loadings, and a noise variance as large as the data's."""
+    """Return a model of random loadings, with the data's variance for the noise."""
     columns = data.values.shape[1]
     variance = float(np.sum(data.values**2)) / max(data.cells, 1)
     directions = generator.standard_normal((columns, size))

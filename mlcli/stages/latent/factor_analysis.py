@@ -1,6 +1,6 @@
 """Maximum likelihood of the factor model S = Λ Λᵀ + Ψ: Newton steps on the uniquenesses Ψ, loadings concentrated out.
 
-At given Ψ the best loadings come from the leading eigenpairs (θ, u) of Ψ^-½ S Ψ^-½, and what is left to minimize is
+At given Ψ the best loadings come from the leading eigenpairs (θ, u) of Ψ^-½ S Ψ^-½, and the function to minimize is
 f = log |Σ| + tr Σ⁻¹ S = Σ log ψ + tr Ψ⁻¹S + Σ (log θ + 1 - θ) over the leading θ > 1. Gradient and Hessian in log ψ
 are exact (the latter by perturbation of the eigenpairs). Source: Jöreskog, "Some contributions to maximum likelihood
 factor analysis", 1967; Lawley and Maxwell, "Factor analysis as a statistical method", 1971.
@@ -17,10 +17,10 @@ from mlcli.stages.algebra.krylov import SPARE, krylov
 from mlcli.stages.algebra.linalg import EPS, MANY, symmetric_eigen
 
 NEWTON = 500  # columns up to which the Hessian is used whole; beyond, where it is nearly diagonal, its diagonal
-DESCENT = 1e-4  # share of the decrease that the slope promises, at least (Armijo)
+DESCENT = 1e-4  # share of the decrease predicted by the slope, at least (Armijo)
 HALVINGS = 40
 NOTHING = 20  # roundings that are taken for no noise
-RESIDUAL = 1e-12  # of eigenpairs that are found without the others, relative to the largest eigenvalue
+RESIDUAL = 1e-12  # of eigenpairs computed without the others, relative to the largest eigenvalue
 
 
 @frozen
@@ -40,12 +40,12 @@ class Whole:
         return len(self.matrix)
 
     def eigenpairs(self, uniquenesses: Array) -> tuple[Array, Array]:
-        """Eigenvalues (descending) and eigenvectors of Ψ^-½ S Ψ^-½."""
+        """Return eigenvalues (d, descending) and eigenvectors (d x d) of Ψ^-½ S Ψ^-½ for uniquenesses (d)."""
         roots = 1 / np.sqrt(uniquenesses)
         return symmetric_eigen(self.matrix * np.outer(roots, roots))
 
     def times(self, block: Array) -> Array:
-        """S times a block of vectors."""
+        """Return S times a block of vectors (d x b)."""
         return self.matrix @ block
 
     @property
@@ -56,7 +56,7 @@ class Whole:
 
     @property
     def partial_variances(self) -> Array:
-        """Each column's residual variance given all others; half of its variance where S is singular."""
+        """Each column's residual variance given all others (d); half of its variance where S is singular."""
         values, vectors = symmetric_eigen(self.matrix)
         return 1 / (vectors**2 / values).sum(axis=1) if regular(values) else 0.5 * self.variances
 
@@ -79,18 +79,18 @@ class Thin:
         return len(self.factor)
 
     def eigenpairs(self, uniquenesses: Array) -> tuple[Array, Array]:
-        """The r eigenvalues (descending) of Ψ^-½ S Ψ^-½ that may not be zero, and their eigenvectors (d x r)."""
+        """Return the r eigenvalues (descending) of Ψ^-½ S Ψ^-½ that may not be zero, and their eigenvectors (d x r)."""
         part = self.factor / np.sqrt(uniquenesses)
         values, vectors = symmetric_eigen(part @ part.T)
         return values, part.T @ vectors / np.sqrt(np.maximum(values, EPS * values[0]))
 
     def times(self, block: Array) -> Array:
-        """S times a block of vectors."""
+        """Return S times a block of vectors (d x b)."""
         return self.factor.T @ (self.factor @ block)
 
     @property
     def partial_variances(self) -> Array:
-        """Half of each column's variance: there are too few points for a better start."""
+        """Half of each column's variance (d): there are too few points for a better start."""
         return 0.5 * self.variances
 
 
@@ -98,9 +98,9 @@ Moments = Whole | Thin
 
 
 def leading_eigenpairs(moments: Moments, uniquenesses: Array, start: Array, count: int) -> tuple[Array, Array]:
-    """The first eigenvalues (descending) and eigenvectors of Ψ^-½ S Ψ^-½, from vectors near them (d x b).
+    """Return the first eigenvalues (descending) and eigenvectors of Ψ^-½ S Ψ^-½ for uniquenesses (d).
 
-    All of them, where few are not found sooner.
+    `start` (d x b) are vectors near the eigenvectors. Returns all eigenpairs where a few are not cheaper.
     """
     roots = 1 / np.sqrt(uniquenesses)[:, None]
     if moments.rank >= MANY and 4 * start.shape[1] <= moments.rank:
@@ -114,25 +114,25 @@ def leading_eigenpairs(moments: Moments, uniquenesses: Array, start: Array, coun
 
 
 def regular(values: Array) -> bool:
-    """Whether no eigenvalue (descending) of a covariance may be zero."""
+    """Whether no eigenvalue of a covariance, a (d,) array in descending order, is zero to rounding."""
     return bool(values[-1] > len(values) * EPS * values[0])
 
 
 @frozen
 class Bounds:
-    """What the uniquenesses may be: low ≤ t ≤ high for t = log ψ."""
+    """Bounds of the uniquenesses: low ≤ t ≤ high for t = log ψ."""
 
     low: Array  # d
     high: Array  # d
 
     @classmethod
     def of(cls, moments: Moments, lower: float) -> "Bounds":
-        """From a smallest share of each column's variance to all of it."""
+        """Return the bounds from `lower`, a share of each column's variance, to all of it."""
         high = np.log(moments.variances)
         return cls(high + np.log(lower), high)
 
     def free(self, parameters: Array, slope: Array) -> AnyArray:
-        """Which parameters (d) a descent step does not push beyond a bound."""
+        """Return which parameters (d) a descent along the slope (d) does not push beyond a bound, a (d,) array."""
         pressed = ((parameters <= self.low) & (slope > 0)) | ((parameters >= self.high) & (slope < 0))
         return np.asarray(~pressed)
 
@@ -156,7 +156,7 @@ class Estimate:
 
     @property
     def noiseless(self) -> bool:
-        """Whether the uniquenesses are only rounding compared with what the factors carry."""
+        """Whether the uniquenesses are only rounding compared with the largest factor's variance."""
         return bool(self.values[0] * NOTHING * len(self.uniquenesses) * EPS >= 1)
 
     @property
@@ -167,7 +167,7 @@ class Estimate:
 
 
 def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: Iterate) -> Iterated[Estimate]:
-    """The uniquenesses and loadings that make the data most likely; starts where R's factanal does."""
+    """Return the uniquenesses and loadings of largest likelihood; the start is that of R's factanal."""
     columns = len(moments.variances)
     width = factors + SPARE
 
@@ -198,7 +198,7 @@ def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: 
 
 
 def equal_noise(moments: Moments, factors: int) -> Estimate:
-    """The maximum where all uniquenesses are the same, in closed form: the mean of the discarded eigenvalues.
+    """Return the maximum for equal uniquenesses, in closed form: the mean of the discarded eigenvalues.
 
     Source: Tipping and Bishop, 1999. Noise within rounding counts as rounding.
     """
@@ -213,14 +213,14 @@ def equal_noise(moments: Moments, factors: int) -> Estimate:
 
 
 def gradient(state: Estimate, moments: Moments) -> Array:
-    """∂f / ∂ log ψ (d)."""
+    """Return ∂f / ∂ log ψ (d)."""
     leading = state.values[: state.active]
     explained = (state.vectors[:, : state.active] ** 2 * (leading - 1)).sum(axis=1)
     return np.asarray(1 - moments.variances / state.uniquenesses + explained)
 
 
 def hessian(state: Estimate, moments: Moments) -> Array:
-    """∂²f / ∂ (log ψ)² (d x d), from all eigenpairs; of many columns its diagonal (d), without its smaller part."""
+    """Return ∂²f / ∂ (log ψ)² (d x d), from all eigenpairs; for many columns its diagonal (d), without a small part."""
     few, unit = state.active, state.vectors**2
     if isinstance(moments, Thin) or len(unit) > NEWTON:
         rest = moments.variances / state.uniquenesses - unit[:, :few] @ state.values[:few]
@@ -234,7 +234,10 @@ def hessian(state: Estimate, moments: Moments) -> Array:
 
 
 def downhill(slope: Array, curvature: Array, free: AnyArray) -> Array:
-    """Newton's direction in the free parameters; negative curvature is taken for positive, so that it leads down."""
+    """Return Newton's direction (d) for a slope (d) in the free parameters, with curvatures (d x d) by their size.
+
+    Negative curvature counts as positive, so that the direction leads down.
+    """
     direction = np.zeros_like(slope)
     if not free.any():
         return direction
@@ -248,5 +251,5 @@ def downhill(slope: Array, curvature: Array, free: AnyArray) -> Array:
 
 
 def change(before: Estimate, after: Estimate) -> float:
-    """The largest relative change of a uniqueness."""
+    """Return the largest relative change of a uniqueness."""
     return float(np.abs(after.parameters - before.parameters).max(initial=0.0))

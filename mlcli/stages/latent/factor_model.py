@@ -25,26 +25,26 @@ Scores = Literal["regression", "bartlett"]
 
 @frozen
 class Observed:
-    """What factor analysis needs of its data."""
+    """The moments of data that factor analysis needs."""
 
     moments: Moments  # of the columns that vary, over their deviations
-    deviations: Array  # d, 0 for a constant column; all the same where the noise is to be equal
+    deviations: Array  # d, 0 for a constant column; equal for all others where the noise is equal
     observations: int | None
-    equal: bool  # whether the noise is to be equal
+    equal: bool  # whether the noise of all columns is equal
 
     @property
     def columns(self) -> Indices:
-        """Which columns vary."""
+        """Indices of the columns that vary."""
         return np.flatnonzero(self.deviations)
 
     @property
     def size(self) -> int:
-        """How many of them there are."""
+        """The number of columns that vary."""
         return len(self.moments.variances)
 
     @property
     def unit(self) -> float:
-        """The common deviation where the noise is to be equal, else one."""
+        """The common deviation where the noise is equal, else one."""
         return float(self.deviations.max(initial=0.0)) if self.equal else 1.0
 
     @property
@@ -56,15 +56,15 @@ class Observed:
 
     @property
     def total(self) -> float:
-        """What sums of squared loadings are shares of."""
+        """The total variance that sums of squared loadings are shares of."""
         return float(self.moments.variances.sum()) * self.unit**2
 
 
-def of_points(kernel: AnyFactor, equal: bool) -> Observed:
-    """The moments of centered points (divisor n), held on their smaller side."""
+def point_moments(kernel: AnyFactor, equal: bool) -> Observed:
+    """Return the moments of centered points (divisor n), stored on their smaller side."""
     rows, columns = kernel.factor.shape
     if columns <= rows:
-        return of_covariance(kernel.side / rows, rows, equal, np.abs(kernel.centering.means))
+        return covariance_moments(kernel.side / rows, rows, equal, np.abs(kernel.centering.means))
     factor = kernel.whole() if isinstance(kernel, RowFactor) else kernel.factor
     variances = np.einsum("ij,ij->j", factor, factor) / rows
     deviations = deviations_of(variances, equal, np.abs(kernel.centering.means))
@@ -72,8 +72,11 @@ def of_points(kernel: AnyFactor, equal: bool) -> Observed:
     return Observed(Thin(factor[:, varying] / (deviations[varying] * np.sqrt(rows))), deviations, rows, equal)
 
 
-def of_covariance(matrix: Array, observations: int | None, equal: bool, sizes: Array | float = 0.0) -> Observed:
-    """The moments of a covariance or correlation matrix; columns are as far from zero as `sizes` says."""
+def covariance_moments(matrix: Array, observations: int | None, equal: bool, sizes: Array | float = 0.0) -> Observed:
+    """Return the moments of a covariance or correlation matrix (d x d).
+
+    `sizes` are the sizes of the columns' means (d or one number): deviations within their rounding are zero.
+    """
     deviations = deviations_of(np.diag(matrix), equal, sizes)
     varying = np.flatnonzero(deviations)
     whole = matrix[np.ix_(varying, varying)] / np.outer(deviations[varying], deviations[varying])
@@ -81,7 +84,10 @@ def of_covariance(matrix: Array, observations: int | None, equal: bool, sizes: A
 
 
 def deviations_of(variances: Array, equal: bool, sizes: Array | float) -> Array:
-    """The deviation of every column, or their quadratic mean; 0 for one that is constant but for rounding."""
+    """Return the deviation of every column from its variance, a (d,) array, or their quadratic mean where `equal`.
+
+    It is 0 for a column that is constant but for rounding of a mean with one of the `sizes`.
+    """
     deviations = np.sqrt(variances)
     vary = deviations > 8 * EPS * (sizes + np.sqrt(variances.max(initial=0.0)) * EPS)
     common = np.sqrt(variances[vary].mean()) if vary.any() else 0.0
@@ -90,7 +96,7 @@ def deviations_of(variances: Array, equal: bool, sizes: Array | float) -> Array:
 
 @frozen
 class Factors:
-    """A fitted factor model, its factors rotated, those with the largest squared loadings first."""
+    """A fitted factor model with rotated factors, those with the largest squared loadings first."""
 
     loadings: Array  # d x q, in the units of the moments' data
     axes: Array  # d x q: scores are centered columns times these
@@ -101,12 +107,12 @@ class Factors:
     trace: Quantity | None = None  # the log-likelihood after each step; without n, twice that of one observation
 
     def covariance(self, observed: Observed) -> Array:
-        """Λ Φ Λᵀ + Ψ (d x d), that of the model."""
+        """Return the covariance Λ Φ Λᵀ + Ψ (d x d) of the model."""
         noise = np.nan_to_num(self.uniquenesses) * observed.variances
         return np.asarray(self.loadings @ self.correlations @ self.loadings.T + np.diag(noise))
 
-    def turned(self, signs: Array) -> "Factors":
-        """The same model with factors multiplied by signs (q)."""
+    def with_signs(self, signs: Array) -> "Factors":
+        """Return the model with factors multiplied by signs, a (q,) array."""
         correlations = self.correlations * np.outer(signs, signs) + 0.0
         fit = {**self.fit, "factor_correlations": correlations.tolist()} if self.fit else {}
         return replace(self, loadings=self.loadings * signs, axes=self.axes * signs, correlations=correlations, fit=fit)
@@ -114,12 +120,12 @@ class Factors:
 
 def fit_factors(observed: Observed, *, count: int, lower: float, rotation: Rotation, scores: Scores, iterate: Iterate,
                 names: Sequence[str]) -> Factors:
-    """The factor model of largest likelihood."""
+    """Return the factor model of largest likelihood, with `count` factors at most; raises GeometryError."""
     if not observed.size:
-        return nothing(observed)
-    count = identified(count, observed)
-    result = estimated(observed, count, lower, iterate)
-    found = rotated(result.state, observed, count, rotation, scores)
+        return empty_factors(observed)
+    count = identifiable_count(count, observed)
+    result = maximize_likelihood(observed, count, lower, iterate)
+    found = rotate_factors(result.state, observed, count, rotation, scores)
     if not observed.equal:
         note_heywood(found, lower, names)
     found = replace(found, fit=figures(result.state, found, observed, names))
@@ -130,12 +136,15 @@ def fit_factors(observed: Observed, *, count: int, lower: float, rotation: Rotat
 
 
 def most_factors(columns: int, equal: bool) -> int:
-    """As many factors as leave the model no more parameters than the covariance has (Ledermann's bound)."""
+    """Return the largest number of factors with no more parameters than the covariance has (Ledermann's bound)."""
     return columns - 1 if equal else int(columns + 0.5 - sqrt(2 * columns + 0.25))
 
 
-def identified(count: int, observed: Observed) -> int:
-    """As many factors as the columns that vary can determine, one at least; raises GeometryError for one column."""
+def identifiable_count(count: int, observed: Observed) -> int:
+    """Return the number of factors, at most those that the varying columns determine, at least one.
+
+    Raises GeometryError where only one column varies.
+    """
     if observed.size < 2:
         raise GeometryError("COLUMNS", "only one column varies, so it shares no factor with another",
                             where="method.name", hint="give three columns or more, or use pca")
@@ -148,8 +157,8 @@ def identified(count: int, observed: Observed) -> int:
     return min(count, most)
 
 
-def estimated(observed: Observed, factors: int, lower: float, iterate: Iterate) -> Iterated[Estimate]:
-    """The maximum of the likelihood, with a note on factors that carry nothing."""
+def maximize_likelihood(observed: Observed, factors: int, lower: float, iterate: Iterate) -> Iterated[Estimate]:
+    """Return the maximum of the likelihood; notes factors that carry nothing."""
     if observed.equal:
         with running("eigensolve"):
             state = equal_noise(observed.moments, factors)
@@ -163,8 +172,8 @@ def estimated(observed: Observed, factors: int, lower: float, iterate: Iterate) 
     return result
 
 
-def rotated(state: Estimate, observed: Observed, factors: int, rotation: Rotation, scores: Scores) -> Factors:
-    """Loadings Λ T, scores weighted by B T⁻ᵀ, and correlations T⁻¹ T⁻ᵀ of the factors."""
+def rotate_factors(state: Estimate, observed: Observed, factors: int, rotation: Rotation, scores: Scores) -> Factors:
+    """Return rotated factors: loadings Λ T, axes of scores B T⁻ᵀ, and correlations T⁻¹ T⁻ᵀ."""
     theta, deviations = state.values[: state.active], observed.deviations[observed.columns, None]
     turn = rotation.turn(state.loadings)
     back = inverse(turn, where="method.axes.components", hint="ask for fewer factors").T
@@ -177,21 +186,21 @@ def rotated(state: Estimate, observed: Observed, factors: int, rotation: Rotatio
     correlations[: state.active, : state.active] = (back.T @ back)[np.ix_(order, order)]
     uniquenesses = np.full(len(observed.deviations), np.nan)
     uniquenesses[observed.columns] = state.uniquenesses / observed.moments.variances
-    return Factors(loadings=widened(loadings[:, order] * deviations, observed, factors),
-                   axes=widened(weights[:, order] / deviations, observed, factors),
+    return Factors(loadings=widen(loadings[:, order] * deviations, observed, factors),
+                   axes=widen(weights[:, order] / deviations, observed, factors),
                    squares=np.pad(squares[order] * observed.unit**2, (0, factors - state.active)),
                    uniquenesses=uniquenesses, correlations=correlations)
 
 
-def widened(values: Array, observed: Observed, factors: int) -> Array:
-    """Rows for all columns, zero for constant ones; and columns for all factors, zero for idle ones."""
+def widen(values: Array, observed: Observed, factors: int) -> Array:
+    """Return values (m x a) with rows for all columns and columns for all factors (d x q), zeros in the new ones."""
     whole = np.zeros((len(observed.deviations), factors))
     whole[observed.columns, : values.shape[1]] = values
     return whole
 
 
-def nothing(observed: Observed) -> Factors:
-    """One factor without loadings, for data that does not vary."""
+def empty_factors(observed: Observed) -> Factors:
+    """Return one factor without loadings, for data that does not vary."""
     note("W-RANK", "no column varies: the embedding is zero")
     zeros = np.zeros((len(observed.deviations), 1))
     return Factors(loadings=zeros, axes=zeros, squares=np.zeros(1), uniquenesses=np.full(len(zeros), np.nan),
@@ -199,7 +208,7 @@ def nothing(observed: Observed) -> Factors:
 
 
 def note_heywood(factors: Factors, lower: float, names: Sequence[str]) -> None:
-    """Notes the columns whose uniqueness is the smallest allowed."""
+    """Note the columns whose uniqueness is the smallest allowed."""
     at_bound = [names[column] for column in np.flatnonzero(factors.uniquenesses <= lower * (1 + 1e-9)).tolist()]
     if at_bound:
         more = ", ..." if len(at_bound) > 5 else ""
@@ -208,7 +217,7 @@ def note_heywood(factors: Factors, lower: float, names: Sequence[str]) -> None:
 
 
 def log_likelihood(f: Array | float, observed: Observed) -> Quantity | None:
-    """-n/2 (d ln 2π + log |Σ| + tr Σ⁻¹S), of each f; None where n is not known."""
+    """Return -n/2 (d ln 2π + log |Σ| + tr Σ⁻¹S) for each f, an (m,) array or a number; None without n."""
     if observed.observations is None:
         return None
     logs = 2 * float(np.log(observed.deviations[observed.columns]).sum())
@@ -217,7 +226,7 @@ def log_likelihood(f: Array | float, observed: Observed) -> Quantity | None:
 
 
 def figures(state: Estimate, found: Factors, observed: Observed, names: Sequence[str]) -> dict[str, Any]:
-    """The entries of a model's `fit`."""
+    """Return the entries of a model's `fit`."""
     factors = len(found.correlations)
     unbounded = observed.equal and state.noiseless
     given: dict[str, Any] = {"log_likelihood": None if unbounded else log_likelihood(state.f, observed)}
@@ -230,7 +239,7 @@ def figures(state: Estimate, found: Factors, observed: Observed, names: Sequence
 
 
 def indices(state: Estimate, observed: Observed, factors: int, names: Sequence[str]) -> dict[str, Any]:
-    """The test that this many factors are enough, the indices of the fit, and whether columns suit factors at all."""
+    """Return the test of the number of factors, the indices of the fit, and the columns' sampling adequacy."""
     if observed.observations is None:
         note("N-OBSERVATIONS", "chi-square with its p-value, RMSEA, TLI, BIC and Bartlett's test need the number of "
              "observations: give input.observations")

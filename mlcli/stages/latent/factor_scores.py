@@ -1,4 +1,4 @@
-"""Scores of a factor model, and what the fit and they would cost."""
+"""Scores of a factor model, and the steps of fit and scores with their costs."""
 
 import numpy as np
 
@@ -12,22 +12,22 @@ from mlcli.stages.algebra.krylov import SPARE
 from mlcli.stages.algebra.linalg import MANY
 from mlcli.stages.kernels.row_factor import AnyFactor
 from mlcli.stages.kernels.sides import product_steps
-from mlcli.stages.latent.gaps import Gapped
+from mlcli.stages.latent.gaps import GappedPoints
 
 USUAL, PATTERN = 40, 25  # iterations of EM with missing cells, and small calls for each pattern of cells
 NEWTON, CALLS = 10, 80  # steps of most fits, and small calls of each
-PASSES = 40  # products with a block of vectors in a step, where only the leading eigenpairs are found
+PASSES = 40  # products with a block of vectors in a step, where only the leading eigenpairs are computed
 
 
 @stage("coordinates")
-def scored(kernel: AnyFactor | Gapped, axes: Array) -> Array:
-    """The scores (n x q) of centered points on axes (d x q)."""
+def score_points(kernel: AnyFactor | GappedPoints, axes: Array) -> Array:
+    """Return the scores (n x q) of centered points on axes (d x q)."""
     return kernel.lifted(axes)
 
 
 def factor_steps(shape: tuple[int, ...], points: bool, equal: bool, factors: int, threads: int, most: int,
                  ) -> list[Step]:
-    """What the moments of points, the fit, in closed form for equal noise, and scores would cost."""
+    """Return the steps of the moments of points, the fit (in closed form for equal noise), and the scores."""
     size, side = shape[0] * shape[1], min(shape)
     seconds, memory, remedy = solve_cost(side, threads), 8.0 * 9 * side**2, "leave columns out"
     newton = CALLS * rates().called + 2 * seconds + shape[1] ** 3 / product_rate(threads)
@@ -44,7 +44,7 @@ def factor_steps(shape: tuple[int, ...], points: bool, equal: bool, factors: int
 
 
 def gap_step(points: Array, most: int) -> Step:
-    """EM for the moments of points with missing cells: a system of equations for every pattern of cells."""
+    """Return the step of EM for points with missing cells (n x d): a system of equations for each pattern of cells."""
     rows, columns = points.shape
     patterns = len(np.unique(np.packbits(~np.isnan(points), axis=1), axis=0))
     once = patterns * (PATTERN * rates().called + columns**3 / product_rate(1)) + rows * columns**2 / product_rate(1)

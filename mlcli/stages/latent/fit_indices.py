@@ -1,6 +1,6 @@
-"""How well a factor model fits: the test that it is enough, RMSEA, TLI, RMSR, BIC; whether columns suit one at all.
+"""Fit indices of a factor model: likelihood-ratio test, RMSEA, TLI, RMSR, BIC, sampling adequacy and sphericity.
 
-Formulas as R's factanal and psych (fa, KMO, cortest.bartlett) have them; each function names its source.
+The formulas are those of R's factanal and psych (fa, KMO, cortest.bartlett); each function names its source.
 """
 
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ Figures = Mapping[str, float | None]
 
 @frozen
 class GoodnessOfFit:
-    """What the indices are made of: a model of d columns with q factors."""
+    """The discrepancy of a model of d columns with q factors, and the indices that follow from it."""
 
     columns: int
     factors: int
     discrepancy: float | None  # log |Σ| - log |S| + tr Σ⁻¹S - d; None where S is singular
-    alone: float | None  # the same of a model without factors
+    alone: float | None  # the discrepancy of a model without factors
     observations: int | None
 
     @property
@@ -35,7 +35,7 @@ class GoodnessOfFit:
 
     @property
     def weight(self) -> float | None:
-        """What a discrepancy is multiplied by to make a chi-square: n - 1 with Bartlett's correction."""
+        """The factor from a discrepancy to a chi-square: n - 1 with Bartlett's correction."""
         return None if self.observations is None else (
             self.observations - 1 - (2 * self.columns + 5) / 6 - 2 * self.factors / 3)
 
@@ -46,16 +46,16 @@ class GoodnessOfFit:
         return None if weight is None or discrepancy is None or self.freedom < 0 else weight * discrepancy
 
     def figures(self) -> Figures:
-        """The test that this many factors are enough, and the indices that follow from it."""
+        """Return the test that the number of factors is sufficient, and the indices that follow from it."""
         chi_square, freedom = self.chi_square, self.freedom
         return {"discrepancy": self.discrepancy, "chi_square": chi_square, "degrees_of_freedom": freedom,
                 "p_value": None if chi_square is None else p_value(chi_square, freedom),
                 **self.rmsea(), "tli": self.tli(), "bic": self.bic()}
 
     def rmsea(self) -> Figures:
-        """The root mean square error of approximation with its 90% interval, as psych has it (Steiger, 1990).
+        """Return the root mean square error of approximation with its 90% interval (Steiger, 1990; psych).
 
-        √(χ² / (n f) - 1 / (n - 1)), f the degrees of freedom; 0 where that is no root.
+        √(χ² / (n f) - 1 / (n - 1)), f the degrees of freedom; 0 where the root is not real.
         """
         chi_square, freedom, count = self.chi_square, self.freedom, self.observations
         if chi_square is None or count is None or freedom <= 0 or count < 2:
@@ -66,20 +66,20 @@ class GoodnessOfFit:
         return {"rmsea": found, "rmsea_lower": lower, "rmsea_upper": upper}
 
     def tli(self) -> float | None:
-        """The reliability of the model: 1 where it leaves only chance (Tucker and Lewis, 1973)."""
+        """Return the Tucker-Lewis index (1973), the reliability of the model: 1 where residuals are chance alone."""
         if self.discrepancy is None or self.alone is None or not self.weight or self.freedom <= 0:
             return None
         without = self.alone / (self.columns * (self.columns - 1) / 2)
         return (without - self.discrepancy / self.freedom) / (without - 1 / self.weight)
 
     def bic(self) -> float | None:
-        """χ² less ln n for each degree of freedom: the model with the least is preferred (Schwarz, 1978)."""
+        """Return χ² less ln n for each degree of freedom: the model with the least is preferred (Schwarz, 1978)."""
         if self.chi_square is None or self.observations is None:
             return None
         return self.chi_square - self.freedom * log(self.observations)
 
     def sphericity(self) -> Figures:
-        """Bartlett's test that columns share nothing: -ln |R| (n - 1 - (2 d + 5) / 6), d (d - 1) / 2 degrees (1951)."""
+        """Return Bartlett's test of no correlation: -ln |R| (n - 1 - (2 d + 5) / 6), d (d - 1) / 2 degrees (1951)."""
         size, count, freedom = self.columns, self.observations, self.columns * (self.columns - 1) // 2
         weighed = None if count is None or self.alone is None else self.alone * (count - 1 - (2 * size + 5) / 6)
         return {"bartlett_chi_square": weighed, "bartlett_degrees_of_freedom": freedom,
@@ -87,7 +87,7 @@ class GoodnessOfFit:
 
 
 def p_value(chi_square: float, freedom: int) -> float | None:
-    """How likely a chi-square at least so large is by chance; None without a degree of freedom."""
+    """Return the probability of a chi-square at least as large by chance; None without a degree of freedom."""
     if freedom <= 0:
         return None
     from scipy.special import gammaincc
@@ -96,7 +96,7 @@ def p_value(chi_square: float, freedom: int) -> float | None:
 
 
 def noncentrality(chi_square: float, freedom: int, share: float) -> float:
-    """The noncentrality under which this share of chi-squares is no larger; 0 where the share is less already."""
+    """Return the noncentrality at which a `share` of chi-squares is no larger; 0 if it is less for a central one."""
     from scipy.special import chndtr, chndtrinc
 
     if chndtr(chi_square, freedom, 0.0) <= share:
@@ -105,9 +105,10 @@ def noncentrality(chi_square: float, freedom: int, share: float) -> float:
 
 
 def sampling_adequacy(correlations: Array) -> tuple[float, Array] | None:
-    """Kaiser's, Meyer's and Olkin's measure, of all columns and of each (d); None where R is singular.
+    """Return Kaiser's, Meyer's and Olkin's measure for R (d x d), of all columns and of each (d).
 
-    Squared correlations over themselves and the squared partial correlations given all other columns (Kaiser, 1974).
+    It is the sum of squared correlations over that of squared correlations and squared partial correlations given all
+    other columns (Kaiser, 1974). None where R is singular.
     """
     values, vectors = symmetric_eigen(correlations)
     if not regular(values):
@@ -124,7 +125,7 @@ def sampling_adequacy(correlations: Array) -> tuple[float, Array] | None:
 
 
 def residual_size(correlations: Array, loadings: Array) -> float:
-    """The root mean square residual correlation of different columns, of uncorrelated factors' loadings (d x q)."""
+    """Return the root mean square residual of correlations (d x d) off the diagonal; loadings (d x q), orthogonal."""
     rest = correlations - loadings @ loadings.T
     size = len(rest)
     return sqrt(float(np.sum(rest**2) - np.sum(np.diag(rest) ** 2)) / (size * (size - 1)))

@@ -1,6 +1,6 @@
 """Means and covariance of points with missing cells: by pairs of columns, or by maximum likelihood (EM).
 
-Cells are missing at random: whether one is there may depend on the cells that are. Source: Little and Rubin,
+Cells are missing at random: whether one is missing may depend on the observed cells. Source: Little and Rubin,
 "Statistical analysis with missing data", 2002, chapter 11; Orchard and Woodbury, 1972.
 """
 
@@ -37,16 +37,16 @@ class Normal:
 @result("expected")
 @frozen
 class Expected:
-    """A distribution, and what it says of rows with missing cells."""
+    """A distribution, and the conditional moments of missing cells under it (the E-step)."""
 
     model: Normal
     values: Array  # n x d, rows as grouped: missing cells at their conditional means
     spread: Array  # d x d, the sum over rows of the conditional covariances of their missing cells
-    objective: float  # the log-likelihood of the cells that are there
+    objective: float  # the log-likelihood of the observed cells
 
 
-def expected(model: Normal, data: Grouped) -> Expected:
-    """What a distribution says of missing cells given the others of their row; raises NumericalError."""
+def expectation(model: Normal, data: Grouped) -> Expected:
+    """Return the conditional moments of missing cells given the others of their row; raises NumericalError."""
     values, spread, total = data.values.copy(), np.zeros_like(model.covariance), 0.0
     varies = np.diag(model.covariance) > 0
     edges = np.searchsorted(data.group, np.arange(len(data.observed) + 1))
@@ -64,45 +64,45 @@ def expected(model: Normal, data: Grouped) -> Expected:
     return Expected(model, values, spread, total)
 
 
-def completed(model: Normal, points: Array) -> Array:
-    """Points (n x d; NaN where missing) with missing cells at their conditional means."""
+def complete_points(model: Normal, points: Array) -> Array:
+    """Return points (n x d; NaN where missing) with missing cells at their conditional means."""
     data = Grouped.of(points)
     values = np.empty_like(points)
-    values[data.order] = expected(model, data).values
+    values[data.order] = expectation(model, data).values
     return values
 
 
 @frozen
-class Gapped:
-    """Points with missing cells and the moments that stand for theirs."""
+class GappedPoints:
+    """Points with missing cells, and estimates of their moments."""
 
     points: Array  # n x d
     moments: Normal
     figures: dict[str, Any] = field(default_factory=dict)
-    model: Normal | None = None  # under which rows are completed
+    model: Normal | None = None  # the distribution that completes rows
 
     @property
     def observations(self) -> int:
-        """The rows that have a cell."""
+        """The number of rows with an observed cell."""
         return int((~np.isnan(self.points)).any(axis=1).sum())
 
     @property
     def centering(self) -> Centering:
-        """Columns less their means."""
+        """The centering of columns by their means."""
         return Centering(self.moments.mean, across=False)
 
-    def under(self, model: Normal) -> "Gapped":
-        """The same under a model."""
+    def with_model(self, model: Normal) -> "GappedPoints":
+        """Return the points with a model that completes their rows."""
         return replace(self, model=model)
 
     def lifted(self, axes: Array) -> Array:
-        """The coordinates (n x q) of completed rows on axes (d x q)."""
+        """Return the coordinates (n x q) of completed rows on axes (d x q)."""
         assert self.model is not None
-        return self.centering(completed(self.model, self.points)) @ axes
+        return self.centering(complete_points(self.model, self.points)) @ axes
 
 
-def with_gaps(points: Array, how: Gaps, iterate: Iterate) -> Gapped:
-    """The moments of points with missing cells (n x d; every column has some); raises GeometryError."""
+def estimate_moments(points: Array, how: Gaps, iterate: Iterate) -> GappedPoints:
+    """Estimate the moments of points with missing cells (n x d; every column has a cell); raises GeometryError."""
     present = ~np.isnan(points)
     means = np.nanmean(points, axis=0)
     means = means + np.nanmean(points - means, axis=0)
@@ -111,19 +111,22 @@ def with_gaps(points: Array, how: Gaps, iterate: Iterate) -> Gapped:
     deviations = np.where(varies, deviations, 0.0)
     seen = present[:, varies].any(axis=1)
     standard = (points - means)[np.ix_(seen, varies)] / deviations[varies]
-    require_together(present[np.ix_(seen, varies)], np.flatnonzero(varies))
-    found, figures = (by_pairs(standard), {}) if how == "pairwise" else by_likelihood(standard, iterate)
+    require_common_rows(present[np.ix_(seen, varies)], np.flatnonzero(varies))
+    found, figures = (moments_by_pairs(standard), {}) if how == "pairwise" else moments_by_likelihood(standard, iterate)
     moved, whole = np.zeros(len(means)), np.zeros((len(means), len(means)))
     moved[varies], whole[np.ix_(varies, varies)] = found.mean, found.covariance
     if "observed_log_likelihood" in figures:
         cells = present[np.ix_(seen, varies)].sum(axis=0)
         figures["observed_log_likelihood"] = Quantity(
             figures["observed_log_likelihood"] - float(cells @ np.log(deviations[varies])), cells=(int(cells.sum()),))
-    return Gapped(points, Normal(means + deviations * moved, whole * np.outer(deviations, deviations)), figures)
+    return GappedPoints(points, Normal(means + deviations * moved, whole * np.outer(deviations, deviations)), figures)
 
 
-def require_together(present: AnyArray, places: Indices) -> None:
-    """Refuses columns that no two rows have together, whose covariance nothing tells; raises GeometryError."""
+def require_common_rows(present: AnyArray, places: Indices) -> None:
+    """Raise GeometryError for two columns observed together in fewer than two rows, which have no covariance.
+
+    `present` is an (n, d) array of booleans, `places` (d) the columns' indices in the data.
+    """
     together = present.T.astype(np.float64) @ present
     if together.size and together.min() < 2:
         one, other = (int(places[i]) + 1 for i in np.unravel_index(int(together.argmin()), together.shape))
@@ -131,10 +134,10 @@ def require_together(present: AnyArray, places: Indices) -> None:
                             where="prepare.missing", hint="leave one of them out with {input.columns}")
 
 
-def by_likelihood(points: Array, iterate: Iterate) -> tuple[Normal, dict[str, Any]]:
-    """The normal distribution under which the cells that are there are most likely, by EM from their own moments.
+def moments_by_likelihood(points: Array, iterate: Iterate) -> tuple[Normal, dict[str, Any]]:
+    """Return the normal distribution of largest likelihood of the observed cells, by EM, with its entries of `fit`.
 
-    Points have standardized columns. No step lowers the likelihood. Raises GeometryError for too few rows.
+    Points (n x d) have standardized columns. No step lowers the likelihood. Raises GeometryError for too few rows.
     """
     rows, columns = points.shape
     if rows <= columns:
@@ -143,32 +146,32 @@ def by_likelihood(points: Array, iterate: Iterate) -> tuple[Normal, dict[str, An
     data = Grouped.of(points)
 
     def step(state: Expected) -> Expected:
-        return expected(moments_of(state), data)
+        return expectation(completed_moments(state), data)
 
-    ended = iterate(step, expected(Normal(np.zeros(columns), np.eye(columns)), data), moved)
+    ended = iterate(step, expectation(Normal(np.zeros(columns), np.eye(columns)), data), largest_change)
     figures = {"observed_log_likelihood": ended.state.objective, "em_iterations": len(ended.trace),
                "em_converged": ended.converged}
-    return moments_of(ended.state), figures
+    return completed_moments(ended.state), figures
 
 
-def moments_of(state: Expected) -> Normal:
-    """The moments of completed rows, with what is not known of their missing cells."""
+def completed_moments(state: Expected) -> Normal:
+    """Return the M-step: moments of completed rows, with the conditional covariances of missing cells added."""
     mean = state.values.mean(axis=0)
     apart = state.values - mean
     return Normal(mean, (apart.T @ apart + state.spread) / len(apart))
 
 
-def moved(before: Expected, after: Expected) -> float:
-    """The largest change of a mean or a covariance of standardized columns."""
+def largest_change(before: Expected, after: Expected) -> float:
+    """Return the largest change of a mean or a covariance of standardized columns."""
     return float(max(np.abs(after.model.mean - before.model.mean).max(initial=0.0),
                      np.abs(after.model.covariance - before.model.covariance).max(initial=0.0)))
 
 
-def by_pairs(points: Array) -> Normal:
-    """Each column's own mean and variance, and the correlation of two over the rows that have both.
+def moments_by_pairs(points: Array) -> Normal:
+    """Return the normal distribution with the correlations of column pairs over the rows that have both.
 
-    Points have standardized columns. Such correlations may be those of no points at all: then negative eigenvalues
-    are made zero, and the diagonal one again, with a warning.
+    Points (n x d) have standardized columns. The correlations may be indefinite: then negative eigenvalues are made
+    zero, and the diagonal one again, with a warning.
     """
     there = (~np.isnan(points)).astype(np.float64)
     known = np.nan_to_num(points)

@@ -2,7 +2,7 @@
 
     x₁ ~ N(start, Q),   xₜ₊₁ ~ N(A xₜ, Q),   yₜ ~ N(C xₜ, diag(noise)),   yₜ with cells missing where NaN.
 
-The start is a parameter of each sequence, found by generalized least squares; the state before the
+The start is a parameter of each sequence, estimated by generalized least squares; the state before the
 first row is thus an unknown constant. All recursions are in the information form of a diagonal
 noise, where the number of columns enters through K x K matrices only.
 """
@@ -19,7 +19,7 @@ from mlcli.stages.algebra.linalg import EPS, require_finite, symmetric_eigen
 @result("state-space")
 @frozen
 class StateSpace:
-    """The parameters of the model but for the start."""
+    """The parameters of the model without the start."""
 
     transition: Array  # A, K x K
     innovation: Array  # Q, K x K
@@ -32,7 +32,7 @@ class Sequence:
     """Rows in time order, with the pattern of their missing cells."""
 
     values: Array  # n x d, zero where missing
-    present: AnyArray  # n x d, true where a cell is there
+    present: AnyArray  # n x d, true where a cell is observed
     kinds: AnyArray  # g x d: the patterns of cells that rows have
     kind: Indices  # n: which of them a row has
     variances: Array  # d
@@ -40,7 +40,7 @@ class Sequence:
 
     @classmethod
     def of(cls, points: Array, floor: float = 0.0) -> "Sequence":
-        """The sequence of points (n x d; NaN where missing), noise kept above `floor` times a column's variance."""
+        """Return the sequence of points (n x d; NaN where missing); `floor` bounds noise, as a share of variance."""
         present = ~np.isnan(points)
         variances = np.nanvar(points, axis=0)
         if present.all():
@@ -53,14 +53,14 @@ class Sequence:
 
 @frozen
 class Evidence:
-    """What each row says about its state: precision Cᵀ R⁻¹ C and Cᵀ R⁻¹ y, over the cells that are there."""
+    """The information of each row about its state: precision Cᵀ R⁻¹ C and Cᵀ R⁻¹ y, over the observed cells."""
 
     precisions: Array  # g x K x K, for each pattern of missing cells
     pull: Array  # n x K
 
     @classmethod
     def of(cls, sequence: Sequence, model: StateSpace) -> "Evidence":
-        """The evidence of a sequence."""
+        """Return the evidence of a sequence under a model."""
         weighted = model.loadings / model.noise[:, None]
         precisions = np.stack([(model.loadings * kind[:, None]).T @ weighted for kind in sequence.kinds])
         return cls(precisions, sequence.values @ weighted)
@@ -81,7 +81,7 @@ class Filtered:
 @result("smoothed")
 @frozen
 class Smoothed:
-    """States given all rows."""
+    """Moments of the states given all rows."""
 
     means: Array  # n x K
     covariances: Array  # n x K x K
@@ -90,13 +90,13 @@ class Smoothed:
     log_likelihood: float
 
 
-def smoothed(sequence: Sequence, model: StateSpace) -> Smoothed:
-    """The states of a sequence given all of it, and its log-likelihood.
+def smooth(sequence: Sequence, model: StateSpace) -> Smoothed:
+    """Return the moments of a sequence's states given all rows, and its log-likelihood.
 
-    The backward recursion is that of de Jong and of Durbin and Koopman, which inverts nothing.
+    The backward recursion is that of de Jong and of Durbin and Koopman, which inverts no matrix.
     """
     evidence = Evidence.of(sequence, model)
-    forward = filtered(sequence, evidence, model)
+    forward = kalman_filter(sequence, evidence, model)
     count, size = forward.means.shape
     pulls = np.einsum("tij,tj->ti", forward.shrink, evidence.pull
                       - np.einsum("tij,tj->ti", evidence.precisions[sequence.kind], forward.means))
@@ -115,21 +115,21 @@ def smoothed(sequence: Sequence, model: StateSpace) -> Smoothed:
                     start=forward.start, log_likelihood=forward.log_likelihood)
 
 
-def filtered(sequence: Sequence, evidence: Evidence, model: StateSpace) -> Filtered:
-    """Kalman's filter, started where the sequence is most likely."""
+def kalman_filter(sequence: Sequence, evidence: Evidence, model: StateSpace) -> Filtered:
+    """Return Kalman's predictions, from the start of largest likelihood."""
     covariances, shrink, step = _covariances(sequence, evidence, model)
     precisions = evidence.precisions[sequence.kind]
     gains = model.transition @ covariances @ shrink
     drift = np.einsum("tij,tj->ti", gains, evidence.pull)
-    origin = _propagated(np.zeros(len(model.transition)), step, drift)
+    origin = _propagate(np.zeros(len(model.transition)), step, drift)
     start = _start(evidence=evidence, precisions=precisions, shrink=shrink, step=step, origin=origin)
-    means = _propagated(start, step, drift)
+    means = _propagate(start, step, drift)
     return Filtered(means=means, covariances=covariances, shrink=shrink, step=step, start=start,
                     log_likelihood=_log_likelihood(sequence, model, means, covariances, shrink))
 
 
 def _covariances(sequence: Sequence, evidence: Evidence, model: StateSpace) -> tuple[Array, Array, Array]:
-    """Predicted covariances P, (I + J P)⁻¹ and the steps A (I + P J)⁻¹, none computed again once they repeat."""
+    """Return predicted covariances P, (I + J P)⁻¹ and A (I + P J)⁻¹ (n x K x K), reused once they are steady."""
     count, size = evidence.pull.shape
     covariances, shrink, step = (np.empty((count, size, size)) for _ in range(3))
     now, identity, steady = model.innovation, np.eye(size), False
@@ -150,8 +150,8 @@ def _covariances(sequence: Sequence, evidence: Evidence, model: StateSpace) -> t
     return covariances, shrink, step
 
 
-def _propagated(start: Array, step: Array, drift: Array) -> Array:
-    """The predictions m₁ = start, mₜ₊₁ = stepₜ mₜ + driftₜ (n x K, or n x K x b without drift)."""
+def _propagate(start: Array, step: Array, drift: Array) -> Array:
+    """Return the predictions m₁ = start, mₜ₊₁ = stepₜ mₜ + driftₜ (n x K, or n x K x b without drift)."""
     means = np.empty((len(step), *start.shape))
     now = start
     for t in range(len(step)):
@@ -161,9 +161,9 @@ def _propagated(start: Array, step: Array, drift: Array) -> Array:
 
 
 def _start(evidence: Evidence, precisions: Array, shrink: Array, step: Array, origin: Array) -> Array:
-    """The start of largest likelihood; its part that the rows do not determine is zero."""
+    """Return the start of largest likelihood (K); its part that the rows do not determine is zero."""
     size = len(step[0])
-    propagated = _propagated(np.eye(size), step, np.zeros((len(step), 1, 1)))
+    propagated = _propagate(np.eye(size), step, np.zeros((len(step), 1, 1)))
     weights = shrink @ precisions
     rest = evidence.pull - np.einsum("tij,tj->ti", precisions, origin)
     information = np.einsum("tki,tkl,tlj->ij", propagated, weights, propagated)
@@ -174,7 +174,7 @@ def _start(evidence: Evidence, precisions: Array, shrink: Array, step: Array, or
 
 
 def _log_likelihood(sequence: Sequence, model: StateSpace, means: Array, covariances: Array, shrink: Array) -> float:
-    """Σ log p(yₜ | y₁ .. yₜ₋₁), constants included, by the lemmas on inverse and determinant of a sum."""
+    """Return Σ log p(yₜ | y₁ .. yₜ₋₁), constants included, by the lemmas on inverse and determinant of a sum."""
     errors = np.where(sequence.present, sequence.values - means @ model.loadings.T, 0.0)
     pull = errors @ (model.loadings / model.noise[:, None])
     explained = np.einsum("ti,tij,tj->", pull, covariances @ shrink, pull)

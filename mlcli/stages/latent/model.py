@@ -42,16 +42,16 @@ class Latent:
         return np.diag(np.divide(self.noise, sizes, out=np.ones_like(sizes), where=sizes > 0))
 
     def principal(self) -> "Latent":
-        """The same distribution with orthogonal loadings, longest first: the basis that closed form gives."""
+        """Return the same distribution with orthogonal loadings, longest first: the basis of the closed form."""
         _, turn = symmetric_eigen(self.loadings.T @ self.loadings)
         return Latent(self.mean, self.loadings @ turn, self.noise)
 
-    def turned(self, signs: Array) -> "Latent":
-        """The same distribution with axes multiplied by signs (q)."""
+    def with_signs(self, signs: Array) -> "Latent":
+        """Return the same distribution with axes multiplied by signs, a (q,) array."""
         return Latent(self.mean, self.loadings * signs, self.noise)
 
     def variances(self) -> Array:
-        """The eigenvalues (d, descending) of the covariance WWᵀ + σ² I, of orthogonal loadings."""
+        """Return the eigenvalues (d, descending) of the covariance WWᵀ + σ² I, for orthogonal loadings."""
         signal = np.zeros(len(self.loadings))
         signal[: self.loadings.shape[1]] = self.lengths
         return signal + self.noise
@@ -59,16 +59,16 @@ class Latent:
 
 @frozen
 class Grouped:
-    """Points with missing cells, rows with the same cells missing side by side."""
+    """Points with missing cells, sorted so that rows with the same cells missing are adjacent."""
 
     values: Array  # n x d, zero where missing
-    observed: Array  # g x d, 1 where the cells of a group are there
+    observed: Array  # g x d, 1 where the cells of a group are observed
     group: Indices  # n, ascending
     order: Indices  # n: the rows' places in the data
 
     @classmethod
     def of(cls, points: Array) -> "Grouped":
-        """The groups of points (n x d, NaN where missing); complete points are one group."""
+        """Return the groups of points (n x d, NaN where missing); complete points are one group."""
         packed = np.packbits(~np.isnan(points), axis=1)
         _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(group.ravel(), kind="stable")
@@ -77,23 +77,23 @@ class Grouped:
 
     @property
     def counts(self) -> Array:
-        """How many rows each group has (g)."""
+        """The number of rows in each group (g)."""
         return np.bincount(self.group, minlength=len(self.observed)).astype(np.float64)
 
     @property
     def cells(self) -> int:
-        """How many cells are there."""
+        """The number of observed cells."""
         return int(self.counts @ self.observed.sum(axis=1))
 
     def blocks(self, width: int) -> list[slice]:
-        """The rows in blocks of about BLOCK numbers, `width` to a row."""
+        """Return the rows in blocks of about BLOCK numbers, `width` in each row."""
         return row_blocks(len(self.values), BLOCK, width)
 
 
 @result("posterior")
 @frozen
 class Posterior:
-    """What is known of each row's coordinates: x | y ~ N(mean, σ² M⁻¹), one covariance for each group."""
+    """The posterior of each row's coordinates, x | y ~ N(mean, σ² M⁻¹), with one covariance for each group."""
 
     means: Array  # n x q, rows as grouped
     covariances: Array  # g x q x q
@@ -101,7 +101,7 @@ class Posterior:
 
 
 def posterior(model: Latent, data: Grouped) -> Posterior:
-    """The posterior of every row given its observed cells, and their log-likelihood, constants included.
+    """Return the posterior of each row given its observed cells, and their log-likelihood, constants included.
 
     Without noise a coordinate that a row's cells do not determine is zero, and the likelihood is unbounded.
     """
@@ -126,29 +126,32 @@ def posterior(model: Latent, data: Grouped) -> Posterior:
 
 
 def closed_form(mean: Array, directions: Array, variances: Array, noise: float) -> Latent:
-    """Maximum likelihood from the leading eigenpairs of the covariance: W = U (Λ - σ²)^½ (Tipping and Bishop, 1999)."""
+    """Return the model of largest likelihood, W = U (Λ - σ²)^½ (Tipping and Bishop, 1999).
+
+    `mean` is (d,), `directions` U (d x q), `variances` Λ (q) and `noise` σ².
+    """
     return Latent(mean, directions * np.sqrt(np.maximum(variances - noise, 0.0)), noise)
 
 
 def mean_of_discarded(spectrum: Spectrum, size: int) -> float:
-    """σ²: the mean of the d - q discarded eigenvalues, those not computed included; 0 where that is rounding."""
-    values, count = spectrum.solved, len(spectrum.kept)
+    """Return σ²: the mean of the d - q discarded eigenvalues, those not computed included; 0 where it is rounding."""
+    values, count = spectrum.solved, len(spectrum.axis_eigenvalues)
     rest = values[count:].sum() if spectrum.complete else spectrum.solved_trace - values[:count].sum()
     mean = float(rest) / max(size - count, 1)
     return mean / spectrum.divisor if mean > negligible(values, size) else 0.0
 
 
 def negligible(variances: Array, size: int) -> float:
-    """The largest variance that may be rounding, given the descending variances of a matrix of this size."""
+    """Return the largest variance that may be rounding, for descending variances (m) of a matrix (size x size)."""
     return 10 * size * EPS * float(variances[:1].max(initial=0.0))
 
 
 def note_no_noise() -> None:
-    """Notes that the likelihood has no maximum."""
+    """Note that the likelihood has no maximum."""
     note("W-NO-NOISE", "the axes leave no variance to the noise: the likelihood grows without bound")
 
 
 def closed_log_likelihood(variances: Array, noise: float, rows: int, columns: int) -> float:
-    """-n/2 (d ln 2π + Σ ln λ + (d - q) ln σ² + d) of the maximum, from the kept eigenvalues."""
+    """Return the maximum -n/2 (d ln 2π + Σ ln λ + (d - q) ln σ² + d), from the kept eigenvalues, a (q,) array."""
     logs = float(np.log(variances).sum()) + (columns - len(variances)) * np.log(noise)
     return -0.5 * rows * (columns * np.log(2 * np.pi) + logs + columns)

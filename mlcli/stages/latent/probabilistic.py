@@ -1,4 +1,4 @@
-"""Probabilistic PCA fitted: in closed form, or by expectation and maximization."""
+"""The fit of probabilistic PCA: in closed form, or by expectation and maximization."""
 
 from dataclasses import field, replace
 from typing import Any
@@ -31,34 +31,37 @@ from mlcli.stages.latent.model import (
 
 @frozen
 class Fitted:
-    """Where a fit ended."""
+    """The result of a fit of probabilistic PCA."""
 
     latent: Latent  # orthogonal loadings
     means: Array  # n x q, posterior
     spectrum: Spectrum
     log_likelihood: float | None  # None where it has no maximum
-    cells: int  # that the likelihood is of
+    cells: int  # numbers that the likelihood is of
     spreads: Array | None = None  # n x q x q, posterior, where they differ
     trace: Array | None = None
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def in_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: Compute) -> Fitted:
-    """W = U (Λ - σ²)^½ from the eigenpairs of the covariance."""
+def fit_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: Compute) -> Fitted:
+    """Fit points (n x d) by W = U (Λ - σ²)^½ from the eigenpairs of the covariance (Tipping and Bishop, 1999)."""
     kernel = factor_of(points).with_products()
     rows, columns = points.shape
     spectrum = replace(eigensolve(kernel, limit, compute), divisor=rows)
-    noise, variances = mean_of_discarded(spectrum, columns), spectrum.kept / rows
+    noise, variances = mean_of_discarded(spectrum, columns), spectrum.axis_eigenvalues / rows
     latent = closed_form(kernel.centering.means, spectrum.feature_directions(), variances, noise)
     shrinkage = np.divide(latent.lengths, variances, out=np.zeros_like(variances), where=variances > 0)  # 1 - σ²/λ
-    value = bounded(closed_log_likelihood(variances, noise, rows, columns) if noise > 0 else None)
+    value = note_unbounded(closed_log_likelihood(variances, noise, rows, columns) if noise > 0 else None)
     sizes = np.sqrt(rows * shrinkage)
     means = by_rows(lambda some: some * sizes, spectrum.vectors)
     return Fitted(latent, means, spectrum, value, points.size)
 
 
-def by_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, compute: Compute) -> Fitted:
-    """The maximum that EM finds from random loadings, or, with missing cells, from the closed form of means in them."""
+def fit_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, compute: Compute) -> Fitted:
+    """Fit points (n x d; NaN where missing) by EM, from random loadings or, with gaps, the closed form of filled rows.
+
+    Gaps are filled with columns' means for the start. Raises ConfigError for a share of the variance.
+    """
     count = eigensolve.components
     if not isinstance(count, int):
         raise ConfigError("SHARE", "em needs a count of axes, not a share of the variance",
@@ -66,22 +69,25 @@ def by_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, c
     center = np.nanmean(points, axis=0)
     centered = points - center
     filled = np.nan_to_num(centered)
-    start = in_closed_form(filled, eigensolve, limit, compute)
+    start = fit_closed_form(filled, eigensolve, limit, compute)
     data = Grouped.of(centered)
     complete = bool(data.observed.all())
     if start.latent.noise == 0 and complete:
         return replace(start, latent=replace(start.latent, mean=start.latent.mean + center))
     if start.latent.noise == 0:
-        return ended(start.latent, data, center, complete, None, {})
+        return orthogonal_fit(start.latent, data, center, complete, None, {})
     first = random_start(data, start.means.shape[1], compute.generator()) if complete else start.latent
     result = expectation_maximization(data, first, iterate)
-    return ended(result.state.model.principal(), data, center, complete, result.trace, result.facts)
+    return orthogonal_fit(result.state.model.principal(), data, center, complete, result.trace, result.facts)
 
 
 @stage("coordinates")
-def ended(latent: Latent, data: Grouped, center: Array, complete: bool, trace: Array | None,
+def orthogonal_fit(latent: Latent, data: Grouped, center: Array, complete: bool, trace: Array | None,
           facts: dict[str, Any]) -> Fitted:
-    """The fit of a model of centered points with orthogonal loadings, its signs by the sign rule."""
+    """Return the fit of a model with orthogonal loadings, signs by the sign rule; `center` is a (d,) array.
+
+    The model is that of data less its center; `trace` (one number for each step) is that of the iteration, if any.
+    """
     states = posterior(latent, data)
     means = np.empty_like(states.means)
     means[data.order] = states.means
@@ -92,14 +98,14 @@ def ended(latent: Latent, data: Grouped, center: Array, complete: bool, trace: A
         spreads[data.order] = states.covariances[data.group]
         spreads *= signs[:, None] * signs
     variances = latent.variances()
-    spectrum = Spectrum.given(variances, float(variances.sum()), complete=True)
-    value = bounded(states.log_likelihood if latent.noise > negligible(variances, len(variances)) else None)
+    spectrum = Spectrum.of_values(variances, float(variances.sum()), complete=True)
+    value = note_unbounded(states.log_likelihood if latent.noise > negligible(variances, len(variances)) else None)
     moved = Latent(latent.mean + center, latent.loadings * signs, latent.noise)
     return Fitted(moved, means * signs, spectrum, value, data.cells, spreads, trace, facts)
 
 
-def bounded(log_likelihood: float | None) -> float | None:
-    """The log-likelihood, with a note where there is none because no noise is left to bound it."""
+def note_unbounded(log_likelihood: float | None) -> float | None:
+    """Return the log-likelihood; notes where there is none because no noise is left to bound it."""
     if log_likelihood is None:
         note_no_noise()
     return log_likelihood

@@ -1,4 +1,4 @@
-"""Rotations of loadings: rotations of the axes that leave the fit as it is and make the loadings easier to read."""
+"""Rotations of loadings, which leave the fit unchanged and make loadings easier to interpret."""
 
 from typing import Annotated, Literal
 
@@ -16,12 +16,12 @@ HALVINGS = 40
 
 
 class Unrotated(Options):
-    """The axes as the likelihood finds them."""
+    """No rotation: the axes of the likelihood's closed form."""
 
     name: Literal["none"] = "none"
 
     def turn(self, loadings: Array) -> Array:
-        """The rotation (q x q) of loadings (d x q)."""
+        """Return the identity (q x q) for loadings (d x q)."""
         return np.eye(loadings.shape[1])
 
 
@@ -32,19 +32,19 @@ class Varimax(Options):
     normalize: bool = option(True, "Whether every column counts alike, whatever its communality (Kaiser).")
 
     def turn(self, loadings: Array) -> Array:
-        """The rotation (q x q) of loadings (d x q), by alternating with the nearest orthogonal matrix."""
+        """Return the rotation (q x q) of loadings (d x q), by repeated projection to the nearest orthogonal matrix."""
         if loadings.shape[1] < 2:
             return np.eye(loadings.shape[1])
         rows = rows_of_length_one(loadings) if self.normalize else loadings
 
-        def step(state: Turned) -> Turned:
+        def step(state: RotationState) -> RotationState:
             turned = rows @ state.turn
             target = turned**3 - turned * (turned**2).mean(axis=0)
             left, sizes, right = singular(rows.T @ target)
-            return Turned(left @ right, float(sizes.sum()))
+            return RotationState(left @ right, float(sizes.sum()))
 
-        start = Turned(np.eye(loadings.shape[1]), 0.0)
-        return Iterate(limit=5000, tolerance=1e-12)(step, start, apart).state.turn
+        start = RotationState(np.eye(loadings.shape[1]), 0.0)
+        return Iterate(limit=5000, tolerance=1e-12)(step, start, largest_difference).state.turn
 
 
 class Promax(Options):
@@ -54,7 +54,7 @@ class Promax(Options):
     power: float = option(4.0, "The power that contrasts are raised to.", ge=1)
 
     def turn(self, loadings: Array) -> Array:
-        """The rotation (q x q) of loadings (d x q); axes keep unit variance and become correlated."""
+        """Return the rotation (q x q) of loadings (d x q); axes keep unit variance and become correlated."""
         first = Varimax().turn(loadings)
         if loadings.shape[1] < 2:
             return first
@@ -77,12 +77,12 @@ class Oblimin(Options):
     normalize: bool = option(False, "Whether every column counts alike, whatever its communality (Kaiser).")
 
     def turn(self, loadings: Array) -> Array:
-        """The rotation (q x q) of loadings (d x q); axes keep unit variance and become correlated."""
+        """Return the rotation (q x q) of loadings (d x q); axes keep unit variance and become correlated."""
         size = loadings.shape[1]
         if size < 2:
             return np.eye(size)
-        start = sloped(rows_of_length_one(loadings) if self.normalize else loadings, np.eye(size), 1.0)
-        ended = Iterate(limit=5000, tolerance=1e-12)(steeper, start, lambda _, after: after.steepness)
+        start = quartimin(rows_of_length_one(loadings) if self.normalize else loadings, np.eye(size), 1.0)
+        ended = Iterate(limit=5000, tolerance=1e-12)(descend, start, lambda _, after: after.steepness)
         return inverse(ended.state.turn, where="method.axes.components", hint="ask for fewer factors").T
 
 
@@ -91,20 +91,20 @@ Rotation = Annotated[Unrotated | Varimax | Promax | Oblimin, Field(discriminator
 
 @result("turned")
 @frozen
-class Turned:
+class RotationState:
     """A rotation during the iteration."""
 
     turn: Array  # q x q
     objective: float
 
 
-def apart(before: Turned, after: Turned) -> float:
-    """How far two rotations are from each other."""
+def largest_difference(before: RotationState, after: RotationState) -> float:
+    """Return the largest difference of two rotations' entries."""
     return float(np.abs(after.turn - before.turn).max())
 
 
 def rows_of_length_one(loadings: Array) -> Array:
-    """Loadings (d x q) over the roots of their communalities; zero where that is."""
+    """Return loadings (d x q) over the roots of their communalities; zero where a communality is zero."""
     lengths = np.linalg.norm(loadings, axis=1, keepdims=True)
     return np.divide(loadings, lengths, out=np.zeros_like(loadings), where=lengths > 0)
 
@@ -114,11 +114,11 @@ def rows_of_length_one(loadings: Array) -> Array:
 class Oblique:
     """An oblique rotation during gradient projection: loadings are A T⁻ᵀ, the factors' correlations TᵀT."""
 
-    loadings: Array  # d x q, A: those that are rotated
+    loadings: Array  # d x q, A: the loadings before rotation
     turn: Array  # q x q, T, with columns of length one
     objective: float  # Σ λ²_ij λ²_ik over i and j < k, halved
     slope: Array  # q x q: the gradient in T along columns of length one
-    step: float  # that was taken last
+    step: float  # length of the last step
 
     @property
     def steepness(self) -> float:
@@ -126,8 +126,8 @@ class Oblique:
         return float(np.linalg.norm(self.slope))
 
 
-def sloped(loadings: Array, turn: Array, step: float) -> Oblique:
-    """Quartimin and its slope at a rotation."""
+def quartimin(loadings: Array, turn: Array, step: float) -> Oblique:
+    """Return quartimin and its slope at a rotation T (q x q) of loadings (d x q)."""
     back = np.linalg.inv(turn)
     turned = loadings @ back.T
     squares = turned**2
@@ -137,13 +137,16 @@ def sloped(loadings: Array, turn: Array, step: float) -> Oblique:
                    slope=gradient - turn * np.sum(turn * gradient, axis=0), step=step)
 
 
-def steeper(state: Oblique) -> Oblique:
-    """A step down the slope with columns put back to length one; where only rounding is left, a gentler slope."""
+def descend(state: Oblique) -> Oblique:
+    """Return the rotation after a step down the slope, with columns of length one.
+
+    Where only rounding is left to gain, a step is accepted if the slope becomes gentler.
+    """
     size, steep = 2 * state.step, state.steepness
     rounding = 16 * EPS * float(np.sum(state.loadings**2) ** 2)
     for _ in range(HALVINGS):
         moved = state.turn - size * state.slope
-        reached = sloped(state.loadings, moved / np.linalg.norm(moved, axis=0), size)
+        reached = quartimin(state.loadings, moved / np.linalg.norm(moved, axis=0), size)
         promised, gain = 0.5 * steep**2 * size, state.objective - reached.objective
         if gain > promised if promised > rounding else reached.steepness < steep:
             return reached

@@ -1,4 +1,4 @@
-"""Maximum likelihood for the linear-Gaussian state-space model: start, EM step, and the form that makes it unique."""
+"""Maximum likelihood for the linear-Gaussian state-space model: start, EM step, and the unique canonical form."""
 
 from dataclasses import replace
 from typing import Any
@@ -16,12 +16,12 @@ from mlcli.errors import NumericalError
 from mlcli.stages.algebra.iterate import Iterate, objective_change
 from mlcli.stages.algebra.linalg import EPS, require_finite, singular, symmetric_eigen
 from mlcli.stages.eigen.axes import Axes
-from mlcli.stages.latent.kalman import Sequence, Smoothed, StateSpace, smoothed
-from mlcli.stages.linear.whitening import Extent, require_no_faint, without_rounding
+from mlcli.stages.latent.kalman import Sequence, Smoothed, StateSpace, smooth
+from mlcli.stages.linear.whitening import Extent, require_no_faint, zero_rounding
 
-TURNS = 4  # changes of basis until states smoothed in it have its form
-FAINT = 2.0**-400  # of the largest number: shares of the squares of smaller columns, as noise is, have no digits
-MEMORY = 10  # steps that bend the next one
+TURNS = 4  # changes of basis at most until smoothed states have the canonical form
+FAINT = 2.0**-400  # share of the largest number: the noise of smaller columns, a share of their squares, has no digits
+MEMORY = 10  # steps that Anderson's acceleration uses
 NEAR = 1e-10  # to which mean squares are one
 STEADY = 10  # steps considered for convergence
 USUAL, CALLS = 100, 3.4  # iterations of most fits; small calls of the smoother for a row
@@ -30,7 +30,7 @@ USUAL, CALLS = 100, 3.4  # iterations of most fits; small calls of the smoother 
 @result("state-space-fit")
 @frozen
 class Fitted:
-    """A model with the states of the sequence that it was fitted to."""
+    """A model during EM, with the states of the sequence."""
 
     model: StateSpace
     states: Smoothed
@@ -45,7 +45,7 @@ class Fitted:
 
 @frozen
 class Solution:
-    """The model of largest likelihood in canonical form, ignoring columns that do not vary."""
+    """The model of largest likelihood in canonical form; columns that do not vary are ignored."""
 
     means: Array  # d
     model: StateSpace  # loadings and noise zero in a column that does not vary
@@ -66,17 +66,17 @@ class Solution:
                 "noise_variances": Quantity(model.noise, 2), **self.facts}
 
 
-def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> Solution:
-    """The state-space model of a sequence (n x d; NaN where missing), by EM from a deterministic beginning.
+def fit_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> Solution:
+    """Fit the state-space model to a sequence (n x d; NaN where missing), by EM from a deterministic start.
 
-    The noise of a column is kept above `floor` times its variance.
+    The noise of a column stays above `floor` times its variance. Raises DataError for columns too small beside others.
     """
     means, centered = centered_sequence(points)
     varying = np.any(centered != 0, axis=0, where=~np.isnan(centered))
     inner = centered[:, varying]
     cells = int(np.sum(~np.isnan(inner)))
     if not cells:
-        size = axes.kept(0)
+        size = axes.available_count(0)
         nothing = StateSpace(transition=np.zeros((size, size)), innovation=np.eye(size),
                              loadings=np.zeros((len(means), size)), noise=np.zeros(len(means)))
         return Solution(means=means, model=nothing, states=np.zeros((len(points), size)),
@@ -84,9 +84,9 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> S
                         trace=np.zeros(0), facts={"iterations": 0, "converged": True})
     sequence = Sequence.of(inner, floor)
     with running("iterate"):
-        start = with_states(sequence, first_guess(sequence, axes.count))
-        ended = iterate(lambda fitted: accelerated(sequence, fitted), start, largest_gain, rising=True)
-    fitted = as_read(sequence, ended.state)
+        start = smooth_states(sequence, first_guess(sequence, axes.count))
+        ended = iterate(lambda fitted: accelerated_step(sequence, fitted), start, largest_gain, rising=True)
+    fitted = canonical_fit(sequence, ended.state)
     noiseless = int(np.sum(fitted.model.noise <= sequence.least * (1 + 1e-9)))
     if noiseless:
         note("W-NOISELESS", f"the noise of {noiseless} columns is at its floor: the states reproduce them all but "
@@ -103,7 +103,7 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> S
 
 
 def centered_sequence(points: Array) -> tuple[Array, Array]:
-    """The means of the columns over the cells that are there, and the rest, zero in a column that does not vary.
+    """Return column means (d) over observed cells, and centered points (n x d), zero in a column that does not vary.
 
     Raises DataError where a column is too small beside the largest.
     """
@@ -114,20 +114,20 @@ def centered_sequence(points: Array) -> tuple[Array, Array]:
     cells = np.where(present, points, 0.0)
     means = means + more
     moved = np.where(present, points - means, 0.0)  # bit by bit as new rows are centered
-    whole = without_rounding(moved, Extent.of(cells))
+    whole = zero_rounding(moved, Extent.of(cells))
     require_no_faint(whole, cells, FAINT)
     return means, np.where(present, whole, np.nan)
 
 
-def seconds_of(rows: int, size: int) -> float:
-    """Predicted seconds of one pass of the smoother."""
+def smoother_seconds(rows: int, size: int) -> float:
+    """Predict the seconds of one pass of the smoother."""
     return rows * CALLS * rates().called * (1 + size**3 / 1000)
 
 
 def first_guess(sequence: Sequence, size: int) -> StateSpace:
-    """A model to begin with: states from the leading components of rows joined with the rows after them (centered).
+    """Return the start of EM: states from the leading components of rows joined with the rows after them (centered).
 
-    Where no more states than columns are asked for, those are the principal components.
+    With no more states than columns, these are the principal components.
     """
     values = sequence.values
     depth = 1 if size <= values.shape[1] else -(-size // values.shape[1]) + 1
@@ -143,23 +143,25 @@ def first_guess(sequence: Sequence, size: int) -> StateSpace:
                       loadings=loadings, noise=noise)
 
 
-def accelerated(sequence: Sequence, fitted: Fitted) -> Fitted:
-    """A step of EM bent by those before it (Anderson's acceleration), or a plain one where that is not better."""
-    plain = maximized(sequence, fitted.states)
+def accelerated_step(sequence: Sequence, fitted: Fitted) -> Fitted:
+    """Return the model after a step of EM with Anderson's acceleration, or a plain one where that is not better."""
+    plain = maximize(sequence, fitted.states)
     try:
-        past = (*fitted.past[-MEMORY:], (packed(fitted.model), packed(plain)))
+        past = (*fitted.past[-MEMORY:], (pack_parameters(fitted.model), pack_parameters(plain)))
         with np.errstate(over="ignore", invalid="ignore"):  # states that overflow are not better
-            bold = with_states(sequence, floored(unpacked(bent(past), plain), sequence)) if len(past) > 1 else None
+            bold = None
+            if len(past) > 1:
+                bold = smooth_states(sequence, bound_noise(unpack_parameters(extrapolate(past), plain), sequence))
     except (np.linalg.LinAlgError, NumericalError):
         past, bold = (), None
     better = bold is not None and bold.objective > fitted.objective
-    best = bold if bold is not None and better else with_states(sequence, plain)
+    best = bold if bold is not None and better else smooth_states(sequence, plain)
     gains = (*fitted.gains[1 - STEADY:], objective_change(fitted, best))
     return replace(best, past=past if better else past[-1:], gains=gains)
 
 
-def bent(past: tuple[tuple[Array, Array], ...]) -> Array:
-    """The limit of EM's steps, from points to points, if they were linear in their start."""
+def extrapolate(past: tuple[tuple[Array, Array], ...]) -> Array:
+    """Return the limit of EM's steps if they were linear in their start; `past` holds pairs of (m,) parameters."""
     starts, ends = (np.array(part) for part in zip(*past, strict=True))
     steps = ends - starts
     weights = np.linalg.lstsq(np.diff(steps, axis=0).T, steps[-1], rcond=np.sqrt(EPS))[0]
@@ -168,20 +170,20 @@ def bent(past: tuple[tuple[Array, Array], ...]) -> Array:
 
 
 def largest_gain(_: Fitted, after: Fitted) -> float:
-    """How far the last steps went: bent steps are uneven, and a short one does not mean convergence."""
+    """Return the largest gain of the last steps: accelerated steps are uneven, and a short one may come by chance."""
     return max(after.gains) if len(after.gains) == STEADY else np.inf
 
 
-def packed(model: StateSpace) -> Array:
-    """The parameters as free numbers; raises LinAlgError where the innovation is singular."""
+def pack_parameters(model: StateSpace) -> Array:
+    """Return the parameters as unconstrained numbers (m); raises LinAlgError where the innovation is singular."""
     root = np.linalg.cholesky(model.innovation)
     diagonal = np.diag(root)
     return np.concatenate([model.transition.ravel(), (np.tril(root, -1) + np.diag(np.log(diagonal))).ravel(),
                            model.loadings.ravel(), np.log(model.noise)])
 
 
-def unpacked(numbers: Array, like: StateSpace) -> StateSpace:
-    """The model of free numbers; raises NumericalError where they are too large."""
+def unpack_parameters(numbers: Array, like: StateSpace) -> StateSpace:
+    """Return the model of unconstrained numbers (m), in the shapes of `like`; NumericalError where too large."""
     size, columns = len(like.transition), len(like.noise)
     transition, root, loadings, noise = np.split(numbers, np.cumsum([size**2, size**2, size * columns]))
     root = root.reshape(size, size)
@@ -193,13 +195,13 @@ def unpacked(numbers: Array, like: StateSpace) -> StateSpace:
     return model
 
 
-def with_states(sequence: Sequence, model: StateSpace) -> Fitted:
-    """A model with its smoothed states."""
-    return Fitted(model, smoothed(sequence, model))
+def smooth_states(sequence: Sequence, model: StateSpace) -> Fitted:
+    """Return a model with its smoothed states."""
+    return Fitted(model, smooth(sequence, model))
 
 
-def maximized(sequence: Sequence, states: Smoothed) -> StateSpace:
-    """The M-step: regressions of states on the states before, and of columns on the states where they were seen.
+def maximize(sequence: Sequence, states: Smoothed) -> StateSpace:
+    """Return the M-step: regressions of states on the states before, and of columns on the states of observed rows.
 
     The likelihood of the result is no smaller. Source: Shumway and Stoffer; Ghahramani and Hinton.
     """
@@ -211,17 +213,17 @@ def maximized(sequence: Sequence, states: Smoothed) -> StateSpace:
     steps = moments[1:].sum(axis=0) - transition @ crossed.T
     innovation = (first + steps) / len(means)
     loadings, noise = _regressions(sequence, states, moments)
-    return floored(StateSpace(transition=transition, innovation=(innovation + innovation.T) / 2, loadings=loadings,
+    return bound_noise(StateSpace(transition=transition, innovation=(innovation + innovation.T) / 2, loadings=loadings,
                               noise=noise), sequence)
 
 
-def floored(model: StateSpace, sequence: Sequence) -> StateSpace:
-    """The model with noise in every column."""
+def bound_noise(model: StateSpace, sequence: Sequence) -> StateSpace:
+    """Return the model with noise of at least the sequence's bound in every column."""
     return replace(model, noise=np.maximum(model.noise, sequence.least))
 
 
 def _regressions(sequence: Sequence, states: Smoothed, moments: Array) -> tuple[Array, Array]:
-    """Loadings and noise of every column, from the rows in which it was seen."""
+    """Return loadings (d x K) and noise (d) of every column, from the rows that observe it."""
     present = sequence.present
     targets = sequence.values.T @ states.means
     loadings, spread = np.empty_like(targets), np.empty(len(targets))
@@ -237,31 +239,31 @@ def _regressions(sequence: Sequence, states: Smoothed, moments: Array) -> tuple[
     return loadings, noise
 
 
-def as_read(sequence: Sequence, fitted: Fitted) -> Fitted:
-    """The canonical form, its states smoothed by that very model: the same rows, projected, have the same states.
+def canonical_fit(sequence: Sequence, fitted: Fitted) -> Fitted:
+    """Return the canonical form with states smoothed by that model, so that the same rows, projected, get them too.
 
-    Where rows hardly determine the start, a new basis determines another part of it, and is computed again.
+    Where rows hardly determine the start, a new basis determines another part of it: then the form is computed again.
     """
     for _ in range(TURNS):
-        fitted = with_states(sequence, canonical_form(fitted).model)
-        if float(np.abs(moments_of(fitted.states) - np.eye(len(fitted.model.transition))).max()) < NEAR:
+        fitted = smooth_states(sequence, canonical_form(fitted).model)
+        if float(np.abs(state_moments(fitted.states) - np.eye(len(fitted.model.transition))).max()) < NEAR:
             break
     return fitted
 
 
-def moments_of(states: Smoothed) -> Array:
-    """The mean squares and products of the states, their uncertainty included (K x K)."""
+def state_moments(states: Smoothed) -> Array:
+    """Return the mean squares and products of the states, their uncertainty included (K x K)."""
     moment = (states.covariances.sum(axis=0) + states.means.T @ states.means) / len(states.means)
     return np.asarray((moment + moment.T) / 2)
 
 
 def canonical_form(fitted: Fitted) -> Fitted:
-    """The same model in the one basis where states have mean square 1, are uncorrelated and load orthogonally.
+    """Return the same model in the basis where states have mean square 1, are uncorrelated and load orthogonally.
 
     Axes are in descending order of CᵀC, the variance that each carries; signs make the largest state positive.
     """
     model, states = fitted.model, fitted.states
-    values, vectors = symmetric_eigen(moments_of(states))
+    values, vectors = symmetric_eigen(state_moments(states))
     significant = values > EPS * len(values) * 10 * values[0]
     roots = np.sqrt(np.where(significant, values, values[0]))
     _, _, right = singular(np.vstack([model.loadings @ (vectors * roots), np.zeros_like(vectors)]))
@@ -275,7 +277,7 @@ def canonical_form(fitted: Fitted) -> Fitted:
 
 
 def _solved(moments: Array, targets: Array) -> Array:
-    """Least squares from second moments (K x K), in the directions that they determine."""
+    """Return least squares from second moments (K x K), in the directions that they determine."""
     values, vectors = symmetric_eigen((moments + moments.T) / 2)
     determined = values > len(values) * EPS * 10 * values[0]
     return vectors[:, determined] @ ((vectors[:, determined].T @ targets) / values[determined, None])

@@ -1,4 +1,4 @@
-"""Canonical correlations: what two views of the same rows have in common."""
+"""Canonical correlations of two views of the same rows."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.inputs import Input, TwoViews
 from mlcli.base.values.quantity import Quantity
 from mlcli.stages.algebra.linalg import singular
-from mlcli.stages.eigen.axes import first
+from mlcli.stages.eigen.axes import first_columns
 from mlcli.stages.linear.whitening import Whitening
 
 ALIKE = 1e-12  # 1 - ρ² below which a correlation is taken for 1
@@ -25,19 +25,19 @@ class Canonical:
     second: Array  # rank of the second view x r, orthonormal columns
 
     def turns(self, count: int) -> list[Array]:
-        """The leading directions of each view, zero where there are no more."""
-        return [first(self.first, count), first(self.second, count)]
+        """Return the leading directions of each view (rank x count), zero where there are no more."""
+        return [first_columns(self.first, count), first_columns(self.second, count)]
 
 
 def most_pairs(data: Input) -> int:
-    """How many canonical pairs there may be: the smaller of n - 1 and the columns of the smaller view."""
+    """Return the largest number of canonical pairs: the smaller of n - 1 and the columns of the smaller view."""
     others = data.view.values.shape[1] if isinstance(data, TwoViews) else 1
     return min(len(data.values) - 1, data.values.shape[1], others)
 
 
 @stage("correlations")
 def canonical(first: Whitening, second: Whitening) -> Canonical:
-    """The canonical pairs of two views (Hotelling), from the singular values of U₁ᵀU₂ (Björck and Golub)."""
+    """Return the canonical pairs of two views (Hotelling), from the singular values of U₁ᵀU₂ (Björck and Golub)."""
     rows = len(first.points)
     spare = first.rank + second.rank - (rows - 1)
     if spare > 0 and first.rank and second.rank:
@@ -50,19 +50,22 @@ def canonical(first: Whitening, second: Whitening) -> Canonical:
 
 
 def posterior_means(variates: Sequence[Array], correlations: Array) -> Array:
-    """Means of the shared factors given the canonical variates (n x r) of one view, or of both."""
+    """Return posterior means (n x r) of the shared factors, given canonical variates (n x r) of one view or of both.
+
+    `correlations` is an (r,) array.
+    """
     if len(variates) == 1:
         return np.sqrt(correlations) * variates[0]
     return np.sqrt(correlations) / (1 + correlations) * (variates[0] + variates[1])
 
 
 def posterior_variances(correlations: Array, both: bool) -> Array:
-    """The variances of those means."""
+    """Return the variances (r) of the posterior means for canonical correlations, an (r,) array."""
     return 2 * correlations / (1 + correlations) if both else correlations
 
 
 def log_likelihood(views: Sequence[Whitening], correlations: Array) -> Quantity | None:
-    """The largest log-likelihood of shared factors with these correlations.
+    """Return the largest log-likelihood of shared factors with canonical correlations, an (r,) array.
 
     None where it has no limit: a view has dependent columns, or a correlation is 1.
     """

@@ -1,4 +1,4 @@
-"""Discriminants, and passes over rows in classes that are not in memory: means, deviations within, and scores."""
+"""Discriminants, and passes over labeled rows that are not in memory: means, deviations within classes, and scores."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -16,12 +16,12 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.engine.executor import results
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.linalg import EPS, triangle_of
-from mlcli.stages.eigen.axes import first
+from mlcli.stages.eigen.axes import first_columns
 from mlcli.stages.kernels.row_factor import READ
 from mlcli.stages.linear.whitening import SLACK, Extent, refuse_faint
 
 TALL = 2  # rows that are made a triangle together, for each column
-PASSES, COPIES = 3, 3  # over the rows; arrays of scores that are held at once
+PASSES, COPIES = 3, 3  # over the rows; arrays of scores in memory at once
 
 
 @frozen
@@ -32,27 +32,27 @@ class Discriminants:
     scaling: Array  # d x r; the covariance within classes (divisor n - g) becomes the identity
     ratios: Array  # r, descending: variance between classes (divisor g - 1) over that within
     centers: Array  # g x r: the classes' means as scores
-    shares: Array  # g: how many of the points are in each class
+    shares: Array  # g: the share of the points in each class
 
     def scores(self, points: Array) -> Array:
-        """Coordinates of points (m x r) on all discriminants."""
+        """Return the coordinates (m x r) of points (m x d) on all discriminants."""
         return (points - self.mean) @ self.scaling
 
-    def assigned(self, scores: Array) -> Indices:
-        """The class of largest posterior probability for scores (m x r), the classes' shares as their priors."""
+    def classify(self, scores: Array) -> Indices:
+        """Return the most probable class (m) for scores (m x r), with the classes' shares as priors."""
         apart = scores @ self.centers.T - 0.5 * np.sum(self.centers**2, axis=1) + np.log(self.shares)
         return apart.argmax(axis=1)
 
 
 @frozen
-class Seen:
-    """What discriminants follow from."""
+class ClassMoments:
+    """The moments of classes that determine the discriminants."""
 
     mean: Array  # d, of all points
     centers: Array  # g x d: the classes' means, without that of all points
     within: Array  # n x d: deviations from the classes' means; or their triangle (d x d)
     extent: Extent
-    sphered: Callable[[Array], Extent]  # of the points times a matrix (d x r) without negative numbers, or a bound
+    sphered: Callable[[Array], Extent]  # the extent of the points times a matrix (d x r), or a bound of it
 
 
 @frozen
@@ -73,19 +73,19 @@ class ClassRows:
         """Blocks are short."""
 
     def parts(self, number: int) -> Iterator[tuple[Array, Indices]]:
-        """The rows of a block, a few at a time, with their classes."""
+        """Yield the rows of a block, a few at a time, with their classes."""
         for place, rows in self.rows.parts(number):
             yield np.where(self.varying, rows - self.mean, 0.0), self.classes[place : place + len(rows)]
 
 
 @frozen
 class Sums(ClassRows):
-    """The sums of the rows of each class."""
+    """A pass for the sums of the rows of each class."""
 
     count: int
 
     def work(self, number: int) -> Array:
-        """Those of a block (g x d)."""
+        """Return the sums (g x d) of a block."""
         sums = np.zeros((self.count, len(self.mean)))
         for rows, classes in self.parts(number):
             np.add.at(sums, classes, rows)
@@ -94,12 +94,12 @@ class Sums(ClassRows):
 
 @frozen
 class Triangles(ClassRows):
-    """R of the deviations Q R from the classes' means."""
+    """A pass for R of the deviations Q R from the classes' means."""
 
     centers: Array
 
     def work(self, number: int) -> Array:
-        """That of a block."""
+        """Return R (at most d x d) of a block."""
         width = len(self.mean)
         stacked: list[Array] = [np.zeros((0, width))]
         for rows, classes in self.parts(number):
@@ -111,23 +111,23 @@ class Triangles(ClassRows):
 
 @frozen
 class Scores(ClassRows):
-    """Scores on the first discriminants, and how many rows all of them assign wrongly."""
+    """A pass for scores on the first discriminants, and the number of rows that all of them misclassify."""
 
     found: Discriminants
     count: int
 
     def work(self, number: int) -> tuple[Sequence[Array], int]:
-        """Those of a block."""
+        """Return the scores of a block's parts, and the number of misclassified rows."""
         kept, wrong = [], 0
         for place, rows in self.rows.parts(number):
             scores = self.found.scores(rows)
-            kept.append(first(scores, self.count))
-            wrong += int(np.sum(self.found.assigned(scores) != self.classes[place : place + len(rows)]))
+            kept.append(first_columns(scores, self.count))
+            wrong += int(np.sum(self.found.classify(scores) != self.classes[place : place + len(rows)]))
         return kept, wrong
 
 
 def class_row_step(rows: Rows, count: int, threads: int) -> Step:
-    """What the passes would cost, with so many axes."""
+    """Return the step of the passes, with `count` axes."""
     size, width = rows.shape
     seconds = size * width * (PASSES * READ + 2.0 * (1 + TALL) / TALL * width / product_rate(1))
     taken = rows.at_once(threads) * (rows.nbytes + 8.0 * (2 + TALL) * width**2) + held(COPIES, size * count)
@@ -136,8 +136,8 @@ def class_row_step(rows: Rows, count: int, threads: int) -> Step:
                               returned=8.0 * (size * count / PASSES + rows.blocks * width**2)))
 
 
-def seen_rows(rows: Rows, classes: Indices, counts: Indices) -> Seen:
-    """What discriminants follow from, by two passes over rows whose moments are known."""
+def class_moments_of_rows(rows: Rows, classes: Indices, counts: Indices) -> ClassMoments:
+    """Return the moments of classes by two passes over rows (n x d); `classes` (n) are theirs, `counts` (g) sizes."""
     assert rows.moments is not None
     moments = rows.moments.plain
     mean, extent = moments.means, Extent(len(rows), rows.reach)
@@ -149,12 +149,15 @@ def seen_rows(rows: Rows, classes: Indices, counts: Indices) -> Seen:
     with part("deviations within classes"), closing(
             results(Triangles(rows, classes, mean, varying, centers))) as triangles:
         within = reduce(lambda above, below: triangle_of(np.vstack([above, below])), triangles)
-    return Seen(mean=mean, centers=centers, within=within, extent=extent,
+    return ClassMoments(mean=mean, centers=centers, within=within, extent=extent,
                 sphered=lambda sphere: Extent(len(rows), extent.largest @ sphere))
 
 
-def scored_rows(rows: Rows, classes: Indices, found: Discriminants, count: int) -> tuple[Array, int]:
-    """Scores of all rows on the first discriminants (n x count), and how many rows all of them assign wrongly."""
+def score_rows(rows: Rows, classes: Indices, found: Discriminants, count: int) -> tuple[Array, int]:
+    """Return scores of all rows on the first discriminants (n x count), and the number of misclassified rows.
+
+    `classes` (n) are the rows' classes; all discriminants classify.
+    """
     scores, place, wrong = room(len(rows), count), 0, 0
     with part("scores"), closing(results(
             Scores(rows, classes, found.mean, np.ones(len(found.mean), dtype=bool), found, count))) as every:

@@ -12,20 +12,26 @@ from mlcli.base.values.missing import is_missing
 from mlcli.errors import DataError, GeometryError
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.linalg import EPS, singular
-from mlcli.stages.eigen.axes import first
-from mlcli.stages.linear.class_rows import Discriminants, Seen, class_row_step, scored_rows, seen_rows
+from mlcli.stages.eigen.axes import first_columns
+from mlcli.stages.linear.class_rows import (
+    ClassMoments,
+    Discriminants,
+    class_moments_of_rows,
+    class_row_step,
+    score_rows,
+)
 from mlcli.stages.linear.whitening import (
     Extent,
     centered_columns,
     column_lengths,
     negligible,
     require_no_faint,
-    without_rounding,
+    zero_rounding,
 )
 
 
 def classes_of(labels: Sequence[str], ids: Sequence[str]) -> tuple[list[str], Indices]:
-    """The names of the classes, sorted, and the number of each row's; raises DataError where a row has none."""
+    """Return the sorted names of the classes and each row's class (n); raises DataError for a row without label."""
     without = [name for name, label in zip(ids, labels, strict=True) if is_missing(label)]
     if without:
         raise DataError("NO-LABEL", f"{len(without)} rows have no label (empty, NA or NaN), the first is "
@@ -37,9 +43,9 @@ def classes_of(labels: Sequence[str], ids: Sequence[str]) -> tuple[list[str], In
 
 @stage("discriminants")
 def discriminants(points: Array, classes: Indices) -> Discriminants:
-    """The discriminants of points (n x d) in classes 0..g-1, none of them empty.
+    """Return the discriminants of points (n x d) in classes (n) 0..g-1, none of them empty.
 
-    Two singular value decompositions and no scatter matrix, as in MASS (Venables and Ripley). Of rows that are read in
+    Two singular value decompositions and no scatter matrix, as in MASS (Venables and Ripley). For rows read in
     blocks the first one is of R, the triangle of deviations Q R from the classes' means: it has their singular values.
     Directions without spread within the classes make no axes. Raises GeometryError where there
     is one class only, or no class with any spread, and DataError where a column is too small beside the largest.
@@ -49,7 +55,7 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
         raise GeometryError("ONE-CLASS", "the labels name one class only", where="input.label_columns",
                             hint="discriminants need at least two classes")
     rows = rows_of(points)
-    seen = _seen(points, classes, counts) if rows is None else seen_rows(rows, classes, counts)
+    seen = _class_moments(points, classes, counts) if rows is None else class_moments_of_rows(rows, classes, counts)
     sphere = _sphering(seen.extent, seen.within, len(points) - len(counts))
     _note_lost(seen.extent, seen.centers, sphere)
     weighted = np.sqrt(counts / (len(counts) - 1))[:, None] * (seen.centers @ sphere)
@@ -61,28 +67,31 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
                          centers=seen.centers @ scaling, shares=counts / len(points))
 
 
-def _seen(points: Array, classes: Indices, counts: Indices) -> Seen:
-    """What discriminants follow from, of points in memory."""
+def _class_moments(points: Array, classes: Indices, counts: Indices) -> ClassMoments:
+    """Return the moments of classes of points in memory."""
     mean, centered = centered_columns(points)
     require_no_faint(centered, points)
     centers = np.zeros((len(counts), points.shape[1]))
     np.add.at(centers, classes, centered)
     centers /= counts[:, None]
-    return Seen(mean=mean, centers=centers, within=centered - centers[classes], extent=Extent.of(points),
+    return ClassMoments(mean=mean, centers=centers, within=centered - centers[classes], extent=Extent.of(points),
                 sphered=lambda sphere: Extent.of(points @ sphere))
 
 
-def scored(found: Discriminants, points: Array, classes: Indices, count: int) -> tuple[Array, int]:
-    """Scores of points on the first discriminants (n x count), and how many points all of them assign wrongly."""
+def score_points(found: Discriminants, points: Array, classes: Indices, count: int) -> tuple[Array, int]:
+    """Return scores (n x count) of points (n x d) on the first discriminants, and the number of misclassified points.
+
+    `classes` (n) are the points' classes; all discriminants classify.
+    """
     rows = rows_of(points)
     if rows is not None:
-        return scored_rows(rows, classes, found, count)
+        return score_rows(rows, classes, found, count)
     scores = found.scores(points)
-    return first(scores, count), int(np.sum(found.assigned(scores) != classes))
+    return first_columns(scores, count), int(np.sum(found.classify(scores) != classes))
 
 
 def discriminant_steps(points: Array, count: int, threads: int) -> list[Step]:
-    """What the discriminants of points and their scores would cost, with so many axes."""
+    """Return the steps of the discriminants of points (n x d) and their scores, with `count` axes."""
     rows = rows_of(points)
     if rows is not None:
         return [class_row_step(rows, count, threads)]
@@ -90,8 +99,8 @@ def discriminant_steps(points: Array, count: int, threads: int) -> list[Step]:
 
 
 def _sphering(extent: Extent, within: Array, freedom: int) -> Array:
-    """The map (d x r) that whitens deviations from the classes' means (divisor n - g), or their triangle."""
-    within = without_rounding(within, extent)
+    """Return the map (d x r) that whitens deviations from the classes' means (divisor n - g), or their triangle."""
+    within = zero_rounding(within, extent)
     lengths = column_lengths(within)
     if freedom < 1 or not lengths.any():
         raise GeometryError("WITHIN", "no class has any spread within: its rows are equal, or it has one row only",
@@ -106,7 +115,7 @@ def _sphering(extent: Extent, within: Array, freedom: int) -> Array:
 
 
 def _note_lost(extent: Extent, centers: Array, sphere: Array) -> None:
-    """Warns where class means differ in directions without spread within: they separate classes and make no axes."""
+    """Warn where class means differ in directions without spread within: they separate classes and make no axes."""
     basis, _ = np.linalg.qr(sphere)
     outside = centers - (centers @ basis) @ basis.T
     if np.abs(outside).max() > np.sqrt(EPS) * extent.largest.max():

@@ -17,14 +17,14 @@ Contrast = Literal["logcosh", "exp", "cube"]
 Order = Literal["symmetric", "deflation"]
 Values = tuple[Array, Array, Array]  # G, its derivative and its second derivative
 USUAL = 20  # steps of most fits
-PATIENCE = 500  # steps that come no closer to rest: directions of Gaussian data are turned for ever
+PATIENCE = 500  # steps without a smaller change: directions of Gaussian data never converge
 CONTRAST, CALLS = 20, 60  # a contrast and its derivatives, in functions of one distance; small calls of a step
 
 
 @result("unmixing")
 @frozen
 class Unmixing:
-    """Orthonormal directions of white data, and how far from Gaussian the data is along them."""
+    """Orthonormal directions of white data, with the data's negentropies along them."""
 
     directions: Array  # p x r
     negentropy: Array  # p, (E G(y) - E G(v))^2
@@ -36,8 +36,8 @@ class Unmixing:
 
 
 @frozen
-class Unmixed:
-    """Independent components in descending order of negentropy, and how they were found."""
+class IndependentComponents:
+    """Independent components in descending order of negentropy, with the course of the iteration."""
 
     directions: Array  # p x p
     negentropy: Array  # p
@@ -62,80 +62,85 @@ def _cube(values: Array) -> Values:
 CONTRASTS: dict[str, Callable[[Array], Values]] = {"logcosh": _logcosh, "exp": _exp, "cube": _cube}
 
 
-def unmixed(white: Array, contrast: Contrast, order: Order, iterate: Iterate, random: np.random.Generator) -> Unmixed:
-    """The independent components of white points (n x p), from random directions (Hyvärinen and Oja)."""
+def fastica(white: Array, contrast: Contrast, order: Order, iterate: Iterate,
+            random: np.random.Generator) -> IndependentComponents:
+    """Return the independent components of white points (n x p), from random directions (Hyvärinen and Oja)."""
     size = white.shape[1]
-    start = symmetric(random.standard_normal((size, size))) if size else np.zeros((0, 0))
-    runs = (_together if order == "symmetric" else _one_by_one)(white, contrast, iterate, start)
+    start = symmetric_decorrelation(random.standard_normal((size, size))) if size else np.zeros((0, 0))
+    runs = (_symmetric_runs if order == "symmetric" else _deflation_runs)(white, contrast, iterate, start)
     directions = np.vstack([start[:0], *(run.state.directions for run in runs)])
-    negentropy = measured(white, directions, contrast).negentropy
+    negentropy = with_negentropy(white, directions, contrast).negentropy
     best = np.argsort(-negentropy, kind="stable")
     trace = np.concatenate([np.zeros(0), *(run.trace for run in runs)])
-    return Unmixed(directions[best], negentropy[best], trace,
+    return IndependentComponents(directions[best], negentropy[best], trace,
                    {"iterations": len(trace), "converged": all(run.converged for run in runs)})
 
 
-def _together(white: Array, contrast: Contrast, iterate: Iterate, start: Array) -> list[Iterated[Unmixing]]:
-    """All directions at once."""
+def _symmetric_runs(white: Array, contrast: Contrast, iterate: Iterate, start: Array) -> list[Iterated[Unmixing]]:
+    """Iterate all directions at once."""
     def step(state: Unmixing) -> Unmixing:
-        return measured(white, symmetric(stepped(white, state.directions, contrast)), contrast)
+        stepped = fixed_point_step(white, state.directions, contrast)
+        return with_negentropy(white, symmetric_decorrelation(stepped), contrast)
 
-    return [iterate(step, measured(white, start, contrast), turned, patience=PATIENCE)] if len(start) else []
+    if not len(start):
+        return []
+    return [iterate(step, with_negentropy(white, start, contrast), rotation_change, patience=PATIENCE)]
 
 
-def _one_by_one(white: Array, contrast: Contrast, iterate: Iterate, start: Array) -> list[Iterated[Unmixing]]:
-    """Each direction orthogonal to those found before it."""
+def _deflation_runs(white: Array, contrast: Contrast, iterate: Iterate, start: Array) -> list[Iterated[Unmixing]]:
+    """Iterate one direction after another, each orthogonal to those before."""
     rows: list[Iterated[Unmixing]] = []
     for first in start:
         before = np.vstack([start[:0], *(run.state.directions for run in rows)])
 
         def step(state: Unmixing, before: Array = before) -> Unmixing:
-            return measured(white, deflated(stepped(white, state.directions, contrast), before), contrast)
+            stepped = fixed_point_step(white, state.directions, contrast)
+            return with_negentropy(white, deflate(stepped, before), contrast)
 
-        begun = measured(white, deflated(first[None, :], before), contrast)
-        rows.append(iterate(step, begun, turned, patience=PATIENCE))
+        begun = with_negentropy(white, deflate(first[None, :], before), contrast)
+        rows.append(iterate(step, begun, rotation_change, patience=PATIENCE))
     return rows
 
 
-def measured(white: Array, directions: Array, contrast: Contrast) -> Unmixing:
-    """Directions with their negentropies."""
+def with_negentropy(white: Array, directions: Array, contrast: Contrast) -> Unmixing:
+    """Return directions (r x p) with their negentropies, for white points (n x p)."""
     means = CONTRASTS[contrast](white @ directions.T)[0].mean(axis=0)
     return Unmixing(directions, (means - gaussian_mean(contrast)) ** 2)
 
 
 @cache
 def gaussian_mean(contrast: Contrast) -> float:
-    """E G(v) of a standard Gaussian v, by quadrature."""
+    """Return E G(v) of a standard Gaussian v, by quadrature."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(200)
     return float(CONTRASTS[contrast](nodes)[0] @ weights / np.sqrt(2 * np.pi))
 
 
-def stepped(white: Array, directions: Array, contrast: Contrast) -> Array:
-    """One step of the fixed point for each direction (p x r) of white points (n x r), not yet orthogonal."""
+def fixed_point_step(white: Array, directions: Array, contrast: Contrast) -> Array:
+    """Return each direction (p x r) after one step of the fixed point on white points (n x r), not yet orthogonal."""
     _, first, second = CONTRASTS[contrast](white @ directions.T)
     return first.T @ white / len(white) - second.mean(axis=0)[:, None] * directions
 
 
-def seconds_of(rows: int, count: int) -> float:
-    """Predicted seconds of one step: the contrast of all points twice, and the small calls."""
+def step_seconds(rows: int, count: int) -> float:
+    """Predict the seconds of one step: the contrast of all points twice, and the small calls."""
     return rows * count * (CONTRAST * rates().bent + 8 * count * rates().product) + CALLS * rates().called
 
 
-def symmetric(directions: Array) -> Array:
-    """The nearest orthonormal directions, symmetrically."""
+def symmetric_decorrelation(directions: Array) -> Array:
+    """Return the orthonormal directions (p x r) nearest to directions (p x r), by their polar factor."""
     left, _, right = singular(directions)
     return left @ right
 
 
-def deflated(direction: Array, before: Array) -> Array:
-    """A direction (1 x r) made orthogonal to those before it and brought to length one."""
+def deflate(direction: Array, before: Array) -> Array:
+    """Return a direction (1 x r) made orthogonal to those `before` (q x r), of length one."""
     for _ in range(2):
         direction = direction - (direction @ before.T) @ before
     return direction / np.linalg.norm(direction)
 
 
-def turned(before: Unmixing, after: Unmixing) -> float:
-    """How far directions have moved: the largest change of any entry, up to signs."""
+def rotation_change(before: Unmixing, after: Unmixing) -> float:
+    """Return the largest change of any entry of the directions, up to signs."""
     old, new = before.directions, after.directions
     signs = np.where(np.einsum("ij,ij->i", new, old) < 0, -1.0, 1.0)
     return float(np.abs(new - signs[:, None] * old).max(initial=0.0))

@@ -19,7 +19,7 @@ class SlowFeatures:
 
 @stage("slow features")
 def slow_features(white: Whitening) -> SlowFeatures:
-    """The slow features of white points in time order (Wiskott and Sejnowski), by singular values of their steps.
+    """Return the slow features of white points in time order (Wiskott and Sejnowski), by the SVD of their steps.
 
     A feature without memory has slowness 2, one that alternates 4; slowness is 2 - 2 ψ for a
     stationary one whose neighboring values have correlation ψ.
@@ -30,7 +30,7 @@ def slow_features(white: Whitening) -> SlowFeatures:
 
 
 def monomials(white: Array, degree: int) -> Array:
-    """Coordinates (n x r), and with degree 2 all their products of two as well (n x r (r + 3) / 2)."""
+    """Return coordinates (n x r), and with degree 2 all their products of two as well (n x r (r + 3) / 2)."""
     if degree == 1:
         return white
     rows, columns = np.triu_indices(white.shape[1])
@@ -38,7 +38,7 @@ def monomials(white: Array, degree: int) -> Array:
 
 
 def monomials_rounding(white: Array, wrong: Array, degree: int) -> Array:
-    """The error of monomials for errors of the coordinates (n x r)."""
+    """Return bounds of the monomials' errors for errors `wrong` of the coordinates `white` (n x r each)."""
     if degree == 1:
         return wrong
     rows, columns = np.triu_indices(white.shape[1])

@@ -1,1 +1,1 @@
-"""Networks: their forward passes in NumPy, what constrains them, and their training in JAX."""
+"""Networks: their forward passes in NumPy, constraints on codes, and their training in JAX."""

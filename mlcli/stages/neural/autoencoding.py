@@ -1,4 +1,4 @@
-"""What an autoencoder lowers: its reconstruction error, and the weighted penalties of its constraints (JAX)."""
+"""The objective of an autoencoder: its reconstruction error, and the weighted penalties of its constraints (JAX)."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.stages.neural.backend import Layers, Traced, drawn, jax, jnp, network, passed, random
+from mlcli.stages.neural.backend import Layers, Traced, forward, initial_layers, jax, jnp, network, random
 from mlcli.stages.neural.constraints import Corruption, Sparsity
 from mlcli.stages.neural.network import Hidden, Network
 
@@ -27,35 +27,36 @@ class Autoencoding:
     contraction: float = 0.0
 
     def start(self, sizes: Sequence[int], generator: np.random.Generator) -> dict[str, Traced]:
-        """Weights at random, for so many units from the inputs to the code."""
-        encoder, decoder = drawn(sizes, self.hidden, generator), drawn(sizes[::-1], self.hidden, generator)
+        """Return random weights for layers of these sizes, from the inputs to the code."""
+        encoder = initial_layers(sizes, self.hidden, generator)
+        decoder = initial_layers(sizes[::-1], self.hidden, generator)
         return {"encoder": encoder, "decoder": [(biases,) for _, biases in decoder] if self.tied else decoder}
 
     def decoder(self, weights: dict[str, Traced]) -> Layers:
-        """The layers that lead back."""
+        """Return the layers of the decoder."""
         if not self.tied:
             return list(weights["decoder"])
         return [(back.T, biases) for (back, _), (biases,) in zip(weights["encoder"][::-1], weights["decoder"],
                                                                  strict=True)]
 
     def __call__(self, weights: dict[str, Traced], rows: Traced, key: Traced, training: bool) -> tuple[Traced, Traced]:
-        """The objective of some rows; only in training are they corrupted and units dropped."""
+        """Return the objective of some rows and no figures; rows are corrupted and units dropped in training only."""
         corrupting, coding, decoding = random.split(key, 3)
         encoder = list(weights["encoder"])
         inputs = self.corruption(rows, corrupting) if training else rows
-        codes = passed(encoder, inputs, self.hidden, self.sparsity.code, self.dropout, coding if training else None)
-        back = passed(self.decoder(weights), codes, self.hidden, "identity", self.dropout,
+        codes = forward(encoder, inputs, self.hidden, self.sparsity.code, self.dropout, coding if training else None)
+        back = forward(self.decoder(weights), codes, self.hidden, "identity", self.dropout,
                       decoding if training else None)
         value = jnp.mean(jnp.square(back - rows)) + self.sparsity(codes)
         if self.contraction > 0:
             def code(row: Traced) -> Traced:
-                return passed(encoder, row, self.hidden, self.sparsity.code)
+                return forward(encoder, row, self.hidden, self.sparsity.code)
 
             slopes = jax.vmap(jax.jacrev(code))(rows)
             value = value + self.contraction * jnp.mean(jnp.sum(jnp.square(slopes), axis=(1, 2)))
         return value, jnp.zeros(0)
 
     def networks(self, weights: dict[str, Traced]) -> tuple[Network, Network]:
-        """The encoder and the decoder as plain arrays."""
+        """Return the encoder and the decoder as plain arrays."""
         return (network(weights["encoder"], self.hidden, self.sparsity.code),
                 network(self.decoder(weights), self.hidden))

@@ -1,4 +1,4 @@
-"""JAX as training uses it: imported here and nowhere else at the top of a file, and held to the run's threads."""
+"""JAX for training: its import, its threads, and layers in its arrays."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -17,9 +17,10 @@ from mlcli.stages.neural.network import Activation, Hidden, Layer, Network
 
 POOL = "PJRT_NPROC"  # the variable that XLA's thread pool reads when it starts
 
-jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # so that float64 can be asked for; float32 stays what it is
+jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # allows float64; float32 is unchanged
 
-__all__ = ["FUNCTIONS", "Layers", "Traced", "drawn", "held_to_threads", "jax", "jnp", "network", "passed", "random"]
+__all__ = ["FUNCTIONS", "Layers", "Traced", "forward", "initial_layers", "jax", "jnp", "limit_threads", "network",
+           "random"]
 
 Traced = Any  # an array that JAX follows
 Layers = Sequence[tuple[Traced, Traced]]  # weights and biases
@@ -27,17 +28,17 @@ FUNCTIONS: Mapping[str, Callable[[Traced], Traced]] = {
     "tanh": jnp.tanh, "relu": nn.relu, "softplus": nn.softplus, "logistic": nn.sigmoid, "identity": lambda sums: sums}
 
 
-def held_to_threads() -> None:
-    """Steps run on no more threads than the run may use: a pool that an earlier run left with others is made anew."""
+def limit_threads() -> None:
+    """Limit JAX to the threads of the run: a thread pool of another size, from an earlier run, is replaced."""
     threads = str(allowed())
     if os.environ.get(POOL) != threads:
         os.environ[POOL] = threads
         backend.clear_backends()  # type: ignore[no-untyped-call]
 
 
-def passed(layers: Layers, values: Traced, hidden: str, last: str = "identity", dropout: float = 0.0,
+def forward(layers: Layers, values: Traced, hidden: str, last: str = "identity", dropout: float = 0.0,
            key: Traced = None) -> Traced:
-    """The outputs of layers for rows of values; with a key, hidden units are dropped at random and the rest raised."""
+    """Return the outputs of layers for rows of values; with a key, random hidden units are dropped, others raised."""
     for place, (weights, biases) in enumerate(layers):
         values = values @ weights + biases
         if place == len(layers) - 1:
@@ -49,8 +50,8 @@ def passed(layers: Layers, values: Traced, hidden: str, last: str = "identity", 
     return FUNCTIONS[last](values)
 
 
-def drawn(sizes: Sequence[int], hidden: str, generator: np.random.Generator) -> list[tuple[Array, Array]]:
-    """Weights and biases at the start, such that activations keep their size (Glorot and Bengio; He for relu)."""
+def initial_layers(sizes: Sequence[int], hidden: str, generator: np.random.Generator) -> list[tuple[Array, Array]]:
+    """Return random weights and biases such that activations keep their size (Glorot and Bengio; He for relu)."""
     layers = []
     for before, after in pairwise(sizes):
         spread = np.sqrt(2 / before if hidden == "relu" else 2 / (before + after))
@@ -59,7 +60,7 @@ def drawn(sizes: Sequence[int], hidden: str, generator: np.random.Generator) -> 
 
 
 def network(layers: Layers, hidden: Hidden, last: Activation = "identity") -> Network:
-    """Layers as plain arrays in double precision."""
+    """Return layers as plain arrays in double precision."""
     names: list[Activation] = [*[hidden] * (len(layers) - 1), last]
     return Network(tuple(Layer(np.array(weights, dtype=np.float64), np.array(biases, dtype=np.float64), name)
                          for (weights, biases), name in zip(layers, names, strict=True)))

@@ -15,12 +15,12 @@ from mlcli.stages.neural.likelihoods import Likelihood
 from mlcli.stages.neural.network import Network
 from mlcli.stages.neural.standard import Standard
 
-BLOCK = 1 << 19  # activations of a layer that a thread holds
+BLOCK = 1 << 19  # activations of a layer in a thread's memory
 
 
 @frozen
 class Bound:
-    """The bound of rows by a decoder with its likelihood; a row's outputs are the mean and log-variance of q(z | x)."""
+    """The evidence lower bound of rows; a row's encoder outputs are the mean and log-variance of q(z | x)."""
 
     standard: Standard
     decoder: Network
@@ -40,13 +40,19 @@ class Bound:
         return Network((*others, replace(last, activation="identity")))
 
     def __call__(self, first: int, rows: Array, outputs: Array) -> Array:
-        """The sums over some rows of E log p(x | z) and of KL(q ‖ N(0, I))."""
+        """Return the sums of E log p(x | z) and of KL(q ‖ N(0, I)) over rows (m x d) with their outputs (m x 2p).
+
+        `first` is the number of the first row, which seeds the draws.
+        """
         means, deviations = codes_of(outputs)
         apart = 0.5 * np.sum(means**2 + deviations**2 - 1 - 2 * np.log(deviations))
-        return np.array([self.expected(first, rows, means, deviations), apart])
+        return np.array([self.expected_log_density(first, rows, means, deviations), apart])
 
-    def expected(self, first: int, rows: Array, means: Array, deviations: Array) -> float:
-        """The sum of E log p(x | z), from one draw for each row; exact for a linear decoder."""
+    def expected_log_density(self, first: int, rows: Array, means: Array, deviations: Array) -> float:
+        """Return the sum of E log p(x | z) over rows (m x d), from one draw each; exact for a linear decoder.
+
+        `means` and `deviations` (m x p) are those of q(z | x).
+        """
         layer, *others = self.decoder.layers
         if not others and self.likelihood.dense:
             spread = deviations**2 @ np.sum(layer.weights**2, axis=1) / np.exp(self.level)
@@ -55,13 +61,16 @@ class Bound:
         return float(np.sum(self.log_density(rows, means + deviations * normal)))
 
     def log_density(self, rows: Array, codes: Array) -> Array:
-        """log p(x | z) of some rows, each at a code."""
+        """Return log p(x | z) (m) of rows (m x d), each at its code (m x p)."""
         seen = (rows - self.standard.means) / self.standard.scale
         return np.asarray(self.likelihood.log_density(seen, self.sums(codes), self.level, np))
 
     @stage("coordinates")
-    def weighted(self, rows: Array, outputs: Array, draws: int) -> float:
-        """log of the mean of p(x, z) / q(z | x) over draws of z, the mean over some rows (Burda et al., 2016)."""
+    def importance_bound(self, rows: Array, outputs: Array, draws: int) -> float:
+        """Return the mean over rows (m x d) of log mean p(x, z) / q(z | x) over draws of z (Burda et al., 2016).
+
+        `outputs` (m x 2p) are those of the encoder.
+        """
 
         def block(part: slice) -> float:
             means, deviations = codes_of(outputs[part])
@@ -77,24 +86,27 @@ class Bound:
         return sum(in_order(block, row_blocks(len(rows), BLOCK, self.width), progress=True)) / len(rows)
 
     def density(self, value: Array | float) -> Quantity:
-        """The logarithm of a density of rows, found over the scale, or of a probability, in the data's unit."""
+        """Return the logarithm of a density of scaled rows, a number or an (m,) array, in the data's unit.
+
+        The logarithm of a probability has no unit.
+        """
         cells = len(self.standard.means) * self.likelihood.dense
         return Quantity(value - cells * float(np.log(self.standard.scale)), cells=(cells,))
 
     def curve(self, name: str, values: Array) -> Quantity:
-        """What happened in training, epoch by epoch: of what was lowered, the bound that rose."""
+        """Return a curve of training (one value for each epoch, an (e,) array); objectives become bounds."""
         if name == "divergence":
             return Quantity(values)
         return self.density(-values if name == "validation" else values)
 
     def figures(self, reconstruction: float, divergence: float) -> dict[str, Any]:
-        """The bound of an average row with its parts, and the variance of the noise."""
+        """Return the bound of an average row with its parts, and the variance of the noise."""
         noise = {"noise_variance": Quantity(self.standard.scale**2 * float(np.exp(self.level)), 2)}
         return {"elbo": self.density(reconstruction - divergence), "reconstruction": self.density(reconstruction),
                 "divergence": divergence, **(noise if self.likelihood.dense else {})}
 
 
 def codes_of(outputs: Array) -> tuple[Array, Array]:
-    """Means and standard deviations (m x p each) of q(z | x)."""
+    """Return means and standard deviations (m x p each) of q(z | x) from the encoder's outputs (m x 2p)."""
     means, logs = np.split(outputs, 2, axis=1)
     return means, np.exp(logs / 2)

@@ -1,6 +1,6 @@
-"""What keeps a code from being a mere copy: corrupted inputs, and codes that are small or rarely active.
+"""Constraints that keep a code from copying its input: corrupted inputs, and codes that are small or rarely active.
 
-JAX is imported where a formula is traced, that is in training alone.
+JAX is imported where a formula is traced, which happens only in training.
 """
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Uncorrupted(Options):
-    """Rows as they are."""
+    """No corruption: rows as they are."""
 
     name: Literal["none"] = "none"
 
     def __call__(self, rows: "Traced", key: "Traced") -> "Traced":
-        """The rows."""
+        """Return the rows unchanged."""
         return rows
 
 
@@ -30,7 +30,7 @@ class GaussianNoise(Options):
     deviation: float = option(0.3, "Standard deviation of the noise, in that of the columns together.", gt=0)
 
     def __call__(self, rows: "Traced", key: "Traced") -> "Traced":
-        """Rows with noise."""
+        """Return the rows with noise."""
         from jax import random
 
         return rows + self.deviation * random.normal(key, rows.shape, rows.dtype)
@@ -43,20 +43,20 @@ class Masking(Options):
     share: float = option(0.3, "Share of the cells.", gt=0, lt=1)
 
     def __call__(self, rows: "Traced", key: "Traced") -> "Traced":
-        """Rows with gaps at zero, which the mean is."""
+        """Return the rows with masked cells at zero, the mean."""
         from jax import numpy, random
 
         return numpy.where(random.bernoulli(key, 1 - self.share, rows.shape), rows, 0)
 
 
 class Dense(Options):
-    """Codes as they come."""
+    """No constraint on codes."""
 
     name: Literal["none"] = "none"
     code: ClassVar[Literal["identity", "logistic"]] = "identity"  # the activation of the code
 
     def __call__(self, codes: "Traced") -> "Traced":
-        """Nothing."""
+        """Return zero."""
         return 0.0
 
 
@@ -68,7 +68,7 @@ class Absolute(Options):
     weight: float = option(0.01, "Weight beside the reconstruction error.", gt=0)
 
     def __call__(self, codes: "Traced") -> "Traced":
-        """λ E |y|."""
+        """Return λ E |y|."""
         from jax import numpy
 
         return self.weight * numpy.mean(numpy.abs(codes))
@@ -83,7 +83,7 @@ class RarelyActive(Options):
     weight: float = option(3.0, "Weight beside the reconstruction error.", gt=0)
 
     def __call__(self, codes: "Traced") -> "Traced":
-        """λ Σ KL(ρ ‖ mean activity), over the rows of a step."""
+        """Return λ Σ KL(ρ ‖ mean activity), over the rows of a step."""
         from jax import numpy
 
         active = numpy.clip(numpy.mean(codes, axis=0), 1e-6, 1 - 1e-6)

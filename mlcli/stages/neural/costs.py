@@ -1,4 +1,4 @@
-"""What training a network costs, predicted before it starts."""
+"""Predicted costs of training a network."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,13 +13,13 @@ from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.neural.feeding import feeding_memory
 from mlcli.stages.neural.learning import Learning
 
-BATCH = 30  # small calls that a batch takes as long as
+BATCH = 30  # overhead of a batch, in small calls
 CODES = 2  # arrays of the size of the coordinates
-COPIES = 8  # of the weights: gradients, Adam's moments, the best ones, and those that a checkpoint holds
+COPIES = 8  # of the weights: gradients, Adam's moments, the best ones, and those of a checkpoint
 
 
 def network_steps(points: Array, sizes: Sequence[int], learning: Learning, threads: int) -> list[Step]:
-    """The training of an encoder with so many units from the inputs to the code and of its decoder; then one pass."""
+    """Return the steps of training on points (n x d), with encoder layers of these sizes, and of one pass after it."""
     rows, weights, units = len(points), 2 * sum(a * b for a, b in pairwise(sizes)), sum(sizes)
     number = 4 if learning.precision == "float32" else 8
     batches = -(-rows // learning.batch)

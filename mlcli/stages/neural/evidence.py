@@ -1,4 +1,4 @@
-"""What a variational autoencoder raises: the evidence lower bound (Kingma and Welling, 2014), in JAX."""
+"""The objective of a variational autoencoder: the evidence lower bound (Kingma and Welling, 2014), in JAX."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.stages.neural.backend import Traced, drawn, jnp, network, passed, random
+from mlcli.stages.neural.backend import Traced, forward, initial_layers, jnp, network, random
 from mlcli.stages.neural.likelihoods import Likelihood
 from mlcli.stages.neural.network import Hidden, Network
 
@@ -26,31 +26,32 @@ class Evidence:
     level: float | None
 
     def start(self, sizes: Sequence[int], generator: np.random.Generator) -> dict[str, Traced]:
-        """Weights at random, for so many units from the inputs to the code."""
+        """Return random weights for layers of these sizes, from the inputs to the code."""
         level = {"level": np.zeros(())} if self.level is None else {}
-        return {"encoder": drawn([*sizes[:-1], 2 * sizes[-1]], self.hidden, generator),
-                "decoder": drawn(sizes[::-1], self.hidden, generator), **level}
+        return {"encoder": initial_layers([*sizes[:-1], 2 * sizes[-1]], self.hidden, generator),
+                "decoder": initial_layers(sizes[::-1], self.hidden, generator), **level}
 
     def noise(self, weights: dict[str, Traced]) -> Any:
-        """The level, learned or given."""
+        """Return the level, learned or fixed."""
         return weights["level"] if self.level is None else self.level
 
     def __call__(self, weights: dict[str, Traced], rows: Traced, key: Traced, training: bool) -> tuple[Traced, Traced]:
-        """The mean over rows, and its two parts."""
-        means, logs = jnp.split(passed(weights["encoder"], rows, self.hidden), 2, axis=1)
+        """Return the mean over rows, and its two parts."""
+        means, logs = jnp.split(forward(weights["encoder"], rows, self.hidden), 2, axis=1)
         divergence = jnp.mean(jnp.sum(jnp.square(means) + jnp.exp(logs) - 1 - logs, axis=1)) / 2
-        reconstruction = jnp.mean(self.expected(weights, rows, (means, logs), key))
+        reconstruction = jnp.mean(self.expected_log_density(weights, rows, (means, logs), key))
         return self.beta * divergence - reconstruction, jnp.stack([reconstruction, divergence])
 
-    def expected(self, weights: dict[str, Traced], rows: Traced, code: tuple[Traced, Traced], key: Traced) -> Traced:
-        """E log p(x | z) of each row, from one draw of z; exactly where the decoder is linear and noise Gaussian."""
+    def expected_log_density(self, weights: dict[str, Traced], rows: Traced, code: tuple[Traced, Traced],
+                             key: Traced) -> Traced:
+        """Return E log p(x | z) of each row, from one draw of z; exact for a linear decoder and Gaussian noise."""
         (means, logs), decoder, level = code, weights["decoder"], self.noise(weights)
         if len(decoder) == 1 and self.likelihood.dense:
             spread = jnp.exp(logs) @ jnp.sum(jnp.square(decoder[0][0]), axis=1) / jnp.exp(level)
-            return self.likelihood.log_density(rows, passed(decoder, means, self.hidden), level, jnp) - spread / 2
+            return self.likelihood.log_density(rows, forward(decoder, means, self.hidden), level, jnp) - spread / 2
         codes = means + jnp.exp(logs / 2) * random.normal(key, means.shape, means.dtype)
-        return self.likelihood.log_density(rows, passed(decoder, codes, self.hidden), level, jnp)
+        return self.likelihood.log_density(rows, forward(decoder, codes, self.hidden), level, jnp)
 
     def networks(self, weights: dict[str, Traced]) -> tuple[Network, Network]:
-        """The encoder and the decoder as plain arrays."""
+        """Return the encoder and the decoder as plain arrays."""
         return network(weights["encoder"], self.hidden), network(weights["decoder"], self.hidden, self.likelihood.last)

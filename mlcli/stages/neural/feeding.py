@@ -1,4 +1,4 @@
-"""The rows of a training in the order of its steps: from memory, or from a file that is read in blocks."""
+"""Training rows in the order of the steps: from memory, or from a file read in blocks."""
 
 from collections.abc import Iterator
 
@@ -14,50 +14,50 @@ from mlcli.base.values.compute import Compute
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.standard import Standard
 
-POOL = 1 << 22  # numbers of rows from a file that are mixed with each other
+POOL = 1 << 22  # numbers of rows from a file that are shuffled together
 AT_ONCE = 4  # blocks of a file whose rows are mixed
 
 
 @frozen
-class Fed:
-    """The rows of a training, and which of them it learns from."""
+class TrainingRows:
+    """The rows of a training, split into those that it learns from and held-out ones."""
 
     points: Array  # n x d; or rows in a file
     standard: Standard
-    held: Indices  # rows that only judge
+    held: Indices  # held-out rows, for validation only
     seed: int
     kind: str
 
     @property
     def learned(self) -> int:
-        """From how many rows it learns."""
+        """The number of rows that training learns from."""
         return len(self.points) - len(self.held)
 
-    def seen(self, rows: Indices) -> AnyArray:
-        """Some rows as the network sees them."""
-        return self.standard.seen(self.points, rows, self.kind)
+    def inputs(self, rows: Indices) -> AnyArray:
+        """Return some rows (m indices) as standardized inputs of the network (m x d)."""
+        return self.standard.transform(self.points, rows, self.kind)
 
     def number(self, value: float) -> AnyArray:
-        """A number as training computes with it; infinite beyond its range, which the weights will show."""
+        """Return a number in the precision of training; infinite beyond its range."""
         with np.errstate(over="ignore"):
             return np.asarray(value, self.kind)
 
     def steps(self, size: int) -> int:
-        """How many steps of so many rows an epoch has; what is left over is skipped."""
+        """Return the number of steps of `size` rows in an epoch; remaining rows are skipped."""
         return self.learned // min(size, self.learned)
 
     def batches(self, epoch: int, size: int) -> Iterator[AnyArray]:
-        """The rows of each step of an epoch, as the network sees them."""
+        """Yield the standardized rows of each step of an epoch."""
         raise NotImplementedError
 
 
 @frozen
-class Rows(Fed):
+class Rows(TrainingRows):
     """Rows in memory, shuffled in each epoch."""
 
     @classmethod
     def of(cls, points: Array, standard: Standard, learning: Learning, compute: Compute) -> "Rows":
-        """The rows, a share of them held out by lot."""
+        """Return the rows of points (n x d), a random share of them held out."""
         generator = compute.generator()
         order = generator.permutation(len(points))
         count = int(learning.validation * len(points))
@@ -66,24 +66,24 @@ class Rows(Fed):
                    kind=learning.precision)
 
     def batches(self, epoch: int, size: int) -> Iterator[AnyArray]:
-        """The rows of each step of an epoch."""
+        """Yield the standardized rows of each step of an epoch."""
         order = np.random.default_rng([self.seed, epoch]).permutation(
             np.setdiff1d(np.arange(len(self.points)), self.held, assume_unique=True))
         size = min(size, len(order))
         for block in row_blocks(len(order) - len(order) % size, size):
-            yield self.seen(order[block])
+            yield self.inputs(order[block])
 
 
 @frozen
-class FileRows(Fed):
-    """Rows in a file: in each epoch blocks in an order by lot, some at a time, whose rows are shuffled in a pool."""
+class FileRows(TrainingRows):
+    """Rows in a file: each epoch reads blocks in random order, a few at a time, and shuffles their rows in a pool."""
 
     rows: BaseRows
 
     @classmethod
     def of(cls, rows: BaseRows, points: Array, standard: Standard, learning: Learning,
            compute: Compute) -> "FileRows":
-        """The rows, of which some of those in memory are held out."""
+        """Return the rows of points (n x d) in a file; some of its rows in memory are held out."""
         generator = compute.generator()
         wanted, known = int(learning.validation * len(rows)), generator.permutation(rows.at_hand)
         held = np.sort(known[:wanted])
@@ -95,12 +95,12 @@ class FileRows(Fed):
                    kind=learning.precision, rows=rows)
 
     def batches(self, epoch: int, size: int) -> Iterator[AnyArray]:
-        """The rows of each step of an epoch."""
+        """Yield the standardized rows of each step of an epoch."""
         generator = np.random.default_rng([self.seed, epoch])
         size, pool, held = min(size, self.learned), list[AnyArray](), 0
-        for first, part in self._mixed(generator):
+        for first, part in self._mix_blocks(generator):
             apart = np.isin(np.arange(first, first + len(part)), self.held, invert=True)
-            pool.append(self.standard.seen(part, np.flatnonzero(apart), self.kind))
+            pool.append(self.standard.transform(part, np.flatnonzero(apart), self.kind))
             held += len(pool[-1])
             if held * part.shape[1] >= POOL:
                 whole = generator.permutation(np.concatenate(pool))
@@ -109,8 +109,8 @@ class FileRows(Fed):
                 held %= size
         yield from _whole(generator.permutation(np.concatenate(pool)), size)
 
-    def _mixed(self, generator: np.random.Generator) -> Iterator[Part]:
-        """The parts of all blocks: those of a few blocks in turn."""
+    def _mix_blocks(self, generator: np.random.Generator) -> Iterator[Part]:
+        """Yield the parts of all blocks in random order, those of a few blocks in turn."""
         waiting = [int(number) for number in generator.permutation(self.rows.blocks)]
         reading = [self.rows.parts(waiting.pop()) for _ in range(min(AT_ONCE, len(waiting)))]
         while reading:
@@ -123,15 +123,15 @@ class FileRows(Fed):
                 reading += [self.rows.parts(waiting.pop())] if waiting else []
 
 
-def fed(points: Array, standard: Standard, learning: Learning, compute: Compute) -> Fed:
-    """The rows of a training, in memory or in a file."""
+def training_rows(points: Array, standard: Standard, learning: Learning, compute: Compute) -> TrainingRows:
+    """Return the rows of a training on points (n x d), in memory or in a file."""
     rows = rows_of(points)
     return (Rows.of(points, standard, learning, compute) if rows is None
             else FileRows.of(rows, points, standard, learning, compute))
 
 
 def feeding_memory(points: Array, learning: Learning, threads: int) -> float:
-    """The bytes that reading rows in blocks takes beside the training; none of rows in memory."""
+    """Return the bytes for reading points (n x d) in blocks beside the training; 0 for points in memory."""
     rows = rows_of(points)
     if rows is None:
         return 0.0
@@ -139,7 +139,7 @@ def feeding_memory(points: Array, learning: Learning, threads: int) -> float:
 
 
 def _whole(rows: AnyArray, size: int) -> Iterator[AnyArray]:
-    """As many steps as rows fill."""
+    """Yield the rows in steps of `size`; remaining rows are skipped."""
     for start in range(0, len(rows) - len(rows) % size, size):
         yield rows[start : start + size]
 

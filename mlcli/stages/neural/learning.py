@@ -1,4 +1,4 @@
-"""How a network is trained: options of the descent, and when it stops."""
+"""Options of training a network: descent and stopping."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from mlcli.base.values.options import Options, option
 
 
 class Learning(Options):
-    """How a network is trained: Adam on minibatches, for a number of epochs or until nothing is gained."""
+    """Options of training: Adam on minibatches, for a number of epochs or until validation gains nothing."""
 
     epochs: int = option(50, "Passes over the rows at most.", ge=1)
     batch: int = option(128, "Rows of a step; those that are left over in an epoch are skipped.", ge=1)
@@ -22,5 +22,5 @@ class Learning(Options):
     precision: Literal["float32", "float64"] = option("float32", "Numbers that training computes with.")
 
     def rates(self, step: int, steps: int) -> float:
-        """The rate of a step of so many in all."""
+        """Return the learning rate of a step, out of `steps` in all."""
         return self.rate * (0.5 + 0.5 * float(np.cos(np.pi * step / steps)) if self.schedule == "cosine" else 1.0)

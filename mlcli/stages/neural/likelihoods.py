@@ -1,4 +1,4 @@
-"""How rows are drawn around what the decoder says of them."""
+"""Likelihoods of rows given the decoder's outputs."""
 
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class GaussianLikelihood(Options):
-    """Every cell has the same Gaussian noise."""
+    """Gaussian noise, equal for every cell."""
 
     name: Literal["gaussian"] = "gaussian"
     last: ClassVar[Activation] = "identity"  # of the decoder
@@ -27,17 +27,17 @@ class GaussianLikelihood(Options):
     noise: float | None = option(None, "Variance of the noise (default: learned).", power=2, gt=0)
 
     def standard(self, data: Features) -> Standard:
-        """Rows are centered, over one scale; raises DataError where all are equal."""
+        """Return the standardization of rows: centered, over one scale; raises DataError where all are equal."""
         found = Standard.of(data.values)
         found.require_variation()
         return found
 
     def level(self, standard: Standard) -> float | None:
-        """The logarithm of the noise's variance over the squared scale; None where it is learned."""
+        """Return the logarithm of the noise's variance over the squared scale; None where it is learned."""
         return None if self.noise is None else float(np.log(self.noise) - 2 * np.log(standard.scale))
 
     def log_density(self, rows: "Values", sums: "Values", level: "Values", module: Any) -> "Values":
-        """log p of each row, given the decoder's sums; by the functions of NumPy or JAX."""
+        """Return log p of each row, given the decoder's sums; `module` is numpy or jax.numpy."""
         squares = module.square(rows - sums) / module.exp(level)
         return -0.5 * module.sum(squares + level + np.log(2 * np.pi), axis=-1)
 
@@ -50,8 +50,8 @@ class BernoulliLikelihood(Options):
     dense: ClassVar[bool] = False
 
     def standard(self, data: Features) -> Standard:
-        """Rows as they are; raises DataError outside of 0 to 1."""
-        wrong = outside(data.values) if data.unit.exponent == 0 else (0, 0, float(data.values[:1][0, 0]))
+        """Return the standardization that changes nothing; raises DataError for a cell outside of 0 to 1."""
+        wrong = first_outside(data.values) if data.unit.exponent == 0 else (0, 0, float(data.values[:1][0, 0]))
         if wrong is not None:
             row, column, value = wrong
             raise DataError("BERNOULLI", f"column {data.columns[column]!r}: {data.unit.number(value):.6g} is not "
@@ -60,16 +60,16 @@ class BernoulliLikelihood(Options):
         return Standard.plain(data.values.shape[1])
 
     def level(self, standard: Standard) -> float | None:
-        """There is no noise."""
+        """Return 0: there is no noise."""
         return 0.0
 
     def log_density(self, rows: "Values", sums: "Values", level: "Values", module: Any) -> "Values":
-        """log p of each row, given the logits."""
+        """Return log p of each row, given the logits."""
         return module.sum(rows * sums - module.logaddexp(sums, 0.0), axis=-1)
 
 
-def outside(points: Array) -> tuple[int, int, float] | None:
-    """The first number that is not between 0 and 1, with its row and column; None where there is none."""
+def first_outside(points: Array) -> tuple[int, int, float] | None:
+    """Return row, column and value of the first number of points (n x d) that is not between 0 and 1, or None."""
     rows = rows_of(points)
     if rows is not None and rows.min(axis=0).min() >= 0 and rows.max(axis=0).max() <= 1:
         return None

@@ -1,4 +1,4 @@
-"""Feed-forward networks as plain arrays: all that projection and reconstruction need of a training."""
+"""Feed-forward networks as plain arrays, for projection and reconstruction after training."""
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -33,14 +33,14 @@ class Layer:
             raise ValueError("a layer has a bias for each of its units")
 
     def __call__(self, values: Array) -> Array:
-        """The activations (m x units) of the units before (m x those)."""
+        """Return the activations (m x units) for values (m x i) of the units before."""
         return ACTIVATIONS[self.activation](values @ self.weights + self.biases)
 
 
 @stored("network")
 @frozen
 class Network:
-    """Layers one after the other. Raises ValueError where there is none, or two do not fit together."""
+    """A sequence of layers. Raises ValueError where there is none, or two do not fit together."""
 
     layers: tuple[Layer, ...]
 
@@ -49,19 +49,19 @@ class Network:
             raise ValueError("each layer has as many weights to a unit as there are units before it")
 
     def __call__(self, values: Array) -> Array:
-        """The outputs (m x o) for inputs (m x i)."""
+        """Return the outputs (m x o) for inputs (m x i)."""
         for layer in self.layers:
             values = layer(values)
         return values
 
     @property
     def inputs(self) -> int:
-        """i."""
+        """The number of inputs, i."""
         return len(self.layers[0].weights)
 
     @property
     def outputs(self) -> int:
-        """o."""
+        """The number of outputs, o."""
         return len(self.layers[-1].biases)
 
     @property
@@ -71,5 +71,5 @@ class Network:
 
 
 def linear(weights: Array) -> Network:
-    """One layer without activation and biases."""
+    """Return a network of one linear layer with weights (i x o), without biases."""
     return Network((Layer(weights, np.zeros(weights.shape[1]), "identity"),))

@@ -1,4 +1,4 @@
-"""What a network sees of rows: centered, and divided by one scale, so that no column counts for more than it varies."""
+"""Standardization of a network's inputs: centered, over one scale, so that columns count by their variation."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ ROUNDING = 10 * float(np.finfo(np.float64).eps)  # of a column's size: deviation
 
 @frozen
 class Standard:
-    """Where the rows lie, and how large they are."""
+    """The means of columns and one scale for all."""
 
     means: Array  # d
     scale: float  # the root of the mean variance of the columns that vary; 1 where none does, or rows stay as they are
@@ -22,7 +22,7 @@ class Standard:
 
     @classmethod
     def of(cls, points: Array) -> "Standard":
-        """The means and the scale of points (n x d)."""
+        """Return the means and the scale of points (n x d)."""
         if (rows := rows_of(points)) is not None:
             assert rows.moments is not None
             moments = rows.moments.plain
@@ -43,15 +43,15 @@ class Standard:
 
     @classmethod
     def plain(cls, columns: int) -> "Standard":
-        """Rows as they are."""
+        """Return the standardization that changes nothing."""
         return cls(np.zeros(columns), 1.0, columns)
 
     def require_variation(self) -> None:
-        """Raises DataError where all rows are equal."""
+        """Raise DataError where all rows are equal."""
         if not self.varying:
             raise DataError("NO-VARIATION", "all rows are equal, as far as numbers of their size can tell",
                             hint="give rows that differ")
 
-    def seen(self, points: Array, rows: Indices, kind: str) -> AnyArray:
-        """Some rows as a network sees them, as numbers of this kind."""
+    def transform(self, points: Array, rows: Indices, kind: str) -> AnyArray:
+        """Return some rows (m indices of n x d points) standardized (m x d), of dtype `kind`."""
         return ((points[rows] - self.means) / self.scale).astype(kind)

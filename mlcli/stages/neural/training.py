@@ -1,4 +1,4 @@
-"""Training: Adam's steps over shuffled rows, epoch by epoch, judged by rows that are held out (JAX, optax)."""
+"""Training: Adam's steps over shuffled rows, epoch by epoch, validated by held-out rows (JAX, optax)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,49 +15,49 @@ from mlcli.base.stages.stage import advance, part, stage
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import NumericalError
-from mlcli.stages.neural.backend import Traced, held_to_threads, jax, jnp, random
-from mlcli.stages.neural.feeding import Fed
+from mlcli.stages.neural.backend import Traced, jax, jnp, limit_threads, random
+from mlcli.stages.neural.feeding import TrainingRows
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Network
 
-JUDGED = 1 << 22  # numbers of held-out rows that are judged at once
-HELD_OUT = 2**31 - 1  # the epoch that held-out rows are judged in, so that their random numbers stay
+JUDGED = 1 << 22  # numbers of held-out rows that are evaluated at once
+HELD_OUT = 2**31 - 1  # the epoch number of validation, so that its random numbers stay the same
 
 
 class Objective(Protocol):
-    """What training lowers: frozen, and known by its parts, so that it is compiled once."""
+    """The objective that training lowers: frozen and hashed by its parts, so that it is compiled once."""
 
     figures: ClassVar[tuple[str, ...]]
 
     def __hash__(self) -> int:
-        """Of its parts."""
+        """Return the hash of its parts."""
 
     def __call__(self, weights: Any, rows: Traced, key: Traced, training: bool) -> tuple[Traced, Traced]:
-        """The mean over rows, and the figures that it is made of."""
+        """Return the mean over rows, and the figures that it consists of."""
 
     def start(self, sizes: Sequence[int], generator: np.random.Generator) -> Any:
-        """Weights at random."""
+        """Return random weights."""
 
     def networks(self, weights: Any) -> tuple[Network, Network]:
-        """Encoder and decoder."""
+        """Return the encoder and the decoder."""
 
 
 @result("training")
 @frozen
 class Checkpoint:
-    """Where training stands between two epochs: what it goes on from, to the same bits."""
+    """State of training between two epochs; training resumed from it gives the same bits."""
 
     weights: tuple[AnyArray, ...]
     moments: tuple[AnyArray, ...]  # of Adam
-    best: tuple[AnyArray, ...]  # weights, as the held-out rows judge them
+    best: tuple[AnyArray, ...]  # weights of the smallest held-out objective
     least: float  # the objective of the held-out rows there
     since: int  # epochs since then
     trace: Array  # epochs x (objective, that of held-out rows, figures)
 
 
 @frozen
-class Trained:
-    """What training ended with."""
+class TrainingResult:
+    """The result of training."""
 
     weights: Any
     trace: Array  # epochs x (objective, that of held-out rows: NaN where there are none, figures)
@@ -67,7 +67,7 @@ class Trained:
 
     @property
     def curves(self) -> dict[str, Array]:
-        """What happened besides the objective, epoch by epoch."""
+        """Curves besides the objective, one value for each epoch."""
         judged = {"validation": self.trace[:, 1]} if len(self.held) else {}
         return {**judged, **dict(zip(self.names, self.trace.T[2:], strict=True))}
 
@@ -78,8 +78,8 @@ class Trained:
 
 
 @lru_cache(maxsize=16)
-def compiled(objective: Objective, decay: float) -> tuple[Any, Callable[..., Any], Callable[..., Any]]:
-    """The optimizer, a step of it, and the objective of rows that only judge."""
+def compile_objective(objective: Objective, decay: float) -> tuple[Any, Callable[..., Any], Callable[..., Any]]:
+    """Return the optimizer, a compiled step of it, and the compiled objective of held-out rows."""
     optimizer = optax.chain(optax.scale_by_adam(), optax.add_decayed_weights(
         decay, mask=partial(jax.tree.map, lambda leaf: leaf.ndim > 1)))
 
@@ -95,15 +95,16 @@ def compiled(objective: Objective, decay: float) -> tuple[Any, Callable[..., Any
 
 
 @stage("training")
-def trained(objective: Objective, rows: Fed, start: Any, learning: Learning) -> Trained:
-    """Steps down from `start`; each epoch offers a checkpoint. Raises NumericalError if the objective is not finite."""
+def train(objective: Objective, rows: TrainingRows, start: Any, learning: Learning) -> TrainingResult:
+    """Train from `start`; each epoch offers a checkpoint. Raises NumericalError if the objective is not finite."""
     with loop(Checkpoint) as place, np.errstate(over="ignore"):  # options beyond the range of single precision
-        return _trained(objective, rows, start, learning, place)
+        return _train(objective, rows, start, learning, place)
 
 
-def _trained(objective: Objective, rows: Fed, start: Any, learning: Learning, kept: Place[Checkpoint]) -> Trained:
-    held_to_threads()
-    optimizer, step, judged = compiled(objective, learning.decay)
+def _train(objective: Objective, rows: TrainingRows, start: Any, learning: Learning,
+           kept: Place[Checkpoint]) -> TrainingResult:
+    limit_threads()
+    optimizer, step, judged = compile_objective(objective, learning.decay)
     weights = jax.tree.map(lambda leaf: np.asarray(leaf, rows.kind), start)
     tree, moments = jax.tree.structure(weights), optimizer.init(weights)
     now = kept.left or Checkpoint(leaves(weights), leaves(moments), leaves(weights), np.inf, 0, np.zeros((0, 2)))
@@ -115,15 +116,15 @@ def _trained(objective: Objective, rows: Fed, start: Any, learning: Learning, ke
         key, figures = random.fold_in(random.key(rows.seed), epoch), []
         for place, seen in enumerate(rows.batches(epoch, learning.batch)):
             rate = rows.number(learning.rates(epoch * batches + place, learning.epochs * batches))
-            weights, moments, told = step(weights, moments, seen, key, place, rate)
-            figures.append(told)
-        means = np.mean(np.stack([np.asarray(told, np.float64) for told in figures]), axis=0)
-        value = judgment(judged, weights, rows)
-        now = after(now, (weights, moments), np.array([means[0], value, *means[1:]]), len(rows.held) > 0)
+            weights, moments, row = step(weights, moments, seen, key, place, rate)
+            figures.append(row)
+        means = np.mean(np.stack([np.asarray(row, np.float64) for row in figures]), axis=0)
+        value = validation_objective(judged, weights, rows)
+        now = next_checkpoint(now, (weights, moments), np.array([means[0], value, *means[1:]]), len(rows.held) > 0)
         with part(f"epoch, objective {means[0]:.4g}"):
             advance(epoch + 1, learning.epochs)
         kept.offer(partial(_itself, now))
-    return Trained(jax.tree.unflatten(tree, now.best), now.trace, len(now.trace) - now.since, rows.held,
+    return TrainingResult(jax.tree.unflatten(tree, now.best), now.trace, len(now.trace) - now.since, rows.held,
                    objective.figures)
 
 
@@ -131,30 +132,33 @@ def _itself(checkpoint: Checkpoint) -> Checkpoint:
     return checkpoint
 
 
-def judgment(judged: Callable[..., Any], weights: Any, rows: Fed) -> float:
-    """The objective of the rows that are held out; NaN where there are none."""
+def validation_objective(judged: Callable[..., Any], weights: Any, rows: TrainingRows) -> float:
+    """Return the objective of the held-out rows; NaN where there are none."""
     key, total = random.fold_in(random.key(rows.seed), HELD_OUT), 0.0
     for place, block in enumerate(row_blocks(len(rows.held), JUDGED, len(rows.standard.means))):
-        value = judged(weights, rows.seen(rows.held[block]), random.fold_in(key, place))
+        value = judged(weights, rows.inputs(rows.held[block]), random.fold_in(key, place))
         total += float(value) * (block.stop - block.start)
     return total / len(rows.held) if len(rows.held) else np.nan
 
 
-def after(before: Checkpoint, state: tuple[Any, Any], told: Array, held: bool) -> Checkpoint:
-    """The checkpoint after one more epoch; raises NumericalError where its numbers are not finite."""
+def next_checkpoint(before: Checkpoint, state: tuple[Any, Any], figures: Array, held: bool) -> Checkpoint:
+    """Return the checkpoint after one more epoch; raises NumericalError where its numbers are not finite.
+
+    `figures` is the epoch's row of the trace, an (f,) array: objective, that of held-out rows, further figures.
+    """
     epoch, weights = len(before.trace) + 1, leaves(state[0])
-    needed = told if held else np.delete(told, 1)
+    needed = figures if held else np.delete(figures, 1)
     if not (np.isfinite(needed).all() and all(np.isfinite(leaf).all() for leaf in weights)):
         raise NumericalError("DIVERGED", f"the objective or the weights are no longer finite in epoch {epoch}",
                              where="method.learning.rate", hint="choose a lower rate; numbers beyond single precision "
                              "need method.learning.precision float64")
     now = replace(before, weights=weights, moments=leaves(state[1]),
-                  trace=np.vstack([before.trace.reshape(-1, len(told)), told]))
-    if held and told[1] >= before.least:
+                  trace=np.vstack([before.trace.reshape(-1, len(figures)), figures]))
+    if held and figures[1] >= before.least:
         return replace(now, since=before.since + 1)
-    return replace(now, best=weights, least=float(told[1]) if held else np.inf, since=0)
+    return replace(now, best=weights, least=float(figures[1]) if held else np.inf, since=0)
 
 
 def leaves(tree: Any) -> tuple[AnyArray, ...]:
-    """The arrays of a tree, each a copy of its own."""
+    """Return copies of the arrays of a tree."""
     return tuple(np.array(leaf) for leaf in jax.tree.leaves(tree))

@@ -11,7 +11,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Given, Similarities
 from mlcli.base.values.scaling import all_finite
-from mlcli.stages.latent.kalman import Sequence, StateSpace, smoothed
+from mlcli.stages.latent.kalman import Sequence, StateSpace, smooth
 from mlcli.stages.latent.model import Grouped, Latent, posterior
 from mlcli.stages.linear.slowness import monomials, monomials_rounding
 from mlcli.stages.similarities.base import Parts, Similarity
@@ -103,7 +103,7 @@ class Smoother(Similarity):
         if not varying.any():
             return np.zeros((len(new), len(self.model.transition)))
         model = replace(self.model, loadings=self.model.loadings[varying], noise=self.model.noise[varying])
-        return smoothed(Sequence.of((new - self.means)[:, varying]), model).means
+        return smooth(Sequence.of((new - self.means)[:, varying]), model).means
 
     def width(self, given: int) -> int:
         """One for each state."""

@@ -7,7 +7,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import all_finite
 from mlcli.stages.kernels.row_factor import AnyFactor
-from mlcli.stages.latent.gaps import Gapped, Normal, completed
+from mlcli.stages.latent.gaps import GappedPoints, Normal, complete_points
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.columns import Columns
 
@@ -26,7 +26,7 @@ class Explained(Similarity):
 
     def rows(self, new: Array) -> Array:
         """The new points (m x d), each NaN replaced by its expectation given the row's other cells."""
-        return new if all_finite(new) else completed(self.model, new)
+        return new if all_finite(new) else complete_points(self.model, new)
 
     @property
     def column_moments(self) -> Array:
@@ -34,12 +34,12 @@ class Explained(Similarity):
         return self.moments
 
 
-Placed = tuple[AnyFactor | Gapped, Similarity]
+Placed = tuple[AnyFactor | GappedPoints, Similarity]
 
 
-def placed_under(points: AnyFactor | Gapped, covariance: Array) -> Placed:
+def placed_under(points: AnyFactor | GappedPoints, covariance: Array) -> Placed:
     """The points, those with missing cells under a model of the covariance, and how new rows relate to them."""
-    if not isinstance(points, Gapped):
+    if not isinstance(points, GappedPoints):
         return points, Columns()
     model = Normal(points.moments.mean, covariance)
-    return points.under(model), Explained(model, points.moments.covariance)
+    return points.with_model(model), Explained(model, points.moments.covariance)

@@ -13,11 +13,11 @@ from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Given, Similarities, WeightedGraph
 from mlcli.base.values.sample_size import FEW_COLUMNS
-from mlcli.base.values.scaling import Unit, constant
-from mlcli.stages.algebra.distances import Moved, between, by_differences, short_center, squared_distances
-from mlcli.stages.algebra.metrics.blocks import against
+from mlcli.base.values.scaling import Unit, read_only
+from mlcli.stages.algebra.distances import CenteredPoints, by_differences, by_product, short_center, squared_distances
 from mlcli.stages.algebra.metrics.blocks import between as between_points
-from mlcli.stages.algebra.metrics.points import Compared
+from mlcli.stages.algebra.metrics.blocks import distances_to
+from mlcli.stages.algebra.metrics.points import MetricFeatures
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels import pairwise
 from mlcli.stages.kernels.pairwise import Pairwise
@@ -90,7 +90,7 @@ class Euclidean:
         if points.flags.writeable:
             rows = self._all_at_once(anchors)
         else:
-            rows = memoize("rows of points", (points, anchors), lambda: constant(self._all_at_once(anchors)),
+            rows = memoize("rows of points", (points, anchors), lambda: read_only(self._all_at_once(anchors)),
                             once=True)
         return lambda part: rows[part]
 
@@ -98,10 +98,10 @@ class Euclidean:
         """Squared distances from the anchors to all points (b x n)."""
         points = self.points
         center = short_center(points[anchors])
-        left, rows = Moved.from_center(points[anchors], center), np.empty((len(anchors), len(points)))
+        left, rows = CenteredPoints.from_center(points[anchors], center), np.empty((len(anchors), len(points)))
 
         def fill(block: slice) -> None:
-            rows[:, block] = between(left, Moved.from_center(points[block], center))
+            rows[:, block] = by_product(left, CenteredPoints.from_center(points[block], center))
 
         each(fill, row_blocks(len(points), BLOCK, max(points.shape[1], len(anchors))), progress=True)
         return rows
@@ -117,7 +117,7 @@ class Euclidean:
 class UnderMetric:
     """Points under a metric."""
 
-    data: Compared  # in units in which distances stay in range
+    data: MetricFeatures  # in units in which distances stay in range
     unit: Unit
     travels: ClassVar[bool] = True
 
@@ -135,9 +135,9 @@ class UnderMetric:
         """Squares of distances to all points, which are represented once; by Euclidean ones where these say them."""
         metric, values = self.data.metric, self.data.values
         if metric.embeds:
-            apart = Euclidean(metric.represented(values)).rows_of(anchors)
+            apart = Euclidean(metric.represent(values)).rows_of(anchors)
             return lambda part: np.square(metric.lengths(apart(part).copy()))
-        rows = against(metric, values)
+        rows = distances_to(metric, values)
         return lambda part: np.square(rows(values[anchors[part]]))
 
     def between(self, sources: Indices, targets: Indices) -> Array:
@@ -269,7 +269,7 @@ def input_space(source: Given, anchors: Indices = NO_ANCHORS) -> Space:
     if isinstance(source, WeightedGraph):
         lengths, unit = in_range(source.weights, source.weights)
         return GeodesicSpace(Graph(source.starts, source.indices, lengths), unit, None, Compute())
-    if isinstance(source, Compared):
+    if isinstance(source, MetricFeatures):
         source = source.normalized()
         return UnderMetric(source, source.unit)
     return Euclidean.of(source.values, anchors)

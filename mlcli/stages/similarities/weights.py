@@ -9,7 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
-from mlcli.stages.algebra.metrics.local import among
+from mlcli.stages.algebra.metrics.local import local_distances
 from mlcli.stages.graph.affinities import Affinity
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
@@ -33,7 +33,7 @@ class Barycenters(Similarity):
     def rows(self, new: Array) -> Array:
         """Weights that sum to one (m x n); all weight on one point where the new point equals it."""
         lists = self.neighbors.of_new(new, None if self.square else self.points, self.metric)
-        local = among(self.points, None if self.square else self.metric)
+        local = local_distances(self.points, None if self.square else self.metric)
         weights = (barycentric_weights(new, self.points, lists, self.ridge) if self.metric.plain and not self.square
                    else weights_by_distances(lists, local, self.ridge))
         return placed_on_equals(weight_matrix(weights, lists, len(self.points)).toarray(), lists)

@@ -1,4 +1,4 @@
-"""The stress that closes the most directions, by a semidefinite program with an interior on both sides.
+"""The stress that closes the most directions, by a semidefinite program with primal and dual interior.
 
 Directions are those of Helmberg, Rendl, Vanderbei and Wolkowicz (1996), Kojima, Shindoh and Hara (1997) and
 Monteiro (1997), as for the unfolding itself. The start is inside, and so is every iterate.
@@ -13,7 +13,7 @@ from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.linalg import EPS, cholesky, steady_solver, symmetric_eigen
-from mlcli.stages.unfolding.cone import inverse_root, longest, symmetric
+from mlcli.stages.unfolding.cone import inverse_root, longest_step, symmetric_part
 from mlcli.stages.unfolding.pairs import squared_norms
 
 TRACELESS = 1e-10  # share of the sum of sizes below which a trace is zero
@@ -27,15 +27,15 @@ STEPS = 40  # more than twice those of most programs
 INSIDE = 0.95  # share of the way to the boundary
 POLISH = 3  # how often the rounding on open directions is removed
 TINY = float(np.finfo(float).tiny)
-SEEN = 1e-8  # share of the largest square that stresses make on open directions, below which they count as zero
+SEEN = 1e-8  # share of the largest square of stresses on open directions, below which squares count as zero
 
 
 @frozen
 class Balance:
     """Maximize τ over weights y = y₀ + Tc with Σ y vvᵀ - τI positive semidefinite; their traces are all one.
 
-    Its dual: minimize Σ y₀ vᵀPv over positive semidefinite P of trace one, for which Σ t vᵀPv is zero for each column
-    t of T. P = I/r is one of them.
+    Its dual: minimize Σ y₀ vᵀPv over positive semidefinite P of trace one with Σ t vᵀPv = 0 for each column
+    t of T. P = I/r is feasible.
     """
 
     rows: Array  # m x r
@@ -44,7 +44,10 @@ class Balance:
 
     @classmethod
     def of(cls, rows: Array, stresses: Array) -> "Balance | None":
-        """The program over stresses (m x s); None where all have the trace zero, so that none is semidefinite."""
+        """Return the program over stresses (m x s) of rows (m x r); None where all traces are zero.
+
+        Then no stress but zero is semidefinite.
+        """
         sizes = squared_norms(rows)
         traces = sizes @ stresses
         if np.abs(traces).max() <= TRACELESS * (sizes @ np.abs(stresses)).max():
@@ -53,27 +56,27 @@ class Balance:
         return cls(rows, stresses @ traces / (traces @ traces), stresses @ others)
 
     def weights(self, place: Array) -> Array:
-        """y (m) at c and τ, `place` (s)."""
+        """Return y (m) at `place`, c and τ as an (s,) array."""
         return np.asarray(self.even + self.free @ place[:-1])
 
     def change(self, place: Array) -> Array:
-        """The change of Σ y vvᵀ - τI for a change of c and τ."""
-        return weighted(self.rows, self.free @ place[:-1]) - place[-1] * np.eye(self.rows.shape[1])
+        """Return the change of Σ y vvᵀ - τI (r x r) for a change of c and τ, an (s,) array."""
+        return weighted_gram(self.rows, self.free @ place[:-1]) - place[-1] * np.eye(self.rows.shape[1])
 
     def adjoint(self, kernel: Array) -> Array:
-        """Σ t vᵀPv for each column t of T, and less the trace of P (s)."""
+        """Return Σ t vᵀPv for each column t of T, then minus the trace of P (s), for P (r x r)."""
         return np.append(_lengths(self.rows, kernel) @ self.free, -np.trace(kernel))
 
     def system(self, kernel: Array, inverse: Array) -> Array:
-        """The matrix (s x s) that takes a change D of c and τ to the adjoint of P `change(D)` Z⁻¹."""
+        """Return the matrix (s x s) that maps a change D of c and τ to the adjoint of P `change(D)` Z⁻¹ (r x r)."""
         products = (self.rows @ kernel @ self.rows.T) * (self.rows @ inverse @ self.rows.T)
-        beside = self.adjoint(symmetric(kernel @ inverse))
+        beside = self.adjoint(symmetric_part(kernel @ inverse))
         return np.block([[self.free.T @ products @ self.free, -beside[:-1, None]], [-beside[None, :-1], -beside[-1]]])
 
 
 @frozen
-class Balanced:
-    """A point inside both cones."""
+class BalancePoint:
+    """A point in the interior of both cones."""
 
     program: Balance
     kernel: Array  # r x r, P
@@ -82,9 +85,9 @@ class Balanced:
     cost_root: Array  # L with Z = Σ y vvᵀ - τI = L Lᵀ
 
     @classmethod
-    def at(cls, program: Balance, kernel: Array, place: Array) -> "Balanced | None":
-        """The factorizations; None on the boundary to rounding."""
-        cost = weighted(program.rows, program.weights(place)) - place[-1] * np.eye(len(kernel))
+    def at(cls, program: Balance, kernel: Array, place: Array) -> "BalancePoint | None":
+        """Return the factorizations at P (r x r) and `place` (s); None on the boundary to rounding."""
+        cost = weighted_gram(program.rows, program.weights(place)) - place[-1] * np.eye(len(kernel))
         root, cost_root = cholesky(kernel), cholesky(cost)
         return None if root is None or cost_root is None else cls(program, kernel, place, root, cost_root)
 
@@ -95,12 +98,12 @@ class Balanced:
 
     @property
     def decided(self) -> bool:
-        """Whether τ shows that none or all directions are closed, or closed and open ones are apart."""
+        """Whether τ shows that none or all directions are closed, or closed and open ones are separated."""
         floor, ceiling = float(self.place[-1]), float(self.place[-1]) + self.mean * len(self.root)
         return ceiling < -SEMIDEFINITE or floor > SEMIDEFINITE or self.mean <= CENTERED
 
-    def step(self) -> "Balanced | None":
-        """A predictor says how far to center, a corrector steps; None where the system cannot be solved."""
+    def step(self) -> "BalancePoint | None":
+        """Return the point after one predictor-corrector step; None where the system cannot be solved."""
         program, half = self.program, inverse_root(self.cost_root)
         inverse = half.T @ half
         solver = steady_solver(program.system(self.kernel, inverse))
@@ -112,21 +115,21 @@ class Balanced:
             right[-1] += 1.0
             place = solver(right)
             cost = program.change(place)
-            return place, cost, target * inverse - self.kernel - symmetric(self.kernel @ cost @ inverse) - bend
+            return place, cost, target * inverse - self.kernel - symmetric_part(self.kernel @ cost @ inverse) - bend
 
         _, cost, kernel = direction(0.0, np.zeros_like(inverse))
-        length = min(1.0, longest(self.root, kernel), longest(self.cost_root, cost))
-        bend = symmetric(kernel @ cost @ inverse)
+        length = min(1.0, longest_step(self.root, kernel), longest_step(self.cost_root, cost))
+        bend = symmetric_part(kernel @ cost @ inverse)
         place, cost, kernel = direction(max(1e-6, (1 - length) ** 3) * self.mean, bend)
-        primal, dual = (min(1.0, INSIDE * longest(root, change))
+        primal, dual = (min(1.0, INSIDE * longest_step(root, change))
                         for root, change in ((self.root, kernel), (self.cost_root, cost)))
-        return Balanced.at(program, symmetric(self.kernel + primal * kernel), self.place + dual * place)
+        return BalancePoint.at(program, symmetric_part(self.kernel + primal * kernel), self.place + dual * place)
 
 
 @result("balance")
 @frozen
 class Checkpoint:
-    """Where the search stands between two steps; factorizations are computed again, to the same bits."""
+    """State of the search between two steps; factorizations are computed again, to the same bits."""
 
     kernel: Array  # r x r, P
     place: Array  # s, c and τ
@@ -134,29 +137,29 @@ class Checkpoint:
 
 
 def closed_directions(rows: Array, stresses: Array) -> Array:
-    """Orthonormal columns (r x q) on which every R ⪰ 0 is zero for which Σ y vᵀRv is zero for each column y.
+    """Return orthonormal columns (r x q) on which R is zero for every R ⪰ 0 with Σ y vᵀRv = 0 for all stresses y.
 
     Rows v are m x r, stresses m x s. The columns span the range of a positive semidefinite Σ y vvᵀ of the largest rank.
     """
     nothing = np.zeros((rows.shape[1], 0))
     program = Balance.of(rows, stresses)
-    now = None if program is None else _centered(program)
+    now = None if program is None else _center(program)
     if program is None or now is None or (not now.decided and now.mean > UNCLEAR):
         return nothing
     weights = program.weights(now.place)
-    for rank in _cuts(symmetric_eigen(weighted(rows, weights))[0]):
-        values, vectors = _polished(rows, stresses, weights, rank)
-        rest = _left(values, rank)
+    for rank in _cuts(symmetric_eigen(weighted_gram(rows, weights))[0]):
+        values, vectors = _polish(rows, stresses, weights, rank)
+        rest = _residual(values, rank)
         if rest <= SEMIDEFINITE * values.sum() and values[rank - 1] > CLEAR * rest:
             return np.asarray(vectors[:, :rank])
     return nothing
 
 
-def _centered(program: Balance) -> Balanced | None:
-    """Steps until it is decided which directions are closed, or as far as rounding allows; each offers a checkpoint."""
+def _center(program: Balance) -> BalancePoint | None:
+    """Iterate until closed directions are decided, or as far as rounding allows; each step offers a checkpoint."""
     with loop(Checkpoint) as place:
         begun = place.left
-        now = _start(program) if begun is None else Balanced.at(program, begun.kernel, begun.place)
+        now = _start(program) if begun is None else BalancePoint.at(program, begun.kernel, begun.place)
         for done in range(begun.steps if begun else 0, STEPS):
             following = None if now is None or now.decided else now.step()
             if following is None:
@@ -167,47 +170,47 @@ def _centered(program: Balance) -> Balanced | None:
 
 
 def _cuts(values: Array) -> Indices:
-    """How many directions may be closed, by the descending eigenvalues: the widest falls from one to the next first."""
+    """Return candidate numbers of closed directions from descending eigenvalues, in the order of the widest gaps."""
     falls = values / np.maximum(np.append(values[1:], 0.0), EPS * values[0])
     ranks = 1 + np.flatnonzero(values > CLOSED * values.sum())
     return ranks[np.argsort(-falls[ranks - 1], kind="stable")][:CUTS]
 
 
-def _start(program: Balance) -> Balanced | None:
-    """P = I/r, and τ well below the smallest eigenvalue of Σ y₀ vvᵀ."""
+def _start(program: Balance) -> BalancePoint | None:
+    """Return the start: P = I/r, and τ well below the smallest eigenvalue of Σ y₀ vvᵀ."""
     size = program.rows.shape[1]
-    values = symmetric_eigen(weighted(program.rows, program.even))[0]
+    values = symmetric_eigen(weighted_gram(program.rows, program.even))[0]
     lowest = np.append(np.zeros(program.free.shape[1]), values[-1] - np.abs(values).max())
-    return Balanced.at(program, np.eye(size) / size, lowest)
+    return BalancePoint.at(program, np.eye(size) / size, lowest)
 
 
-def _polished(rows: Array, stresses: Array, weights: Array, rank: int) -> tuple[Array, Array]:
-    """Eigenvalues and vectors of Σ y vvᵀ for the stress next to `weights` that closes `rank` directions.
+def _polish(rows: Array, stresses: Array, weights: Array, rank: int) -> tuple[Array, Array]:
+    """Return eigenvalues and vectors of Σ y vvᵀ for the stress near `weights` that closes `rank` directions.
 
-    What interior points and rounding leave on open directions turns the closed ones; each time, its square is left
-    (Newton), unless rounding is all there is. The iterate that leaves least, beside the last closed one, is returned.
+    Residuals of interior points and rounding on open directions rotate the closed ones; each Newton step squares the
+    residual, down to rounding. Returns the iterate with the smallest residual relative to the last closed eigenvalue.
     """
-    pairs = [symmetric_eigen(weighted(rows, weights))]
+    pairs = [symmetric_eigen(weighted_gram(rows, weights))]
     for _ in range(POLISH):
         seen = rows @ pairs[-1][1][:, rank:]
-        left = _lengths(seen, weighted(seen, weights)) @ stresses
+        left = _lengths(seen, weighted_gram(seen, weights)) @ stresses
         squares, axes = symmetric_eigen(stresses.T @ (seen @ seen.T) ** 2 @ stresses)
         significant = squares > SEEN * squares[0]
         weights = weights - stresses @ (axes[:, significant] @ ((left @ axes[:, significant]) / squares[significant]))
-        pairs.append(symmetric_eigen(weighted(rows, weights)))
-    return min(pairs, key=lambda one: _left(one[0], rank) / max(one[0][rank - 1], TINY))
+        pairs.append(symmetric_eigen(weighted_gram(rows, weights)))
+    return min(pairs, key=lambda one: _residual(one[0], rank) / max(one[0][rank - 1], TINY))
 
 
-def _left(values: Array, rank: int) -> float:
-    """The largest size of the eigenvalues on open directions."""
+def _residual(values: Array, rank: int) -> float:
+    """Return the largest size of the eigenvalues on open directions."""
     return float(np.abs(values[rank:]).max(initial=0.0))
 
 
-def weighted(rows: Array, weights: Array) -> Array:
-    """Σ y vvᵀ (r x r) over rows v."""
+def weighted_gram(rows: Array, weights: Array) -> Array:
+    """Return Σ y vvᵀ (r x r) over rows v (m x r) with weights y (m)."""
     return np.asarray((rows.T * weights) @ rows)
 
 
 def _lengths(rows: Array, kernel: Array) -> Array:
-    """vᵀPv for each row v."""
+    """Return vᵀPv for each row v (m)."""
     return np.asarray(np.einsum("ij,ij->i", rows @ kernel, rows))

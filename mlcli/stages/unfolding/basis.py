@@ -20,23 +20,26 @@ from mlcli.stages.unfolding.cone import (
     Solution,
     climb,
     inverse_root,
-    longest,
     longest_linear,
+    longest_step,
     relative_gap,
-    symmetric,
+    symmetric_part,
 )
 from mlcli.stages.unfolding.pairs import Pairs, squared_norms
 
 TOLERANCE = 1e-8  # residual of the basis's eigenvectors
-LEAST = 1e-7  # a step shorter than this moves nothing
+LEAST = 1e-7  # length of a step below which the iteration ends
 SMALL = 600  # groups of points up to which a Laplacian is solved whole
 
 
 def laplacian_basis(pairs: Pairs, groups: Indices, count: int, compute: Compute) -> Array:
-    """Orthonormal mean-free columns (n x q): bottom vectors of the Laplacian of the pairs among groups of points."""
+    """Return orthonormal mean-free columns (n x q), bottom vectors of the Laplacian of the pairs between groups.
+
+    `groups` (n) numbers the group of each point; there are at most `count` columns.
+    """
     from scipy import sparse
 
-    merged = pairs.merged(groups)
+    merged = pairs.merge(groups)
     count = min(count, merged.size - 1)
     rows, signs = np.repeat(np.arange(len(merged)), 2), np.tile([1.0, -1.0], len(merged))
     columns = np.stack([merged.left, merged.right], axis=1).ravel()
@@ -51,56 +54,56 @@ def laplacian_basis(pairs: Pairs, groups: Indices, count: int, compute: Compute)
 
 
 @frozen
-class Penalized(Program):
+class PenalizedProgram(Program):
     """Maximize tr A - κ/2 Σ r² over positive semidefinite A, with r the error of each squared distance.
 
-    So few unknowns cannot keep all distances. Where none may grow, r is what one has grown by. The
+    So few unknowns cannot keep all distances. Under `at most`, r is the excess of a squared distance. The
     dual: minimize bᵀy + yᵀy/2κ over the weights of the program without r.
     """
 
     penalty: float = 1.0  # κ
 
     def value(self, root: Array) -> float:
-        """The objective of A = L Lᵀ."""
+        """Return the objective of A = L Lᵀ, L (q x q)."""
         excess = squared_norms(self.rows @ root) - self.squared
         off = excess if self.equal else np.maximum(excess, 0.0)
         return float(np.sum(root**2) - self.penalty / 2 * (off @ off))
 
     def bound(self, weights: Array, least: float) -> float:
-        """The dual objective of y/λ, for Σ y vvᵀ whose smallest eigenvalue is λ."""
+        """Return the dual objective of y/λ for weights y, an (m,) array; λ is the smallest eigenvalue of Σ y vvᵀ."""
         even = weights / least
         return float(self.squared @ even + even @ even / (2 * self.penalty))
 
 
 @frozen
-class Small:
+class VectorizedProgram:
     """The program with A as a vector: a product for each pair and entry, and A's entries in order."""
 
-    program: Penalized
+    program: PenalizedProgram
     upper: tuple[Indices, Indices]
     weights: Array  # q (q + 1) / 2: weights that make the entries of A an orthonormal basis
     products: Array  # m x q (q + 1) / 2
 
     @classmethod
-    def of(cls, program: Penalized) -> "Small":
-        """The products of every two entries of each row."""
+    def of(cls, program: PenalizedProgram) -> "VectorizedProgram":
+        """Return the program with the products of every two entries of each row."""
         i, j = np.triu_indices(program.rows.shape[1])
         weights = np.where(i == j, 1.0, np.sqrt(2.0))
         return cls(program, (i, j), weights, program.rows[:, i] * program.rows[:, j] * weights)
 
     def vector(self, matrix: Array) -> Array:
-        """The entries of a symmetric matrix."""
+        """Return the entries (q (q + 1) / 2) of a symmetric matrix (q x q)."""
         return np.asarray(matrix[self.upper] * self.weights)
 
     def matrix(self, vector: Array) -> Array:
-        """The symmetric matrix of such entries."""
+        """Return the symmetric matrix (q x q) of its entries (q (q + 1) / 2)."""
         size = self.program.rows.shape[1]
         full = np.zeros((size, size))
         full[self.upper] = vector / self.weights
         return full + np.triu(full, 1).T
 
     def sandwich(self, left: Array, right: Array) -> Array:
-        """The matrix of D -> (P D Q + Q D P)/2 on such entries."""
+        """Return the matrix of D -> (P D Q + Q D P)/2 on entries, for P and Q (q x q)."""
         i, j = self.upper
         halves = self.weights / 2
         a, b = np.ix_(i, i), np.ix_(j, j)
@@ -111,9 +114,9 @@ class Small:
 
 @frozen
 class Frame:
-    """What one iteration computes of its iterate before it looks for directions."""
+    """An iterate with its factorizations."""
 
-    small: Small
+    small: VectorizedProgram
     now: Iterate
     root: Array  # L with A = L Lᵀ
     cost_root: Array  # L with Σ y vvᵀ - I = L Lᵀ
@@ -136,7 +139,7 @@ class Frame:
 
 @frozen
 class Direction:
-    """Where to go from an iterate."""
+    """A search direction from an iterate."""
 
     kernel: Array
     weights: Array
@@ -144,34 +147,34 @@ class Direction:
     cost: Array
 
     def step(self, root: Array, cost_root: Array, now: Iterate, equal: bool) -> float:
-        """The largest step, of kernel and weights alike, that stays inside."""
-        most = min(longest(root, self.kernel), longest(cost_root, self.cost))
+        """Return the largest common step of kernel and weights that stays inside; `root` and `cost_root` are q x q."""
+        most = min(longest_step(root, self.kernel), longest_step(cost_root, self.cost))
         if equal:
             return most
         return min(most, longest_linear(now.slack, self.slack), longest_linear(now.weights, self.weights))
 
 
-def maximize_over_basis(program: Penalized, tolerance: float, limit: int) -> Solution:
-    """The penalized program solved until its gap is below `tolerance`, or as far as rounding allows."""
-    return climb(_start(program), partial(_frame, Small.of(program)), _step, tolerance, limit)
+def maximize_over_basis(program: PenalizedProgram, tolerance: float, limit: int) -> Solution:
+    """Solve the penalized program until its gap is below `tolerance`, or as far as rounding allows."""
+    return climb(_start(program), partial(_frame, VectorizedProgram.of(program)), _step, tolerance, limit)
 
 
-def _start(program: Penalized) -> Iterate:
-    """Weights that are dual feasible, and a multiple of the identity of about the lengths asked for."""
+def _start(program: PenalizedProgram) -> Iterate:
+    """Return the start: dual feasible weights, and a multiple of the identity with about the squared lengths b."""
     size = program.rows.shape[1]
     share = program.squared.sum() / np.sum(program.rows**2)
     return Iterate(share * np.eye(size), np.full(len(program.rows), program.squared.mean()), program.dual_start())
 
 
-def _frame(small: Small, now: Iterate) -> Frame | None:
-    """The factorizations of an iterate; None where it lies on the boundary to rounding."""
-    cost = small.program.weighted(now.weights) - np.eye(len(now.kernel))
+def _frame(small: VectorizedProgram, now: Iterate) -> Frame | None:
+    """Return an iterate with its factorizations; None where it lies on the boundary to rounding."""
+    cost = small.program.laplacian(now.weights) - np.eye(len(now.kernel))
     root, cost_root = cholesky(now.kernel), cholesky(cost)
     return None if root is None or cost_root is None else Frame(small, now, root, cost_root)
 
 
 def _step(frame: Frame) -> Iterate | None:
-    """A predictor says how far to center, a corrector steps; None where the system cannot be solved."""
+    """Return the next iterate by a predictor-corrector step; None where the system cannot be solved."""
     small, now, root, cost_root = frame.small, frame.now, frame.root, frame.cost_root
     program, equal = small.program, small.program.equal
     kernel, cost, half = now.kernel, cost_root @ cost_root.T, inverse_root(root)
@@ -195,15 +198,15 @@ def _step(frame: Frame) -> Iterate | None:
         change = small.products @ vector
         weights = aim + stiffness * change
         return Direction(kernel=small.matrix(vector), weights=weights, slack=miss - change + weights / program.penalty,
-                         cost=program.weighted(weights))
+                         cost=program.laplacian(weights))
 
     predictor = direction(0.0, np.zeros_like(kernel), np.zeros_like(miss))
     length = min(1.0, predictor.step(root, cost_root, now, equal))
     share = min(1.0, max(1e-6, (1 - length) ** 3)) if length > 0.1 else 0.5
-    bend = symmetric(predictor.cost @ predictor.kernel @ inverse)
+    bend = symmetric_part(predictor.cost @ predictor.kernel @ inverse)
     corrector = direction(share * mean, bend, predictor.slack * predictor.weights)
     length = min(1.0, (0.9 + 0.08 * length) * corrector.step(root, cost_root, now, equal))
     if length < LEAST:
         return None
-    return Iterate(symmetric(kernel + length * corrector.kernel), now.slack + length * corrector.slack,
+    return Iterate(symmetric_part(kernel + length * corrector.kernel), now.slack + length * corrector.slack,
                    now.weights + length * corrector.weights)

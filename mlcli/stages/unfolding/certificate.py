@@ -1,4 +1,4 @@
-"""What proves an unfolding: its trace, its bound from the dual, and the verdict where they do not meet."""
+"""The certificate of an unfolding: its trace, the bound of the dual, and the error where they differ too much."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,13 +15,13 @@ from mlcli.base.values.scaling import Unit
 from mlcli.errors import NumericalError
 from mlcli.stages.graph.graph import undirected
 from mlcli.stages.paths.geodesics import dijkstra_rows
-from mlcli.stages.unfolding.basis import Penalized
+from mlcli.stages.unfolding.basis import PenalizedProgram
 from mlcli.stages.unfolding.cone import Program, Solution, relative_gap
 from mlcli.stages.unfolding.pairs import Pairs
 
 RUNAWAY = 100.0  # times that the terms of the bound exceed their sum where the dual is not attained
 NEAR = 1e-2  # largest gap, and violation, of a result that rounding kept above the tolerance
-SOURCES = 64  # points whose paths are found at once
+SOURCES = 64  # points whose paths are computed at once
 
 
 @result("softness")
@@ -32,16 +32,16 @@ class Soft:
     vectors: int  # of the basis
     value: float  # the trace less the penalty
     spread: float  # root mean square error of squared distances, relative to their mean
-    bound_without_basis: float  # no kernel at all that keeps the distances has a larger trace
+    bound_without_basis: float  # bound of the trace of all kernels that keep the distances
 
 
 @result("proof")
 @frozen
 class Certificate:
-    """How good a kernel is, in the units that it was solved in."""
+    """Trace, bound and violation of a kernel, in the units of the computation."""
 
     trace: float
-    bound: float  # no kernel of the program solved does better; infinite where nothing is known
+    bound: float  # upper bound of the program's objective; infinite where none is known
     violation: float  # largest error of squared distances, relative to their mean
     iterations: int
     tolerance: float
@@ -51,14 +51,14 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """How far the trace, or the penalized trace, may be from the largest, relatively."""
+        """Relative distance of the trace, or of the penalized trace, from its upper bound."""
         if not np.isfinite(self.bound):
             return float("inf")
         return relative_gap(self.soft.value if self.soft else self.trace, self.bound, self.trace)
 
     @property
     def off(self) -> float:
-        """The gap, or the violation if that is larger and no penalty replaces the constraints."""
+        """The larger of gap and violation; the gap alone where a penalty replaces the constraints."""
         return max(self.gap, 0.0 if self.soft else self.violation)
 
     @property
@@ -68,7 +68,7 @@ class Certificate:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The figures of run.json."""
+        """The entries of run.json."""
         facts = {"trace": Quantity(self.trace, 2), "dual_bound": Quantity(self.bound, 2),
                  "duality_gap": self.gap if np.isfinite(self.gap) else None, "constraint_violation": self.violation,
                  "iterations": self.iterations, "converged": self.converged, "pairs": self.pairs}
@@ -79,7 +79,7 @@ class Certificate:
 
 
 def certificate(program: Program, solution: Solution, factor: Array, pairs: Pairs, tolerance: float) -> Certificate:
-    """The figures of K = F Fᵀ, measured again from F and the weights alone."""
+    """Return the certificate of K = F Fᵀ, computed from the factor F (n x r) and the weights alone."""
     least = program.least_curvature(solution.weights)
     bound = program.bound(solution.weights, least) if least > 0 else float("inf")
     terms = float(program.squared @ np.abs(solution.weights)) / max(least, np.finfo(float).tiny)
@@ -89,8 +89,12 @@ def certificate(program: Program, solution: Solution, factor: Array, pairs: Pair
                        runaway=terms / max(abs(bound), np.finfo(float).tiny), pairs=len(pairs))
 
 
-def softened(proof: Certificate, program: Penalized, solution: Solution, ceiling: float, misses: Array) -> Certificate:
-    """The certificate of a kernel over a basis, with a warning of how far its distances are off."""
+def with_softness(proof: Certificate, program: PenalizedProgram, solution: Solution, ceiling: float,
+                  misses: Array) -> Certificate:
+    """Return the certificate of a kernel over a basis; warns of its errors of distances.
+
+    `misses` are relative errors of squared distances, an (m,) array; `ceiling` bounds the trace without a basis.
+    """
     spread = float(np.sqrt(np.mean(misses**2)))
     note("W-SOFT", f"over {program.rows.shape[1]} vectors distances are kept by a penalty only: squared, they are off "
          f"by {spread:.1%} of their mean (root mean square), and by {proof.violation:.1%} at worst", rms=spread,
@@ -99,7 +103,7 @@ def softened(proof: Certificate, program: Penalized, solution: Solution, ceiling
 
 
 def require_feasible(found: Certificate, floor: float, unit: Unit) -> None:
-    """Raises NumericalError where the bound lies below a trace that every kernel with these distances has."""
+    """Raise NumericalError where the bound lies below `floor`, the least trace of a kernel with these distances."""
     if found.bound < floor:
         raise NumericalError("INFEASIBLE", "no points have these distances between neighbors: the trace of their "
                              f"kernel would be at most {(unit**2).shown(found.bound)}, and the distances alone "
@@ -109,7 +113,7 @@ def require_feasible(found: Certificate, floor: float, unit: Unit) -> None:
 
 
 def require_metric(pairs: Pairs, ids: Sequence[str], tolerance: float, unit: Unit) -> None:
-    """Raises NumericalError where two neighbors are farther apart than a way through other neighbors is long."""
+    """Raise NumericalError where two neighbors are farther apart than a path through other neighbors is long."""
     lengths = np.sqrt(pairs.squared)
     graph = undirected(pairs.size, pairs.left, pairs.right, lengths, "union")
     shortest = np.empty(len(pairs))
@@ -130,7 +134,7 @@ def require_metric(pairs: Pairs, ids: Sequence[str], tolerance: float, unit: Uni
 
 
 def require_trust(found: Certificate, equal: bool, unit: Unit, accepted: bool, limit: int) -> None:
-    """Raises NumericalError unless gap and violation are within the tolerance; a warning where that is accepted.
+    """Raise NumericalError unless gap and violation are within the tolerance; warn where `accepted`.
 
     Where distances are kept and rounding, not the limit of iterations, ended the solution near the optimum, the
     warning states gap and violation: the kernel hardly has an interior, and no smaller gap can be proven.
@@ -138,17 +142,17 @@ def require_trust(found: Certificate, equal: bool, unit: Unit, accepted: bool, l
     if found.converged:
         return
     trace, bound = (unit**2).shown(found.trace), (unit**2).shown(found.bound)
-    said = (f"trace {trace}, bound {bound}, relative gap {found.gap:.1e}, violation {found.violation:.1e} "
-            f"after {found.iterations} iterations")
+    figures = (f"trace {trace}, bound {bound}, relative gap {found.gap:.1e}, violation {found.violation:.1e} "
+               f"after {found.iterations} iterations")
     near = equal and found.iterations < limit and found.off <= NEAR
     if accepted or near:
-        note("W-UNCONVERGED", f"the unfolding is not proven to be the best: {said}", gap=found.gap,
+        note("W-UNCONVERGED", f"the unfolding is not proven to be the best: {figures}", gap=found.gap,
              violation=found.violation)
         return
     if equal and found.runaway > RUNAWAY:
-        raise NumericalError("DEGENERATE", f"the kernel has no room to move and the dual is not attained: {said}",
+        raise NumericalError("DEGENERATE", f"the kernel has no room to move and the dual is not attained: {figures}",
                              where="method.constraints",
                              hint="set method.constraints to at_most, or method.accept_uncertified to true")
-    raise NumericalError("GAP", f"the semidefinite program was not solved to {found.tolerance:.1e}: {said}",
+    raise NumericalError("GAP", f"the semidefinite program was not solved to {found.tolerance:.1e}: {figures}",
                          where="method.tolerance", hint="set method.tolerance or method.iterations higher, "
                          "or method.accept_uncertified to true")

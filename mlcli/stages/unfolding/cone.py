@@ -1,4 +1,4 @@
-"""What interior-point methods for unfoldings share: the program, the way to its solution, steps that stay inside."""
+"""Common parts of the interior-point methods for unfoldings: program, iteration, and steps that stay inside."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,8 +15,8 @@ from mlcli.stages.algebra.linalg import EPS, lower_solve, symmetric_eigenvalues
 from mlcli.stages.unfolding.pairs import squared_norms
 
 PATIENCE = 15  # steps without gain after which rounding, or the lack of an interior, ends the iteration
-SMALL = 200  # rows of a matrix up to which its least eigenvalue is found with all others
-LANCZOS = 60  # steps for those of a larger one
+SMALL = 200  # rows of a matrix up to which its least eigenvalue is computed with all others
+LANCZOS = 60  # steps for a larger matrix
 
 
 @frozen
@@ -29,30 +29,30 @@ class Program:
     rows: Array  # m x r
     squared: Array  # m
     equal: bool
-    even: Array | None = None  # m, weights to start from; None: all the same
-    give: float = 0.0  # what softened distances may add to relative gap and violation, where distances are kept
+    even: Array | None = None  # m, weights to start from; None: all equal
+    give: float = 0.0  # increase of relative gap and violation allowed to softened distances, under `equal`
     implied: tuple[Array, Array] | None = None  # rows and b of pairs that the others imply
-    usual: float | None = None  # squared distance that violations are relative to; None: the mean of b
+    usual: float | None = None  # squared distance that violations are relative to; None for the mean of b
 
-    def weighted(self, weights: Array) -> Array:
-        """Σ y vvᵀ (r x r), the Laplacian of weighted pairs."""
+    def laplacian(self, weights: Array) -> Array:
+        """Return Σ y vvᵀ (r x r), the Laplacian of pairs with weights y (m)."""
         return np.asarray((self.rows.T * weights) @ self.rows)
 
     def least_curvature(self, weights: Array) -> float:
-        """The smallest eigenvalue of Σ y vvᵀ."""
-        return float(symmetric_eigenvalues(self.weighted(weights))[-1])
+        """Return the smallest eigenvalue of Σ y vvᵀ for weights y, an (m,) array."""
+        return float(symmetric_eigenvalues(self.laplacian(weights))[-1])
 
     def dual_start(self) -> Array:
-        """Even weights, large enough that Σ y vvᵀ - I is at least I (m)."""
+        """Return even weights (m), so large that Σ y vvᵀ - I is at least I."""
         even = np.ones(len(self.rows)) if self.even is None else self.even
         return 2 * even / self.least_curvature(even)
 
     def bound(self, weights: Array, least: float) -> float:
-        """The dual objective of y/λ, for Σ y vvᵀ whose smallest eigenvalue is λ."""
+        """Return the dual objective of y/λ for weights y, an (m,) array; λ is the smallest eigenvalue of Σ y vvᵀ."""
         return float(self.squared @ weights) / least
 
     def violation(self, root: Array) -> float:
-        """How far squared lengths vᵀRv, R = L Lᵀ, are from what is asked, at worst, relative to the usual one."""
+        """Return the largest error of squared lengths vᵀRv, R = L Lᵀ with L (r x r), relative to the usual one."""
         excess = squared_norms(self.rows @ root) - self.squared
         if self.implied is not None:
             excess = np.append(excess, squared_norms(self.implied[0] @ root) - self.implied[1])
@@ -62,7 +62,7 @@ class Program:
 
 @frozen
 class Solution:
-    """The best that an interior-point method found."""
+    """The best iterate of an interior-point method."""
 
     root: Array  # r x r, R = root rootᵀ
     weights: Array  # m, dual feasible
@@ -72,15 +72,15 @@ class Solution:
 @result("inside")
 @frozen
 class Iterate:
-    """A point inside both cones; Z = Σ y vvᵀ - I is always that of the weights."""
+    """A point in the interior of both cones; Z is always Σ y vvᵀ - I of its weights."""
 
     kernel: Array  # r x r, R
-    slack: Array  # m, b - vᵀRv in the end; nothing, or left alone, where distances are kept
+    slack: Array  # m, b - vᵀRv at convergence; empty or unused under `equal`
     weights: Array  # m, y
 
 
 class Frame(Protocol):
-    """What one iteration computes of its iterate before it looks for directions."""
+    """An iterate with its factorizations and figures."""
 
     @property
     def now(self) -> Iterate:
@@ -96,7 +96,7 @@ class Frame(Protocol):
 
     @property
     def bound(self) -> float:
-        """That of the dual."""
+        """The dual objective."""
 
     @property
     def merit(self) -> float:
@@ -108,13 +108,13 @@ F = TypeVar("F", bound=Frame)
 
 @frozen
 class Progress(Generic[F]):
-    """The best iterate so far, and when the last gain worth its time was."""
+    """The best iterate so far, and the iteration of the last considerable gain."""
 
     best: F
     at: int
 
     def with_next(self, frame: F, iteration: int) -> "Progress[F]":
-        """The one with the smaller merit; a gain of less than a tenth does not count as one in time."""
+        """Return the progress with the better frame; a gain below a tenth does not renew the patience."""
         if frame.merit >= self.best.merit:
             return self
         return Progress(frame, iteration if frame.merit < 0.9 * self.best.merit else self.at)
@@ -123,7 +123,7 @@ class Progress(Generic[F]):
 @result("unfolding")
 @frozen
 class Checkpoint:
-    """Where a program stands between two steps: what follows from the iterates is computed again, to the same bits."""
+    """State of a program between two steps; what follows from the iterates is computed again, to the same bits."""
 
     now: Iterate
     best: Iterate
@@ -133,10 +133,10 @@ class Checkpoint:
 
 def climb(start: Iterate, framed: Callable[[Iterate], F | None], step: Callable[[F], Iterate | None],
           tolerance: float, limit: int, floor: float = -np.inf) -> Solution:
-    """Steps until gap and violation are below `tolerance`, or as far as rounding allows.
+    """Iterate until gap and violation are below `tolerance`, or as far as rounding allows.
 
-    `framed` gives None for an iterate that lies on the boundary to rounding. Stops as soon as the dual bound falls
-    below `floor`, a value that every feasible kernel reaches: then none exists. Each step offers a checkpoint.
+    `framed` factors an iterate; it returns None for one on the boundary to rounding. Stops as soon as the dual bound
+    falls below `floor`, a value that every feasible kernel reaches: then none exists. Each step offers a checkpoint.
     """
     with loop(Checkpoint) as place:
         begun = place.left or Checkpoint(start, start, 0, np.zeros(0))
@@ -162,19 +162,19 @@ def climb(start: Iterate, framed: Callable[[Iterate], F | None], step: Callable[
 
 
 def relative_gap(value: float, bound: float, scale: float = 0.0) -> float:
-    """The distance from a value to its upper bound, relative to the largest size among them and a scale."""
+    """Return the distance from a value to its upper bound, relative to the largest size among them and a scale."""
     return abs(bound - value) / max(abs(bound), abs(value), scale, np.finfo(float).tiny)
 
 
-def longest(triangle: Array, direction: Array) -> float:
-    """The largest step for which L Lᵀ + step * direction stays positive semidefinite."""
+def longest_step(triangle: Array, direction: Array) -> float:
+    """Return the largest step for which L Lᵀ + step * direction (r x r each) stays positive semidefinite."""
     half = lower_solve(triangle, direction)
-    smallest = least_eigenvalue(symmetric(lower_solve(triangle, half.T)))
+    smallest = least_eigenvalue(symmetric_part(lower_solve(triangle, half.T)))
     return float("inf") if smallest >= 0 else -1 / smallest
 
 
 def least_eigenvalue(matrix: Array) -> float:
-    """The smallest eigenvalue of a symmetric matrix, or of a large one a lower bound within a hundredth (Lanczos)."""
+    """Return the smallest eigenvalue of a symmetric matrix (r x r); for a large one a lower bound to 1 % (Lanczos)."""
     size = len(matrix)
     if size <= SMALL:
         return float(symmetric_eigenvalues(matrix)[-1])
@@ -197,17 +197,17 @@ def least_eigenvalue(matrix: Array) -> float:
 
 
 def longest_linear(values: Array, direction: Array) -> float:
-    """The largest step for which positive numbers stay nonnegative."""
+    """Return the largest step along a direction (m) for which positive values, an (m,) array, stay nonnegative."""
     down = direction < 0
     return float(np.min(-values[down] / direction[down], initial=np.inf))
 
 
 def inverse_root(triangle: Array) -> Array:
-    """L⁻¹ of A = L Lᵀ, for A⁻¹ = L⁻ᵀ L⁻¹."""
+    """Return L⁻¹ (r x r) of A = L Lᵀ, for A⁻¹ = L⁻ᵀ L⁻¹."""
     return lower_solve(triangle, np.eye(len(triangle)))
 
 
-def symmetric(matrix: Array) -> Array:
-    """The symmetric part."""
+def symmetric_part(matrix: Array) -> Array:
+    """Return the symmetric part of a matrix (r x r)."""
     return np.asarray((matrix + matrix.T) / 2)
 

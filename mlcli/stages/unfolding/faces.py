@@ -1,4 +1,4 @@
-"""The face of the cone of kernels that an unfolding lies in: where its points coincide, and where they are flat.
+"""Facial reduction: the face of the cone of kernels that an unfolding lies in, by coincident points and flat groups.
 
 A set of points all of whose distances are kept, of fewer dimensions than it might have, leaves the
 kernel no interior: the kernel is V R Vᵀ with V known beforehand. Solving for R restores the
@@ -18,11 +18,13 @@ ROUNDING = 8 * EPS  # share of the largest coordinate that counts as zero
 EXPOSED = 1e-9  # share of the largest eigenvalue of the summed exposing matrices above which a direction is closed
 CLIQUES = 100  # steps of the search for groups, for each point
 DEPENDENT = 1e-11  # squared residual of a constraint that others nearly imply
-IMPLIED = 1e-8  # the same where the residual may be rounding of the face
+IMPLIED = 1e-8  # the squared residual where it may be rounding of the face
 
 
 def centered_basis(groups: Indices) -> Array:
-    """Orthonormal columns (n x g - 1) that span all mean-free vectors with equal entries inside each group.
+    """Return orthonormal columns (n x g - 1) that span all mean-free vectors with equal entries inside each group.
+
+    `groups` (n) numbers the group of each point.
 
     A Householder reflection takes the constant vector to the first axis; its other columns are the basis.
     """
@@ -34,13 +36,13 @@ def centered_basis(groups: Indices) -> Array:
 
 
 def face_basis(pairs: Pairs, groups: Indices, points: Array | None, tolerance: float) -> Array:
-    """Orthonormal columns V (n x r) such that every kernel that keeps the pairs' distances is V R Vᵀ.
+    """Return orthonormal columns V (n x r) such that every kernel that keeps the pairs' distances is V R Vᵀ.
 
     Points (n x d) distinguish flat groups from curved ones far better than distances. Raises NumericalError
     where a group of points has distances that no points in a Euclidean space have.
     """
     basis = centered_basis(groups)
-    merged, first = pairs.merged(groups), np.unique(groups, return_index=True)[1]
+    merged, first = pairs.merge(groups), np.unique(groups, return_index=True)[1]
     exposing = np.zeros((merged.size, merged.size))
     for clique in cliques(merged):
         normals = (_flat_by_distances(merged, clique, tolerance) if points is None
@@ -54,9 +56,9 @@ def face_basis(pairs: Pairs, groups: Indices, points: Array | None, tolerance: f
 
 
 def cliques(pairs: Pairs) -> list[Indices]:
-    """All largest groups of three or more points whose distances are all kept (Bron and Kerbosch, 1973).
+    """Return the maximal groups of three or more points whose distances are all kept (Bron and Kerbosch, 1973).
 
-    Stops looking after CLIQUES steps for each point: fewer groups leave a larger face, no wrong one.
+    The search stops after CLIQUES steps for each point: fewer groups leave a larger face, not a wrong one.
     """
     joined: list[set[int]] = [set() for _ in range(pairs.size)]
     for i, j in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True):
@@ -81,7 +83,7 @@ def cliques(pairs: Pairs) -> list[Indices]:
 
 
 def _flat_directions(points: Array, clique: Indices, rounding: float) -> Array:
-    """Orthonormal weights (k x q), mean-free, that vanish on a group of points, up to rounding."""
+    """Return orthonormal weights (k x q), mean-free, that vanish on a group of points, up to rounding."""
     basis = centered_basis(np.arange(len(clique)))
     left, sizes, _ = singular(basis.T @ points[clique])
     rank = int(np.sum(sizes > np.sqrt(len(clique)) * rounding))
@@ -90,7 +92,7 @@ def _flat_directions(points: Array, clique: Indices, rounding: float) -> Array:
 
 
 def _flat_by_distances(pairs: Pairs, clique: Indices, tolerance: float) -> Array:
-    """The same where only the distances are known."""
+    """Return orthonormal weights (k x q), mean-free, that vanish on a group of points known by distances only."""
     inside = np.isin(pairs.left, clique) & np.isin(pairs.right, clique)
     squared = np.zeros((len(clique), len(clique)))
     left, right = np.searchsorted(clique, pairs.left[inside]), np.searchsorted(clique, pairs.right[inside])
@@ -106,10 +108,10 @@ def _flat_by_distances(pairs: Pairs, clique: Indices, tolerance: float) -> Array
     return np.asarray(basis @ vectors[:, np.abs(values) <= FLAT * len(clique) * values[0]])
 
 
-def independent(rows: Array, rest: float) -> tuple[Indices, Array]:
-    """The pairs whose constraints on R, vᵀRv for each row v, imply all others, and weights on them for Σ vvᵀ.
+def independent_constraints(rows: Array, rest: float) -> tuple[Indices, Array]:
+    """Return pairs (s of m) whose constraints on R, vᵀRv for a row v (m x r), imply all others, and weights for Σ vvᵀ.
 
-    `rest` is what may be left, squared, of a constraint that the others imply.
+    `rest` is the squared residual up to which the others imply a constraint.
     """
     products = (rows @ rows.T) ** 2
     lengths = np.diag(products).copy()

@@ -19,20 +19,20 @@ from mlcli.stages.unfolding.cone import (
     Solution,
     climb,
     inverse_root,
-    longest,
     longest_linear,
+    longest_step,
     relative_gap,
-    symmetric,
+    symmetric_part,
 )
 from mlcli.stages.unfolding.pairs import squared_norms
 
-LEAST = 1e-7  # a step shorter than this moves nothing
-COPIES = 3.0  # arrays of pairs x pairs held at once
+LEAST = 1e-7  # length of a step below which the iteration ends
+COPIES = 3.0  # arrays of pairs x pairs in memory at once
 
 
 @frozen
 class Frame:
-    """What one iteration computes of its iterate before it looks for directions."""
+    """An iterate with its factorizations and inverse."""
 
     program: Program
     now: Iterate
@@ -54,9 +54,9 @@ class Frame:
 
     @property
     def give(self) -> float:
-        """How far a squared distance gives way to a unit of its weight: neither gap nor violation grows by much.
+        """Softness of a squared distance for a unit of its weight, so small that gap and violation hardly grow.
 
-        That keeps the system of the weights regular where the dual is not attained, or hardly. It ends with the gap.
+        It keeps the system of the weights regular where the dual is hardly attained, and vanishes with the gap.
         """
         weights, program = self.now.weights, self.program
         share = min(program.give, self.mean * len(self.root) / abs(self.bound))
@@ -71,7 +71,7 @@ class Frame:
 
 @frozen
 class Direction:
-    """Where to go from an iterate."""
+    """A search direction from an iterate."""
 
     kernel: Array
     slack: Array
@@ -79,8 +79,8 @@ class Direction:
     cost: Array
 
     def lengths(self, frame: Frame) -> tuple[float, float]:
-        """The largest primal and dual steps that stay inside."""
-        primal, dual = longest(frame.root, self.kernel), longest(frame.cost_root, self.cost)
+        """Return the largest primal and dual steps that stay inside."""
+        primal, dual = longest_step(frame.root, self.kernel), longest_step(frame.cost_root, self.cost)
         if frame.program.equal:
             return primal, dual
         return (min(primal, longest_linear(frame.now.slack, self.slack)),
@@ -88,7 +88,7 @@ class Direction:
 
 
 def maximize(program: Program, tolerance: float, limit: int, floor: float) -> Solution:
-    """The program solved until gap and violation are below `tolerance`, or as far as rounding allows.
+    """Solve the program until gap and violation are below `tolerance`, or as far as rounding allows.
 
     Stops as soon as the dual bound falls below `floor`, a value that every feasible kernel reaches: then none exists.
     """
@@ -96,10 +96,10 @@ def maximize(program: Program, tolerance: float, limit: int, floor: float) -> So
 
 
 def _start(program: Program) -> Iterate:
-    """Weights that are dual feasible, and R a multiple of Z⁻¹ of about the lengths asked for."""
+    """Return the start: dual feasible weights, and R a multiple of Z⁻¹ with about the squared lengths b."""
     weights = program.dual_start()
     size = program.rows.shape[1]
-    root = cholesky(program.weighted(weights) - np.eye(size))
+    root = cholesky(program.laplacian(weights) - np.eye(size))
     half = inverse_root(np.eye(size) if root is None else root)
     lengths = squared_norms(program.rows @ half.T)
     share = float(program.squared @ weights) / float(lengths @ weights)
@@ -108,8 +108,8 @@ def _start(program: Program) -> Iterate:
 
 
 def _frame(program: Program, now: Iterate) -> Frame | None:
-    """The factorizations of an iterate; None where it lies on the boundary to rounding."""
-    cost = program.weighted(now.weights) - np.eye(len(now.kernel))
+    """Return an iterate with its factorizations; None where it lies on the boundary to rounding."""
+    cost = program.laplacian(now.weights) - np.eye(len(now.kernel))
     root, cost_root = cholesky(now.kernel), cholesky(cost)
     if root is None or cost_root is None:
         return None
@@ -122,7 +122,7 @@ def _frame(program: Program, now: Iterate) -> Frame | None:
 
 
 def _step(frame: Frame) -> Iterate | None:
-    """The next iterate: a predictor says how far to center, a corrector steps; None where no step is possible."""
+    """Return the next iterate by a predictor-corrector step; None where no step is possible."""
     solver = _schur(frame)
     if solver is None:
         return None
@@ -131,19 +131,19 @@ def _step(frame: Frame) -> Iterate | None:
     primal, dual = (min(1.0, length) for length in predictor.lengths(frame))
     ahead = _mean_after(frame, predictor, primal, dual)
     share = min(1.0, max(1e-6, (ahead / frame.mean) ** 3)) if min(primal, dual) > 0.1 else 0.5
-    bend = symmetric(predictor.kernel @ predictor.cost @ frame.inverse)
+    bend = symmetric_part(predictor.kernel @ predictor.cost @ frame.inverse)
     direction = _direction(frame, solver, share * frame.mean, bend, predictor.slack * predictor.weights)
     inside = 0.9 + 0.08 * min(primal, dual)
     primal, dual = (min(1.0, inside * length) for length in direction.lengths(frame))
     if max(primal, dual) < LEAST:
         return None
     now = frame.now
-    return Iterate(symmetric(now.kernel + primal * direction.kernel), now.slack + primal * direction.slack,
+    return Iterate(symmetric_part(now.kernel + primal * direction.kernel), now.slack + primal * direction.slack,
                    now.weights + dual * direction.weights)
 
 
 def _schur(frame: Frame) -> Callable[[Array], Array] | None:
-    """The solver of the system for the weights: entries (uᵀRv)(uᵀZ⁻¹v), and s/y on the diagonal for slacks."""
+    """Return the solver of the system for the weights: entries (uᵀRv)(uᵀZ⁻¹v), and s/y on the diagonal for slacks."""
     left = frame.program.rows @ frame.root
     system = left @ left.T
     right = frame.program.rows @ inverse_root(frame.cost_root).T
@@ -155,13 +155,13 @@ def _schur(frame: Frame) -> Callable[[Array], Array] | None:
 
 def _direction(frame: Frame, solver: Callable[[Array], Array], target: float, bend: Array,
                slack_bend: Array) -> Direction:
-    """The Newton direction toward complementarity `target`, less second-order terms of the predictor."""
+    """Return the Newton direction toward complementarity `target`, less second-order terms of the predictor."""
     program, now = frame.program, frame.now
     right = target * frame.inverse_lengths - program.squared - np.einsum("ij,ij->i", program.rows @ bend, program.rows)
     right += -frame.give * now.weights if program.equal else (target - slack_bend) / now.weights
     weights = solver(right)
-    cost = program.weighted(weights)
-    turned = symmetric(now.kernel @ cost @ frame.inverse)
+    cost = program.laplacian(weights)
+    turned = symmetric_part(now.kernel @ cost @ frame.inverse)
     kernel = target * frame.inverse - now.kernel - turned - bend
     if program.equal:
         return Direction(kernel=kernel, slack=np.zeros_like(now.slack), weights=weights, cost=cost)
@@ -170,9 +170,9 @@ def _direction(frame: Frame, solver: Callable[[Array], Array], target: float, be
 
 
 def _mean_after(frame: Frame, direction: Direction, primal: float, dual: float) -> float:
-    """Complementarity, per eigenvalue and slack, after steps along a direction."""
+    """Return the complementarity, per eigenvalue and slack, after steps along a direction."""
     now, count = frame.now, len(frame.root)
-    cost = frame.program.weighted(now.weights + dual * direction.weights) - np.eye(count)
+    cost = frame.program.laplacian(now.weights + dual * direction.weights) - np.eye(count)
     pairing = float(np.sum((now.kernel + primal * direction.kernel) * cost))
     if frame.program.equal:
         return pairing / count

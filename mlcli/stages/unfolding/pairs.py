@@ -1,4 +1,4 @@
-"""The pairs of points whose distances an unfolding keeps."""
+"""Pairs of points whose distances an unfolding keeps."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from mlcli.stages.graph.graph import Graph
 
 @frozen
 class Pairs:
-    """Pairs of points, each once, with the squared distances that they have in the data."""
+    """Pairs of points, each once, with their squared distances in the data."""
 
     size: int  # points
     left: Indices  # m
@@ -22,35 +22,35 @@ class Pairs:
         return len(self.left)
 
     def take(self, places: Indices) -> "Pairs":
-        """Some of the pairs."""
+        """Return the pairs at `places`, an (s,) array of indices."""
         return Pairs(self.size, self.left[places], self.right[places], self.squared[places])
 
     def differences(self, columns: Array) -> Array:
-        """Rows xᵢ - xⱼ (m x r) of a matrix with a row for each point."""
+        """Return the rows xᵢ - xⱼ (m x r) of a matrix (n x r) with a row for each point."""
         return np.asarray(columns[self.left] - columns[self.right])
 
     def misses(self, factor: Array, equal: bool) -> Array:
-        """The errors of the squared distances of K = F Fᵀ, relative to the mean of those to keep (m)."""
+        """Return the errors (m) of the squared distances of K = F Fᵀ, F (n x r), relative to the mean to keep."""
         excess = squared_norms(self.differences(factor)) - self.squared
         return np.asarray((np.abs(excess) if equal else np.maximum(excess, 0.0)) / self.squared.mean())
 
-    def between(self, groups: Indices) -> Indices:
-        """Places of pairs, one for every two groups of points that any pair joins: the shortest."""
+    def shortest_between(self, groups: Indices) -> Indices:
+        """Return indices of the shortest pair between every two groups that pairs join; `groups` is an (n,) array."""
         low, high = np.sort(np.stack([groups[self.left], groups[self.right]]), axis=0)
         apart = np.flatnonzero(low != high)
         order = apart[np.lexsort((self.squared[apart], high[apart], low[apart]))]
         low, high = low[order], high[order]
         return order[np.append(True, (low[1:] != low[:-1]) | (high[1:] != high[:-1]))[: len(order)]]
 
-    def merged(self, groups: Indices) -> "Pairs":
-        """The pairs among groups of points, each once, at the least of their distances."""
-        places = self.between(groups)
+    def merge(self, groups: Indices) -> "Pairs":
+        """Return the pairs between groups of points, each once, at the shortest distance; `groups` is an (n,) array."""
+        places = self.shortest_between(groups)
         low, high = np.sort(np.stack([groups[self.left[places]], groups[self.right[places]]]), axis=0)
         return Pairs(int(groups.max()) + 1, low, high, self.squared[places])
 
 
 def neighbor_pairs(graph: Graph, data: Joined, common: bool) -> Pairs:
-    """The edges of the neighbor graph, and with `common` all pairs of points that have a neighbor in common."""
+    """Return the edges of the neighbor graph, and with `common` all pairs of points that have a neighbor in common."""
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     once = rows < graph.indices
     if not common or isinstance(data, WeightedGraph):
@@ -65,8 +65,8 @@ def neighbor_pairs(graph: Graph, data: Joined, common: bool) -> Pairs:
     return Pairs(graph.size, left, right, squares_of_pairs(data, left, right))
 
 
-def coincident(pairs: Pairs) -> Indices:
-    """The group of each point, where points joined by pairs of distance zero are one (n)."""
+def coincident_groups(pairs: Pairs) -> Indices:
+    """Return the group of each point (n), where pairs of distance zero join points to one group."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -76,5 +76,5 @@ def coincident(pairs: Pairs) -> Indices:
 
 
 def squared_norms(rows: Array) -> Array:
-    """Squared lengths of the rows of a matrix."""
+    """Return the squared lengths (m) of rows (m x r)."""
     return np.asarray(np.einsum("ij,ij->i", rows, rows))

@@ -1,4 +1,4 @@
-"""Directions that stresses close: what groups of neighbors do not show of the face that an unfolding lies in.
+"""Facial reduction by stresses: directions of the kernel that they close, beyond those of groups of neighbors.
 
 A stress is a weight y on each pair such that the pulls on every point cancel: Σ y v (vᵀX) = 0. Then
 Σ y vᵀRv is zero for every R that keeps the distances of X. So if Σ y vvᵀ is positive semidefinite,
@@ -17,7 +17,7 @@ from mlcli.stages.algebra.linalg import (
     symmetric_eigen,
 )
 from mlcli.stages.unfolding.balance import closed_directions
-from mlcli.stages.unfolding.faces import IMPLIED, independent
+from mlcli.stages.unfolding.faces import IMPLIED, independent_constraints
 from mlcli.stages.unfolding.pairs import Pairs, squared_norms
 
 BESIDE = 1e-13  # squared residual of a pair's pull that others nearly balance
@@ -26,13 +26,13 @@ WEAK = (1e-3, 1e-6)  # of the largest Σ y vvᵀ of a unit stress: smaller ones 
 
 
 def open_basis(pairs: Pairs, basis: Array, points: Array) -> Array:
-    """Orthonormal columns V (n x r') within the span of `basis` (n x r), with which no stress closes any direction.
+    """Return orthonormal columns V (n x r') in the span of `basis` (n x r) of which no stress closes a direction.
 
     Every kernel in that span that keeps the pairs' distances, those of the points (n x d), is V R Vᵀ.
     """
     while True:
         rows, inside = pairs.differences(basis), basis.T @ (points - points.mean(axis=0))
-        chosen = independent(rows, IMPLIED)[0]
+        chosen = independent_constraints(rows, IMPLIED)[0]
         turned = open_directions(rows[chosen], inside)
         if turned.shape[1] == basis.shape[1]:
             return basis
@@ -40,7 +40,7 @@ def open_basis(pairs: Pairs, basis: Array, points: Array) -> Array:
 
 
 def open_directions(rows: Array, points: Array) -> Array:
-    """Orthonormal columns U (r x r') such that every R ⪰ 0 with vᵀRv = vᵀXXᵀv for each row v is U R' Uᵀ.
+    """Return orthonormal columns U (r x r') such that every R ⪰ 0 with vᵀRv = vᵀXXᵀv for each row v is U R' Uᵀ.
 
     `rows` is m x r, `points` X (r x d). U spans the points and what one stress leaves open.
     """
@@ -59,7 +59,7 @@ def open_directions(rows: Array, points: Array) -> Array:
 
 
 def _span(points: Array) -> tuple[Array, Array]:
-    """Orthonormal columns that span those of X, and the others."""
+    """Return orthonormal columns that span those of X, and columns that span the complement."""
     left, sizes, _ = singular(points)
     rank = int(np.sum(sizes > EPS * max(points.shape) * sizes[0]))
     whole = np.linalg.qr(left[:, :rank], mode="complete")[0]
@@ -67,9 +67,9 @@ def _span(points: Array) -> tuple[Array, Array]:
 
 
 def equilibrium(rows: Array, points: Array) -> Array:
-    """Columns (m x s) that span the stresses: weights y with Σ y v (vᵀX) = 0 over the rows v.
+    """Return columns (m x s) that span the stresses: weights y with Σ y v (vᵀX) = 0 over rows v (m x r), X (r x d).
 
-    Pivoted Cholesky finds the pulls that others balance; a second solution removes its rounding.
+    Pivoted Cholesky chooses the pulls that others balance; repeated solutions remove rounding.
     """
     pulls = rows @ points
     sizes, strengths = np.sqrt(squared_norms(rows)), np.sqrt(squared_norms(pulls))
@@ -91,17 +91,17 @@ def equilibrium(rows: Array, points: Array) -> Array:
 
 
 def _forces(rows: Array, pulls: Array, weights: Array) -> Array:
-    """Σ y v pᵀ for each column y of weights (s x r x d)."""
+    """Return Σ y v pᵀ for each column y of weights (s x r x d)."""
     return np.stack([rows.T @ (column[:, None] * pulls) for column in weights.T])
 
 
 def _along(rows: Array, pulls: Array, chosen: Indices, forces: Array) -> Array:
-    """What forces have in common with the pulls of some pairs, vᵀFp (m' x s)."""
+    """Return the products vᵀFp (m' x s) of forces F with the pulls p of some pairs."""
     return np.stack([np.einsum("ij,ij->i", rows[chosen] @ force, pulls[chosen]) for force in forces], axis=1)
 
 
 def _strong(rows: Array, stresses: Array, weak: float) -> Array:
-    """Combinations of stresses whose Σ y vvᵀ are orthonormal, without those below a share of the largest."""
+    """Return combinations of stresses with orthonormal Σ y vvᵀ, without those below the share `weak` of the largest."""
     if not stresses.shape[1]:
         return stresses
     values, vectors = symmetric_eigen(stresses.T @ (rows @ rows.T) ** 2 @ stresses)

@@ -19,32 +19,32 @@ from mlcli.base.values.inputs import Joined
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import product_rate
-from mlcli.stages.algebra.metrics.points import straight
-from mlcli.stages.eigen.demand import Demand
+from mlcli.stages.algebra.metrics.points import is_euclidean
+from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.paths.paths import Paths
-from mlcli.stages.unfolding.basis import Penalized, laplacian_basis, maximize_over_basis
+from mlcli.stages.unfolding.basis import PenalizedProgram, laplacian_basis, maximize_over_basis
 from mlcli.stages.unfolding.certificate import (
     Certificate,
     certificate,
     require_feasible,
     require_metric,
     require_trust,
-    softened,
+    with_softness,
 )
 from mlcli.stages.unfolding.cone import Program
-from mlcli.stages.unfolding.faces import DEPENDENT, IMPLIED, centered_basis, face_basis, independent
+from mlcli.stages.unfolding.faces import DEPENDENT, IMPLIED, centered_basis, face_basis, independent_constraints
 from mlcli.stages.unfolding.interior import COPIES, maximize
-from mlcli.stages.unfolding.pairs import Pairs, coincident, neighbor_pairs
+from mlcli.stages.unfolding.pairs import Pairs, coincident_groups, neighbor_pairs
 from mlcli.stages.unfolding.stress import open_basis
 from mlcli.stages.unfolding.unfolded import Unfolded
 
 FEW_PAIRS = 4000  # up to here threads spend more time waiting than working
-MOST_PAIRS = 8000  # of a program over all kernels, unless asked for: its system is pairs x pairs
+MOST_PAIRS = 8000  # of a program over all kernels by default: its system is pairs x pairs
 VECTORS = 50  # of the basis where there are more
 UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
-GIVE = 0.1  # share of the tolerance that distances may give way by where they are kept
+GIVE = 0.1  # share of the tolerance by which distances may be softened under `equal`
 SOFTNESS = 0.03  # by default
 USUAL = 25  # iterations of most programs
 SYSTEMS, CALLS = 5.0, 200  # systems that are factored in an iteration, and its small calls
@@ -53,7 +53,7 @@ SYSTEMS, CALLS = 5.0, 200  # systems that are factored in an iteration, and its 
 @result("unfold")
 @frozen
 class Outcome:
-    """A learned kernel, how good it is, and how it was found."""
+    """A learned kernel with its certificate and the course of the iteration."""
 
     unfolded: Unfolded
     certificate: Certificate
@@ -61,13 +61,13 @@ class Outcome:
 
     @property
     def kernel(self) -> Factored:
-        """The kernel to be solved."""
+        """The kernel for the eigensolver."""
         return Factored(self.unfolded.factor, "auto", uncentered(self.unfolded.factor.shape[1]))
 
 
 @frozen
 class Unfolding:
-    """The semidefinite program of Weinberger and Saul (2006), and how far it must be solved."""
+    """The semidefinite program of Weinberger and Saul (2006), and the accuracy of its solution."""
 
     equal: bool  # distances are kept, rather than kept from growing
     common: bool  # also those of pairs with a neighbor in common
@@ -75,11 +75,11 @@ class Unfolding:
     softness: float  # with a basis, the approximate error of squared distances
     tolerance: float
     limit: int
-    accepted: bool  # a result that is not proven within the tolerance
+    accepted: bool  # whether a result that is not proven within the tolerance is a warning only
 
     @stage("unfold", version=1)
     def __call__(self, graph: Graph, data: Joined, compute: Compute) -> Outcome:
-        """The kernel K = F Fᵀ and what proves it; raises NumericalError where nothing does."""
+        """Return the kernel K = F Fᵀ with its certificate; raises NumericalError where it is not proven."""
         pairs = neighbor_pairs(graph, data, self.common)
         if not pairs.squared.any():
             raise GeometryError("ALL-EQUAL", f"the {graph.size} points of the neighbor graph are all equal",
@@ -97,8 +97,8 @@ class Unfolding:
         require_trust(found.certificate, self.equal, data.unit, self.accepted, self.limit)
         return found
 
-    def steps(self, graph: Graph, data: Joined, demand: Demand, compute: Compute) -> list[Step]:
-        """What the program and the spectrum of its kernel would cost."""
+    def steps(self, graph: Graph, data: Joined, demand: SpectrumRequest, compute: Compute) -> list[Step]:
+        """Return the steps of the program and of the spectrum of its kernel."""
         pairs, threads = len(neighbor_pairs(graph, data, self.common)), compute.thread_count()
         size = self._vectors(pairs) or graph.size
         solved = demand.step(size, threads, 8.0 * size * (graph.size + size))
@@ -118,13 +118,13 @@ class Unfolding:
                         remedy=f"use fewer neighbors, or set method.basis={VECTORS}")
 
     def _vectors(self, pairs: int) -> int:
-        """How many vectors the basis has, 0 for none."""
+        """Return the number of vectors in the basis, 0 for none."""
         return self.basis if self.basis is not None else VECTORS if pairs > MOST_PAIRS else 0
 
     def _whole(self, pairs: Pairs, data: Joined) -> Outcome:
-        """The best of all kernels; an attempt that does not end well is followed by one that needs less memory."""
+        """Return the best of all kernels by the first attempt that ends well, or the best attempt."""
         floor = -np.inf
-        if self.equal and not straight(data):
+        if self.equal and not is_euclidean(data):
             require_metric(pairs, data.ids, self.tolerance, data.unit)
             floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
         outcomes, tried = [], np.zeros(0, dtype=np.int64)
@@ -133,7 +133,7 @@ class Unfolding:
             if give and np.array_equal(tried, places):
                 continue  # the same program again
             tried = places if give else tried
-            outcomes.append(self._solved(program, places, pairs, basis, floor))
+            outcomes.append(self._solve(program, places, pairs, basis, floor))
             proof = outcomes[-1].certificate
             if self._well(proof) or proof.bound < floor or proof.iterations >= self.limit:
                 break
@@ -142,42 +142,42 @@ class Unfolding:
         return best
 
     def _well(self, proof: Certificate) -> bool:
-        """Whether a solution has converged to a trace within its bound: one above is paid for by violations."""
+        """Whether a solution has converged to a trace within its bound: a larger trace comes from violations."""
         return proof.converged and proof.trace <= (1 + GIVE * self.tolerance) * proof.bound
 
     def _attempts(self, pairs: Pairs, data: Joined) -> Iterator[tuple[Array, float, float]]:
-        """Bases (n x r) of the kernels, what of a pair others imply, and how far distances may give way.
+        """Yield bases (n x r) of the kernels, the residual of implied pairs, and the softness of distances.
 
         Where distances are kept, groups of neighbors close directions of the kernel. Stresses of the whole graph may
-        close others; they are expensive to find, so they are used, and distances give way a little, only then.
+        close others; they are expensive, so they are used, and distances softened a little, only in later attempts.
         """
-        groups = coincident(pairs)
+        groups = coincident_groups(pairs)
         if not self.equal:
             yield centered_basis(groups), DEPENDENT, 0.0
             return
-        points = data.values if straight(data) else None
+        points = data.values if is_euclidean(data) else None
         basis = face_basis(pairs, groups, points, self.tolerance)
         yield basis, DEPENDENT, 0.0
-        basis = basis if points is None else open_basis(pairs.take(pairs.between(groups)), basis, points)
+        basis = basis if points is None else open_basis(pairs.take(pairs.shortest_between(groups)), basis, points)
         for rest in (IMPLIED, DEPENDENT):
             yield basis, rest, GIVE * self.tolerance
 
     def _program(self, pairs: Pairs, basis: Array, rest: float, give: float) -> tuple[Program, Indices]:
-        """The program over kernels V R Vᵀ, and its pairs: on a face, without those others imply but for `rest`."""
-        groups = coincident(pairs)
-        places = pairs.between(groups)
+        """Return the program over kernels V R Vᵀ, and its pairs: on a face, without pairs implied up to `rest`."""
+        groups = coincident_groups(pairs)
+        places = pairs.shortest_between(groups)
         rows, squared = pairs.take(places).differences(basis), pairs.squared[places]
         program = Program(rows, squared, self.equal, give=give, usual=float(pairs.squared.mean()))
         if basis.shape[1] < groups.max():
-            chosen, even = independent(rows, rest)
+            chosen, even = independent_constraints(rows, rest)
             others = np.setdiff1d(np.arange(len(rows)), chosen)
             program = replace(program, rows=rows[chosen], squared=squared[chosen], even=even,
                               implied=(rows[others], squared[others]))
             places = places[chosen]
         return program, places
 
-    def _solved(self, program: Program, places: Indices, pairs: Pairs, basis: Array, floor: float) -> Outcome:
-        """The best of the kernels V R Vᵀ."""
+    def _solve(self, program: Program, places: Indices, pairs: Pairs, basis: Array, floor: float) -> Outcome:
+        """Return the best of the kernels V R Vᵀ."""
         solution = maximize(program, self.tolerance, self.limit, floor)
         factor = basis @ solution.root
         face = basis if basis.shape[1] < pairs.size - 1 else None
@@ -185,30 +185,30 @@ class Unfolding:
         return Outcome(unfolded, certificate(program, solution, factor, pairs, self.tolerance), solution.trace)
 
     def _over_basis(self, pairs: Pairs, count: int, ceiling: float, compute: Compute) -> Outcome:
-        """The best of the kernels over a Laplacian basis; `ceiling` bounds the trace of all kernels.
+        """Return the best of the kernels over a Laplacian basis; `ceiling` bounds the trace of all kernels.
 
-        The penalty is such that a usual weight, trace over pairs and mean, is worth `softness`.
+        The penalty makes the error of a pair of usual weight, trace over pairs and mean, about `softness`.
         """
-        groups = coincident(pairs)
+        groups = coincident_groups(pairs)
         basis = laplacian_basis(pairs, groups, count, compute)
-        places = pairs.between(groups)
+        places = pairs.shortest_between(groups)
         squared = pairs.squared[places]
-        program = Penalized(pairs.take(places).differences(basis), squared, self.equal,
+        program = PenalizedProgram(pairs.take(places).differences(basis), squared, self.equal,
                             penalty=ceiling / (self.softness * len(squared) * float(squared.mean()) ** 2))
         solution = maximize_over_basis(program, self.tolerance, self.limit)
         factor = basis @ solution.root
         proof = certificate(program, solution, factor, pairs, self.tolerance)
-        proof = softened(proof, program, solution, ceiling, pairs.misses(factor, self.equal))
+        proof = with_softness(proof, program, solution, ceiling, pairs.misses(factor, self.equal))
         unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, basis, program.penalty)
         return Outcome(unfolded, proof, solution.trace)
 
 
 def _whole_memory(pairs: int, size: int) -> float:
-    """Bytes of a program over all kernels."""
+    """Return the bytes of a program over all kernels."""
     return 8.0 * (COPIES * pairs**2 + 3.0 * pairs * size + 12.0 * size**2)
 
 
 def _basis_memory(pairs: int, count: int) -> float:
-    """Bytes of a program over a basis."""
+    """Return the bytes of a program over a basis."""
     unknowns = count * (count + 1) / 2
     return 8.0 * (2 * pairs * unknowns + 6 * unknowns**2)

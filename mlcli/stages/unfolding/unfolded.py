@@ -1,4 +1,4 @@
-"""An unfolding as it is kept: the learned kernel, with what proves it."""
+"""The stored result of an unfolding: the learned kernel and the dual weights that bound it."""
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import result, stored
@@ -13,11 +13,11 @@ class Unfolded:
     """A learned kernel K = F Fᵀ and the weights that bound the trace of all others, in the units of the computation.
 
     The bound is over kernels V R Vᵀ: of a face that all kernels with these distances lie in, or of a
-    Laplacian basis. Pairs that others imply, as those of equal points, have no weight.
+    Laplacian basis. Pairs that others imply, such as those of equal points, have no weight.
     """
 
     factor: Array  # n x r
-    left: Indices  # m: pairs of points whose distances are held
+    left: Indices  # m: pairs of points whose distances are constrained
     right: Indices  # m
     counted: Indices  # m', the pairs that have a weight, by their places among the m
     weights: Array  # m'

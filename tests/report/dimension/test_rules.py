@@ -9,7 +9,7 @@ from mlcli.findings.dimension.residual import residual_variances
 from mlcli.findings.dimension.spectral import below_chord, broken_stick_shares
 from mlcli.methods import METHODS
 from mlcli.stages.algebra.metrics.minkowski import Cityblock
-from mlcli.stages.algebra.metrics.points import under
+from mlcli.stages.algebra.metrics.points import with_metric
 from tests.report.dimension.support import counts, found, planted, roll, standardized
 from tests.support import dissimilarities, distances, features, similarities
 
@@ -98,7 +98,7 @@ def test_the_curve_of_a_swiss_roll_drops_at_two() -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_distances_beyond_the_range_of_doubles_have_no_curve() -> None:
-    data = under(Cityblock(), features(1e308 * np.random.default_rng(9).uniform(0.1, 1, (12, 4))))
+    data = with_metric(Cityblock(), features(1e308 * np.random.default_rng(9).uniform(0.1, 1, (12, 4))))
     left_out = found("mds", data, metric="cityblock")["left_out"]
     assert "larger than any double" in left_out["residual_variance"]
 

@@ -13,10 +13,10 @@ from mlcli.stages.algebra.metrics.minkowski import Canberra, Chebyshev, Citybloc
 from mlcli.stages.algebra.metrics.shares import Aitchison, Hellinger, JensenShannon
 
 
-def named(value: Any) -> Any:
-    """A name in full: `metric: l1` is `metric: {name: cityblock}`."""
+def expand_name(value: Any) -> Any:
+    """Expand a name or an alias: `metric: l1` is `metric: {name: cityblock}`."""
     if isinstance(value, str):
-        return named({"name": value})
+        return expand_name({"name": value})
     other = value.get("name") if isinstance(value, dict) else None
     return {**value, "name": ALIASES[other]} if isinstance(other, str) and other in ALIASES else value
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 else:
     Chosen = Annotated[Union[KINDS], Field(discriminator="name")]  # noqa: UP007
     Name = Literal[tuple(kind.model_fields["name"].default for kind in KINDS)]
-    AnyMetric = Annotated[Chosen, BeforeValidator(named, json_schema_input_type=Chosen | Name),
+    AnyMetric = Annotated[Chosen, BeforeValidator(expand_name, json_schema_input_type=Chosen | Name),
                           Field(description="How far apart two points are; docs/metrics.md defines each metric.")]
-Fitted = Metric | RangedGower  # a metric with what it knows of the training points
+Fitted = Metric | RangedGower  # a metric with its parameters from the training points
 EUCLIDEAN = Euclidean()
 
 __all__ = ["EUCLIDEAN", "KINDS", "AnyMetric", "Comparison", "Euclidean", "Fitted", "Metric"]

@@ -27,19 +27,19 @@ class Cosine(Metric):
     contrasts: ClassVar[bool] = True
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuses rows of zeros, which have no direction."""
+        """Refuse rows (n x d) of zeros, which have no direction; raises DataError."""
         Domain(self.name, points, ids, columns).require_nonzero()
 
     def require_contrast(self, gap: float, count: int) -> None:
-        """Refuses rows that differ by rounding only."""
+        """Refuse rows that differ by rounding only; raises GeometryError."""
         require_directions(self.name, gap, count)
 
-    def represented(self, points: Array) -> Array:
-        """Rows of unit length."""
+    def represent(self, points: Array) -> Array:
+        """Return rows of unit length (n x d)."""
         return rows.unit(points)
 
     def lengths(self, squared: Array) -> Array:
-        """Half the squares, in place."""
+        """Return half the squared distances (m x n), in place."""
         return np.multiply(squared, 0.5, out=squared)
 
 
@@ -56,24 +56,24 @@ class Correlation(Metric):
     contrasts: ClassVar[bool] = True
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuses rows whose numbers are all equal."""
+        """Refuse rows (n x d) whose numbers are all equal; raises DataError."""
         Domain(self.name, points, ids, columns).require_varying()
 
     def require_contrast(self, gap: float, count: int) -> None:
-        """Refuses rows that differ by rounding only."""
+        """Refuse rows that differ by rounding only; raises GeometryError."""
         require_directions(self.name, gap, count)
 
-    def represented(self, points: Array) -> Array:
-        """Rows less their means, of unit length."""
+    def represent(self, points: Array) -> Array:
+        """Return rows less their means, of unit length (n x d)."""
         return rows.unit(rows.centered(points))
 
     def lengths(self, squared: Array) -> Array:
-        """Half the squares, in place."""
+        """Return half the squared distances (m x n), in place."""
         return np.multiply(squared, 0.5, out=squared)
 
 
 def require_directions(name: str, gap: float, count: int) -> None:
-    """Raises GeometryError where all rows have one direction but for rounding; equal ones are no error here."""
+    """Raise GeometryError where all rows have one direction but for rounding; exactly equal rows are no error here."""
     if 0 < gap <= CONSTANT:
         raise GeometryError("ALL-EQUAL", f"all {count} points are equal under {name}, but for rounding",
                             hint="columns with far larger numbers than the others decide it alone: bring all columns "

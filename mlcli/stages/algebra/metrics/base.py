@@ -1,4 +1,4 @@
-"""What a metric is: a choice with parameters, a domain, and a way to compare rows."""
+"""The base of metrics: a choice with parameters, a domain, and a comparison of rows."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -11,11 +11,11 @@ from mlcli.stages.algebra.metrics.sums import differences
 
 
 class Comparison(Protocol):
-    """Rows compared by a metric that has learned what it needs from the training data."""
+    """A metric with its parameters from the training data, such as the ranges of columns."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the metric."""
 
     @property
     def plain(self) -> bool:
@@ -27,7 +27,7 @@ class Comparison(Protocol):
 
     @property
     def unit_power(self) -> int:
-        """The power of the data's unit that distances carry."""
+        """The power of the data's unit in distances."""
 
     @property
     def column_seconds(self) -> float:
@@ -38,20 +38,20 @@ class Comparison(Protocol):
         """Whether data may be multiplied by a power of two first."""
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuses finite points for which the metric is not defined; raises DataError with row, column and remedy."""
+        """Refuse finite points (n x d) outside the metric's domain; raises DataError with row, column and remedy."""
 
-    def represented(self, points: Array) -> Array:
-        """Rows (m x r) as they are compared, each made of its own point alone."""
+    def represent(self, points: Array) -> Array:
+        """Return represented rows (m x r) of points (m x d), each from its own point alone."""
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n) of represented rows: zero for equal rows, and the same bits either way round."""
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of represented rows (m x r, n x r): zero for equal rows, exactly symmetric."""
 
     def lengths(self, squared: Array) -> Array:
-        """Distances from squared Euclidean ones of represented rows, where these embed; in place."""
+        """Return distances from squared Euclidean ones (m x n) of represented rows, in place, where `embeds`."""
 
 
 class Metric(Options):
-    """The base of all metrics: how far apart two rows are; Euclidean distances where nothing else is said."""
+    """The base of all metrics; Euclidean distances of represented rows unless a subclass compares them otherwise."""
 
     plain: ClassVar[bool] = False  # whether it is the Euclidean distance of the points as they are
     unit_power: ClassVar[int] = 0  # the power of the data's unit that distances carry
@@ -66,26 +66,29 @@ class Metric(Options):
         name: str
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuses finite points for which the metric is not defined; raises DataError with row, column and remedy."""
+        """Refuse finite points (n x d) outside the metric's domain; raises DataError with row, column and remedy."""
 
     def require_contrast(self, gap: float, count: int) -> None:
-        """Refuses a table of so many rows whose represented ones differ by a gap at most; raises MlcliError."""
+        """Refuse a table of `count` rows if the metric tells none apart; raises MlcliError.
+
+        `gap` is the largest difference of a represented number from the first row's.
+        """
 
     def fitted(self, points: Array, categories: Sequence[int] = ()) -> Any:
-        """The comparison of rows with what it needs to know from the training points; most need nothing.
+        """Return the comparison with its parameters from the training points (n x d); most metrics need none.
 
-        `categories` are the columns of text, for metrics that take them.
+        `categories` are the indices of columns of text, for metrics that take them.
         """
         return self
 
-    def represented(self, points: Array) -> Array:
-        """Rows (m x r) as they are compared, each made of its own point alone."""
+    def represent(self, points: Array) -> Array:
+        """Return represented rows (m x r) of points (m x d), each from its own point alone."""
         return points
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n) of represented rows: zero for equal rows, and the same bits either way round."""
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of represented rows (m x r, n x r): zero for equal rows, exactly symmetric."""
         return self.lengths(differences("sqeuclidean", left, right))
 
     def lengths(self, squared: Array) -> Array:
-        """Distances from squared Euclidean ones of represented rows, where these embed; in place."""
+        """Return distances from squared Euclidean ones (m x n) of represented rows, in place, where `embeds`."""
         return np.sqrt(squared, out=squared)

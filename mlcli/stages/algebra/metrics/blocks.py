@@ -1,4 +1,4 @@
-"""Distances of a metric in blocks: of all pairs of points, or rows of them on demand."""
+"""Distances of a metric in blocks: of all pairs of points, or of some rows on demand."""
 
 from collections.abc import Callable
 
@@ -13,34 +13,37 @@ SIDE = 256  # points on a side of a tile: its numbers stay in a core's cache
 
 
 def between(metric: Comparison, left: Array, right: Array) -> Array:
-    """Distances (m x n) of points, on one thread: zero for equal points, and the same bits either way round."""
-    return in_tiles(metric, metric.represented(left), metric.represented(right))
+    """Return distances (m x n) of points (m x d, n x d), on one thread: zero for equal points, exactly symmetric."""
+    return in_tiles(metric, metric.represent(left), metric.represent(right))
 
 
-def against(metric: Comparison, points: Array) -> Callable[[Array], Array]:
-    """Distances from blocks of rows to all points (m x n), with the points represented once; on one thread each."""
-    right = metric.represented(points)
-    return lambda left: in_tiles(metric, metric.represented(left), right)
+def distances_to(metric: Comparison, points: Array) -> Callable[[Array], Array]:
+    """Return a function that maps a block of rows (m x d) to their distances (m x n) from points (n x d).
+
+    The points are represented once; the function runs on one thread.
+    """
+    right = metric.represent(points)
+    return lambda left: in_tiles(metric, metric.represent(left), right)
 
 
 def in_tiles(metric: Comparison, left: Array, right: Array) -> Array:
-    """Distances (m x n) of represented rows, tile by tile."""
+    """Return distances (m x n) of represented rows (m x r, n x r), tile by tile."""
     distances = np.empty((len(left), len(right)))
     for down in row_blocks(len(left), SIDE):
         for across in row_blocks(len(right), SIDE):
-            distances[down, across] = metric.compared(left[down], right[across])
+            distances[down, across] = metric.compare(left[down], right[across])
     return distances
 
 
 def pairwise(metric: Comparison, points: Array) -> Array:
-    """Distances of all pairs (n x n), each computed once: symmetric to the last bit, for any number of threads."""
-    rows = metric.represented(points)
+    """Return distances (n x n) of all pairs of points (n x d), each computed once, so exactly symmetric."""
+    rows = metric.represent(points)
     distances = np.empty((len(rows), len(rows)))
     sides = row_blocks(len(rows), SIDE)
 
     def fill(pair: tuple[slice, slice]) -> None:
         down, across = pair
-        tile = metric.compared(rows[down], rows[across])
+        tile = metric.compare(rows[down], rows[across])
         distances[down, across] = tile
         if down != across:
             distances[across, down] = tile.T
@@ -50,10 +53,10 @@ def pairwise(metric: Comparison, points: Array) -> Array:
 
 
 def distances(metric: Comparison, left: Array, right: Array) -> Array:
-    """Distances (m x n) of points, on all threads; of one array with itself each pair once."""
+    """Return distances (m x n) of points (m x d, n x d), on all threads; of one array with itself each pair once."""
     if left is right:
         return pairwise(metric, left)
-    found, rows_of = np.empty((len(left), len(right))), against(metric, right)
+    found, rows_of = np.empty((len(left), len(right))), distances_to(metric, right)
 
     def fill(rows: slice) -> None:
         found[rows] = rows_of(left[rows])
@@ -63,7 +66,7 @@ def distances(metric: Comparison, left: Array, right: Array) -> Array:
 
 
 def squared(metric: Comparison, left: Array, right: Array) -> Array:
-    """Squared distances (m x n) of points, on all threads."""
+    """Return squared distances (m x n) of points (m x d, n x d), on all threads."""
     if metric.plain:
         return squared_distances(left, right)
     found = distances(metric, left, right)

@@ -1,4 +1,4 @@
-"""Tables within the domain of a metric: each row by itself, and rows that it tells apart; in memory or in a file."""
+"""Checks that a table, in memory or in a file, is in a metric's domain and has rows that the metric tells apart."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -20,20 +20,23 @@ BLOCK = 1 << 20  # numbers that are represented together
 
 
 def require_domain(metric: Metric, data: Features) -> None:
-    """Refuses points outside of a metric's domain, and a table whose rows it does not tell apart; raises MlcliError."""
+    """Refuse points outside of a metric's domain, and a table whose rows it does not tell apart; raises MlcliError."""
     rows = rows_of(data.values)
     if rows is None:
         metric.check(data.values, data.ids, data.columns)
         gap = gap_of(metric, data.values)
-    else:  # asked for again by what fits, the fit and its plan
-        gap = memoize("gap", (rows, metric), lambda: passed(metric, rows, tuple(data.columns)))
+    else:  # the fit and its plan need it again
+        gap = memoize("gap", (rows, metric), lambda: file_gap(metric, rows, tuple(data.columns)))
     if metric.contrasts:
         metric.require_contrast(gap, len(data.values))
 
 
 def gap_of(metric: Metric, points: Array) -> float:
-    """The largest difference of a represented number from the first row's, or one that is more than rounding."""
-    gap, first = 0.0, metric.represented(points[:1]) if metric.contrasts else points[:0]
+    """Return the largest difference between represented numbers of points (n x d) and those of the first.
+
+    The search stops at the first block where it is more than rounding.
+    """
+    gap, first = 0.0, metric.represent(points[:1]) if metric.contrasts else points[:0]
     for some in (slice(FIRST), *row_blocks(len(points), BLOCK, points.shape[1])) if len(first) else ():
         gap = max(gap, difference(metric, first, points[some]))
         if gap > CONSTANT:
@@ -42,12 +45,12 @@ def gap_of(metric: Metric, points: Array) -> float:
 
 
 def difference(metric: Metric, first: Array, points: Array) -> float:
-    """The largest difference of a represented number from the first row's."""
-    return float(np.abs(metric.represented(points) - first).max(initial=0.0))
+    """Return the largest difference between represented numbers of points (m x d) and the first row's (1 x r)."""
+    return float(np.abs(metric.represent(points) - first).max(initial=0.0))
 
 
-def passed(metric: Metric, rows: Rows, columns: tuple[str, ...]) -> float:
-    """The same of rows in a file, each of which is in the domain: by one pass, unless the sample says all of it."""
+def file_gap(metric: Metric, rows: Rows, columns: tuple[str, ...]) -> float:
+    """Return the gap of rows in a file, and check their domain: by one pass, or from the sample where that suffices."""
     sample = rows[rows.some(FIRST)]
     gap = gap_of(metric, sample) if type(metric).check is Metric.check else 0.0
     if type(metric).check is Metric.check and (gap > CONSTANT or not metric.contrasts):
@@ -58,7 +61,7 @@ def passed(metric: Metric, rows: Rows, columns: tuple[str, ...]) -> float:
 
 @frozen
 class Domains:
-    """A pass over rows that are checked and compared with one of them: a source of blocks."""
+    """A pass that checks rows and compares them with the first: a source of blocks."""
 
     rows: Rows
     metric: Metric
@@ -71,7 +74,7 @@ class Domains:
         return self.rows.blocks
 
     def work(self, number: int) -> float:
-        """The largest difference in a block; raises DataError for a row outside of the domain."""
+        """Return the largest difference in a block; raises DataError for a row outside of the domain."""
         return max(self._parts(number), default=0.0)
 
     def stop(self) -> None:
@@ -82,5 +85,5 @@ class Domains:
         for place, rows in self.rows.parts(number):
             with rows_from(place):  # whose ids follow from their places
                 metric.check(rows, range(len(rows)), self.columns)  # type: ignore[arg-type]
-            first = metric.represented(self.first) if metric.contrasts else None
+            first = metric.represent(self.first) if metric.contrasts else None
             yield 0.0 if first is None else difference(metric, first, rows)

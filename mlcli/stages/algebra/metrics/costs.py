@@ -1,4 +1,4 @@
-"""What the distances of a metric cost, predicted before they are computed."""
+"""Predicted seconds of the distances of a metric."""
 
 from mlcli.stages.algebra import costs
 from mlcli.stages.algebra.metrics.base import Comparison

@@ -26,11 +26,11 @@ class BrayCurtis(Metric):
     triangle: ClassVar[bool] = False
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuses numbers below zero and rows of zeros."""
+        """Refuse numbers below zero and rows of zeros (n x d); raises DataError."""
         Domain(self.name, points, ids, columns).require_amounts()
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n)."""
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of two arrays of rows (m x d, n x d)."""
         return differences("braycurtis", left, right)
 
 
@@ -45,11 +45,11 @@ class Ruzicka(Metric):
     column_seconds: ClassVar[float] = 5e-10
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuses numbers below zero and rows of zeros."""
+        """Refuse numbers below zero and rows of zeros (n x d); raises DataError."""
         Domain(self.name, points, ids, columns).require_amounts()
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n)."""
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of two arrays of rows (m x d, n x d)."""
         return differences("ruzicka", left, right)
 
 
@@ -66,15 +66,15 @@ class Jaccard(Metric):
     contrasts: ClassVar[bool] = True
 
     def require_contrast(self, gap: float, count: int) -> None:
-        """Refuses a table whose rows are all alike in presence."""
+        """Refuse a table whose rows are all alike in presence; raises DataError."""
         require_presence(self.name, gap, count)
 
-    def represented(self, points: Array) -> Array:
-        """One where a number is not zero."""
+    def represent(self, points: Array) -> Array:
+        """Return an (n, d) array with one where a number is not zero."""
         return _present(points)
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n), quotients of whole numbers."""
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of rows of zeros and ones (m x d, n x d), quotients of whole numbers."""
         shared, sums = _counts(left, right)
         either = sums - shared
         found: Array = (either - shared) / np.maximum(either, 1.0)
@@ -95,26 +95,26 @@ class Dice(Metric):
     triangle: ClassVar[bool] = False
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuses rows of zeros."""
+        """Refuse rows of zeros (n x d); raises DataError."""
         Domain(self.name, points, ids, columns).require_nonzero()
 
     def require_contrast(self, gap: float, count: int) -> None:
-        """Refuses a table whose rows are all alike in presence."""
+        """Refuse a table whose rows are all alike in presence; raises DataError."""
         require_presence(self.name, gap, count)
 
-    def represented(self, points: Array) -> Array:
-        """One where a number is not zero."""
+    def represent(self, points: Array) -> Array:
+        """Return an (n, d) array with one where a number is not zero."""
         return _present(points)
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n), quotients of whole numbers."""
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of rows of zeros and ones (m x d, n x d), quotients of whole numbers."""
         shared, sums = _counts(left, right)
         found: Array = (sums - 2 * shared) / sums
         return found
 
 
 def require_presence(name: str, gap: float, count: int) -> None:
-    """Refuses a table all of whose rows have the same columns that are not zero."""
+    """Refuse a table all of whose rows have the same columns that are not zero; raises DataError."""
     if count > 1 and gap == 0:
         raise DataError("METRIC", f"all rows have the same columns that are not zero, and {name} compares nothing "
                         "else", where="method.metric", hint="choose braycurtis or ruzicka, which compare amounts")
@@ -125,5 +125,5 @@ def _present(points: Array) -> Array:
 
 
 def _counts(left: Array, right: Array) -> tuple[Array, Array]:
-    """In how many columns both rows have a one, and how many ones they have together (m x n): exact."""
+    """Return the number of columns where both rows have a one, and the sum of their ones (m x n each): exact."""
     return left @ right.T, left.sum(axis=1)[:, None] + right.sum(axis=1)

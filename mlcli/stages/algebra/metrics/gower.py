@@ -18,7 +18,7 @@ class Gower(Metric):
 
     Ranges are those of the training data; they scale new rows too, which may lie outside. It is `daisy` of R's package
     cluster for numbers and nominal categories. A column that is constant in the training data counts as a category.
-    Columns of text that `input.columns` names are categories, and may be all that there is; no other metric reads
+    Columns of text that `input.columns` names are categories, and may be the only columns; no other metric reads
     text. A text that no training row has differs from all of them.
     """
 
@@ -27,7 +27,7 @@ class Gower(Metric):
     scalable: ClassVar[bool] = False  # ranges are those of the data as it is
 
     def fitted(self, points: Array, categories: Sequence[int] = ()) -> "RangedGower":
-        """The comparison with the ranges of the columns."""
+        """Return the comparison with the ranges of the columns of the training points (n x d)."""
         lows = points.min(axis=0)
         halves = points.max(axis=0) / 2 - lows / 2
         nominal = halves == 0
@@ -53,18 +53,18 @@ class RangedGower:
     scalable: ClassVar[bool] = False
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """All numbers can be compared."""
+        """Accept all points (n x d): all numbers can be compared."""
 
-    def represented(self, points: Array) -> Array:
-        """Numbers in units of their ranges, then categories.
+    def represent(self, points: Array) -> Array:
+        """Return numbers in units of their ranges, then categories (n x d), of points (n x d).
 
-        Numbers are counted from the least: those far from zero, beside their range, would lose digits otherwise.
+        The least is subtracted first: numbers far from zero, compared with their range, would lose digits otherwise.
         """
         shares = (points[:, self.numeric] / 2 - self.lows / 2) / self.halves
         return np.hstack([shares, points[:, self.nominal]])
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n)."""
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of represented rows (m x d, n x d)."""
         count = len(self.numeric)
         sums = differences("cityblock", left[:, :count], right[:, :count])
         sums += unequal(left[:, count:], right[:, count:])
@@ -72,5 +72,5 @@ class RangedGower:
         return sums
 
     def lengths(self, squared: Array) -> Array:
-        """Not from Euclidean distances."""
+        """Raise TypeError: no function of Euclidean distances (m x n) gives Gower's coefficient."""
         raise TypeError("Gower's coefficient does not follow from Euclidean distances")

@@ -1,4 +1,4 @@
-"""Distances of a metric between a few points each: among the neighbors of a point, or for pairs, found on demand."""
+"""Distances of a metric among the neighbors of each point, or for a list of pairs, computed on demand."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -9,17 +9,20 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.stages.algebra.distances import pair_distances
 from mlcli.stages.algebra.metrics.base import Comparison
-from mlcli.stages.algebra.metrics.points import metric_of, straight
+from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of
 from mlcli.stages.algebra.metrics.sums import squared_at
 
 Local = Callable[[Indices], Array]  # squared distances (m x k x k) among some points each (m x k)
 
 
-def among(points: Array, metric: Comparison | None) -> Local:
-    """Squared distances among a few points each, under a metric or by a matrix of dissimilarities."""
+def local_distances(points: Array, metric: Comparison | None) -> Local:
+    """Return a function of indices (m x k) that gives squared distances (m x k x k) among the k points of each row.
+
+    `points` are n x d under a metric; without one they are an n x n matrix of dissimilarities.
+    """
     if metric is None:
         return lambda names: np.asarray(points[names[:, :, None], names[:, None, :]] ** 2)
-    rows, chosen = metric.represented(points), metric
+    rows, chosen = metric.represent(points), metric
 
     def squares(names: Indices) -> Array:
         size, count = names.shape
@@ -27,21 +30,21 @@ def among(points: Array, metric: Comparison | None) -> Local:
             ends = np.repeat(names, count, axis=0)
             lengths = chosen.lengths(squared_at(rows[names.ravel()], rows, ends)).reshape(size, count, count)
         else:
-            lengths = np.array([chosen.compared(rows[some], rows[some]) for some in names])
+            lengths = np.array([chosen.compare(rows[some], rows[some]) for some in names])
         return np.asarray(np.square(lengths).reshape(size, count, count))
 
     return squares
 
 
 def squares_of_pairs(data: Spatial, left: Indices, right: Indices) -> Array:
-    """Squared distances (m) of pairs of points, those of one left point after another."""
+    """Return squared distances (m) of pairs of points, two (m,) arrays; pairs of one left point are adjacent."""
     if isinstance(data, Dissimilarities):
         return np.asarray(data.values[left, right] ** 2)
-    if straight(data):
+    if is_euclidean(data):
         return pair_distances(data.values, data.values, left, right)
     metric = metric_of(data)
-    rows, found = metric.represented(data.values), np.empty(len(left))
+    rows, found = metric.represent(data.values), np.empty(len(left))
     cuts = [0, *(np.flatnonzero(np.diff(left)) + 1).tolist(), len(left)]
     for start, stop in pairwise(cuts):
-        found[start:stop] = metric.compared(rows[left[start : start + 1]], rows[right[start:stop]])[0]
+        found[start:stop] = metric.compare(rows[left[start : start + 1]], rows[right[start:stop]])[0]
     return np.square(found, out=found)

@@ -30,8 +30,8 @@ class Cityblock(Metric):
     aliases: ClassVar[tuple[str, ...]] = ("manhattan", "taxicab", "l1")
     unit_power: ClassVar[int] = 1
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n)."""
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of two arrays of rows (m x d, n x d)."""
         return differences("cityblock", left, right)
 
 
@@ -43,8 +43,8 @@ class Chebyshev(Metric):
     aliases: ClassVar[tuple[str, ...]] = ("maximum", "linf")
     unit_power: ClassVar[int] = 1
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n)."""
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of two arrays of rows (m x d, n x d)."""
         return differences("chebyshev", left, right)
 
 
@@ -57,8 +57,8 @@ class Minkowski(Metric):
     unit_power: ClassVar[int] = 1
     p: float = option(3.0, "The power of the differences.", ge=1)
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n), of differences in units of the largest, so that powers do not vanish."""
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of rows (m x d, n x d), in units of the largest difference: powers do not vanish."""
         largest = differences("chebyshev", left, right)
         unit = np.where(largest > 0, largest, 1.0)
         with np.errstate(under="ignore"):
@@ -77,8 +77,8 @@ class Canberra(Metric):
     name: Literal["canberra"] = "canberra"
     column_seconds: ClassVar[float] = 4e-10
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n)."""
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of two arrays of rows (m x d, n x d)."""
         return differences("canberra", left, right)
 
 
@@ -90,7 +90,7 @@ class Hamming(Metric):
     column_seconds: ClassVar[float] = 4e-10
     scalable: ClassVar[bool] = False
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n)."""
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of two arrays of rows (m x d, n x d)."""
         found: Array = unequal(left, right) / left.shape[1]
         return found

@@ -19,18 +19,18 @@ NEAR_ONE = 1 - 2.0**-53
 class Hellinger(Metric):
     """The Euclidean distance of the square roots of shares, √Σ (√p - √q)² with p = x / Σx, from 0 to √2.
 
-    As vegan has it (Legendre and Gallagher, 2001); statisticians divide by √2.
+    It is that of vegan (Legendre and Gallagher, 2001); statisticians divide by √2.
     """
 
     name: Literal["hellinger"] = "hellinger"
     embeds: ClassVar[bool] = True
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuses numbers below zero and rows of zeros."""
+        """Refuse numbers below zero and rows of zeros (n x d); raises DataError."""
         Domain(self.name, points, ids, columns).require_amounts()
 
-    def represented(self, points: Array) -> Array:
-        """Square roots of shares."""
+    def represent(self, points: Array) -> Array:
+        """Return square roots of shares (n x d)."""
         return rows.root_shares(points)
 
 
@@ -46,15 +46,15 @@ class JensenShannon(Metric):
     column_seconds: ClassVar[float] = 8e-9
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuses numbers below zero and rows of zeros."""
+        """Refuse numbers below zero and rows of zeros (n x d); raises DataError."""
         Domain(self.name, points, ids, columns).require_amounts()
 
-    def represented(self, points: Array) -> Array:
-        """Shares."""
+    def represent(self, points: Array) -> Array:
+        """Return the shares of each row's total (n x d)."""
         return rows.shares(points)
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n)."""
+    def compare(self, left: Array, right: Array) -> Array:
+        """Return distances (m x n) of rows of shares (m x d, n x d)."""
         return np.sqrt(by_columns(left, right, _divergence))
 
 
@@ -67,13 +67,13 @@ class Aitchison(Metric):
     embeds: ClassVar[bool] = True
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuses numbers of zero or less, which have no logarithm."""
+        """Refuse numbers of zero or less (n x d), which have no logarithm; raises DataError."""
         Domain(self.name, points, ids, columns).require_cells(
             points > 0, "over zero", "add a small amount to all cells, or replace zeros by one (a pseudocount), "
             "as for prepare.transform: clr; or choose hellinger, which takes zeros")
 
-    def represented(self, points: Array) -> Array:
-        """Centered log-ratios."""
+    def represent(self, points: Array) -> Array:
+        """Return centered log-ratios (n x d)."""
         return rows.log_ratios(points)
 
 

@@ -1,4 +1,4 @@
-"""Sums over columns of what two rows differ by: by the native kernel, or column by column."""
+"""Sums over columns of the differences of two rows: by the native kernel, SciPy, or column by column."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,10 @@ from mlcli.base.types import Array, Indices
 
 
 def differences(kind: str, left: Array, right: Array) -> Array:
-    """Numbers (m x n) by SciPy's names, and ruzicka; zero for equal rows, and the same bits either way round."""
+    """Return distances (m x n) of two arrays of rows (m x d, n x d); `kind` is SciPy's name of a metric, or ruzicka.
+
+    They are zero for equal rows, and symmetric to the last bit.
+    """
     if native.available():
         return native.differences(kind, left, right)
     if not left.shape[1]:
@@ -23,7 +26,10 @@ def differences(kind: str, left: Array, right: Array) -> Array:
 
 
 def squared_at(rows: Array, points: Array, chosen: Indices) -> Array:
-    """Squared Euclidean distances (m x c) of each row to some points of its own: the bits of `differences`."""
+    """Return squared distances (m x c) of each row (m x d) to its `chosen` points (m x c indices into n x d points).
+
+    They have the bits of `differences`.
+    """
     if native.available():
         return native.squared_at(rows, points, chosen)
     found = [differences("sqeuclidean", row[None], points[some])[0] for row, some in zip(rows, chosen, strict=True)]
@@ -31,7 +37,7 @@ def squared_at(rows: Array, points: Array, chosen: Indices) -> Array:
 
 
 def by_columns(left: Array, right: Array, term: Callable[[Array, Array], Array]) -> Array:
-    """Σₖ term(xₖ, yₖ) (m x n), a column at a time."""
+    """Return Σₖ term(xₖ, yₖ) (m x n) of two arrays of rows (m x d, n x d), column by column."""
     sums = np.zeros((len(left), len(right)))
     for own, other in zip(left.T, np.ascontiguousarray(right.T), strict=True):
         sums += term(own[:, None], other)
@@ -39,7 +45,7 @@ def by_columns(left: Array, right: Array, term: Callable[[Array, Array], Array])
 
 
 def unequal(left: Array, right: Array) -> Array:
-    """In how many columns two rows differ (m x n)."""
+    """Return the number of columns (m x n) in which two rows differ (m x d, n x d)."""
     if not left.shape[1]:
         return np.zeros((len(left), len(right)))
     from scipy.spatial.distance import cdist

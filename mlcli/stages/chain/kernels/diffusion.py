@@ -20,9 +20,9 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import BENT, FIRST, pass_cost
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.metrics.points import metric_of, seconds_of_squares, squares
-from mlcli.stages.chain.kernels.diffusion_equations import of_epsilon, of_walk
-from mlcli.stages.chain.scaling import solved
-from mlcli.stages.chain.setting import Fitted, Setting
+from mlcli.stages.chain.chain_input import ChainInput, Fitted
+from mlcli.stages.chain.kernels.diffusion_equations import epsilon_check, walk_checks
+from mlcli.stages.chain.scaling import solve_spectrum
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.corrections import correction_for
 from mlcli.stages.kernels.forms import CACHED, Dense
@@ -31,7 +31,7 @@ from mlcli.stages.kernels.pairwise import KernelOptions, Proof
 from mlcli.stages.similarities import Distances, GivenDistances, Projector
 from mlcli.stages.similarities.diffusion import Transitions, local_widths
 
-STILL = 1e-6  # how near to one an eigenvalue is that tells groups of points apart
+STILL = 1e-6  # distance from one of an eigenvalue whose eigenvector separates groups of points
 REMEDY = "give fewer points, or use laplacian, whose graph is sparse"
 
 
@@ -45,14 +45,14 @@ class Fixed(Options):
 
     nearest: ClassVar[int] = 0
 
-    def of_choice(self, similarity: Transitions, data: Spatial) -> Check:
-        """The certificate of ε: the one that was given, or the median."""
+    def option_check(self, similarity: Transitions, data: Spatial) -> Check:
+        """Check ε: the option's value, or the median by default."""
         found = float(similarity.widths[0]) ** 2
-        return of_epsilon(found, data) if self.epsilon is None else ratio(
+        return epsilon_check(found, data) if self.epsilon is None else ratio(
             "epsilon", abs((data.unit**2).number(self.epsilon) / found - 1), EPS, "the ε that was given")
 
     def widths(self, halved: Array, unit: Unit) -> Array:
-        """√ε for each point (n), from -d²/2 of all pairs, in `unit`; a default is reported."""
+        """Return √ε for each point (n), from -d²/2 of all pairs (n x n), in `unit`; notes a default."""
         if self.epsilon is not None:
             return np.full(len(halved), np.sqrt(self.epsilon))
         middle = median_length(halved, 2) or 1.0
@@ -68,12 +68,12 @@ class Adaptive(Options):
     nearest: int = option(8, "σ is the distance to so many-th of the nearest training points, the point itself among "
                           "them.", ge=2)
 
-    def of_choice(self, similarity: Transitions, data: Spatial) -> Check:
-        """The certificate of the rank of the neighbor that decides on a width."""
+    def option_check(self, similarity: Transitions, data: Spatial) -> Check:
+        """Check the rank of the neighbor whose distance is a point's width."""
         return count("nearest", int(similarity.nearest != self.nearest), "the neighbor that was asked for")
 
     def widths(self, halved: Array, unit: Unit) -> Array:
-        """σ of each point (n), from -d²/2 of all pairs."""
+        """Return σ of each point (n), from -d²/2 of all pairs (n x n)."""
         widths = np.empty(len(halved))
 
         def fill(rows: slice) -> None:
@@ -87,13 +87,13 @@ Bandwidth = Annotated[Fixed | Adaptive, Field(discriminator="name")]
 
 
 @frozen
-class OfWalk:
-    """ψ = D^(-1/2) v of A v = λ v with A = D^(-1/2) W D^(-1/2), over the constant first one, times λ^t."""
+class DiffusionChain:
+    """Diffusion maps: λ^t ψ with ψ = D^(-1/2) v of A v = λ v, A = D^(-1/2) W D^(-1/2), without the constant ψ."""
 
-    chain: Setting
+    chain: ChainInput
 
     def steps(self, share: float | None) -> list[Step]:
-        """Distances of all pairs, held whole, their kernel and its spectrum."""
+        """Return the steps of the distances of all pairs in memory, their kernel and its spectrum."""
         chain, count, threads = self.chain, self.chain.size, self.chain.compute.thread_count()
         entries, held = count**2, 16.0 * count**2
         return [Step("distances", f"{count} x {count}, in memory",
@@ -103,8 +103,8 @@ class OfWalk:
                      + BENT * rates().bent * entries, held, remedy=REMEDY, square=True),
                 chain.eigensolve.step(count, threads, held, REMEDY, square=True)]
 
-    def fitted(self) -> Fitted:
-        """Coordinates λ^t ψ, and λ^(t-1) ψ as the axes of new points (Nyström's formula)."""
+    def fit(self) -> Fitted:
+        """Return the fit: coordinates λ^t ψ, and axes λ^(t-1) ψ for new points (Nyström's formula)."""
         chain, data, kernel = self.chain, self.chain.data, self.chain.kernel
         none = correction_for(np.zeros((0, 0)), "none", data.unit)
         base = Distances(data.values, none, metric_of(data)) if isinstance(data, Features) else GivenDistances(none)
@@ -113,13 +113,13 @@ class OfWalk:
         with running("kernel"):
             halved = gower(squared)
             widths = kernel.bandwidth.widths(halved, data.unit)
-            densities, first = walk_of(halved, widths, kernel.alpha)
-        spectrum = solved(chain, Dense(halved, uncentered(len(halved))), len(halved) - 1)
+            densities, first = walk_matrix(halved, widths, kernel.alpha)
+        spectrum = solve_spectrum(chain, Dense(halved, uncentered(len(halved))), len(halved) - 1)
         still = int(np.count_nonzero(spectrum.solved >= 1 - STILL))
         if still:
             note("W-WALK", f"{still} eigenvalues are nearly one: the walk hardly leaves {still + 1} groups of points, "
                  "which the first axes tell apart; a larger epsilon joins them")
-        steps = np.where(spectrum.kept > 0, spectrum.kept, 1.0)
+        steps = np.where(spectrum.axis_eigenvalues > 0, spectrum.axis_eigenvalues, 1.0)
         functions = spectrum.vectors / first[:, None]  # ψ
         embedding = functions * steps**kernel.time
         signs = leading_signs(embedding)
@@ -128,10 +128,11 @@ class OfWalk:
             similarity, uncentered(len(halved)), functions * steps**(kernel.time - 1) * signs))
 
 
-def walk_of(halved: Array, widths: Array, alpha: float) -> tuple[Array, Array]:
-    """Turns -d²/2 of all pairs (n x n), in its place, into D^(-1/2) W D^(-1/2) without its first eigenvector.
+def walk_matrix(halved: Array, widths: Array, alpha: float) -> tuple[Array, Array]:
+    """Turn -d²/2 of all pairs (n x n), in place, into D^(-1/2) W D^(-1/2) less its first eigenpair; σ is `widths` (n).
 
     Returns q^alpha (n), with q the sums of exp(-d² / (σᵢ σⱼ)), and the first eigenvector (n), of eigenvalue one.
+    Source: Coifman and Lafon, "Diffusion maps", 2006.
     """
     densities, sums, blocks = np.empty(len(halved)), np.empty(len(halved)), row_blocks(len(halved), CACHED)
 
@@ -166,7 +167,7 @@ class DiffusionKernel(KernelOptions):
     variances: ClassVar[bool] = False
     sized: ClassVar[bool] = True
     unit_power: ClassVar[int] = 0
-    way: ClassVar = OfWalk
+    way: ClassVar = DiffusionChain
     proof: ClassVar[Proof] = "own"
     makes: ClassVar[tuple[()]] = ()
     name: Literal["diffusion"] = "diffusion"
@@ -178,6 +179,6 @@ class DiffusionKernel(KernelOptions):
 
     def identities(self, similarity: Any, data: Spatial, embedding: Array, spectrum: Spectrum, coordinates: Any, *,
                    full: bool) -> list[Check]:
-        """P ψ = λ ψ with probabilities computed again, and the widths that were asked for."""
-        return [*of_walk(similarity, data, embedding, spectrum, self.alpha, self.time, full=full),
-                self.bandwidth.of_choice(similarity, data)]
+        """Check P ψ = λ ψ for an embedding (n x p), with probabilities computed again, and the option of the widths."""
+        return [*walk_checks(similarity, data, embedding, spectrum, self.alpha, self.time, full=full),
+                self.bandwidth.option_check(similarity, data)]

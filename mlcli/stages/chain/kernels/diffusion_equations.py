@@ -17,12 +17,15 @@ WHOLE = 600  # points of which every row is checked
 SAMPLED = 400  # points whose distances show whether ε is their median
 NEAR = 1e-9
 SAMPLE = 64  # rows checked of more
-TOGETHER = 2**20  # numbers of rows that are held at once
+TOGETHER = 2**20  # numbers of rows in memory at once
 
 
-def of_walk(similarity: Any, data: Spatial, embedding: Array, spectrum: Spectrum, alpha: float, time: float, *,
+def walk_checks(similarity: Any, data: Spatial, embedding: Array, spectrum: Spectrum, alpha: float, time: float, *,
             full: bool) -> list[Check]:
-    """Densities, widths and residuals of some rows, or of all; of all, orthogonality under the stationary shares."""
+    """Check densities, widths and residuals of an embedding (n x p), in some rows or all.
+
+    With all rows, check also orthogonality under the stationary distribution π.
+    """
     size, axes = embedding.shape
     whole = full or size <= WHOLE
     chosen = np.arange(size) if whole else np.linspace(0, size - 1, SAMPLE).astype(np.int64)
@@ -60,8 +63,8 @@ def of_walk(similarity: Any, data: Spatial, embedding: Array, spectrum: Spectrum
     return checks
 
 
-def of_epsilon(epsilon: float, data: Spatial) -> Check:
-    """The default ε is the median of d² between different points; of a sample, about."""
+def epsilon_check(epsilon: float, data: Spatial) -> Check:
+    """Check that the default ε is the median of d² between different points; of a sample, about."""
     size = len(data.values)
     rows = np.linspace(0, size - 1, min(size, SAMPLED)).astype(np.int64)
     squares = _squares(data, rows)[0][:, rows][np.triu_indices(len(rows), 1)]
@@ -74,12 +77,12 @@ def of_epsilon(epsilon: float, data: Spatial) -> Check:
 
 
 def _sizes(sums: Array, whole: bool) -> float:
-    """How much larger than one a function of unit variance may be at a point that the walk seldom visits."""
+    """Return a bound on the size of a function of unit variance under π, at the point that the walk visits least."""
     return float(np.sqrt(sums.mean() / sums.min())) if whole else 1e3
 
 
 def _squares(data: Spatial, rows: Indices) -> tuple[Array, Array | float]:
-    """Squared distances of some points to all (m x n), and their errors."""
+    """Return squared distances of some points to all (m x n), and bounds of their errors."""
     if isinstance(data, Dissimilarities):
         return np.asarray(data.values[rows] ** 2), 0.0
     metric = metric_of(data)
@@ -91,7 +94,7 @@ def _squares(data: Spatial, rows: Indices) -> tuple[Array, Array | float]:
 
 
 def _widths(similarity: Any, squares: Array, rows: Indices) -> Array:
-    """σ of some points by its definition; one width of all is taken as it is stored."""
+    """Return σ of some points (m) by its definition; a width that all points share is the stored one."""
     if similarity.nearest == 0:
         return np.asarray(similarity.widths[rows])
     order = np.sort(squares, axis=1)

@@ -12,11 +12,11 @@ from mlcli.base.values.inputs import Given, WeightedGraph
 from mlcli.base.values.options import option
 from mlcli.base.values.products import Name
 from mlcli.base.values.signs import leading_signs
-from mlcli.stages.algebra.metrics.points import training
-from mlcli.stages.chain.graphs import fill_among, joined, neighborhood
-from mlcli.stages.chain.kernels.laplacian_equations import of_laplacian
-from mlcli.stages.chain.scaling import scaled, solved
-from mlcli.stages.chain.setting import Fitted, Setting
+from mlcli.stages.algebra.metrics.points import training_points
+from mlcli.stages.chain.chain_input import ChainInput, Fitted
+from mlcli.stages.chain.graphs import estimate_fill, joined_graph, neighborhood
+from mlcli.stages.chain.kernels.laplacian_equations import laplacian_checks
+from mlcli.stages.chain.scaling import scale_coordinates, solve_spectrum
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.graph.affinities import Affinity, Binary, weighted, weights_for, weights_step
 from mlcli.stages.graph.pieces import entries_of, graph_steps
@@ -24,36 +24,36 @@ from mlcli.stages.kernels.inverse import Inverse, inverse_step
 from mlcli.stages.kernels.pairwise import KernelOptions, Proof
 from mlcli.stages.similarities import Affinities, EdgeAffinities, Projector
 
-NEAREST_ONE = 1e-8  # how near to one a cost must be for new points to have no coordinate on its axis
+NEAREST_ONE = 1e-8  # distance from one of a cost on whose axis new points have no coordinate
 
 
 @frozen
-class OfLaplacian:
-    """The inverse of L = D - W, or of S⁻¹ L S⁻¹ with S = √D, whose vectors u give coordinates S⁻¹ u."""
+class LaplacianChain:
+    """Laplacian eigenmaps by the inverse of L = D - W, or of S⁻¹ L S⁻¹ with S = √D, with coordinates S⁻¹ u."""
 
-    chain: Setting
+    chain: ChainInput
 
     def steps(self, share: float | None) -> list[Step]:
-        """Neighbors, and one sparse factorization, whose fill is not known before."""
+        """Return the steps of the graph, its weights and one sparse factorization, whose fill is estimated."""
         chain, neighbors = self.chain, neighborhood(self.chain)
         (rows, columns), entries = chain.data.values.shape, entries_of(chain.data, neighbors)
         return [*graph_steps(chain.data, neighbors, chain.compute), weights_step(entries),
                 inverse_step(chain.eigensolve, rows=rows, count=entries // rows, columns=columns,
-                             tall=entries * 2 // 3, fill=fill_among(chain, squared=False))]
+                             tall=entries * 2 // 3, fill=estimate_fill(chain, squared=False))]
 
-    def fitted(self) -> Fitted:
-        """The bottom vectors."""
+    def fit(self) -> Fitted:
+        """Return the fit by the bottom eigenvectors of L."""
         chain, normalized = self.chain, self.chain.kernel.normalized
-        graph, data, kept = joined(chain)
+        graph, data, kept = joined_graph(chain)
         edges = weighted(graph, chain.kernel.weights, data.unit, normalized)
         size = float(np.linalg.norm(edges.scale))
         kernel = Inverse(edges.root(), edges.scale / size if normalized else None,
                          where="method.weights", hint="choose a smaller rate, or more neighbors")
-        spectrum = solved(chain, kernel, graph.size - 1)
-        embedding = scaled(chain, spectrum, spectrum.vectors * (size / edges.scale)[:, None])
+        spectrum = solve_spectrum(chain, kernel, graph.size - 1)
+        embedding = scale_coordinates(chain, spectrum, spectrum.vectors * (size / edges.scale)[:, None])
         embedding *= leading_signs(embedding)
         similarity = EdgeAffinities(graph, edges.affinity) if isinstance(data, WeightedGraph) else Affinities(
-            neighborhood(chain), edges.affinity, graph, *training(data), walking=normalized)
+            neighborhood(chain), edges.affinity, graph, *training_points(data), walking=normalized)
         left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if normalized else np.ones(embedding.shape[1])
         axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
         return Fitted(embedding=embedding, spectrum=spectrum, kept=kept, products=edges.products(),
@@ -69,7 +69,7 @@ class GraphLaplacian(KernelOptions):
     sparse: ClassVar[bool] = True
     centered: ClassVar[bool] = True
     variances: ClassVar[bool] = False
-    way: ClassVar = OfLaplacian
+    way: ClassVar = LaplacianChain
     proof: ClassVar[Proof] = "own"
     makes: ClassVar[tuple[Name, ...]] = ("weights",)
     weights: Affinity = option(Binary(), "Weights of the edges.", adapts=True)
@@ -77,14 +77,14 @@ class GraphLaplacian(KernelOptions):
 
     @property
     def unit_power(self) -> int:
-        """The power of the data's unit that coordinates carry: of given weights, unless these are shares of sums."""
+        """The power of the data's unit in coordinates: -1 for given weights unless normalized, otherwise 0."""
         return -1 if self.weights.of == "affinities" and not self.normalized else 0
 
     def for_data(self, data: Given) -> Self:
-        """The kernel with the weights that a graph was given with, unless others were chosen."""
+        """Return the kernel with the weights of a given graph, unless others were chosen."""
         return self.replace(weights=weights_for(data, self.weights, self.chosen("weights")))
 
     def identities(self, similarity: Any, data: Any, embedding: Array, spectrum: Spectrum, coordinates: Any, *,
                    full: bool) -> list[Check]:
-        """L y = λ D y with weights computed again."""
-        return of_laplacian(similarity, coordinates.of_variance(embedding, spectrum), spectrum, self.normalized)
+        """Check L y = λ D y for an embedding (n x p), with weights computed again."""
+        return laplacian_checks(similarity, coordinates.of_variance(embedding, spectrum), spectrum, self.normalized)

@@ -9,8 +9,8 @@ from mlcli.base.values.check import EPS, Check, ratio
 from mlcli.stages.eigen.spectrum import Spectrum
 
 
-def of_laplacian(similarity: Any, embedding: Array, spectrum: Spectrum, normalized: bool) -> list[Check]:
-    """Costs, weighted orthogonality and residuals of coordinates on a graph with weights."""
+def laplacian_checks(similarity: Any, embedding: Array, spectrum: Spectrum, normalized: bool) -> list[Check]:
+    """Check costs, weighted orthogonality and residuals of coordinates (n x p) on a weighted graph."""
     from scipy import sparse
 
     graph, made_of = similarity.graph, similarity.affinity.of

@@ -1,4 +1,4 @@
-"""Kernels of pairs of points: of distances, inner products of the columns, or a matrix that is given."""
+"""Kernels of pairs of points: from distances, inner products of the columns, or a matrix as input."""
 
 from typing import ClassVar, Literal
 
@@ -29,13 +29,13 @@ class Products(KernelOptions):
                           "iteration (power), or the smaller side, and the data where that loses digits (auto).")
 
     @property
-    def asked_route(self) -> Route:
-        """The one that was chosen."""
+    def chosen_route(self) -> Route:
+        """The route that was chosen."""
         return self.route
 
     @property
     def function(self) -> Linear:
-        """The function of two points."""
+        """The linear kernel function."""
         return Linear()
 
 

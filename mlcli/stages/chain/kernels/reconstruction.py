@@ -12,9 +12,9 @@ from mlcli.base.values.options import option
 from mlcli.base.values.products import Name, Products, Sparse
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.metrics.points import metric_of
-from mlcli.stages.chain.graphs import fill_among, neighborhood
-from mlcli.stages.chain.scaling import scaled, solved
-from mlcli.stages.chain.setting import Fitted, Setting
+from mlcli.stages.chain.chain_input import ChainInput, Fitted
+from mlcli.stages.chain.graphs import estimate_fill, neighborhood
+from mlcli.stages.chain.scaling import scale_coordinates, solve_spectrum
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.pieces import connected_lists, graph_steps
 from mlcli.stages.graph.weights import reconstruction_weights, residual_matrix
@@ -24,13 +24,13 @@ from mlcli.stages.similarities import Barycenters, Projector
 
 
 @frozen
-class OfWeights:
-    """M⁺ with M = (I - W)ᵀ(I - W), and W the weights that reproduce points from their neighbors."""
+class ReconstructionChain:
+    """Locally linear embedding by M⁺, M = (I - W)ᵀ(I - W), with weights W that reproduce points from neighbors."""
 
-    chain: Setting
+    chain: ChainInput
 
     def steps(self, share: float | None) -> list[Step]:
-        """Neighbors, local systems, and one sparse factorization, whose fill is not known before."""
+        """Return the steps of the graph, the local systems, and one sparse factorization, whose fill is estimated."""
         chain, neighbors = self.chain, neighborhood(self.chain)
         (rows, columns), threads, count = chain.data.values.shape, chain.compute.thread_count(), neighbors.usual
         local = rows * count**2 * (columns + count) * 4 / product_rate(threads)
@@ -38,10 +38,10 @@ class OfWeights:
                 Step("weights", f"{rows} systems of {count}", local,
                      8.0 * min(rows * count * (columns + count), 2**22)),
                 inverse_step(chain.eigensolve, rows=rows, count=count, columns=columns, tall=rows,
-                             fill=fill_among(chain, squared=True))]
+                             fill=estimate_fill(chain, squared=True))]
 
-    def fitted(self) -> Fitted:
-        """Bottom vectors of M."""
+    def fit(self) -> Fitted:
+        """Return the fit by the bottom eigenvectors of M."""
         chain, data, neighbors, ridge = self.chain, self.chain.data, neighborhood(self.chain), self.chain.kernel.ridge
         lists, kept = connected_lists(data, neighbors, chain.joining.neighbors.pieces)
         data = data if kept is None else data.take(kept)
@@ -49,8 +49,8 @@ class OfWeights:
             weights = reconstruction_weights(data, lists, ridge)
             root = residual_matrix(weights, lists)
         kernel = Inverse(root, where="method.ridge", hint="use a larger ridge or more neighbors")
-        spectrum = solved(chain, kernel, len(data.values) - 1)
-        embedding = scaled(chain, spectrum, spectrum.vectors * np.sqrt(len(data.values)))
+        spectrum = solve_spectrum(chain, kernel, len(data.values) - 1)
+        embedding = scale_coordinates(chain, spectrum, spectrum.vectors * np.sqrt(len(data.values)))
         similarity = Barycenters(neighbors, data.values, ridge, isinstance(data, Dissimilarities), metric_of(data))
         projector = Projector(similarity, kernel.centering, embedding)
         products: Products = {"graph": graph_of(lists, "union").product(),
@@ -67,7 +67,7 @@ class Reconstruction(KernelOptions):
     sparse: ClassVar[bool] = True
     centered: ClassVar[bool] = True
     variances: ClassVar[bool] = False
-    way: ClassVar = OfWeights
+    way: ClassVar = ReconstructionChain
     proof: ClassVar[Proof] = "weights"
     makes: ClassVar[tuple[Name, ...]] = ("weights",)
     unit_power: ClassVar[int] = 0

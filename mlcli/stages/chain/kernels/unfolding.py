@@ -10,9 +10,9 @@ from mlcli.base.values.options import option
 from mlcli.base.values.quantity import Quantity
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.metrics.points import metric_of
-from mlcli.stages.chain.graphs import joined, neighborhood
-from mlcli.stages.chain.scaling import solved
-from mlcli.stages.chain.setting import Fitted, Setting
+from mlcli.stages.chain.chain_input import ChainInput, Fitted
+from mlcli.stages.chain.graphs import joined_graph, neighborhood
+from mlcli.stages.chain.scaling import solve_spectrum
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.pieces import planned_graph
 from mlcli.stages.kernels.pairwise import KernelOptions, Proof
@@ -24,29 +24,29 @@ Constraints = Literal["equal", "at_most"]
 
 
 @frozen
-class OfUnfolding:
-    """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances."""
+class UnfoldingChain:
+    """Semidefinite embedding: max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances."""
 
-    chain: Setting
+    chain: ChainInput
 
     def steps(self, share: float | None) -> list[Step]:
-        """The graph is computed, because its pairs decide the rest."""
+        """Return the steps; the graph is computed for this, because its pairs determine the other costs."""
         joining = self.chain.joining
         graph, made = planned_graph(self.chain.data, neighborhood(self.chain), joining.neighbors.pieces, joining.rule,
                                     self.chain.compute)
-        return [*made, *self._solving(graph, self.chain.data)]
+        return [*made, *self._solver_steps(graph, self.chain.data)]
 
-    def _solving(self, graph: Graph, data: Joined) -> list[Step]:
+    def _solver_steps(self, graph: Graph, data: Joined) -> list[Step]:
         chain = self.chain
         return chain.kernel.program().steps(graph, data, chain.eigensolve, chain.compute)
 
-    def fitted(self) -> Fitted:
-        """The eigenvectors of the kernel that was learned."""
+    def fit(self) -> Fitted:
+        """Return the fit by the eigenvectors of the learned kernel."""
         chain = self.chain
-        graph, data, kept = joined(chain, UNBOUNDED)
-        chain.require(self._solving(graph, data), data)
+        graph, data, kept = joined_graph(chain, UNBOUNDED)
+        chain.require(self._solver_steps(graph, data), data)
         found = chain.kernel.program()(graph, data, chain.compute)
-        spectrum = replace(solved(chain, found.kernel, graph.size - 1), directions=None)  # of no columns
+        spectrum = replace(solve_spectrum(chain, found.kernel, graph.size - 1), directions=None)  # of no columns
         embedding = spectrum.vectors * chain.coordinates.sizes(spectrum)
         similarity = GivenGraph(graph) if isinstance(data, LengthGraph) else Barycenters(
             neighborhood(chain), data.values, chain.kernel.ridge, isinstance(data, Dissimilarities), metric_of(data))
@@ -64,13 +64,13 @@ class UnfoldingKernel(KernelOptions):
     name: Literal["unfolding"] = "unfolding"
     of_graph: ClassVar[bool] = True
     centered: ClassVar[bool] = True
-    way: ClassVar = OfUnfolding
+    way: ClassVar = UnfoldingChain
     proof: ClassVar[Proof] = "spectrum"
     unit_power: ClassVar[int] = 1
     of_points: ClassVar[tuple[str, ...]] = ("common_neighbors", "ridge")
     constraints: Constraints = option(
         "equal", "Distances of neighbors are kept (equal), or kept from growing (at_most).")
-    common_neighbors: bool = option(False, "Whether pairs with a neighbor in common are held like neighbors.")
+    common_neighbors: bool = option(False, "Whether pairs with a neighbor in common are constrained like neighbors.")
     basis: int | None = option(
         None, "Laplacian vectors that span the kernel, 0 for all (default: by the number of pairs).", ge=0)
     softness: float = option(SOFTNESS, "With a basis, the approximate error of squared distances.", gt=0)
@@ -80,7 +80,7 @@ class UnfoldingKernel(KernelOptions):
     ridge: float = option(1e-3, "Regularization of the weights of new points, as in lle.", gt=0)
 
     def program(self) -> Unfolding:
-        """The semidefinite program that the options ask for."""
+        """Return the semidefinite program of the options."""
         return Unfolding(equal=self.constraints == "equal", common=self.common_neighbors, basis=self.basis,
                          softness=self.softness, tolerance=self.tolerance, limit=self.iterations,
                          accepted=self.accept_uncertified)

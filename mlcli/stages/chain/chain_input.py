@@ -1,4 +1,4 @@
-"""What a chain is computed from, and what comes out of it."""
+"""The input of a chain's computation, and its result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -22,7 +22,7 @@ from mlcli.stages.unfolding.unfolded import Unfolded
 
 
 @frozen
-class Setting:
+class ChainInput:
     """The stages of a chain, its data, and the machine."""
 
     metric: AnyMetric
@@ -45,20 +45,20 @@ class Setting:
 
     @property
     def joining(self) -> NeighborGraph:
-        """The neighbor graph of a chain that has one."""
+        """The neighbor graph; for chains that have one."""
         assert self.graph is not None
         return self.graph
 
     @property
     def geodesic(self) -> Paths:
-        """The paths of a chain that has them."""
+        """The shortest paths; for chains that have them."""
         assert self.paths is not None
         return self.paths
 
 
 @frozen
 class Fitted:
-    """What a chain computes: the parts of a model, in the units of the computation."""
+    """The result of a chain: the parts of a model, in the units of the computation."""
 
     embedding: Array  # n x p
     spectrum: Spectrum
@@ -72,10 +72,10 @@ class Fitted:
 
 
 class Composition(Protocol):
-    """A way from data to coordinates."""
+    """A computation from data to coordinates."""
 
     def steps(self, share: float | None) -> list[Step]:
-        """Its stages with their costs; with a share, that part of the most expensive work is measured."""
+        """Return its stages with their costs; with a share, that part of the most expensive work is measured."""
 
-    def fitted(self) -> Fitted:
-        """The fit."""
+    def fit(self) -> Fitted:
+        """Return the fit."""

@@ -1,4 +1,4 @@
-"""What is asked of an eigensolver: how many axes, which solver, how exact, and how many eigenvalues are reported."""
+"""Options of an eigensolver: the number of axes, the solver, its tolerance, and the number of eigenvalues to report."""
 
 from typing import ClassVar, Literal, Self
 
@@ -7,13 +7,13 @@ from mlcli.base.values.options import option
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.costs import WHOLE, eigensolve_step
 from mlcli.stages.algebra.krylov import SPARE
-from mlcli.stages.eigen.axes import AUTO, DEFAULT_COUNT, Count, Kept, Share, clipped
+from mlcli.stages.eigen.axes import AUTO, DEFAULT_COUNT, AxisCount, Count, Share, clip_count
 
-GUESS = 8  # eigenvalues among which a share of the variance is first searched for
+GUESS = 8  # eigenvalues computed first for a share of the variance
 
 
-class Demand(Kept):
-    """How many axes to keep, and how the eigenvalues are computed."""
+class SpectrumRequest(AxisCount):
+    """The number of axes to keep, and how the eigenvalues are computed."""
 
     where: ClassVar[str] = "method.eigensolve"
     components: Count | Share | Literal["all", "auto"] = option(
@@ -28,9 +28,10 @@ class Demand(Kept):
                                 "that were computed).", ge=1)
 
     def resolved(self, limit: int, size: int) -> Self:
-        """With a default count clipped to `limit` axes, which auto begins with; raises ConfigError for an explicit one.
+        """Return the options with a default count, which auto begins with too, clipped to `limit` axes.
 
-        Likewise for a report of more eigenvalues than the `size` that there are, and a tolerance without iteration.
+        Raises ConfigError for a chosen count above it, a report of more than `size` eigenvalues, and a tolerance for
+        the dense solver.
         """
         if self.solver == "dense":
             self.refuse_unused("the dense solver has no iterations", "tolerance", where=self.where)
@@ -39,36 +40,35 @@ class Demand(Kept):
                               where=f"{self.where}.report", hint=f"ask for at most {size}")
         if self.components == AUTO:
             return self.replace(components=min(DEFAULT_COUNT, max(limit, 1)))
-        return clipped(self, self.components, limit) if isinstance(self.components, int) else self
+        return clip_count(self, self.components, limit) if isinstance(self.components, int) else self
 
     def whole(self, size: int) -> bool:
-        """Whether the whole spectrum of a matrix in memory is computed, as far as that is known before."""
+        """Whether the whole spectrum of an n x n matrix in memory is computed, as far as options and size tell."""
         return (self.components == "all" or self.solver == "dense" or (self.solver == "auto" and size <= WHOLE)
                 or self.wanted(size) + SPARE > size // 4)
 
     def step(self, size: int, threads: int, held: float, remedy: str = "", *, square: bool = False) -> Step:
-        """What the spectrum of a matrix in memory would cost, beside `held` bytes, itself included."""
+        """Return the step of the spectrum of a matrix in memory; `held` are the bytes in memory, its own included."""
         return eigensolve_step(size, threads, whole=self.whole(size), vectors=self.wanted(size) > size // 4,
                                held=held, remedy=remedy, square=square)
 
     def wanted(self, size: int) -> int:
-        """Eigenvalues that a solver of the top of a spectrum of `size` must find; for a share, a first guess.
+        """Return how many of `size` eigenvalues a solver of the top computes; for a share, a first guess.
 
-        Never fewer than by default: where only one axis has a positive eigenvalue, its run is repeated as it was.
+        At least the default: a run in which only one axis had a positive eigenvalue then repeats as it was.
         """
         count = size if self.components == "all" else self.components if isinstance(self.components, int) else GUESS
         return min(max(count, self.report or 0, DEFAULT_COUNT), size)
 
     def reported(self, computed: int) -> int:
-        """How many of the eigenvalues computed are written."""
+        """Return how many of the computed eigenvalues are written."""
         return computed if self.report is None else min(max(self.report, self.wanted(computed)), computed)
 
     def written(self, kept: int) -> int | None:
-        """How many eigenvalues are written: no fewer than those of the `kept` axes, which the run is checked by."""
+        """Return how many eigenvalues are written: at least those of the `kept` axes, which verification needs."""
         return None if self.report is None else max(self.report, kept)
 
     def reached(self, total: float, trace: float) -> bool:
-        """Whether leading eigenvalues that sum to `total` reach the share asked for: always for a count, never for all.
-        """
+        """Whether leading eigenvalues with sum `total` reach the share: always for a count, never for all."""
         return isinstance(self.components, int) or (
             isinstance(self.components, float) and total >= self.components * trace)
