@@ -263,9 +263,8 @@ def predict(setting: Setting, layer: Layer, start: Start, axes: int, reading: fl
         with no_listeners():  # its notes appear when the trial runs
             method = config.method.resolve(data)
         if search > SEARCH * budget and isinstance(data, Spatial) and hasattr(method, "neighbors"):
-            return Exclusion(setting.name,
-                             "the search for neighbors alone would take more than a quarter of the budget",
-                           search)
+            reason = "the search for neighbors alone would take more than a quarter of the budget"
+            return Exclusion(setting.name, reason, search)
         steps = steps_of(method, data, config.compute, None)
     except MlcliError as error:
         return Exclusion(setting.name, error.what)

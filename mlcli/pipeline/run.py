@@ -52,6 +52,8 @@ def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, str
         result = compute(session)
         findings = assess(result)
         arrays = write(folder, result, findings)
+        if products := config.report.products_to_keep():
+            write_kept(folder, result.model.products, products)
         certificate = certificate_of(result, folder if config.report.writes("model") else None)
         with running("write"):
             files = hashed(folder, arrays)
@@ -148,8 +150,6 @@ def write(folder: Path, result: Run, findings: Mapping[str, Any]) -> dict[str, d
         write_dropped(folder / names.DROPPED, result.dropped)
     if result.start.reduced is not None:
         np.save(folder / names.SCORES, result.given.values)
-    if products := config.report.products_to_keep():
-        write_kept(folder, model.products, products)
     if config.report.writes("model"):
         model_of_run = result.start.finished(config.input, result.embedding, model.projector)
         return {names.ARRAYS: archive.save(folder, {**vars(model_of_run), "unfolded": model.unfolded})}

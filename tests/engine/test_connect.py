@@ -112,7 +112,7 @@ def test_workers_of_this_machine_serve_this_process_alone_and_leave_nothing(temp
 
 def test_more_workers_than_fit_are_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "_connected", lambda *_: pytest.fail("a cluster was started"))
-    for fitting, said in {2: "--cluster local:2 fits", 0: "leave --cluster out"}.items():
+    for fitting, said in {2: "compute.cluster=local:2 fits", 0: "leave compute.cluster out"}.items():
         limit = footprint.resident(1) + footprint.DASK + footprint.WORKER * fitting + 1000
         with (pytest.raises(RefusedByPlan, match=f"a cluster of 9 workers needs about .*{said}"),
               connect.clustered(Compute(cluster="local:9", threads=1, memory_limit=limit))):

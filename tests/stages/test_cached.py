@@ -14,6 +14,7 @@ from mlcli.base.stages.stage import listening
 from mlcli.data.samples.surfaces import sample
 from mlcli.engine import cache as engine
 from mlcli.pipeline import run as pipeline
+from mlcli.pipeline.process import ALONE, Process
 from mlcli.stages.algebra import ordering
 from mlcli.stages.graph.neighborhoods import fewer, nearest_lists
 from mlcli.stages.kernels import streamed
@@ -85,11 +86,12 @@ def everything_is_worthwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "WORTHWHILE", 0.0)
 
 
-def run(folder: Path, method: dict[str, Any], cache: Cache | None = None, **sections: Any) -> dict[str, Any]:
+def run(folder: Path, method: dict[str, Any], cache: Cache | None = None, process: Process = ALONE,
+        **sections: Any) -> dict[str, Any]:
     """What a run wrote, and what it says of itself."""
     config = configured(folder, method, ROLL, **sections)
     with nullcontext() if cache is None else listening(cache):
-        pipeline.run(config, force=True)
+        pipeline.run(config, process, force=True)
     said = json.loads((folder / "out/run.json").read_text())
     files = {name: (folder / "out" / name).read_bytes() for name in ("embedding.csv", "spectrum.csv", "model.npz")}
     return {**files, **{name: said[name] for name in ("warnings", "notes", "facts")},
@@ -162,9 +164,9 @@ def test_other_data_is_not_answered_for(tmp_path: Path) -> None:
 def test_a_smaller_count_is_the_first_part_of_a_larger_search(tmp_path: Path) -> None:
     method = RUNS["isomap dense"]
     cache = Cache(tmp_path, "neighbors")
-    with set_context(neighbors=12):
-        larger = run(tmp_path, {**method, "neighbors": {"count": 12}}, cache)
-        smaller = run(tmp_path, {**method, "neighbors": {"count": 8}}, cache)
+    process = Process(neighbors=12)
+    larger = run(tmp_path, {**method, "neighbors": {"count": 12}}, cache, process)
+    smaller = run(tmp_path, {**method, "neighbors": {"count": 8}}, cache, process)
     assert cache.computed == ["neighbors"] and cache.found == ["neighbors"]
     assert differing(run(tmp_path, {**method, "neighbors": {"count": 12}}), larger) == []
     assert differing(run(tmp_path, {**method, "neighbors": {"count": 8}}), smaller) == []
