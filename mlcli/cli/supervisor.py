@@ -4,6 +4,11 @@ It imports nothing heavy and computes nothing, so that it can act whatever the o
 LAPACK no handler of a signal runs, and nothing runs after an out-of-memory kill or a crash. The two share the board
 (`process/shared_status.py`). What the worker left unfinished is removed here; publication itself is a single rename,
 which the worker makes.
+
+A signal that stops the program raises `Stopped` in the worker's main thread (`process/signals.py`). Soon after
+(`GRACE`), or on a second signal, the supervisor kills the worker and removes what `process/unfinished.py` lists. It
+does the same where the worker dies by itself, and reports the stage. Kills at every call that writes, of either
+process, leave a whole output or none (`tests/cli/test_kills.py`).
 """
 
 import ctypes

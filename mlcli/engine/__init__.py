@@ -1,1 +1,18 @@
-"""Where blocks of work run, whatever their source: this process's threads, or another executor."""
+"""Where blocks of work run, whatever their source: this process's threads, or another executor.
+
+There are two ways to run blocks, and one place that starts threads for them (`base/rows/blocks.py`):
+
+- A function for every few rows of an array in memory: `each(work, row_blocks(rows, numbers, width))`, or
+  `in_order(...)` where every block gives a result.
+- A block as a value (`block.py`): a number and a source that can be pickled, with `blocks`, `work(number)` and
+  `stop()`. `results(source)` runs it on the same threads, or inside `running_on(executor, workers)` on any executor,
+  such as a Dask cluster (`cluster/`).
+
+Results come in the order of the blocks, with few of them before the next result. On an error or an early end no
+further block starts, and those that have started are waited for. Linear algebra runs on one thread in each block, and
+sums are divided in the same way whatever the number of threads, so results do not depend on it.
+
+Where the executor is another machine, a source travels as a short message (`cluster/serialize.py`): large arrays by
+the hash of their content, what is `lasting` once for each process, and a value with a `recipe` as what it is made
+from.
+"""

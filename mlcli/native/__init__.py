@@ -1,4 +1,11 @@
-"""The native kernels: each computes one block of work with the interpreter's lock released."""
+"""The native kernels: each computes one block of work with the interpreter's lock released.
+
+Threads come from `base/rows/blocks.py`. `src/level.cpp` is compiled once for each instruction set into a namespace of
+its own and must use no template of the standard library, so that no shared copy needs a newer processor. Indices from
+outside are checked in `bind_*.cpp` and nowhere else. `MLCLI_SIMD=base|v3|v4` forces an instruction set, `none` runs
+without kernels, and anything else is refused; `MLCLI_REQUIRE_NATIVE=1` makes a build without a compiler fail, and the
+tests insist on it.
+"""
 
 from mlcli.native.cholesky import Cholesky
 from mlcli.native.differences import differences, squared_at

@@ -1,4 +1,9 @@
-"""What comes ahead of a method: the table of a file or of a finished run, prepared, and PCA where it is asked for."""
+"""What comes ahead of a method: the table of a file or of a finished run, prepared, and PCA where it is asked for.
+
+A run that is the input, and PCA before the method, are the same kind of step, a `Reduction` (`rundir/reduction.py`):
+a preparation and a projector. A model holds all steps in their order, and `project` and `reconstruct` take one after
+the other.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,1 +1,8 @@
-"""Rows that memory need not hold, and work in blocks of them."""
+"""Rows that memory need not hold, and work in blocks of them.
+
+A table that memory does not hold is `Rows` (`source.py`), which stand where an array does. A source can be pickled
+(`data/formats/parquet.py`, `data/text/rows.py`, ...). A new path through the program asks `rows_of` and works on
+`parts`, or on the sample (`some`). A method says by `streams` that it takes such rows; `pipeline/reading.py` decides by
+the memory of the fit whether they are used. Large coordinates are arrays in files (`scratch.py`). A sparse table is
+such rows as well (`sparse.py`).
+"""

@@ -3,6 +3,9 @@
 A loop is an iteration, the passes of an eigensolver or the epochs of a training; it knows of no keeper. What it goes on
 from leads to the same bytes. A loop inside of another one offers none: the outer one repeats it. A step that is long,
 as a pass is, offers where it stands itself (`step`).
+
+A new loop is a `loop(kind)` whose checkpoint is a `@result`. The checkpoint must follow from the inputs of the stage,
+or from method, data and options of the run: these are its key (`engine/resume.py`).
 """
 
 from collections.abc import Callable, Iterator

@@ -4,6 +4,15 @@ A stage is a function whose result is a frozen value. The listeners installed he
 no stage knows of any of them. Work on live state is a stage that is only `running`: it is watched, and nothing answers
 in its place. Stages do not lie inside one another: what runs inside a stage, another one or a pass over a kernel, is a
 `part` of it, which shows its progress. `base/stages/vocabulary.py` holds their names.
+
+A stage with a version is pure: its result and its notes follow from its arguments, the result is frozen and holds no
+closure, and the version is raised when the formula changes. Its key (`storage/keys.py`) is the hash of its name, its
+version and its inputs. A stage without a version also depends on something else, such as a file or the machine. A
+function that only calls stages, and whose result a cache may hold, is `composed`. A warning is a result:
+`note(code, message)`, never a print. A fit that another one follows runs inside `mute_notes`.
+
+What a stage would cost is a `Step` of the same name (`base/stages/steps.py`), made beside the stage.
+`tests/contract/test_stages.py` runs every way of every method: plan, progress, run.json and report must agree.
 """
 
 import functools

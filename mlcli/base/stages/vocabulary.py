@@ -1,4 +1,9 @@
-"""The names of the stages, each with what it does, but those of findings, which say it themselves."""
+"""The names of the stages, each with what it does, but those of findings, which say it themselves.
+
+`@stage`, `running` and `Step` know no other names, and `docs/stages.md` is made of them. Take a name that is there if
+it says what your stage does: every method's matrix of similarities is the `kernel`. A run lists each name once, in
+the order in which stages first started.
+"""
 
 from collections.abc import Mapping
 

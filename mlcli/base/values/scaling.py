@@ -1,4 +1,10 @@
-"""Units that are powers of two: exact scaling, so that squares neither overflow nor vanish."""
+"""Units that are powers of two: exact scaling, so that squares neither overflow nor vanish.
+
+A method computes on data in a `Unit`, an exact power of two, so that no tolerance is absolute. `Method.fit` measures
+the data in it, and rescales the options that carry a power of the unit (`option(..., power=-2)`). `Model.in_units` is
+the one place that leads back. A method declares the powers of its coordinates and spectrum (`powers`); figures,
+objective and loadings declare theirs (`Quantity`).
+"""
 
 import weakref
 from math import log
