@@ -49,7 +49,7 @@ class Stages(Options):
 
     def refuse_void(self) -> dict[str, Any]:
         """Raises ConfigError for options that another one makes void; nothing to change."""
-        route = self.kernel.asked_route
+        route = self.kernel.requested_route
         if route == "svd":
             self.refuse_unused("svd is a direct solver", "eigensolve.solver=dense", "eigensolve.tolerance")
         if route == "power":

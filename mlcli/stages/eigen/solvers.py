@@ -65,7 +65,7 @@ class Symmetric(Protocol):
     def apply(self, block: Array) -> Array:
         """Itself times a block of vectors (n x b)."""
 
-    def stored(self, compute: Compute) -> "Stored":
+    def to_dense(self, compute: Compute) -> "Stored":
         """The same held whole."""
 
 
@@ -105,7 +105,7 @@ def solve_symmetric(kernel: Symmetric, demand: Demand, compute: Compute) -> Solv
             if demand.reached(float(ritz.values.sum()), kernel.trace):
                 return _top_only(ritz, size, tolerance, single)
             count *= 2
-    whole = kernel.stored(compute)
+    whole = kernel.to_dense(compute)
     values, leading = leading_eigen(whole.matrix)
     return Solved(values, lambda q: (leading(q), None), size, True, floor_of(values, size), trace=whole.trace)
 

@@ -1,1 +1,2 @@
-"""Kernels: their forms, the functions and corrections that make them, and how each is centered."""
+"""Kernels (symmetric operators): kernel functions, corrections, centering, and solvable forms in memory or by passes.
+"""

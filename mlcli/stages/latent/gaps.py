@@ -95,7 +95,7 @@ class Gapped:
         """The same under a model."""
         return replace(self, model=model)
 
-    def lifted(self, axes: Array) -> Array:
+    def lift(self, axes: Array) -> Array:
         """The coordinates (n x q) of completed rows on axes (d x q)."""
         assert self.model is not None
         return self.centering(completed(self.model, self.points)) @ axes

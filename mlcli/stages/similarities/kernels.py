@@ -19,7 +19,7 @@ from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.kernels.functions import Function
-from mlcli.stages.kernels.radial import Radial, fixed
+from mlcli.stages.kernels.radial import Radial, fix_defaults
 from mlcli.stages.paths.paths import paths_of_new
 from mlcli.stages.paths.products import path_products
 from mlcli.stages.similarities.base import Parts, Similarity
@@ -46,11 +46,12 @@ class KernelValues(Similarity):
 
     @classmethod
     def of(cls, kernel: Function, metric: Fitted, data: Features) -> "KernelValues":
-        """Values of a function whose defaults are fixed from the training points, under their metric."""
+        """Return the similarity of a kernel function, its defaults fixed from the training points under their metric.
+        """
         movable = kernel.movable and metric.plain
         origin = data.values.mean(axis=0) if movable else np.zeros(data.values.shape[1])
         points = data.values - origin
-        return cls(points, fixed(kernel, metric, points, data.unit), origin)
+        return cls(points, fix_defaults(kernel, metric, points, data.unit), origin)
 
     def rows(self, new: Array) -> Array:
         """k(x, xⱼ) (m x n)."""

@@ -202,7 +202,7 @@ class FeatureSpace:
 
     def rows_of(self, anchors: Indices) -> Rows:
         """k(x, x) + k(y, y) - 2 k(x, y)."""
-        values, squares = pairwise.against(self.function, self.points), self.reach**2
+        values, squares = pairwise.values_against(self.function, self.points), self.reach**2
         own = squares.measured(self.function.diagonal(self.points))
         return lambda part: kernel_distances(squares.measured(values(self.points[anchors[part]])), own, anchors[part])
 
