@@ -14,7 +14,7 @@ from mlcli.certify.subject import Subject, most, tied
 from mlcli.stages.algebra.metrics.points import metric_of, straight
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.pieces import connected_lists
-from mlcli.stages.similarities.metric_witness import apart
+from mlcli.stages.similarities.metric_witness import bounded_distances
 
 LOCAL = 1e-4  # seconds for a row of which only distances are known
 ROW, PAIR, GRAM = 2e-5, 2e-10, 4e-10  # seconds for a row; a column of a distance; one of a product in a local system
@@ -56,7 +56,7 @@ def solved_by_distances(data: Spatial, names: Indices, ridge: float) -> tuple[Ar
         if isinstance(data, Dissimilarities):
             squares = data.values[np.ix_(some, some)] ** 2
         else:
-            found = apart(metric_of(data), data.values[some], data.values[some])
+            found = bounded_distances(metric_of(data), data.values[some], data.values[some])
             squares, errors = found.distances**2, (2 * found.distances + found.errors) * found.errors
             if trace := float(squares[0].sum()):  # equal points have equal weights
                 rough = max(rough, float(np.linalg.norm(errors)) / trace)

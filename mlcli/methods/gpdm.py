@@ -32,7 +32,7 @@ from mlcli.stages.gaussian.forecasting import forecast
 from mlcli.stages.gaussian.inference import FLOOR, SQUARES, USUAL, exact_seconds
 from mlcli.stages.gaussian.posterior import Posterior
 from mlcli.stages.similarities import require_projector
-from mlcli.stages.similarities.gaussian import LatentSequence, placing
+from mlcli.stages.similarities.gaussian import LatentSequence, latent_projector
 
 
 class GPDM(OfProcesses):
@@ -126,7 +126,8 @@ class GPDM(OfProcesses):
     def _model(self, points: Array, posterior: Posterior, motion: Motion, **more: Any) -> Model:
         """The model of latent points (n x p), with the rows ahead where they are asked for."""
         ahead = forecast(posterior, motion, points, self.forecast) if self.forecast else None
-        return Model(embedding=points, projector=placing(LatentSequence(posterior, motion)), forecast=ahead, **more)
+        projector = latent_projector(LatentSequence(posterior, motion))
+        return Model(embedding=points, projector=projector, forecast=ahead, **more)
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """Likelihood, decoder, relevances and the density of the sequence again, and iterations that never fall."""

@@ -38,7 +38,7 @@ class Spaces:
     @property
     def travel(self) -> bool:
         """Whether all three travel to other machines as less than their distances."""
-        return self.source.travels and self.kept.travels and self.embedded.travels
+        return self.source.portable and self.kept.portable and self.embedded.portable
 
     def strips(self, group: Indices) -> Strips:
         """The strips of a group of anchors, whose rows may be held at once."""

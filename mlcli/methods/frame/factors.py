@@ -16,7 +16,7 @@ from mlcli.stages.kernels.row_factor import AnyFactor, factor_of
 from mlcli.stages.latent.factor_model import Factors, Observed, of_covariance, of_points
 from mlcli.stages.latent.factor_scores import scored
 from mlcli.stages.latent.gaps import Gapped, Gaps, with_gaps
-from mlcli.stages.similarities import OF_COVARIANCE, Affine, NoProjection, Projector, placed_under
+from mlcli.stages.similarities import OF_COVARIANCE, Affine, NoProjection, Projector, complete_points
 
 Points = AnyFactor | Gapped | None
 
@@ -42,7 +42,7 @@ def model_of(found: Factors, observed: Observed, points: Points, columns: Sequen
     if points is None:
         found = found.turned(leading_signs(found.loadings))
     else:
-        points, similarity = placed_under(points, found.covariance(observed))
+        points, similarity = complete_points(points, found.covariance(observed))
         embedding = scored(points, found.axes)
         found = found.turned(signs := leading_signs(embedding))
         embedding = by_rows(lambda some: some * signs, embedding)

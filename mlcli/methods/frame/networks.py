@@ -20,7 +20,7 @@ from mlcli.stages.neural.costs import network_steps
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Network, Units
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import pair, projector_of
+from mlcli.stages.similarities.networks import encoder_and_decoder, projector_of
 
 QUICK = {"layers": [4], "learning": {"epochs": 2, "batch": 16, "validation": 0.0, "precision": "float64"}}
 
@@ -78,7 +78,7 @@ class OfNetworks(Method):
               **more: Any) -> Model:
         """The model of both networks, whose first one gives the rows these codes (n x p)."""
         signs = leading_signs(codes)
-        projector = projector_of(*pair(standard, networks), signs)
+        projector = projector_of(*encoder_and_decoder(standard, networks), signs)
         affine = projector.affine
         return Model(embedding=by_rows(lambda some: some * signs, codes), projector=projector, **more,
                      loadings=None if affine is None else Loadings(affine.directions, data.columns))

@@ -21,7 +21,7 @@ SINGULAR = 1e12  # condition of the innovation beyond which its inverse has no d
 
 def of_states(similarity: Any, points: Array, states: Array, carried: Array) -> list[Check]:
     """The checks of a sequence's states (n x K) with their model; `carried` is the spectrum."""
-    if similarity.alone:
+    if similarity.rowwise:
         return [count("model", 1, "models that are none of a sequence")]
     return [most_probable(points, similarity.means, states, similarity.model), *basis(similarity.model, carried)]
 

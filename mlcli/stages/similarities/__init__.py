@@ -1,9 +1,9 @@
-"""Similarities: how new points relate to the training points, the spaces of their distances, and projectors by them."""
+"""Similarities of new points to training points, spaces of distances, and the projectors that use them."""
 
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.columns import Columns, Completed, Monomials, Smoother
 from mlcli.stages.similarities.decoders import Affine, Decoder, linear_decoder
-from mlcli.stages.similarities.explained import Explained, placed_under
+from mlcli.stages.similarities.explained import Explained, complete_points
 from mlcli.stages.similarities.given_graph import EdgeAffinities, GivenGraph
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances, KernelValues
 from mlcli.stages.similarities.networks import Encoder, NetworkDecoder
@@ -32,7 +32,7 @@ __all__ = [
            "Projector",
            "Similarity",
            "Smoother",
+           "complete_points",
            "linear_decoder",
-           "placed_under",
            "require_projector",
 ]

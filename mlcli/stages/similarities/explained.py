@@ -1,4 +1,4 @@
-"""Features under a factor model: complete rows as they are, missing cells at their conditional means."""
+"""Features under a factor model: complete rows unchanged, missing cells replaced by conditional means."""
 
 from typing import ClassVar
 
@@ -15,9 +15,9 @@ from mlcli.stages.similarities.columns import Columns
 @stored("explained", moments="dd")
 @frozen
 class Explained(Similarity):
-    """The features with missing cells at their conditional means under a factor model.
+    """The features with missing cells replaced by their conditional means under a factor model.
 
-    Posterior means of the factors are linear in a row, so those of a row completed so are the ones given its cells.
+    Posterior means of the factors are linear in a row, so those of a completed row are those given its observed cells.
     """
 
     keeps_distances: ClassVar[bool] = False
@@ -25,20 +25,21 @@ class Explained(Similarity):
     moments: Array  # d x d: the covariance of the columns that the model was fitted to
 
     def rows(self, new: Array) -> Array:
-        """The new points (m x d), each NaN replaced by its expectation given the row's other cells."""
+        """Return the new points (m x d), each NaN replaced by its expectation given the row's other cells."""
         return new if all_finite(new) else completed(self.model, new)
 
     @property
     def column_moments(self) -> Array:
-        """Those that were fitted."""
+        """The covariance of the columns (d x d) that the model was fitted to."""
         return self.moments
 
 
 Placed = tuple[AnyFactor | Gapped, Similarity]
 
 
-def placed_under(points: AnyFactor | Gapped, covariance: Array) -> Placed:
-    """The points, those with missing cells under a model of the covariance, and how new rows relate to them."""
+def complete_points(points: AnyFactor | Gapped, covariance: Array) -> Placed:
+    """Return the points, completed under a (d, d) covariance where cells are missing, and the similarity of new rows.
+    """
     if not isinstance(points, Gapped):
         return points, Columns()
     model = Normal(points.moments.mean, covariance)
