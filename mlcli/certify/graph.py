@@ -12,7 +12,7 @@ from mlcli.certify.eigen import worst
 from mlcli.certify.subject import Subject
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.similarities.metric_witness import apart, pairs_apart
+from mlcli.stages.similarities.metric_witness import bounded_distances, bounded_pair_distances
 from mlcli.stages.similarities.squares import NARROW, squared
 from mlcli.stages.similarities.witness import NUMBER, shortest
 
@@ -87,7 +87,7 @@ def pair_distances(subject: Subject, left: Indices, right: Indices) -> tuple[Arr
     if isinstance(subject.data, Dissimilarities):
         return np.asarray(values[left, right]), 0.0
     if not metric.plain:
-        found = pairs_apart(metric, values[left], values[right])
+        found = bounded_pair_distances(metric, values[left], values[right])
         return found.distances, found.errors
     distances, step = np.empty(len(left)), max(1, ROOM // max(values.shape[1], 1))
     for start in range(0, len(left), step):
@@ -181,7 +181,7 @@ def squares_of(subject: Subject, places: Indices) -> tuple[Array, Array | float]
     given = isinstance(subject.given, Dissimilarities)
     themselves = np.arange(len(places)), places
     if not metric.plain:
-        found = apart(metric, values[places], values)
+        found = bounded_distances(metric, values[places], values)
         found.distances[themselves] = np.inf
         with np.errstate(invalid="ignore"):
             rough = np.where(np.isinf(found.distances), 0.0, (2 * found.distances + found.errors) * found.errors)

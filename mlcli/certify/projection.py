@@ -19,7 +19,7 @@ from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.algebra.metrics.gower import RangedGower
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.neighbors import FARTHEST
-from mlcli.stages.similarities.metric_witness import apart
+from mlcli.stages.similarities.metric_witness import bounded_distances
 from mlcli.stages.similarities.squares import CACHED, NARROW, squared
 from mlcli.stages.similarities.witness import NUMBER, PATH
 
@@ -60,7 +60,7 @@ def projection_check(subject: Subject, tolerance: Tolerance) -> Check:
 def _rows(subject: Subject) -> Indices:
     """Return the indices of a few rows with the first and the last; all rows of a sequence."""
     similarity, values = subject.similarity, subject.data.values
-    if not similarity.alone:
+    if not similarity.rowwise:
         return np.arange(subject.size)
     graph = similarity.parts.graph
     cost = ROW + NUMBER * len(subject.projector.axes) * min(values.shape[1], NARROW)
@@ -73,7 +73,7 @@ def _rows(subject: Subject) -> Indices:
     # a correction sets two equal points a constant apart, but not a new point
     metric = metric_of(subject.data)
     squares = (values[rows] if isinstance(subject.data, Dissimilarities) else squared(values[rows], values)
-               if metric.plain else apart(metric, values[rows], values).distances)
+               if metric.plain else bounded_distances(metric, values[rows], values).distances)
     return rows[(squares <= EPS * squares.max(initial=0.0)).sum(axis=1) == 1]
 
 
@@ -104,7 +104,7 @@ def _equal(subject: Subject, row: int) -> AnyArray:
         return np.asarray(values[row] == 0)
     if metric.plain:
         return np.asarray(((values - values[row]) ** 2).sum(axis=1) == 0)  # or so near that squares vanish
-    found = apart(metric, values[row : row + 1], values)
+    found = bounded_distances(metric, values[row : row + 1], values)
     return np.asarray((found.distances <= found.errors)[0])
 
 
@@ -253,7 +253,7 @@ def _lengths(subject: Subject, chosen: Indices) -> tuple[Array, Array]:
     if metric.plain:
         found = np.sqrt(squared(points, points))
         return found, np.zeros_like(found)
-    under = apart(metric, points, points)
+    under = bounded_distances(metric, points, points)
     return under.distances, np.divide(under.errors, under.distances, out=np.zeros_like(under.errors),
                                       where=under.distances > 0)
 

@@ -14,7 +14,7 @@ from mlcli.certify.subject import Subject, max_abs, tie_width
 from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.pieces import connected_lists
-from mlcli.stages.similarities.metric_witness import apart
+from mlcli.stages.similarities.metric_witness import bounded_distances
 
 LOCAL = 1e-4  # seconds for a row with distances but no features
 ROW, PAIR, GRAM = 2e-5, 2e-10, 4e-10  # seconds for a row, a column of a distance, and one of a product
@@ -57,7 +57,7 @@ def solve_weights_by_distances(data: Spatial, names: Indices, ridge: float) -> t
         if isinstance(data, Dissimilarities):
             squares = data.values[np.ix_(some, some)] ** 2
         else:
-            found = apart(metric_of(data), data.values[some], data.values[some])
+            found = bounded_distances(metric_of(data), data.values[some], data.values[some])
             squares, errors = found.distances**2, (2 * found.distances + found.errors) * found.errors
             if trace := float(squares[0].sum()):  # equal points have equal weights
                 rough = max(rough, float(np.linalg.norm(errors)) / trace)

@@ -23,7 +23,7 @@ from mlcli.stages.neural.feeding import training_rows
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Hidden, Units, linear
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import Errors, pair, placed
+from mlcli.stages.similarities.networks import Errors, encode_rows, encoder_and_decoder
 
 
 class Autoencoder(NetworkMethod):
@@ -103,8 +103,8 @@ class Autoencoder(NetworkMethod):
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
         found = training.train(objective, rows, start, self.learning)
         networks = objective.networks(found.weights)
-        encoder, decoder = pair(standard, networks)
-        outputs, errors = placed(encoder, data.values, Errors(encoder, decoder))
+        encoder, decoder = encoder_and_decoder(standard, networks)
+        outputs, errors = encode_rows(encoder, data.values, Errors(encoder, decoder))
         left = float(errors[0]) / (len(outputs) * standard.varying)
         if left >= 1:
             note("W-NOT-LEARNED", "the mean of all rows has a smaller error than what the network gives back: choose a "

@@ -32,7 +32,7 @@ from mlcli.stages.gaussian.forecasting import forecast
 from mlcli.stages.gaussian.inference import FLOOR, SQUARES, USUAL, exact_seconds
 from mlcli.stages.gaussian.posterior import Posterior
 from mlcli.stages.similarities import require_projector
-from mlcli.stages.similarities.gaussian import LatentSequence, placing
+from mlcli.stages.similarities.gaussian import LatentSequence, latent_projector
 
 
 class GPDM(GaussianProcessMethod):
@@ -129,7 +129,8 @@ class GPDM(GaussianProcessMethod):
     def _model(self, points: Array, posterior: Posterior, motion: Motion, **more: Any) -> Model:
         """Return the model of latent points (n x p), with the forecast if chosen."""
         ahead = forecast(posterior, motion, points, self.forecast) if self.forecast else None
-        return Model(embedding=points, projector=placing(LatentSequence(posterior, motion)), forecast=ahead, **more)
+        projector = latent_projector(LatentSequence(posterior, motion))
+        return Model(embedding=points, projector=projector, forecast=ahead, **more)
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """Check likelihood, decoder, relevances, the sequence's density, and that no iteration lowers the objective."""

@@ -24,7 +24,7 @@ from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.likelihoods import GaussianLikelihood, Likelihood
 from mlcli.stages.neural.network import Hidden, Layer, Network, Units
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import pair, placed
+from mlcli.stages.similarities.networks import encode_rows, encoder_and_decoder
 
 FAINT = 1e-150  # deviations of a posterior without noise, whose logarithm is finite
 
@@ -110,7 +110,7 @@ class VAE(NetworkMethod):
         networks = objective.networks(found.weights)
         bound = Bound(standard, networks[1], self.likelihood, level=float(objective.noise(found.weights)),
                       seed=rows.seed)
-        outputs, sums = placed(pair(standard, networks)[0], data.values, bound)
+        outputs, sums = encode_rows(encoder_and_decoder(standard, networks)[0], data.values, bound)
         own, count = [float(part) / len(outputs) for part in sums], outputs.shape[1] // 2
         held = {} if not len(found.held) else {"held_out_bound": bound.density(bound.importance_bound(
             data.values[found.held], some_of(outputs, found.held), self.importance))}

@@ -27,7 +27,7 @@ class Reduction:
         with prepared.rows_named():
             projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
             placed = coordinates(prepared, projector.project(prepared.values))
-        unlike = np.flatnonzero(projector.unlike(prepared.values, placed.values))
+        unlike = np.flatnonzero(projector.unexplained(prepared.values, placed.values))
         if len(unlike):
             rows = [placed.ids[row] for row in unlike.tolist()]
             note("W-UNLIKE", f"{len(rows):,} of {counted(len(placed.values), 'row')} are unlike all rows that the "

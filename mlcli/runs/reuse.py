@@ -54,7 +54,7 @@ def as_read(folder: Path, run: Finished, new: Input) -> Input:
 
 def _new_rows(run: Finished, new: Input, asked: Input, compute: Compute) -> Table:
     """The rows to place; raises DataError also for a matrix that has the names of the run's columns on both sides."""
-    alone = all(require_projector(step.projector).similarity.alone for step in run.steps)
+    alone = all(require_projector(step.projector).similarity.rowwise for step in run.steps)
     read = partial(read_new, columns=run.steps[0].preparation.columns, ids=run.trained, compute=compute,
                    categories=run.categories, streams=alone and run.kind == "features" and not run.categories)
     try:

@@ -47,7 +47,7 @@ def route(folder: Path, start: str, end: str) -> Routed:
     """The shortest path between two points of a run, named by id; raises ConfigError where the run has no graph."""
     run = finished(folder)
     projector = require_projector(run.projector)
-    graph = projector.similarity.walkable
+    graph = projector.similarity.path_graph
     if graph is None:
         raise ConfigError("NO-GRAPH", "this run holds no graph with lengths, on which there are paths",
                           where=str(folder), hint="isomap makes one: mlcli embed --method isomap")
@@ -57,7 +57,7 @@ def route(folder: Path, start: str, end: str) -> Routed:
         raise damaged(folder / file, f"it has {len(embedding.ids)} rows, and the graph {graph.size} points")
     ends = [place_of(name, embedding.ids, where) for name, where in ((start, "A"), (end, "B"))]
     path = shortest_route(graph, *ends)
-    lengths = projector.similarity.lengths_in(projector.input_unit).plain(path.lengths)
+    lengths = projector.similarity.distance_unit(projector.input_unit).plain(path.lengths)
     return Routed(Route(path.points, lengths), embedding, axes_of(folder, manifest), int(manifest.get("seed") or 0))
 
 

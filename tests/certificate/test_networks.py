@@ -16,7 +16,7 @@ from mlcli.methods.autoencoder import Autoencoder
 from mlcli.methods.identities import forward_passes
 from mlcli.stages.neural.network import Network, linear
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import Errors, pair, placed
+from mlcli.stages.similarities.networks import Errors, encode_rows, encoder_and_decoder
 from tests.certificate.test_identities import QUICK
 from tests.support import features
 
@@ -69,8 +69,8 @@ def test_an_error_that_is_many_times_the_variance_is_found_again() -> None:
     generator = np.random.default_rng(0)
     networks: tuple[Network, Network] = (linear(generator.standard_normal((4, 2))),
                                          linear(1e10 * generator.standard_normal((2, 4))))
-    encoder, decoder = pair(standard, networks)
-    codes, sums = placed(encoder, POINTS, Errors(encoder, decoder))
+    encoder, decoder = encoder_and_decoder(standard, networks)
+    codes, sums = encode_rows(encoder, POINTS, Errors(encoder, decoder))
     figures = Autoencoder.figures(data, standard, float(sums[0]) / 240)
     model = Autoencoder.model(data, standard, codes, networks, fit=figures)
     assert model.fit["unexplained"] > 1e19

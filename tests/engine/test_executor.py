@@ -153,7 +153,7 @@ def test_quality_along_a_graph(processes: Executor, monkeypatch: pytest.MonkeyPa
     with threads_limited(2):
         model = fit("isomap", POINTS, neighbors=9, paths={"store": "streamed"})
         kept = model.space(Compute())
-        assert kept is not None and kept.travels and isinstance(pickle.loads(pickle.dumps(kept)), spaces.GeodesicSpace)
+        assert kept is not None and kept.portable and isinstance(pickle.loads(pickle.dumps(kept)), spaces.GeodesicSpace)
 
         def found() -> str:
             return repr(quality(features(POINTS), model.embedding, kept=kept, sample=100,

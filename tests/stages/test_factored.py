@@ -35,8 +35,8 @@ def test_blocks_give_the_centered_kernel() -> None:
     scale = 700 * EPS * np.abs(whole).max() ** 2
     assert kernel.factor is POINTS
     assert np.abs(kernel.side - whole.T @ whole).max() <= 100 * scale
-    assert np.abs(kernel.lifted(directions) - whole @ directions).max() <= scale
-    assert np.abs(kernel.lowered(vectors) - whole.T @ vectors).max() <= 100 * scale
+    assert np.abs(kernel.lift(directions) - whole @ directions).max() <= scale
+    assert np.abs(kernel.lower(vectors) - whole.T @ vectors).max() <= 100 * scale
     assert np.abs(kernel.apply(vectors) - whole @ (whole.T @ vectors)).max() <= 1e4 * scale
     assert np.allclose(kernel.centering.means, POINTS.mean(axis=0), rtol=10 * EPS)
     assert np.isclose(kernel.trace, (whole**2).sum(), rtol=700 * EPS)
@@ -104,8 +104,8 @@ def test_one_pass_from_a_shift_is_as_accurate_as_two(kind: str) -> None:
     assert kernel.means[0].any() == (kind not in ("plain", "outlier"))  # centered rows are used as they are
     directions, vectors = np.eye(4)[:, 1:3], generator.standard_normal((len(points), 2))
     largest = np.abs(points[:, 1:3]).max()
-    assert np.abs(kernel.lifted(directions) - exact[:, 1:3]).max() <= 4 * EPS * largest
-    assert np.abs(kernel.lowered(vectors) - exact.T @ vectors).max() <= 1e-12 * sizes.max() * np.linalg.norm(vectors)
+    assert np.abs(kernel.lift(directions) - exact[:, 1:3]).max() <= 4 * EPS * largest
+    assert np.abs(kernel.lower(vectors) - exact.T @ vectors).max() <= 1e-12 * sizes.max() * np.linalg.norm(vectors)
 
 
 @pytest.mark.parametrize(("shape", "route", "smaller"), [

@@ -19,7 +19,7 @@ from mlcli.stages.algebra.metrics.base import Comparison
 from mlcli.stages.algebra.metrics.blocks import between, distances_to, pairwise
 from mlcli.stages.algebra.metrics.contrast import require_domain
 from mlcli.stages.algebra.metrics.haversine import RADIUS
-from mlcli.stages.similarities.metric_witness import apart
+from mlcli.stages.similarities.metric_witness import bounded_distances
 
 METRIC: TypeAdapter[Any] = TypeAdapter(AnyMetric)
 COUNTS = np.random.default_rng(0).poisson(1.5, (40, 23)) * 1.0
@@ -285,7 +285,7 @@ def test_the_witness_of_a_metric_says_how_far_it_may_be_off_between_near_rows(na
     near = points * [sign, 1] + [0, 90 * (1 - sign)] if name == "haversine" else points.copy()
     near *= 1 + 1e-7 * np.random.default_rng(5).random(points.shape)
     comparison: Any = ready(name, points)
-    found = apart(comparison, points, near)
+    found = bounded_distances(comparison, points, near)
     assert np.all(np.abs(found.distances - between(comparison, points, near)) <= found.errors)
 
 

@@ -19,7 +19,7 @@ from mlcli.stages.algebra import ordering
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.kernels import streamed, tiles
-from mlcli.stages.kernels.folding import Folded
+from mlcli.stages.kernels.folding import BlockSums
 from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
 from mlcli.stages.kernels.streamed import Streamed, kernel_of
 from mlcli.stages.paths import elimination
@@ -180,8 +180,8 @@ class Identity:
     def rows(self, chosen: np.ndarray) -> np.ndarray:
         return np.eye(self.size)[chosen]
 
-    def fold(self, number: int, vectors: np.ndarray, moments: bool) -> list[Folded]:
-        return [Folded(slice(number, number + 1), vectors[number : number + 1])]
+    def fold(self, number: int, vectors: np.ndarray, moments: bool) -> list[BlockSums]:
+        return [BlockSums(slice(number, number + 1), vectors[number : number + 1])]
 
     def stop(self) -> None:
         self.stopped.append(True)

@@ -17,9 +17,9 @@ from mlcli.stages.gaussian.evidence import Exact, Observations
 from mlcli.stages.gaussian.fitting import Problem, State
 from mlcli.stages.gaussian.forecasting import forecast, slopes
 from mlcli.stages.gaussian.latents import Free
-from mlcli.stages.gaussian.placing import Rows, placed
+from mlcli.stages.gaussian.placing import Rows, place
 from mlcli.stages.gaussian.posterior import Posterior
-from mlcli.stages.gaussian.tracking import sequence_objective, tracked
+from mlcli.stages.gaussian.tracking import sequence_objective, track
 from tests.support import fit
 
 GENERATOR = np.random.default_rng(0)
@@ -149,12 +149,12 @@ def test_slopes_and_the_objective_of_new_sequences_are_those_of_finite_differenc
 def test_a_new_sequence_lies_lower_than_its_rows_one_by_one() -> None:
     posterior, motion = fitted()
     new = ROWS[3:9] + 0.1
-    alone, together = placed(posterior, True, new), tracked(posterior, motion, new)
+    alone, together = place(posterior, True, new), track(posterior, motion, new)
     value, slope = sequence_objective(Rows.of(posterior, False, new), motion)(together.ravel())
     assert value < sequence_objective(Rows.of(posterior, False, new), motion)(alone.ravel())[0]
     assert np.abs(slope).max() < 1e-4
     for count in (0, 1, 2):  # as many as the order, or fewer
-        assert tracked(posterior, motion, new[:count]).shape == (count, 2)
+        assert track(posterior, motion, new[:count]).shape == (count, 2)
 
 
 def circling(rows: int) -> Array:

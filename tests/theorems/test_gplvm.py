@@ -21,7 +21,7 @@ from mlcli.stages.gaussian.fitting import Problem, State
 from mlcli.stages.gaussian.inducing import Sparse
 from mlcli.stages.gaussian.inference import Bayesian, MostProbable
 from mlcli.stages.gaussian.latents import Blurred, Free, KernelRegression, Latents, Network
-from mlcli.stages.gaussian.placing import Rows, descended
+from mlcli.stages.gaussian.placing import Rows, descend
 from tests.agreement.tables import facts, read
 from tests.support import fit
 
@@ -263,7 +263,7 @@ def lowest_of_all(rows: Rows, points: Array) -> Array:
     for row in range(len(least)):
         values = rows.take(np.full(len(grid), row))(grid)[0]
         starts = grid[np.argsort(values)[:12]]
-        least[row] = min(descended(rows.take(np.full(len(starts), row)), starts)[1].min(), values.min())
+        least[row] = min(descend(rows.take(np.full(len(starts), row)), starts)[1].min(), values.min())
     return least
 
 
@@ -282,7 +282,7 @@ def test_no_place_is_more_probable_than_that_of_a_row_unlike_all_others(inferenc
     rows = Rows.of(placing.posterior, placing.prior, model.projector.input_unit.measured(new))
     places = model.projector.output_unit.measured(model.project(new))
     assert (rows(places)[0] <= lowest_of_all(rows, placing.posterior.places) + 0.1).all()
-    unlike = model.projector.unlike(new, model.project(new))
+    unlike = model.projector.unexplained(new, model.project(new))
     assert not unlike[:4].any() and unlike[4:].sum() >= 6
 
 

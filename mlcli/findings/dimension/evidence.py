@@ -132,8 +132,8 @@ def method_distances(model: Model, data: Given, compute: Compute) -> Pairs | Non
     similarity = projector.similarity
     if not similarity.keeps_distances:
         return None
-    own, unit = input_space(data), similarity.lengths_in(projector.input_unit)
-    return lambda sources, targets: similarity.seen(unit.measured(own.between(sources, targets)))
+    own, unit = input_space(data), similarity.distance_unit(projector.input_unit)
+    return lambda sources, targets: similarity.method_distances(unit.measured(own.between(sources, targets)))
 
 
 def nearest_among(data: Given, rows: Indices, count: int) -> Array:

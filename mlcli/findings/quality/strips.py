@@ -37,8 +37,8 @@ class Spaces:
 
     @property
     def travel(self) -> bool:
-        """Whether each space takes less to send to another machine than its distances."""
-        return self.source.travels and self.kept.travels and self.embedded.travels
+        """Whether all three travel to other machines as less than their distances."""
+        return self.source.portable and self.kept.portable and self.embedded.portable
 
     def strips(self, group: Indices) -> Strips:
         """Return the strips of a group of anchors, a (g,) array, small enough for its rows to be in memory."""

@@ -16,7 +16,7 @@ from mlcli.stages.kernels.row_factor import AnyFactor, factor_of
 from mlcli.stages.latent.factor_model import Factors, Observed, covariance_moments, point_moments
 from mlcli.stages.latent.factor_scores import score_points
 from mlcli.stages.latent.gaps import GappedPoints, Gaps, estimate_moments
-from mlcli.stages.similarities import OF_COVARIANCE, Affine, NoProjection, Projector, placed_under
+from mlcli.stages.similarities import OF_COVARIANCE, Affine, NoProjection, Projector, complete_factor
 
 Points = AnyFactor | GappedPoints | None
 
@@ -43,7 +43,7 @@ def factor_model(found: Factors, observed: Observed, points: Points, columns: Se
     if points is None:
         found = found.with_signs(leading_signs(found.loadings))
     else:
-        points, similarity = placed_under(points, found.covariance(observed))
+        points, similarity = complete_factor(points, found.covariance(observed))
         embedding = score_points(points, found.axes)
         found = found.with_signs(signs := leading_signs(embedding))
         embedding = by_rows(lambda some: some * signs, embedding)

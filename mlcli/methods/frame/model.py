@@ -113,7 +113,7 @@ class Model:
             return Euclidean(self.unfolded.factor, projector.output_unit, "kernel")
         if isinstance(projector, NoProjection):
             return None
-        lengths = projector.similarity.lengths_in(projector.input_unit)
+        lengths = projector.similarity.distance_unit(projector.input_unit)
         return projector.similarity.space(self.rows, (lengths, projector.output_unit), compute)
 
     @property

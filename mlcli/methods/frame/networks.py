@@ -19,7 +19,7 @@ from mlcli.stages.neural.costs import network_steps
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Network, Units
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import pair, projector_of
+from mlcli.stages.similarities.networks import encoder_and_decoder, projector_of
 
 QUICK = {"layers": [4], "learning": {"epochs": 2, "batch": 16, "validation": 0.0, "precision": "float64"}}
 
@@ -77,7 +77,7 @@ class NetworkMethod(Method):
               **more: Any) -> Model:
         """Return the model of encoder and decoder; `codes` (n x p) are the encoder's outputs for the rows."""
         signs = leading_signs(codes)
-        projector = projector_of(*pair(standard, networks), signs)
+        projector = projector_of(*encoder_and_decoder(standard, networks), signs)
         affine = projector.affine
         return Model(embedding=by_rows(lambda some: some * signs, codes), projector=projector, **more,
                      loadings=None if affine is None else Loadings(affine.directions, data.columns))

@@ -21,7 +21,7 @@ SINGULAR = 1e12  # condition of the innovation beyond which its inverse has no d
 
 def state_checks(similarity: Any, points: Array, states: Array, carried: Array) -> list[Check]:
     """Check a sequence's states (n x K) for points (n x d) with their model; `carried` (K) is the spectrum."""
-    if similarity.alone:
+    if similarity.rowwise:
         return [count("model", 1, "models that are none of a sequence")]
     model = similarity.model
     return [gradient_check(points, similarity.means, states, model), *basis_checks(model, carried)]

@@ -72,7 +72,7 @@ def _of_centering(chain: Any) -> Iterator[Refusal]:
         yield "centering", "only centering turns -δ²/2 into inner products", "use double, or kernel gaussian"
     if centering == "none" and kernel.centered:
         yield "centering", f"{kernel.name} is centered as it is", "leave centering out"
-    if centering == "double" and kernel.chosen_route != "auto":
+    if centering == "double" and kernel.requested_route != "auto":
         yield "kernel.route", "a kernel centered by rows and columns is solved as a matrix", "use centering columns"
 
 

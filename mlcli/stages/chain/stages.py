@@ -49,7 +49,7 @@ class Stages(Options):
 
     def refuse_void(self) -> dict[str, Any]:
         """Raise ConfigError for options that another one makes void; returns no changes."""
-        route = self.kernel.chosen_route
+        route = self.kernel.requested_route
         if route == "svd":
             self.refuse_unused("svd is a direct solver", "eigensolve.solver=dense", "eigensolve.tolerance")
         if route == "power":

@@ -65,7 +65,7 @@ class Symmetric(Protocol):
     def apply(self, block: Array) -> Array:
         """Return the product with a block of vectors (n x b)."""
 
-    def stored(self, compute: Compute) -> "Stored":
+    def to_dense(self, compute: Compute) -> "Stored":
         """Return the matrix in memory."""
 
 
@@ -105,7 +105,7 @@ def solve_symmetric(kernel: Symmetric, demand: SpectrumRequest, compute: Compute
             if demand.reached(float(ritz.values.sum()), kernel.trace):
                 return _top_only(ritz, size, tolerance, single)
             count *= 2
-    whole = kernel.stored(compute)
+    whole = kernel.to_dense(compute)
     values, leading = leading_eigen(whole.matrix)
     return Solved(values, lambda q: (leading(q), None), size, True, rounding_floor(values, size), trace=whole.trace)
 

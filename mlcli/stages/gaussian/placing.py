@@ -120,7 +120,7 @@ def spread(places: Array, count: int) -> Array:
     return places.min(axis=0) + extent * ((1 + 2 * MARGIN) * shares - MARGIN)
 
 
-def placed(posterior: Posterior, prior: bool, new: Array, candidates: Candidates | None = None) -> Array:
+def place(posterior: Posterior, prior: bool, new: Array, candidates: Candidates | None = None) -> Array:
     """The latent points (m x p) of new rows (m x d; NaN where missing); the origin for a row without any cell.
 
     Who places many batches gives the `candidates` of the posterior, which are the same for all.
@@ -131,21 +131,21 @@ def placed(posterior: Posterior, prior: bool, new: Array, candidates: Candidates
     candidates = candidates or Candidates.of(posterior)
     for block in row_blocks(len(new), BLOCK, (PROBABLE + NEAR) * max(candidates.means.shape)):
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is no step down
-            points[block] = _placed(Rows.of(posterior, prior, new[block]), candidates)
+            points[block] = _place(Rows.of(posterior, prior, new[block]), candidates)
     return points
 
 
-def _placed(rows: Rows, candidates: Candidates) -> Array:
+def _place(rows: Rows, candidates: Candidates) -> Array:
     """The best of several starts, for a few rows."""
     starts = candidates.starts(rows)
     count, tries = starts.shape
-    points, values = descended(rows.take(np.repeat(np.arange(count), tries)), candidates.points[starts.ravel()])
+    points, values = descend(rows.take(np.repeat(np.arange(count), tries)), candidates.points[starts.ravel()])
     best = points.reshape(count, tries, -1)[np.arange(count), values.reshape(count, tries).argmin(axis=1)]
     best[rows.seen.sum(axis=1) == 0] = 0.0
     return best
 
 
-def descended(rows: Rows, points: Array) -> tuple[Array, Array]:
+def descend(rows: Rows, points: Array) -> tuple[Array, Array]:
     """Where steps down from latent points (m x p) end, with the objective there (m)."""
     size = points.shape[1]
     farthest = float(np.sqrt(rows.posterior.places.var(axis=0).sum())) or 1.0  # of one step

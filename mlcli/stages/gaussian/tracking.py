@@ -13,16 +13,16 @@ from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.linalg import threads_for
 from mlcli.stages.algebra.minimize import run_lbfgs
 from mlcli.stages.gaussian.dynamics import Motion, Steps
-from mlcli.stages.gaussian.placing import Rows, placed
+from mlcli.stages.gaussian.placing import Rows, place
 from mlcli.stages.gaussian.posterior import Posterior
 
 LIMIT = 500  # iterations
 SMALL = 1e-12  # iterations that lower the objective by less than this share end the search
 
 
-def tracked(posterior: Posterior, motion: Motion, new: Array) -> Array:
+def track(posterior: Posterior, motion: Motion, new: Array) -> Array:
     """The latent points (m x p) of rows in time order (m x d; NaN where missing)."""
-    start = placed(posterior, True, new)
+    start = place(posterior, True, new)
     if not len(posterior.places) or not len(new):
         return start
     rows = Rows.of(posterior, False, new)

@@ -27,7 +27,7 @@ class Correction:
     constant: float
 
     def squared(self, squared: Array) -> Array:
-        """The corrected squares; a zero stays zero, for it says that two points are the same."""
+        """Return the corrected squares of an array of any shape. A zero stays zero, since it marks equal points."""
         if self.constant == 0:
             return squared
         if self.rule == "lingoes":
@@ -35,12 +35,12 @@ class Correction:
         return np.where(squared > 0, (np.sqrt(squared) + self.constant) ** 2, 0.0)
 
     def of_distances(self, distances: Array) -> Array:
-        """The corrected dissimilarities themselves."""
+        """Return the corrected dissimilarities of an array of any shape."""
         return distances if self.constant == 0 else np.sqrt(self.squared(distances**2))
 
     def off_diagonal(self, squared: Array, rows: Indices | None = None) -> Array:
-        """The corrected squares of a square matrix, or of some of its rows: every entry but the diagonal's has the
-        constant.
+        """Return corrected squares of an (n, n) array, or of its rows `rows` as an (m, n) array, with a zero diagonal.
+        Every entry off the diagonal gets the constant, zeros included; `squared` may be overwritten.
         """
         if self.constant == 0:
             return squared
@@ -51,13 +51,15 @@ class Correction:
 
 
 def correction_for(squared: Array, rule: Rule, unit: Unit) -> Correction:
-    """The correction that a rule asks for; dissimilarities are measured in `unit`."""
+    """Return the correction of an (n, n) array of squares under `rule`; dissimilarities are in `unit`. Raises
+    NumericalError where the constant of Cailliez does not converge.
+    """
     return Correction("none", 0.0) if rule == "none" else _smallest(squared, rule, unit)
 
 
 @stage("correction")
 def _smallest(squared: Array, rule: Rule, unit: Unit) -> Correction:
-    """The smallest constant that makes all eigenvalues nonnegative."""
+    """Compute the smallest constant that makes all eigenvalues nonnegative."""
     kernel = Dense.of(gower(squared)).matrix
     with threads_for(len(kernel)):
         spectrum = symmetric_eigenvalues(kernel)
@@ -71,22 +73,23 @@ def _smallest(squared: Array, rule: Rule, unit: Unit) -> Correction:
 
 
 def is_euclidean(spectrum: Array) -> bool:
-    """Whether no eigenvalue (n, descending) of -HD²H/2 is negative beyond rounding (Schoenberg, 1935)."""
+    """Whether no eigenvalue of -HD²H/2 (an (n,) array, descending) is negative beyond rounding (Schoenberg, 1935)."""
     return bool(spectrum[-1] >= -10 * len(spectrum) * EPS * np.abs(spectrum).max(initial=0.0))
 
 
 def lingoes_constant(spectrum: Array) -> float:
-    """Lingoes (1971): minus the smallest eigenvalue of B = -HD²H/2."""
+    """Return minus the smallest eigenvalue of B = -HD²H/2, from its (n,) array of eigenvalues (Lingoes, 1971)."""
     return -float(spectrum[-1])
 
 
 def cailliez_constant(squared: Array, kernel: Array) -> float:
-    """Cailliez (1983): the largest real eigenvalue of [[0, 2B], [-I, -4B']], with B = `kernel` and B' = -HDH/2.
+    """Return the largest real eigenvalue of [[0, 2B], [-I, -4B']] (Cailliez, 1983).
 
-    It is the c for which the kernel B + 2cB' + c²H/2 of D + c first has no negative eigenvalue. A
-    direction v in which the kernel is negative at some c shows that the constant is at least the larger
-    root of v'(B + 2cB' + c²/2)v; the lowest eigenvectors at the roots of the ones before climb to it
-    as Newton's method does. No root lies above: once D + c is Euclidean, it stays so for every larger c.
+    `squared` is the (n, n) array D², `kernel` the (n, n) array B = -HD²H/2, and B' = -HDH/2. The constant is the
+    smallest c for which the kernel B + 2cB' + c²H/2 of D + c has no negative eigenvalue. A direction v in which the
+    kernel is negative at some c shows that the constant is at least the larger root of v'(B + 2cB' + c²/2)v. The search
+    goes from root to root, each time along the lowest eigenvector at the last root, as Newton's method does. It cannot
+    overshoot: once D + c is Euclidean, it stays so for every larger c. Raises NumericalError.
     """
     roots = Dense.of(gower(np.sqrt(squared))).matrix
     constant = 0.0

@@ -1,4 +1,4 @@
-"""The kernel of inner products, held as its factor: the data themselves, centered where they are used."""
+"""The kernel of inner products, represented by its factor: the data, centered block by block when used."""
 
 import functools
 import operator
@@ -21,11 +21,11 @@ from mlcli.stages.kernels.pairwise import Route
 from mlcli.stages.kernels.sides import solve_factor
 
 PART = 1 << 19  # numbers of a factor multiplied by themselves at once
-THIN = 1 << 17  # numbers multiplied by a few vectors at once: what a core has a cache for
-PARTS = 8  # in a block of work, whose sum is added to the others
-SAMPLE = 4096  # rows whose mean is near enough to that of all
+THIN = 1 << 17  # numbers multiplied by a few vectors at once: what fits in the cache of a core
+PARTS = 8  # in a block of work; blocks are summed separately, then added
+SAMPLE = 4096  # rows whose mean approximates the mean of all
 TRIFLE = 0.04  # error of a shift, as a share of a column's squares, that loses no digits
-CENTERED = 0.01  # the same of a sample of rows: up to here no shift is needed
+CENTERED = 0.01  # the same in a sample of rows: up to this, no shift is needed
 WIDE = 1000  # columns above which FᵀF is too large for every thread to have its own
 
 
@@ -33,16 +33,16 @@ WIDE = 1000  # columns above which FᵀF is too large for every thread to have i
 class Factored:
     """A centered kernel K = F Fᵀ, solved on the smaller side of F: PCA, direct and dual.
 
-    Where the columns' side is solved, F is centered a few rows at a time whenever it is
-    used, so that a second copy of the data is never held.
+    On the side of the columns, F is centered a few rows at a time whenever it is used, so that the data are never
+    copied as a whole.
     """
 
-    factor: Array  # n x d, columns of mean zero once `means` are taken from its rows
+    factor: Array  # n x d, columns of mean zero after `means` are subtracted from its rows
     route: Route
     centering: Centering
-    means: tuple[Array, ...] = ()  # d each: what is taken from the rows of `factor`, and the small rest of their mean
-    held: Array | None = None  # FᵀF, where it is known already
-    digits: bool = False  # whether eigenvalues far below the first have digits to keep, as those of data have
+    means: tuple[Array, ...] = ()  # (d,) each: a shift of the rows of `factor`, and the small mean left after it
+    gram: Array | None = None  # FᵀF, where it was computed before
+    digits: bool = False  # whether eigenvalues far below the first matter, as those of data do
     centered: bool = True  # whether the columns have mean zero
 
     definite, inverse, by_factor, tolerance = True, False, True, 0.0
@@ -56,17 +56,18 @@ class Factored:
 
     @property
     def trace(self) -> float:
-        """The sum of the eigenvalues."""
+        """Sum of the eigenvalues."""
         return float(np.trace(self.side)) if self.means else float(np.einsum("ij,ij->", self.factor, self.factor))
 
     @property
     def frobenius(self) -> float:
-        """The root of the sum of squared eigenvalues, from the matrix that is solved."""
+        """Root of the sum of squared eigenvalues, from the matrix that is solved."""
         return float(np.linalg.norm(self.side))
 
     @classmethod
     def of(cls, points: Array, route: Route = "auto", centered: bool = True) -> "Factored":
-        """The kernel of points with their mean removed: twice, for data far from the origin; or of points as they are.
+        """Return the kernel of an (n, d) array of points, with columns centered twice (for data far from the origin)
+        where `centered`.
         """
         plain = cls(points, route, uncentered(points.shape[1]), digits=True, centered=centered)
         if not centered and (route == "svd" or not plain.by_columns):
@@ -76,14 +77,14 @@ class Factored:
                 return plain._centered().whole()
         with running("covariance"):
             kernel = plain._centered() if centered else plain
-            return replace(kernel, held=kernel.side)
+            return replace(kernel, gram=kernel.side)
 
     def with_products(self) -> "Factored":
-        """The same kernel, with the matrix that is solved computed now, as a stage of its own."""
-        if self.route == "svd" or self.held is not None:
+        """Return this kernel with the matrix to be solved computed, as a stage of its own; route svd needs none."""
+        if self.route == "svd" or self.gram is not None:
             return self
         with running("kernel"):
-            return replace(self, held=self.side)
+            return replace(self, gram=self.side)
 
     def _centered(self) -> "Factored":
         kernel = self._centered_at_once() or self._centered_twice()
@@ -91,9 +92,9 @@ class Factored:
 
     @cached_property
     def side(self) -> Array:
-        """FᵀF or FFᵀ, the one that is solved; the same eigenvalues but for zeros."""
-        if self.held is not None:
-            return self.held
+        """FᵀF (d x d) or FFᵀ (n x n), the one that is solved; both have the same nonzero eigenvalues."""
+        if self.gram is not None:
+            return self.gram
         if not self.by_columns:
             return self.factor @ self.factor.T
         shared = self.factor.shape[1] <= WIDE
@@ -102,11 +103,13 @@ class Factored:
 
     @property
     def _rest(self) -> Array:
-        """The mean that the blocks' rows still have, so small that it is subtracted from products instead of rows."""
+        """The column means left after the first shift: subtracted from products rather than rows, being small."""
         return self.means[1] if len(self.means) > 1 else np.zeros(self.factor.shape[1])
 
     def _total(self, part: Callable[[slice, Array], Array], size: int, shared: bool = True) -> Array:
-        """The sum over parts of so many rows; where not `shared`, each part uses all threads."""
+        """Return the sum of `part` over slices of `size` rows; unless `shared`, slices run in turn, each on all
+        threads.
+        """
 
         def subtotal(rows: slice) -> Array:
             return functools.reduce(operator.iadd, (part(*some) for some in self._parts(rows, size)))
@@ -117,7 +120,7 @@ class Factored:
 
     @property
     def _blocks(self) -> list[slice]:
-        """The rows in blocks of work, of several parts each."""
+        """Blocks of work: slices of rows, of several parts each."""
         return row_blocks(len(self.factor), self._thick * PARTS)
 
     @property
@@ -132,7 +135,7 @@ class Factored:
         return max(1, THIN // max(self.factor.shape[1], 1))
 
     def _parts(self, rows: slice, size: int) -> Iterator[tuple[slice, Array]]:
-        """The rows of a block a few at a time, less the first mean; they are overwritten by the next."""
+        """Yield the rows of a block a few at a time, less the first mean; each part overwrites the one before it."""
         shift = self.means[0] if self.means else np.zeros(0)
         room = np.empty((min(size, rows.stop - rows.start), self.factor.shape[1])) if shift.any() else None
         for start in range(rows.start, rows.stop, size):
@@ -141,11 +144,11 @@ class Factored:
             yield chosen, block if room is None else np.subtract(block, shift, out=room[: chosen.stop - start])
 
     def apply(self, block: Array) -> Array:
-        """K times a block of vectors (n x b)."""
-        return self.lifted(self.lowered(block))
+        """Return K times an (n, b) array of vectors, an (n, b) array."""
+        return self.lift(self.lower(block))
 
-    def lifted(self, directions: Array) -> Array:
-        """F times a block of vectors (d x b)."""
+    def lift(self, directions: Array) -> Array:
+        """Return F times a (d, b) array of directions, an (n, b) array."""
         result, rest = np.empty((len(self.factor), directions.shape[1])), self._rest @ directions
 
         def lift(rows: slice) -> None:
@@ -155,13 +158,15 @@ class Factored:
         each(lift, self._blocks)
         return result
 
-    def lowered(self, vectors: Array) -> Array:
-        """Fᵀ times a block of vectors (n x b)."""
+    def lower(self, vectors: Array) -> Array:
+        """Return Fᵀ times an (n, b) array of vectors, a (d, b) array."""
         products = self._total(lambda rows, block: block.T @ vectors[rows], self._thin)
         return products - np.outer(self._rest, vectors.sum(axis=0))
 
     def _centered_at_once(self) -> "Factored | None":
-        """One pass for means and FᵀF, from a shift near the means; None where the means left are not negligible."""
+        """Compute means and FᵀF in one pass, from a shift near the means; None where the means left over are not
+        negligible.
+        """
         rows, columns = self.factor.shape
         if not self.by_columns or self.route == "svd" or rows <= SAMPLE or columns > WIDE:
             return None
@@ -174,10 +179,10 @@ class Factored:
         rest = sums[-1] / rows
         side = sums[:-1] - rows * np.outer(rest, rest)
         small = bool(np.all(rows * rest**2 <= TRIFLE * np.diag(side)))
-        return replace(self, means=(near, rest), held=side) if small else None
+        return replace(self, means=(near, rest), gram=side) if small else None
 
     def _products(self, rows: slice) -> Array:
-        """FᵀF of the rows in a block, and below it their sum (d + 1 x d), each part added where it is made."""
+        """Return FᵀF of the rows in a block, and below it their sum (d + 1 x d)."""
         columns = self.factor.shape[1]
         total, product = np.zeros((columns + 1, columns)), np.empty((columns, columns))
         for _, block in self._parts(rows, self._thick):
@@ -186,17 +191,17 @@ class Factored:
         return total
 
     def _centered_twice(self) -> "Factored":
-        """One pass for the means, and another for what rounding left of them."""
+        """Compute the means in one pass, and what rounding left of them in another."""
         means = self.column_means()
         moved = replace(self, means=(means,))
         return replace(self, means=(means, moved.column_means()))
 
     def column_means(self) -> Array:
-        """The means of the columns of F."""
+        """Return the means of the columns of F, a (d,) array."""
         return self._total(lambda rows, block: block.sum(axis=0), self._thin) / len(self.factor) - self._rest
 
     def whole(self) -> "Factored":
-        """The same kernel with its centered factor held whole."""
+        """Return this kernel with its centered factor stored as one array."""
         factor = np.empty_like(self.factor)
         for rows, block in self._parts(slice(0, len(factor)), self._thin):
             np.subtract(block, self._rest, out=factor[rows])
@@ -204,47 +209,50 @@ class Factored:
 
     @property
     def name(self) -> str:
-        """The way it is solved."""
+        """Name of the route, for messages."""
         return f"the {self.route} route"
 
     def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
-        """By the smaller side, or by F itself where that loses digits."""
+        """Solve the matrix of the smaller side, or F itself where that matrix loses digits."""
         return solve_factor(self, demand, compute)
 
     def closeness(self, solved: Solved) -> Closeness:
-        """Rotated axes are orthogonal only as far as eigenvalues are equal, so these must be closer than elsewhere."""
+        """Return the tolerances for equal eigenvalues. They are tighter than for other kernels: rotated axes are
+        orthogonal only as far as their eigenvalues are equal.
+        """
         return Closeness.of(solved, near=2, wide=4)
 
     def residuals(self, values: Array, vectors: Array, directions: Array | None) -> Array:
-        """K v - λ v, times √(λ / λ₁): for FᵀF w = λ w is what was solved, and 1 / √λ the noise of v = F w / √λ.
+        """Return the (k,) array of ‖K v - λ v‖ √(λ / λ₁), for (k,) `values`, (n, k) `vectors` and (d, k) `directions`.
 
-        Its size is that of F (Fᵀ v - √λ w), which FᵀF gives without another pass.
+        The scale is that of FᵀF w = λ w, the problem that is solved: v = F w / √λ carries noise of 1 / √λ. It is
+        computed as the norm of F (Fᵀ v - √λ w), which FᵀF gives without another pass.
         """
         if not self.means or directions is None:
             gaps = np.linalg.norm(self.apply(vectors) - vectors * values, axis=0)
         else:
             extended = values > 0  # an axis without extent has a direction, but no vector
-            apart = self.lowered(vectors) - np.where(extended, directions, 0.0) * np.sqrt(values)
+            apart = self.lower(vectors) - np.where(extended, directions, 0.0) * np.sqrt(values)
             gaps = np.sqrt(np.maximum(np.einsum("ij,ij->j", apart, self.side @ apart), 0.0))
         top = float(values.max(initial=0.0))
         return np.asarray(gaps * np.sqrt(values / top) if top > 0 else gaps)
 
     @property
     def rank(self) -> int | None:
-        """The most eigenvalues that data can have: one less than centered rows, and one for a varying column.
+        """Upper bound of the number of nonzero eigenvalues: n - 1 for centered rows, and the number of varying columns.
 
         None where the factor is not data: its smallest eigenvalues need no digits.
         """
         if not self.digits:
             return None
         squares = np.diag(self.side) if self.by_columns else np.einsum("ij,ij->j", self.factor, self.factor)
-        varying = np.sqrt(squares) > EPS / 4 * np.abs(self.centering.means)  # the least that one number can differ
+        varying = np.sqrt(squares) > EPS / 4 * np.abs(self.centering.means)  # the least difference of two numbers
         return min(len(self.factor) - self.centered, int(np.sum(varying)))
 
     def triangle(self, order: Indices) -> Array:
-        """R of F = Q R with F's columns in this order (d x d), a block of rows at a time.
+        """Return R of F = Q R, a (d, d) array, for F's columns in the (d,) array `order`, by blocks of rows.
 
-        Every column of R has the digits of its own column of F, however much larger others are.
+        Every column of R has the digits of its own column of F, however much larger the others are.
         """
 
         def reduced(above: Array, rows: slice) -> Array:

@@ -1,4 +1,4 @@
-"""The kernel -δ²/2 of dissimilarities in a file: a pass reads their matrix, and nothing of it stays in memory."""
+"""The kernel -δ²/2 of dissimilarities in a file: each pass reads the matrix again, and none of it is kept in memory."""
 
 import numpy as np
 
@@ -7,56 +7,59 @@ from mlcli.base.rows.source import Rows
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.krylov import WIDEST
-from mlcli.stages.kernels.folding import Folded
+from mlcli.stages.kernels.folding import BlockSums
 
 WIDTH = 16  # vectors that a pass can multiply at little more than its own cost
-FILE_TOLERANCE = 1e-9  # residual that is worth the passes
-PASSES = 6  # that block Krylov takes, about, the one that checks the matrix among them
+FILE_TOLERANCE = 1e-9  # residual to reach: a smaller one is not worth more passes
+PASSES = 6  # of block Krylov, about, including the one that checks the matrix
 READ = 2.5e-9  # seconds of a core for a number to be read, squared and multiplied
 LANDMARKS = 200  # single rows that cost little beside a pass
 
 
 @frozen
 class FileRows:
-    """The rows of -δ²/2 (n x n), from a file with those of δ."""
+    """The rows of -δ²/2 (n x n), computed from the rows of δ in a file."""
 
     lengths: Rows
     width, landmarks, order, quick_rows = WIDTH, LANDMARKS, None, None
 
     @property
-    def given(self) -> tuple[Rows]:
+    def key(self) -> tuple[Rows]:
         """The rows of the file."""
         return (self.lengths,)
 
     @property
     def size(self) -> int:
-        """The number of points."""
+        """Number of points."""
         return len(self.lengths)
 
     @property
     def blocks(self) -> int:
-        """How many blocks of work a pass has."""
+        """Number of blocks of work in a pass."""
         return self.lengths.blocks
 
     def rows(self, chosen: Indices) -> Array:
-        """Some rows (m x n)."""
+        """Return the rows `chosen`, an (m, n) array."""
         return _halved(self.lengths[chosen])
 
-    def fold(self, number: int, vectors: Array, moments: bool) -> list[Folded]:
-        """What a block of rows adds to K Q; its diagonal is zero."""
-        return self._once(number, vectors, moments) if self.lengths.once else self._whole(number, vectors, moments)
+    def fold(self, number: int, vectors: Array, moments: bool) -> list[BlockSums]:
+        """Return the share of a block of rows in K Q, for (n, b) `vectors` Q. The diagonal is zero, so there is no
+        trace.
+        """
+        fold = self._fold_pairs if self.lengths.once else self._fold_rows
+        return fold(number, vectors, moments)
 
-    def _whole(self, number: int, vectors: Array, moments: bool) -> list[Folded]:
-        """Of rows that hold all pairs."""
+    def _fold_rows(self, number: int, vectors: Array, moments: bool) -> list[BlockSums]:
+        """Fold rows that contain all pairs."""
         found = []
         for first, lengths in self.lengths.parts(number):
             part, place = _halved(lengths), slice(first, first + len(lengths))
-            found.append(Folded(place, part @ vectors, part.sum(axis=1) if moments else 0.0,
+            found.append(BlockSums(place, part @ vectors, part.sum(axis=1) if moments else 0.0,
                                 float(np.vdot(part, part)) if moments else 0.0))
         return found
 
-    def _once(self, number: int, vectors: Array, moments: bool) -> list[Folded]:
-        """Of rows that hold each pair once: what they add to their own rows, and to those of their columns."""
+    def _fold_pairs(self, number: int, vectors: Array, moments: bool) -> list[BlockSums]:
+        """Fold rows that contain each pair once: add to their own rows, and to the rows of their columns."""
         product, sums, squares, start = None, np.zeros(0), 0.0, 0
         for first, lengths in self.lengths.wedges(number):
             part, own = _halved(lengths), vectors[first : first + len(lengths)]
@@ -69,10 +72,12 @@ class FileRows:
                 sums[first - start :] += part.sum(axis=0)
                 sums[place] += part.sum(axis=1)
                 squares += 2 * float(np.vdot(part, part))
-        return [] if product is None else [Folded(slice(start, self.size), product, sums if moments else 0.0, squares)]
+        if product is None:
+            return []
+        return [BlockSums(slice(start, self.size), product, sums if moments else 0.0, squares)]
 
     def stop(self) -> None:
-        """A block takes little time."""
+        """Do nothing: a block takes little time."""
 
 
 def _halved(lengths: Array) -> Array:
@@ -82,7 +87,7 @@ def _halved(lengths: Array) -> Array:
 
 
 def file_steps(rows: Rows, threads: int) -> list[Step]:
-    """What the passes over the file would cost."""
+    """Return the cost of the passes over the file."""
     size = len(rows)
     vectors = 8.0 * WIDTH * size
     held = 8.0 * 3 * WIDEST * WIDTH * size + rows.nbytes * (rows.at_once(threads) - 1)

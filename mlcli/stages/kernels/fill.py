@@ -1,4 +1,4 @@
-"""How much a factor of a sparse cost would hold, from samples: it grows as separators of the points' dimension do."""
+"""Estimate of the entries in the factor of a sparse cost, extrapolated from two samples by a power of their sizes."""
 
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 SIZES = 1000, 2000  # rows of the samples
-LEAST, MOST = 1.0, 2.0  # powers of the number of points: of a curve, and of points in many dimensions
+LEAST, MOST = 1.0, 2.0  # exponents of the number of points, for a curve and for points in many dimensions
 
 
 def fill_of(points: Array, count: int, *, squared: bool) -> float | None:
-    """About how many entries a factor would have, for points with so many neighbors; None where little is to be asked.
+    """Return about how many entries the factor has, for an (n, d) array of points with `count` neighbors each.
 
-    The cost joins neighbors, or where it is `squared` also points that share one.
+    The cost joins neighbors and, where it is `squared`, points that share a neighbor. None for few points, or where
+    METIS or the native kernels are not available.
     """
     rows = len(points)
     if rows <= SIZES[1] or not ordering.available() or not native.available():
@@ -32,13 +33,13 @@ def fill_of(points: Array, count: int, *, squared: bool) -> float | None:
 
 
 def _fill(points: Array, count: int, squared: bool) -> int:
-    """The entries of the factor of a sample."""
+    """Return the number of entries in the factor of a sample."""
     return memoize(f"fill {len(points)}", (points, count, squared),
                     lambda: _eliminated(_joined(points, count, squared)))
 
 
 def _joined(points: Array, count: int, squared: bool) -> "sparse.csr_array":
-    """Which points a cost joins, as a positive definite matrix."""
+    """Return a positive definite matrix with the sparsity pattern of the cost."""
     from scipy import sparse
 
     lists, size = nearest(points, count), len(points)
@@ -52,7 +53,7 @@ def _joined(points: Array, count: int, squared: bool) -> "sparse.csr_array":
 
 
 def _eliminated(matrix: "sparse.csr_array") -> int:
-    """The entries below the diagonal of its factor in nested-dissection order."""
+    """Return the number of entries below the diagonal of the matrix's factor in nested-dissection order."""
     pattern = matrix.copy()
     pattern.setdiag(0)
     pattern.eliminate_zeros()

@@ -1,4 +1,4 @@
-"""A pass over a kernel that is never stored: the source of its blocks, and what one of them adds."""
+"""A pass over a kernel that is never stored: the source of its blocks, and the sums that each block adds."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -8,10 +8,10 @@ from mlcli.base.types import Array, Indices, RowsOf
 
 
 @frozen
-class Folded:
-    """What one block of work adds to a pass; the moments are needed from one pass only."""
+class BlockSums:
+    """The sums that one block of work adds to a pass; moments are summed in one pass only."""
 
-    rows: Indices | slice  # which rows of the kernel, by number or by place (see KernelRows.order)
+    rows: Indices | slice  # rows of the kernel, by number or by position (see KernelRows.order)
     product: Array  # to K[rows] Q
     sums: Array | float = 0.0  # to the sum of each row
     squares: float = 0.0  # to the sum of all squares
@@ -19,49 +19,51 @@ class Folded:
 
 
 class KernelRows(Protocol):
-    """A symmetric kernel K (n x n) whose rows are found when they are needed; it can be pickled."""
+    """A symmetric kernel K (n x n) whose rows are computed when needed; it can be pickled."""
 
     @property
-    def given(self) -> Sequence[Any]:
-        """What every number of a pass follows from."""
+    def key(self) -> Sequence[Any]:
+        """The arrays and parameters that determine the kernel: the key of its checkpoints."""
 
     @property
     def size(self) -> int:
-        """The number of points."""
+        """Number of points."""
 
     @property
     def blocks(self) -> int:
-        """How many blocks of work a pass has."""
+        """Number of blocks of work in a pass."""
 
     @property
     def width(self) -> int:
-        """Columns of a block of vectors that cost little beside the rows themselves."""
+        """Number of vectors in a block that cost little compared with the rows themselves."""
 
     @property
     def landmarks(self) -> int:
-        """Single rows that cost little beside a pass."""
+        """Number of single rows that cost little compared with a pass."""
 
     @property
     def order(self) -> Indices | None:
-        """The points by their places, where blocks name rows by these (n); None where they name them by number."""
+        """The numbers of the points by position, an (n,) array, where blocks index rows by position; None where they
+        index them by number.
+        """
 
     @property
     def quick_rows(self) -> RowsOf | None:
-        """Finds rows in the precision of a pass, where that is quicker."""
+        """A function that computes rows in the precision of a pass, where that is quicker; else None."""
 
     def rows(self, chosen: Indices) -> Array:
-        """Some rows, in double precision (m x n)."""
+        """Return the rows `chosen` in double precision, an (m, n) array."""
 
-    def fold(self, number: int, vectors: Array, moments: bool) -> Sequence[Folded]:
-        """What a block adds to K Q for vectors Q (n x b), and to the moments where they are needed."""
+    def fold(self, number: int, vectors: Array, moments: bool) -> Sequence[BlockSums]:
+        """Return the sums that a block adds to K Q, for (n, b) `vectors` Q, and to the moments where `moments`."""
 
     def stop(self) -> None:
-        """Lets folds that have begun end early, because nobody will use the result."""
+        """Let running folds end early, because their results are no longer needed."""
 
 
 @frozen
 class Pass:
-    """K Q: a source of blocks."""
+    """The product K Q, as a source of blocks."""
 
     kernel: KernelRows
     vectors: Array  # Q, n x b
@@ -69,13 +71,13 @@ class Pass:
 
     @property
     def blocks(self) -> int:
-        """How many blocks of work there are."""
+        """Number of blocks of work."""
         return self.kernel.blocks
 
-    def work(self, number: int) -> Sequence[Folded]:
-        """What a block adds."""
+    def work(self, number: int) -> Sequence[BlockSums]:
+        """Return the sums that a block adds."""
         return self.kernel.fold(number, self.vectors, self.moments)
 
     def stop(self) -> None:
-        """Lets blocks that have begun end early."""
+        """Let running blocks end early."""
         self.kernel.stop()

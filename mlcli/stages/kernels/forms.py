@@ -1,4 +1,4 @@
-"""A kernel held whole, and its memory."""
+"""A kernel stored as one matrix, and the memory that it takes."""
 
 import numpy as np
 
@@ -15,12 +15,12 @@ from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import STORED, solve_symmetric
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
-CACHED = 64  # rows of a square matrix that are worked on together: few enough to stay in cache
+CACHED = 64  # rows of a square matrix that are worked on together: few enough to stay in the cache
 
 
 @frozen
 class Dense:
-    """A centered kernel held whole, in memory or mapped from a file."""
+    """A centered kernel stored as one matrix, in memory or mapped from a file."""
 
     matrix: Array  # n x n, H K H
     centering: Centering
@@ -33,51 +33,51 @@ class Dense:
 
     @property
     def size(self) -> int:
-        """The number of points."""
+        """Number of points."""
         return len(self.matrix)
 
     @property
     def passed(self) -> bool:
-        """Whether its whole spectrum takes more than seconds."""
+        """Whether it is too large to compute its whole spectrum in seconds."""
         return self.size > WHOLE
 
     def rows(self, chosen: Indices) -> Array:
-        """Some rows of the kernel (m x n)."""
+        """Return the rows `chosen` of the centered kernel, an (m, n) array."""
         return self.matrix[chosen]
 
-    def stored(self, compute: Compute) -> "Dense":
-        """Itself."""
+    def to_dense(self, compute: Compute) -> "Dense":
+        """Return this kernel: it is stored already."""
         return self
 
     def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
-        """The whole spectrum, or of a large matrix its top."""
+        """Compute the whole spectrum or, of a large matrix, its top."""
         return solve_symmetric(self, demand, compute)
 
     def closeness(self, solved: Solved) -> Closeness:
-        """Equal eigenvalues differ by rounding of the largest."""
+        """Return the tolerances for equal eigenvalues: rounding of the largest."""
         return Closeness.of(solved)
 
     def residuals(self, values: Array, vectors: Array, directions: Array | None) -> Array:
-        """The sizes of K v - λ v."""
+        """Return the norms ‖K v - λ v‖, a (k,) array, for (k,) `values` and (n, k) `vectors`."""
         return np.asarray(np.linalg.norm(self.apply(vectors) - vectors * values, axis=0))
 
     def apply(self, block: Array) -> Array:
-        """K times a block of vectors (n x b)."""
+        """Return K times an (n, b) array of vectors, an (n, b) array."""
         return inner_products(self.matrix, block.T)
 
     @property
     def trace(self) -> float:
-        """The sum of the eigenvalues."""
+        """Sum of the eigenvalues."""
         return float(np.trace(self.matrix))
 
     @property
     def frobenius(self) -> float:
-        """The root of the sum of squared eigenvalues."""
+        """Root of the sum of squared eigenvalues."""
         return float(np.linalg.norm(self.matrix))
 
     @classmethod
     def of(cls, kernel: Array, tolerance: float = 0.0) -> "Dense":
-        """H K H of a symmetric matrix K, computed in its place, with the centering for the rows of new points."""
+        """Return H K H of a symmetric (n, n) array K, centered in place, with the centering of rows of new points."""
         means = np.empty(len(kernel))
 
         def average(rows: slice) -> None:
@@ -97,7 +97,7 @@ class Dense:
 
 
 def square_memory(compute: Compute, size: int, copies: float, method: str, hint: str) -> None:
-    """Refuses, before anything is allocated, a run whose n x n arrays are over the memory limit."""
+    """Raise RefusedByPlan, before anything is allocated, if `copies` n x n arrays exceed the memory limit."""
     limit = compute.memory_bytes()
     largest = int(np.sqrt(limit / 8 / copies))
     compute.require(8.0 * size * size * copies, f"{method} of {size} points",

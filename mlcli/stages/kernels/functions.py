@@ -1,4 +1,4 @@
-"""Kernel functions: how similar two points are, as a formula (Schölkopf, Smola and Müller, 1998)."""
+"""Kernel functions: the similarity of two points as a formula (Schölkopf, Smola and Müller, 1998)."""
 
 from typing import ClassVar, Literal
 
@@ -28,31 +28,31 @@ class Linear(OfProducts):
 
     @property
     def unit_power(self) -> int:
-        """The power of the data's unit that coordinates carry."""
+        """Power of the data's unit in the coordinates."""
         return 1
 
     def for_points(self, points: Array, unit: Unit) -> "Linear":
-        """The kernel with its defaults fixed: it has none."""
+        """Return this kernel for an (n, d) array of points: it has no defaults to fix."""
         return self
 
     def __call__(self, left: Array, right: Array) -> Array:
-        """Values for all pairs (m x n)."""
+        """Return the (m, n) array of values for all pairs."""
         return inner_products(left, right)
 
     def diagonal(self, points: Array) -> Array:
-        """Each point's value with itself (n)."""
+        """Return each point's value with itself, an (n,) array, for an (n, d) array of points."""
         return np.einsum("ij,ij->i", points, points)
 
     def factors(self, points: Array) -> tuple[Array, Array]:
-        """Rows whose inner products, the first of one point with the second of another, `finish` turns into values."""
+        """Return left and right factors, (n, c) arrays whose inner products `finish` turns into values."""
         return points, points
 
     def finish(self, products: AnyArray) -> AnyArray:
-        """Values from inner products, in place."""
+        """Turn an array of inner products, of any shape, into values in place."""
         return products
 
     def narrow(self, points: Array) -> bool:
-        """Whether single precision is good enough to begin with."""
+        """Whether single precision is enough for the first passes over an (n, d) array of points."""
         return False
 
 
@@ -68,40 +68,41 @@ class Polynomial(OfProducts):
 
     @property
     def unit_power(self) -> int:
-        """The power of the data's unit that coordinates carry: none, the constant fixes the unit."""
+        """Power of the data's unit in the coordinates: none, since the constant fixes the unit."""
         return 0
 
     def for_points(self, points: Array, unit: Unit) -> "Polynomial":
-        """Itself: no default depends on data. Raises NumericalError where squares of its products overflow."""
+        """Return this kernel for an (n, d) array of points; raises NumericalError where squares of its values overflow.
+        """
         with np.errstate(over="ignore"):
             require_finite((len(points) * self.diagonal(points)) ** 3, "the third power of the polynomial kernel")
         return self
 
     def __call__(self, left: Array, right: Array) -> Array:
-        """Values for all pairs (m x n)."""
+        """Return the (m, n) array of values for all pairs."""
         with np.errstate(over="ignore"):
             values: Array = (self.gamma * inner_products(left, right) + self.coef0) ** self.degree
         return values
 
     def diagonal(self, points: Array) -> Array:
-        """Each point's value with itself (n)."""
+        """Return each point's value with itself, an (n,) array, for an (n, d) array of points."""
         with np.errstate(over="ignore"):
             values: Array = (self.gamma * np.einsum("ij,ij->i", points, points) + self.coef0) ** self.degree
         return values
 
     def factors(self, points: Array) -> tuple[Array, Array]:
-        """Rows whose inner products, the first of one point with the second of another, `finish` turns into values."""
+        """Return left and right factors, (n, c) arrays whose inner products `finish` turns into values."""
         return points, points
 
     def finish(self, products: AnyArray) -> AnyArray:
-        """Values from inner products, in place."""
+        """Turn an array of inner products, of any shape, into values in place."""
         with np.errstate(over="ignore"):
             products *= self.gamma
             products += self.coef0
             return np.power(products, self.degree, out=products)
 
     def narrow(self, points: Array) -> bool:
-        """Whether single precision is good enough to begin with: large powers may leave its range."""
+        """Whether single precision is enough for (n, d) points: no, large powers may leave its range."""
         return False
 
 
@@ -127,48 +128,48 @@ class Gaussian(OfProducts):
 
     @property
     def unit_power(self) -> int:
-        """The power of the data's unit that coordinates carry: none."""
+        """Power of the data's unit in the coordinates: none."""
         return 0
 
     def for_points(self, points: Array, unit: Unit) -> "Gaussian":
-        """The kernel with a default rate fixed from the points, which are measured in `unit`."""
+        """Return the kernel with a default rate fixed from an (n, d) array of points, measured in `unit`."""
         if self.rate is not None:
             return self
         return self._of_median(median_squared_distance(points), unit)
 
     def __call__(self, left: Array, right: Array) -> Array:
-        """Values for all pairs (m x n)."""
+        """Return the (m, n) array of values for all pairs."""
         squared = squared_distances(left, right)
         squared *= -(self.rate or 0.0)
         return np.exp(squared, out=squared)
 
     def diagonal(self, points: Array) -> Array:
-        """Each point's value with itself (n)."""
+        """Return each point's value with itself, an (n,) array, for an (n, d) array of points."""
         return np.ones(len(points))
 
     def factors(self, points: Array) -> tuple[Array, Array]:
-        """Rows whose inner products are -rate ‖x - y‖²: one product, one exp."""
+        """Return left and right factors, (n, d + 2) arrays whose inner products are -rate ‖x - y‖²."""
         rate = self.rate or 0.0
         own = -rate * np.einsum("ij,ij->i", points, points)
         ones = np.ones(len(points))
         return np.column_stack([2 * rate * points, own, ones]), np.column_stack([points, ones, own])
 
     def finish(self, products: AnyArray) -> AnyArray:
-        """Values from inner products, in place."""
+        """Turn an array of inner products, of any shape, into values in place."""
         np.minimum(products, 0.0, out=products)
         return np.exp(products, out=products)
 
     def narrow(self, points: Array) -> bool:
-        """Whether single precision is good enough to begin with: its products are right to about 1e-5."""
+        """Whether single precision is enough for the first passes over (n, d) points: products err by about 1e-5."""
         return (self.rate or 0.0) * float(np.einsum("ij,ij->i", points, points).max(initial=0.0)) <= NARROW
 
     def of_halved(self, values: Array) -> Array:
-        """Values from -δ²/2 of any distances δ, in place."""
+        """Turn an array of -δ²/2 for any distances δ, of any shape, into values in place."""
         values *= 2 * (self.rate or 0.0)
         return np.exp(values, out=values)
 
     def for_halved(self, values: Array, unit: Unit) -> "Gaussian":
-        """The kernel with a default rate fixed from -δ²/2 of all pairs, which are measured in `unit`."""
+        """Return the kernel with a default rate fixed from an (n, n) array of -δ²/2, with δ in `unit`."""
         return self if self.rate is not None else self._of_median(median_length(values, self.exponent), unit)
 
     def _of_median(self, middle: float, unit: Unit) -> "Gaussian":
@@ -190,33 +191,33 @@ class Sigmoid(OfProducts):
 
     @property
     def unit_power(self) -> int:
-        """The power of the data's unit that coordinates carry: none."""
+        """Power of the data's unit in the coordinates: none."""
         return 0
 
     def for_points(self, points: Array, unit: Unit) -> "Sigmoid":
-        """The kernel with its defaults fixed: none depends on the data."""
+        """Return this kernel for an (n, d) array of points: no default depends on data."""
         return self
 
     def __call__(self, left: Array, right: Array) -> Array:
-        """Values for all pairs (m x n)."""
+        """Return the (m, n) array of values for all pairs."""
         return self.finish(inner_products(left, right))
 
     def diagonal(self, points: Array) -> Array:
-        """Each point's value with itself (n)."""
+        """Return each point's value with itself, an (n,) array, for an (n, d) array of points."""
         return self.finish(np.einsum("ij,ij->i", points, points))
 
     def factors(self, points: Array) -> tuple[Array, Array]:
-        """Rows whose inner products, the first of one point with the second of another, `finish` turns into values."""
+        """Return left and right factors, (n, c) arrays whose inner products `finish` turns into values."""
         return points, points
 
     def finish(self, products: AnyArray) -> AnyArray:
-        """Values from inner products, in place."""
+        """Turn an array of inner products, of any shape, into values in place."""
         products *= self.gamma
         products += self.coef0
         return np.tanh(products, out=products)
 
     def narrow(self, points: Array) -> bool:
-        """Whether single precision is good enough to begin with."""
+        """Whether single precision is enough for the first passes over an (n, d) array of points."""
         return False
 
 
@@ -229,32 +230,32 @@ class CosineKernel(OfProducts):
 
     @property
     def unit_power(self) -> int:
-        """The power of the data's unit that coordinates carry: none."""
+        """Power of the data's unit in the coordinates: none."""
         return 0
 
     def for_points(self, points: Array, unit: Unit) -> "CosineKernel":
-        """The kernel with its defaults fixed: it has none."""
+        """Return this kernel for an (n, d) array of points: it has no defaults to fix."""
         return self
 
     def __call__(self, left: Array, right: Array) -> Array:
-        """Values for all pairs (m x n)."""
+        """Return the (m, n) array of values for all pairs; raises GeometryError for a row of zeros."""
         return inner_products(directions(left), directions(right))
 
     def diagonal(self, points: Array) -> Array:
-        """Each point's value with itself (n)."""
+        """Return each point's value with itself, an (n,) array of ones, for an (n, d) array of points."""
         return np.ones(len(points))
 
     def factors(self, points: Array) -> tuple[Array, Array]:
-        """Rows whose inner products, the first of one point with the second of another, are the values."""
+        """Return left and right factors, (n, d) arrays whose inner products are the values."""
         unit = directions(points)
         return unit, unit
 
     def finish(self, products: AnyArray) -> AnyArray:
-        """Values from inner products, in place."""
+        """Return an array of inner products, of any shape, unchanged: they are the values."""
         return products
 
     def narrow(self, points: Array) -> bool:
-        """Whether single precision is good enough to begin with."""
+        """Whether single precision is enough for the first passes over an (n, d) array of points."""
         return False
 
 
@@ -262,7 +263,7 @@ Function = Linear | Polynomial | Gaussian | Sigmoid | CosineKernel
 
 
 def directions(points: Array) -> Array:
-    """Rows of length one; raises GeometryError for a row of zeros."""
+    """Return the rows of an (n, d) array scaled to length one; raises GeometryError for a row of zeros."""
     largest = np.abs(points).max(axis=1, initial=0.0, keepdims=True)
     if not largest.all():
         raise GeometryError("ZERO-ROW", "cosine is not defined for a row of zeros", row=int(np.argmin(largest)),
@@ -272,7 +273,8 @@ def directions(points: Array) -> Array:
 
 
 def median_length(halved: Array, power: int) -> float:
-    """The median of δ, or δ², from -δ²/2 (n x n) over all pairs of points that are apart; zero for none."""
+    """Return the median of δ (`power` 1) or δ² (2) over pairs at a distance, from an (n, n) array of -δ²/2; 0 for none.
+    """
     squares = halved[np.triu_indices(len(halved), 1)]
     squares = squares[squares < 0]
     squares *= -2
@@ -280,6 +282,6 @@ def median_length(halved: Array, power: int) -> float:
 
 
 def note_rate(rate: float, unit: Unit) -> None:
-    """Reports a default rate, of lengths in `unit`."""
+    """Report a default rate, of lengths in `unit`."""
     note("N-RATE", f"gaussian rate {(unit**-2).shown(rate)}: one over the median squared distance",
          rate=(unit**-2).number(rate))

@@ -1,4 +1,4 @@
-"""The kernel K = M⁺ of a sparse cost M, whose smallest eigenvalues are K's largest."""
+"""The kernel K = M⁺ of a sparse cost M, whose largest eigenvalues are the inverses of M's smallest."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 FLAT = 3  # columns up to which the factor of the costs has little fill
-USUAL, FILL, DEEP = 13.0, 30.0, 100.0  # log₂ n of the points measured, and bytes of the factor for an entry of M there
-PADDED = 1.25  # entries of a factor with those that fill its blocks, and what it is updated by
+USUAL, FILL, DEEP = 13.0, 30.0, 100.0  # log₂ n of the benchmark, and its bytes of factor per entry of M
+PADDED = 1.25  # entries of a factor with the padding of its blocks and its updates, over its own
 WHOLE_SVD = 600  # size up to which the whole spectrum, by singular values of a dense R, is worth having
-LATER = 1e-9  # residual of M⁺ that is enough where rounding keeps it from becoming smaller
-CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ from which on another is found together with it
+LATER = 1e-9  # residual of M⁺ to accept where rounding allows no smaller one
+CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ above which others are solved together with it
 
 
 def inverse_step(demand: SpectrumRequest, *, rows: int, count: int, columns: int, tall: int,
                  fill: float | None) -> Step:
-    """What the spectrum of M⁺ would cost, for M = RᵀR of points with so many neighbors each in so many columns.
+    """Return the cost of the spectrum of M⁺, for M = RᵀR of `rows` points in `columns` columns with `count` neighbors.
 
-    `tall` is the number of rows of R, and `fill` the entries of its factor as samples tell them, where they do.
+    `tall` is the number of rows of R. `fill` is the number of entries of its factor estimated from samples, or None.
     """
     if demand.components == "all" or (demand.whole(rows) and rows <= WHOLE_SVD):
         seconds = (30.0 * rows**3 + 4.0 * tall * rows**2) * rates().decomposed
@@ -63,58 +63,64 @@ class Inverse:
 
     @property
     def size(self) -> int:
-        """The number of points."""
+        """Number of points."""
         return int(self.root.shape[1])
 
     @property
     def centering(self) -> Centering:
-        """Nothing to remove: the null vector is not part of M⁺."""
+        """No centering: the null vector is not part of M⁺."""
         return uncentered(self.size)
 
     @cached_property
     def shift(self) -> float:
-        """A tiny positive addition to M that makes it safe to factor."""
+        """Tiny positive multiple of the identity, added to M so that it can be factored."""
         return 1e-10 * float((self.root.multiply(self.root)).sum()) / self.size
 
     @property
     def noise(self) -> float:
-        """The relative error of (M + shift)⁻¹ x in double precision: eps ‖M‖ / shift."""
+        """Relative error of (M + shift)⁻¹ x in double precision: eps ‖M‖ / shift."""
         root = abs(self.root)
         size = float(root.sum(axis=0).max()) * float(root.sum(axis=1).max())
         return float(np.finfo(np.float64).eps) * size / self.shift
 
     @cached_property
     def factors(self) -> Factorization:
-        """M + shift, factored once."""
+        """The factorization of M + shift."""
         from scipy import sparse
 
         shifted = (self.root.T @ self.root + self.shift * sparse.eye_array(self.size)).tocsr()
         return factorization(shifted, where=self.where, hint=self.hint)
 
     def apply(self, block: Array) -> Array:
-        """(M + shift)⁻¹ times a block of vectors, orthogonal to the null vector before and after."""
+        """Return (M + shift)⁻¹ times an (n, b) array of vectors, projected off the null vector before and after."""
         return self.off_null(self.factors.solve(self.off_null(block)))
 
     def off_null(self, block: Array) -> Array:
-        """Vectors (n x b) without their part along the null vector."""
+        """Return an (n, b) array of vectors less their components along the null vector."""
         if self.null is None:
             return block - block.mean(axis=0)
         return block - np.outer(self.null, self.null @ block)
 
     def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
-        """The smallest costs of M, null vector apart, as the largest eigenvalues of M⁺."""
+        """Compute the smallest eigenvalues of M but that of the null vector, as the largest of M⁺."""
         return _solve_inverse(self, demand, compute)
 
     def closeness(self, solved: Solved) -> Closeness:
-        """Singular values of R, of size 1, are compared: a zero of M makes eigenvalues of M⁺ unbounded."""
+        """Return the tolerances for equal eigenvalues.
+
+        They compare singular values of R, which are of size 1: a zero of M makes eigenvalues of M⁺ unbounded.
+        """
         rounding = solved.size * EPS
         return Closeness(1 / np.sqrt(solved.positive), 100 * rounding, 50 * rounding)
 
     def residuals(self, values: Array, vectors: Array, directions: Array | None) -> None:
-        """Eigenvalues are computed from the vectors."""
+        """Return None: eigenvalues are computed from the vectors. Takes (k,) `values` and (n, k) `vectors`."""
 
     def costs(self, vectors: Array) -> Array:
-        """vᵀMv of unit vectors, as a sum of squares: accurate where M's smallest eigenvalues are within rounding."""
+        """Return vᵀMv for an (n, k) array of unit vectors, a (k,) array.
+
+        It is a sum of squares ‖Rv‖², accurate where M's smallest eigenvalues are within rounding.
+        """
         residuals = self.root @ vectors
         return np.einsum("ij,ij->j", residuals, residuals)
 
@@ -128,7 +134,7 @@ def _solve_inverse(kernel: Inverse, demand: SpectrumRequest, compute: Compute) -
     else:
         count = min(demand.wanted(size) + 1, size - 1)
         start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
-        start = kernel.off_null(start)  # which would be found as well, at cost zero
+        start = kernel.off_null(start)  # or the null vector would be an eigenvector too, at cost zero
         noise = max(kernel.noise, LATER)
         vectors, tolerance, following = _in_turns(kernel.apply, start, count, demand.tolerance or STORED, noise)
     costs = kernel.costs(vectors)
@@ -142,12 +148,11 @@ def _solve_inverse(kernel: Inverse, demand: SpectrumRequest, compute: Compute) -
 
 def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: float,
               ) -> tuple[Array, float, Array]:
-    """The top `count` eigenvectors, those far above the rest first: relative to them the rest would seem converged.
+    """Compute the top `count` eigenvectors, first those with eigenvalues far above the rest.
 
-    With them the largest residual of the first, relative to their largest eigenvalue, and lower bounds of the
-    eigenvalues that follow.
-
-    Weakly connected components have costs of nearly zero, and M⁺ then has unbounded eigenvalues.
+    Weakly connected components have costs of nearly zero, so M⁺ has eigenvalues so large that relative to them all
+    others would seem converged. Returns the vectors (n x count), the largest residual of the first turn relative to its
+    largest eigenvalue, and lower bounds of the eigenvalues that follow.
     """
     vectors, first, following = np.empty((len(start), 0)), tolerance, np.zeros(0)
 
@@ -167,7 +172,7 @@ def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: f
 
 
 def _smallest_costs(kernel: Inverse) -> Array:
-    """All right singular vectors of R but the null one: squares of small σ keep their digits."""
+    """Return all right singular vectors of R but the null one; squares of small σ keep their digits."""
     root = kernel.root.toarray()
     size = kernel.size
     null = np.ones(size) if kernel.null is None else kernel.null

@@ -24,13 +24,13 @@ class LaplacianKernel(KernelOptions):
     makes: ClassVar[tuple[Name, ...]] = ("distances", "kernel")
     rules: ClassVar[tuple[str, ...]] = OF_DISTANCES
     exponent: ClassVar[int] = 1
-    unit_power: ClassVar[int] = 0  # the power of the data's unit that coordinates carry
+    unit_power: ClassVar[int] = 0  # power of the data's unit in the coordinates
     rate: float | None = option(
         None, "Rate r of exp(-r d) (default: one over the median of d over all pairs of different points).",
         power=-1, gt=0, synonyms={"gamma": "gamma", "sigma": "1 / sigma", "length_scale": "1 / length_scale"})
 
     def for_halved(self, values: Array, unit: Unit) -> "LaplacianKernel":
-        """The kernel with a default rate fixed from -δ²/2 of all pairs, which are measured in `unit`."""
+        """Return the kernel with a default rate fixed from an (n, n) array of -δ²/2, with δ in `unit`."""
         if self.rate is not None:
             return self
         middle = median_length(values, self.exponent)
@@ -41,7 +41,7 @@ class LaplacianKernel(KernelOptions):
         return self.replace(rate=1 / middle)
 
     def of_halved(self, values: Array) -> Array:
-        """Values from -δ²/2 of any distances δ, in place."""
+        """Turn an array of -δ²/2 for any distances δ, of any shape, into values in place."""
         values *= -2
         np.sqrt(values, out=values)
         values *= -(self.rate or 0.0)

@@ -1,4 +1,4 @@
-"""The median squared distance of all pairs of points, exactly: one quick pass finds the few pairs that may hold it."""
+"""The exact median of squared distances over all pairs: one fast pass finds the few pairs that may contain it."""
 
 import numpy as np
 
@@ -10,18 +10,18 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.costs import kernel_cost, pass_cost
 from mlcli.stages.algebra.distances import pair_distances, squared_distances
 
-FEW = 1000  # points whose distances are found all at once
+FEW = 1000  # points up to which all distances are computed at once
 TILE = 384  # points on a side of a block of work: half a MiB, what a core's cache holds
 DRAWN, MOST = 2**17, 2**23  # pairs drawn at random for a first estimate of the median
-NEAR = 2**23  # pairs near the median, for which more are drawn
-SURE = 5.0  # standard errors of the share of pairs drawn: if the median lies further off, there is a second pass
-ROUGH = 1e-4  # share of the median up to which single precision may be off
-TIES = TILE**2 // 16  # near pairs of a tile from which on equal ones are counted rather than listed
+NEAR = 2**23  # pairs near the median at most; more pairs are drawn so that there are no more
+SURE = 5.0  # standard errors of the share of pairs drawn; a median further off costs a second pass
+ROUGH = 1e-4  # error of single precision allowed, as a share of the median
+TIES = TILE**2 // 16  # near pairs of a tile above which equal ones are counted rather than listed
 
 
 @stage("rate")
 def median_squared_distance(points: Array) -> float:
-    """The median of ‖xᵢ - xⱼ‖² over all pairs of points (n x d) that differ; 0 where none do.
+    """Return the median of ‖xᵢ - xⱼ‖² over all pairs of different rows of an (n, d) array; 0 where none differ.
 
     It depends neither on a seed nor on the number of threads.
     """
@@ -35,7 +35,7 @@ def median_squared_distance(points: Array) -> float:
 
 
 def rate_step(rows: int, columns: int, threads: int) -> Step:
-    """What the median would cost: a pass in single precision, and what is listed of it."""
+    """Return the cost of the median: a pass in single precision, and the memory of the pairs that it lists."""
     pairs = rows * (rows - 1) // 2
     if rows <= FEW:
         return Step("rate", "the median distance of all pairs", kernel_cost(rows, columns, threads) + 6 * pass_cost(
@@ -47,14 +47,14 @@ def rate_step(rows: int, columns: int, threads: int) -> Step:
 
 
 def pairs_of_equals(points: Array) -> int:
-    """How many pairs of points coincide."""
+    """Return the number of pairs of equal rows in an (n, d) array."""
     rows = np.ascontiguousarray(points + 0.0).view(f"V{8 * points.shape[1]}").ravel()  # + 0.0: zeros have one sign
     counts = np.unique(rows, return_counts=True)[1]
     return int((counts * (counts - 1) // 2).sum())
 
 
 def _of_ranks(points: Array, ranks: Indices) -> float:
-    """The mean of the squared distances of two successive ranks, counted from 0."""
+    """Return the mean of the squared distances of two successive ranks, counted from 0."""
     low, high = _about(points, ranks[0])
     kind = _kind(points, low)
     while True:
@@ -68,7 +68,7 @@ def _of_ranks(points: Array, ranks: Indices) -> float:
 
 
 def _about(points: Array, rank: int) -> tuple[float, float]:
-    """Squared distances between which the one of a rank lies almost surely, from pairs that are always the same."""
+    """Return squared distances between which a rank lies almost surely, from pairs drawn with a fixed seed."""
     size = len(points)
     pairs = size * (size - 1) // 2
     count = _drawn(pairs)
@@ -81,33 +81,36 @@ def _about(points: Array, rank: int) -> tuple[float, float]:
 
 
 def _drawn(pairs: int) -> int:
-    """How many pairs are drawn, so that few lie as near to the median as the estimate is off."""
+    """Return how many pairs to draw, so that few lie within the estimate's error of the median."""
     return int(np.clip((SURE * pairs / NEAR) ** 2, DRAWN, MOST))
 
 
 def _kind(points: Array, low: float) -> type[np.float32] | type[np.float64]:
-    """Single precision where it is near enough: not where one point lies very far outside."""
+    """Return single precision where its error is small enough: not where one point lies very far outside."""
     return np.float32 if _rounding(points, np.float32) <= ROUGH * low else np.float64
 
 
 def _rounding(points: Array, kind: type[np.floating]) -> float:
-    """The error of squared distances through products."""
+    """Return the error of squared distances through products."""
     return float(8 * (points.shape[1] + 4) * np.finfo(kind).eps * np.einsum("ij,ij->i", points, points).max())
 
 
 @frozen
-class Near:
-    """The pairs whose rough squared distances lie between two numbers."""
+class NearPairs:
+    """The pairs whose approximate squared distances lie between two numbers."""
 
     low: float
     high: float
-    below: int  # how many lie below
+    below: int  # number of pairs below
     values: AnyArray  # m
     pairs: Indices  # m, as i n + j
-    counts: AnyArray  # m: how many pairs a pair stands for
+    counts: AnyArray  # m: the number of pairs with the value that each represents
 
     def of_ranks(self, points: Array, ranks: Indices, rounding: float) -> float | None:
-        """The mean of the exact ones of two successive ranks; None where not all that may hold them are here."""
+        """Return the mean exact squared distance of the two successive ranks in the (2,) array `ranks`.
+
+        `points` is an (n, d) array. None where pairs that may have these ranks are missing here.
+        """
         if ranks[0] < self.below or ranks[1] >= self.below + self.counts.sum(dtype=np.int64):
             return None
         rough = _ranked(self.values, self.counts, ranks - self.below).astype(np.float64)
@@ -121,15 +124,15 @@ class Near:
 
 
 def _ranked(values: AnyArray, counts: AnyArray, ranks: Indices) -> AnyArray:
-    """The values of some ranks, where each value is there a number of times."""
+    """Return the values of some ranks, each value repeated as often as its count says."""
     if counts.max() == 1:
         return np.partition(values, ranks)[ranks]
     order = np.argsort(values)
     return values[order][np.searchsorted(np.cumsum(counts[order], dtype=np.int64), ranks, side="right")]
 
 
-def _near(points: Array, kind: type[np.floating], low: float, high: float) -> Near:
-    """All pairs whose squared distances through products, in some precision, lie in a range."""
+def _near(points: Array, kind: type[np.floating], low: float, high: float) -> NearPairs:
+    """Return all pairs whose squared distances through products, in a precision, lie in a range."""
     size, norms = len(points), np.einsum("ij,ij->i", points, points)
     ones = np.ones(size)
     left = np.column_stack([-2 * points, norms, ones]).astype(kind)
@@ -153,4 +156,4 @@ def _near(points: Array, kind: type[np.floating], low: float, high: float) -> Ne
         return int(np.count_nonzero(under)), values, (i + rows.start) * size + j + columns.start, counts
 
     below, *lists = zip(*in_order(work, tiles, progress=True), strict=True)
-    return Near(low, high, sum(below), *(np.concatenate(some) for some in lists))
+    return NearPairs(low, high, sum(below), *(np.concatenate(some) for some in lists))

@@ -1,4 +1,4 @@
-"""The median squared distance of all pairs of points under a metric, exactly: a sample, then one pass."""
+"""The exact median of squared distances over all pairs of points under a metric: a sample, then one pass."""
 
 import numpy as np
 
@@ -12,21 +12,21 @@ from mlcli.stages.algebra.metrics.costs import distances_cost
 
 TILE = 256  # points on a side of a tile
 SAMPLE = 1000  # points whose pairs give a first estimate
-SPREAD = 0.06  # of ranks around the median in the sample, within which the median of all pairs nearly always lies
+SPREAD = 0.06  # share of ranks on each side of the sample's median; the median of all pairs is nearly always within
 
 
 @frozen
 class Range:
-    """How many squared distances are zero or below a range, and those within it."""
+    """The squared distances within a range, and counts of those that are zero or below it."""
 
     zeros: int
-    below: int  # over zero
+    below: int  # but over zero
     values: Array
 
 
 @stage("rate")
 def median_square(metric: Fitted, points: Array) -> float:
-    """The median of d² over all pairs of points at some distance; 0 where there are none."""
+    """Return the median of d² over all pairs of rows of an (n, d) array at a distance over zero; 0 for none."""
     rows, pairs = metric.represent(points), len(points) * (len(points) - 1) // 2
     low, high = 0.0, np.inf
     if len(points) > SAMPLE:
@@ -45,14 +45,14 @@ def median_square(metric: Fitted, points: Array) -> float:
 
 
 def rate_step(metric: Fitted, rows: int, columns: int, threads: int) -> Step:
-    """What the median would cost: a pass over all pairs, and those near it."""
+    """Return the cost of the median: a pass over all pairs, and the memory of those near it."""
     share = 1.0 if rows <= SAMPLE else 4 * SPREAD
     return Step("rate", f"the median {metric.name} distance of all pairs, in one pass",
                 distances_cost(metric, rows, columns, threads), 8.0 * share * rows**2)
 
 
 def _pass(metric: Fitted, rows: Array, low: float, high: float) -> Range:
-    """The squared distances over zero of all pairs of represented rows that lie from `low` to `high`."""
+    """Collect the squared distances from `low` to `high`, but over zero, of all pairs of represented rows."""
     sides = row_blocks(len(rows), TILE)
 
     def work(tile: tuple[slice, slice]) -> Range:

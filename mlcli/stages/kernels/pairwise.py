@@ -1,4 +1,4 @@
-"""What a kernel says of itself, and what a function of two points offers: values, or factors of blocks of points."""
+"""Bases of kernel options, and the protocol of kernel functions: values, or factors of blocks of points."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
@@ -13,32 +13,32 @@ from mlcli.base.values.products import Name
 from mlcli.stages.algebra.distances import inner_products
 
 Route = Literal["auto", "covariance", "dual", "svd", "power"]
-OF_DISTANCES = ("broken_stick", "residual_variance", "elbow")  # rules of kernels of distances
+OF_DISTANCES = ("broken_stick", "residual_variance", "elbow")  # rules for the number of axes, of kernels of distances
 Proof = Literal["kernel", "weights", "spectrum", "latent", "own"]
 
 
 class KernelOptions(Options):
-    """The base of all kernels: what each is computed from, and what follows for a chain with it."""
+    """Base of all kernels: what each is computed from, and what that means for a chain."""
 
-    of_coordinates: ClassVar[bool] = False  # whether it is computed from coordinates, which no metric compares
-    of_distances: ClassVar[bool] = False  # whether each value follows from one distance, of pairs or along paths
+    of_coordinates: ClassVar[bool] = False  # whether it is computed from coordinates, without a metric
+    of_distances: ClassVar[bool] = False  # whether each value is a function of one distance, of pairs or along paths
     of_graph: ClassVar[bool] = False  # whether it is computed from the neighbor graph alone
     of_weights: ClassVar[bool] = False  # whether weights of edges are enough, without their lengths
-    of_input: ClassVar[bool] = False  # whether it is the matrix that is given
-    one_sided: ClassVar[bool] = False  # whether each point has its own neighbors, whom no graph that is given tells
-    sparse: ClassVar[bool] = False  # whether a sparse cost is factored, of a size that the points alone decide
+    of_input: ClassVar[bool] = False  # whether it is the input matrix itself
+    one_sided: ClassVar[bool] = False  # whether each point has its own neighbors, which a given graph does not contain
+    sparse: ClassVar[bool] = False  # whether a sparse cost is factored, whose fill depends on the points alone
     bent: ClassVar[bool] = False  # whether values are a function of distances other than -δ²/2
-    direct: ClassVar[bool] = False  # whether values of two points follow from these alone
+    direct: ClassVar[bool] = False  # whether the value of two points depends on these alone
     by_columns: ClassVar[bool] = False  # whether it can be solved by the columns of the points
-    centered: ClassVar[bool] = False  # whether it is centered as it is
+    centered: ClassVar[bool] = False  # whether it is centered by construction
     variances: ClassVar[bool] = True  # whether its eigenvalues are variances, and coordinates have a scale
-    sized: ClassVar[bool] = False  # whether it has a size of coordinates of its own
-    proof: ClassVar[Proof] = "kernel"  # what the certificate may check
-    makes: ClassVar[tuple[Name, ...]] = ("kernel",)  # what a run may keep of it
-    way: ClassVar[Any] = None  # its own Composition; None where coordinates follow from values of pairs
-    rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow")  # that may say how many axes, best first
+    sized: ClassVar[bool] = False  # whether it fixes the scale of coordinates itself
+    proof: ClassVar[Proof] = "kernel"  # the proof by which the certificate checks it
+    makes: ClassVar[tuple[Name, ...]] = ("kernel",)  # matrices that a run may keep
+    way: ClassVar[Any] = None  # its own Composition; None where coordinates come from values of pairs
+    rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow")  # rules that may choose the number of axes, best first
     exponent: ClassVar[int] = 2  # the power of lengths that its factor, a rate or gamma, multiplies
-    of_points: ClassVar[tuple[str, ...]] = ()  # options that a given graph has no use for
+    of_points: ClassVar[tuple[str, ...]] = ()  # options without effect on a given graph
 
     @property
     def adapts(self) -> bool:
@@ -46,31 +46,32 @@ class KernelOptions(Options):
         return False
 
     @property
-    def chosen_route(self) -> Route:
-        """Which matrix is to be solved, where there is a choice."""
+    def requested_route(self) -> Route:
+        """The matrix to solve (option `route`), where there is a choice."""
         return "auto"
 
     def for_data(self, data: Given) -> Self:
-        """The kernel with the options that the kind of data decides; raises ConfigError for those that it forbids."""
+        """Return the kernel with the options that depend on the kind of data; raises ConfigError for forbidden ones."""
         return self
 
     def identities(self, similarity: Any, data: Any, embedding: Array, spectrum: Any, coordinates: Any, *, full: bool,
                    ) -> list[Check]:
-        """Equations that coordinates (n x p) solve, for the certificate, from the data and the stored similarity.
+        """Return checks for the certificate: equations that the (n, p) array `embedding` solves.
 
-        `coordinates` are the chain's options of that name; with `full` every row is looked at, however long it takes.
+        They are evaluated on the data and the stored similarity. `coordinates` are the chain's options of that name;
+        with `full` every row is checked, whatever the time.
         """
         return []
 
 
 class OfProducts(KernelOptions):
-    """The base of all kernel functions."""
+    """Base of kernel functions of coordinates, computed from inner products."""
 
     direct: ClassVar[bool] = True
     of_coordinates: ClassVar[bool] = True
     if TYPE_CHECKING:
         def finish(self, products: AnyArray) -> AnyArray:
-            """Values from inner products of factors, in place."""
+            """Turn inner products of factors into values, in place."""
 
     @property
     def function(self) -> Self:
@@ -78,11 +79,11 @@ class OfProducts(KernelOptions):
         return self
 
     def tile(self, left: AnyArray, right: AnyArray) -> Any:
-        """Values from factors of two blocks of points, on one thread."""
+        """Return values from factors of two blocks of points, on one thread."""
         return self.finish(left @ right.T)
 
     def block(self, left: Array, right: Array) -> Any:
-        """The same on all threads."""
+        """Return the (m, n) array of values from (m, c) and (n, c) factors, on all threads."""
         return self.finish(inner_products(left, right))
 
 
@@ -91,33 +92,35 @@ class Pairwise(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the function, for messages."""
 
     @property
     def movable(self) -> bool:
-        """Whether a shift of all points leaves the centered kernel as it is."""
+        """Whether a shift of all points leaves the centered kernel unchanged."""
 
     def __call__(self, left: Array, right: Array) -> Array:
-        """Values for all pairs (m x n)."""
+        """Return the (m, n) array of values for all pairs."""
 
     def diagonal(self, points: Array) -> Array:
-        """Each point's value with itself (n)."""
+        """Return each point's value with itself, an (n,) array, for an (n, d) array of points."""
 
     def factors(self, points: Array) -> tuple[Array, Array]:
-        """What of points is needed on the left and on the right of a pair."""
+        """Return the left and the right factor of an (n, d) array of points, (n, c) arrays."""
 
     def tile(self, left: AnyArray, right: AnyArray) -> Any:
-        """Values from factors of two blocks of points, on one thread."""
+        """Return values from factors of two blocks of points, on one thread."""
 
     def block(self, left: Array, right: Array) -> Any:
-        """The same on all threads."""
+        """Return the (m, n) array of values from (m, c) and (n, c) factors, on all threads."""
 
     def narrow(self, points: Array) -> bool:
-        """Whether single precision is good enough to begin with."""
+        """Whether single precision is enough for the first passes over an (n, d) array of points."""
 
 
-def against(function: Pairwise, points: Array) -> Callable[[Array], Array]:
-    """Values for blocks of rows, with all that depends on the points alone made ready."""
+def values_against(function: Pairwise, points: Array) -> Callable[[Array], Array]:
+    """Return a function from an (m, d) array to its (m, n) values with the (n, d) `points`, whose factor is computed
+    once.
+    """
     center = points.mean(axis=0) if function.movable else np.zeros(points.shape[1])
     right = function.factors(points - center)[1]
     return lambda left: function.block(function.factors(left - center)[0], right)

@@ -1,4 +1,4 @@
-"""Square matrices that a run may keep: the distances that a kernel is made of, and the kernel as it was solved."""
+"""Square matrices that a run may keep: distances, and the kernel that was solved."""
 
 from collections.abc import Callable
 
@@ -15,24 +15,24 @@ from mlcli.stages.kernels.corrections import Correction
 
 
 def kernel_product(size: int, rows: RowsOf, centering: Centering) -> Products:
-    """The centered kernel, by rows that are not centered."""
+    """Return the centered kernel of n = `size` points, from its uncentered rows."""
     return {"kernel": Square(size, lambda chosen: centering(rows(chosen)), "spectrum")}
 
 
 def distance_products(size: int, rows: RowsOf, centering: Centering,
                       of_squares: Callable[[Array], Array] = gower) -> Products:
-    """Distances, and the kernel that is made of their squares: -H D² H / 2, or another."""
+    """Return distances, and the kernel of their squares: -H D² H / 2, or another by `of_squares`."""
     kernel = kernel_product(size, lambda chosen: of_squares(np.square(rows(chosen))), centering)
     return {"distances": Square(size, rows, "input"), **kernel}
 
 
 def distances_product(data: Spatial) -> Products:
-    """The distances between points, by their metric."""
+    """Return the distances between points under their metric."""
     return {"distances": Square(len(data.values), corrected_rows(data, Correction("none", 0.0)), "input")}
 
 
 def corrected_rows(data: Spatial, correction: Correction) -> RowsOf:
-    """Finds rows of the corrected distances between points, or of dissimilarities."""
+    """Return a function that computes rows of the corrected distances, of points or of given dissimilarities."""
     values, given = data.values, isinstance(data, Dissimilarities)
 
     def rows(chosen: Indices) -> Array:

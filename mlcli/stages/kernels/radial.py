@@ -1,4 +1,4 @@
-"""The gaussian kernel of a metric's distances, which no inner products give."""
+"""The gaussian kernel of a metric's distances, which is not a function of inner products."""
 
 from typing import Any, ClassVar
 
@@ -27,7 +27,9 @@ class Radial:
 
     @classmethod
     def of(cls, kernel: Any, metric: Fitted, points: Array, unit: Unit) -> "Radial":
-        """The gaussian kernel under a metric, a default rate fixed from the points; lengths are measured in `unit`."""
+        """Return the gaussian kernel under a metric, a default rate fixed from an (n, d) array of points; lengths in
+        `unit`.
+        """
         if kernel.rate is not None:
             return cls(metric, kernel.rate)
         middle = median_under_metric.median_square(metric, points)
@@ -37,27 +39,27 @@ class Radial:
         return cls(metric, 1 / middle)
 
     def __call__(self, left: Array, right: Array) -> Array:
-        """Values for all pairs (m x n)."""
+        """Return the (m, n) array of values for all pairs."""
         return self._of_squares(squared(self.metric, left, right))
 
     def diagonal(self, points: Array) -> Array:
-        """Each point's value with itself (n)."""
+        """Return each point's value with itself, an (n,) array of ones, for an (n, d) array of points."""
         return np.ones(len(points))
 
     def factors(self, points: Array) -> tuple[Array, Array]:
-        """Points as they are compared."""
+        """Return the rows of an (n, d) array as the metric compares them, for both sides."""
         rows = self.metric.represent(points)
         return rows, rows
 
     def tile(self, left: AnyArray, right: AnyArray) -> Any:
-        """Values from factors of two blocks of points, on one thread."""
+        """Return values from factors of two blocks of points, on one thread."""
         distances = in_tiles(self.metric, left, right)
         return self._of_squares(np.square(distances, out=distances))
 
     block = tile
 
     def narrow(self, points: Array) -> bool:
-        """Distances are found in double precision."""
+        """Whether single precision is enough for (n, d) points: no, distances are computed in double precision."""
         return False
 
     def _of_squares(self, squares: Array) -> Array:
@@ -65,13 +67,13 @@ class Radial:
         return np.exp(squares, out=squares)
 
 
-def fixed(kernel: Function, metric: Fitted, points: Array, unit: Unit) -> Function | Radial:
-    """A kernel function with its defaults fixed from the points; the gaussian one, of a metric's distances."""
+def fix_defaults(kernel: Function, metric: Fitted, points: Array, unit: Unit) -> Function | Radial:
+    """Return a kernel function with defaults fixed from an (n, d) array of points; the gaussian one under `metric`."""
     return kernel.for_points(points, unit) if metric.plain else Radial.of(kernel, metric, points, unit)
 
 
 def rate_step(metric: Fitted, shape: tuple[int, ...], threads: int) -> Step:
-    """What the median distance would cost."""
+    """Return the cost of the median distance of data of this shape."""
     rows, columns = shape
     if metric.plain:
         return median_distance.rate_step(rows, columns, threads)

@@ -1,7 +1,7 @@
-"""The kernel of inner products of rows that are not in memory: PCA by passes over a file.
+"""The kernel of inner products of rows read in blocks: PCA by passes over a file.
 
-Where the columns are few, one pass sums their products, and another one computes the scores. Where they are many, FᵀF
-is only applied: block Krylov, one pass for each block of vectors.
+With few columns, one pass sums their products, and another computes the scores. With many, FᵀF is only applied: block
+Krylov, one pass for each block of vectors.
 """
 
 from collections.abc import Sequence
@@ -40,13 +40,13 @@ from mlcli.stages.kernels.pairwise import Route
 from mlcli.stages.kernels.sides import from_directions, solve_factor
 
 TOLERANCE = 1e-10  # residual of an axis, relative to the largest eigenvalue
-TIGHT = 1e-12  # the same where passes take little: over sparse rows
+TIGHT = 1e-12  # the same over sparse rows, whose passes take little time
 WIDTH = 16  # vectors multiplied in a pass: more would cost more than reading
-THIN = 6  # the same where nothing is read: a product costs by the vector, and thin blocks gain more by each
-SAMPLED = 512  # rows of the sample from which the search for axes begins
-COPIES = 5  # arrays of scores that are held at once
-PASSES = 8  # that block Krylov takes, about
-READ = 1e-9  # seconds of a core for a number to be read
+THIN = 6  # the same where nothing is read: cost grows with each vector, and thin blocks converge further per vector
+SAMPLED = 512  # rows of the sample that gives the first axes
+COPIES = 5  # arrays of scores in memory at once
+PASSES = 8  # of block Krylov, about
+READ = 1e-9  # seconds of a core to read a number
 
 
 @frozen
@@ -54,17 +54,17 @@ class Products:
     """F W and FᵀF W for vectors W, or the triangle R of F = Q R: a source of blocks."""
 
     rows: Rows
-    means: tuple[Array, Array]  # taken from rows one after the other
+    means: tuple[Array, Array]  # subtracted from rows, one after the other
     vectors: Array | None  # d x b
     order: Indices | None = None  # of the columns, for the triangle
 
     @property
     def blocks(self) -> int:
-        """How many blocks of work there are."""
+        """Number of blocks of work."""
         return self.rows.blocks
 
     def work(self, number: int) -> tuple[Sequence[tuple[int, Array]], Array]:
-        """Scores with the place of the first of them, and the sum that the block adds; or its triangle."""
+        """Return scores with the position of the first of them, and the block's share of FᵀF W; or its triangle."""
         if self.vectors is not None and (some := entries_of(self.rows, number)) is not None:
             return self._of_entries(number, some, self.vectors)
         scores, size = [], self.rows.shape[1]
@@ -80,14 +80,14 @@ class Products:
         return scores, total
 
     def _of_entries(self, number: int, rows: Moved, vectors: Array) -> tuple[Sequence[tuple[int, Array]], Array]:
-        """The same from the entries of a sparse block: (X - 1 c') W = X W - 1 (c'W)."""
+        """Compute the result of `work` from the entries of a sparse block: (X - 1 c') W = X W - 1 (c'W)."""
         center = rows.center + self.means[0] + self.means[1]
         product = rows.entries @ vectors - center @ vectors
         return [(self.rows.source.bounds[number], product)], rows.entries.T @ product - np.outer(
             center, product.sum(axis=0))
 
     def stop(self) -> None:
-        """Blocks are short."""
+        """Do nothing: blocks are short."""
 
 
 class RowFactor:
@@ -102,7 +102,7 @@ class RowFactor:
 
     @classmethod
     def of(cls, rows: Rows, route: Route) -> "RowFactor":
-        """The kernel of rows whose moments are known; raises ConfigError for a route that needs them in memory."""
+        """Return the kernel of rows with known moments; raises ConfigError for a route that needs them in memory."""
         if route not in ("auto", "covariance"):
             raise ConfigError("STREAM", f"the route {route} needs the table in memory, and it is read in blocks",
                               where="method.route", hint="leave it out, or give more memory ({compute.memory_limit})")
@@ -111,20 +111,20 @@ class RowFactor:
             return cls(rows, rows.moments.plain, route)
 
     def state(self) -> dict[str, Any]:
-        """What distinguishes it: checkpoints of its passes are kept under that."""
+        """Return what determines the kernel: the key of its checkpoints."""
         return {"rows": self.rows, "route": self.route}
 
     def with_products(self) -> "RowFactor":
-        """Itself: the first pass has summed what is needed."""
+        """Return this kernel: the first pass has summed the products."""
         return self
 
     @property
     def factor(self) -> Array:
-        """What stands for F."""
+        """An array object that represents F; its rows are read in blocks."""
         return as_array(self.rows)
 
     def whole(self) -> Array:
-        """F in memory, for those that have few rows beside their columns."""
+        """Return F in memory, for data of few rows but many columns."""
         values = in_memory(self.rows)
         for mean in self.means:
             values -= mean
@@ -132,49 +132,49 @@ class RowFactor:
 
     @property
     def means(self) -> tuple[Array, Array]:
-        """What is taken from rows one after the other: a point near the means, and the small rest."""
+        """Two shifts subtracted from rows in turn: a point near the means, and the small mean left after it."""
         return self.moments.shift, self.moments.rest
 
     @property
     def centering(self) -> Centering:
-        """The means."""
+        """The centering by the columns' means."""
         return Centering(self.moments.shift + self.moments.rest, across=False)
 
     @property
     def trace(self) -> float:
-        """The sum of the eigenvalues."""
+        """Sum of the eigenvalues."""
         return float(self.moments.squares.sum())
 
     @property
     def frobenius(self) -> float:
-        """The root of the sum of squared eigenvalues; unknown where FᵀF is only applied."""
+        """Root of the sum of squared eigenvalues; NaN where FᵀF is only applied."""
         return float(np.linalg.norm(self.side)) if self.moments.whole else float("nan")
 
     @cached_property
     def side(self) -> Array:
-        """FᵀF, by another pass where the columns are many."""
+        """FᵀF (d x d), by another pass where there are many columns."""
         whole = self.moments if self.moments.whole else gather(self.rows, products=True).moments.plain
         return whole.covariance
 
     @property
     def rank(self) -> int | None:
-        """The most eigenvalues that the data can have."""
+        """Upper bound of the number of nonzero eigenvalues."""
         varying = np.sqrt(self.moments.squares) > EPS / 4 * np.abs(self.centering.means)
         return min(len(self.rows) - 1, int(np.sum(varying)))
 
     def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
-        """By FᵀF where that was summed, else by passes that apply it."""
+        """Solve FᵀF where it was summed, or else apply it by passes."""
         solved = solve_factor(self, demand, compute) if self.moments.whole else self._by_passes(demand, compute)
         shown = min(int(np.sum(solved.values > solved.floor)), max(SHOWN, demand.report or 0), ROOM // len(self.rows))
 
         def take(count: int) -> tuple[Array, Array | None]:
-            vectors, directions = solved.take(max(count, shown))  # all that are asked for later, in one pass
+            vectors, directions = solved.take(max(count, shown))  # with those needed later, in one pass
             return vectors[:, :count], None if directions is None else directions[:, :count]
 
         return replace(solved, take=take)
 
     def _by_passes(self, demand: SpectrumRequest, compute: Compute) -> Solved:
-        """The top of the spectrum by block Krylov, begun from a sample; the whole one where memory allows it."""
+        """Compute the top of the spectrum by block Krylov from a sample's axes, or the whole where memory allows."""
         size, rows = self.rows.shape[1], len(self.rows)
         counted = isinstance(demand.components, int) and demand.solver != "dense"
         if not counted or demand.wanted(size) + SPARE > min(rows, size) // 4:
@@ -184,7 +184,8 @@ class RowFactor:
         tolerance = demand.tolerance or (TIGHT if sparse else TOLERANCE)
         width = max(count + SPARE, THIN if sparse else WIDTH)
         try:
-            ritz = krylov(self.applied, self._start(width, compute), count, tolerance, kept=WIDEST * max(width, WIDTH))
+            ritz = krylov(self.apply_gram, self._start(width, compute), count, tolerance,
+                          kept=WIDEST * max(width, WIDTH))
         except NumericalError as error:
             allow_whole_spectrum(error, compute, size)
             return solve_factor(self, demand.replace(solver="dense", tolerance=None), compute)
@@ -194,52 +195,55 @@ class RowFactor:
                       False, floor, tolerance, iterative=True, residuals=ritz.residuals, at_least=ritz.at_least)
 
     def _start(self, width: int, compute: Compute) -> Array:
-        """Vectors (d x width) near the leading axes: those of the sample, and a little of all others."""
+        """Return vectors (d x width) near the leading axes: those of the sample, and a little noise."""
         block = compute.generator().standard_normal((self.rows.shape[1], width))
         sample = self.rows.sample
         if sample is None or len(sample.values) < 2 * width:
             return block
         some = sample.values[:: -(-len(sample.values) // SAMPLED)] - self.centering.means
-        with single_threaded_blas():  # so that passes begin alike for any number of threads
+        with single_threaded_blas():  # so that the start does not depend on the number of threads
             _, vectors = symmetric_eigen(some @ some.T)
             start = some.T @ vectors[:, :width]
         return start / np.maximum(np.linalg.norm(start, axis=0), 1e-300) + 1e-3 * block / np.sqrt(len(block))
 
     def closeness(self, solved: Solved) -> Closeness:
-        """As of a factor in memory."""
+        """Return the tolerances for equal eigenvalues, those of a factor in memory."""
         return Closeness.of(solved, near=2, wide=4)
 
     def residuals(self, values: Array, vectors: Array, directions: Array | None) -> Array | None:
-        """Bounds of K v - λ v, times √(λ / λ₁): ‖FᵀF w - λ w‖, with FᵀF w from the pass that gave the scores."""
+        """Return bounds of ‖K v - λ v‖ √(λ / λ₁), a (k,) array, for (k,) `values` and (d, k) `directions`.
+
+        They are ‖FᵀF w - λ w‖, with FᵀF w from the pass that computed the scores.
+        """
         assert self._lifted is not None and directions is not None
         (known, _, images), count = self._lifted, directions.shape[1]
-        if not np.array_equal(np.abs(known[:, :count]), np.abs(directions)):  # rotated, as eigenvalues are equal
-            known, images = directions, self.applied(directions)
+        if not np.array_equal(np.abs(known[:, :count]), np.abs(directions)):  # rotated, because eigenvalues are equal
+            known, images = directions, self.apply_gram(directions)
         gaps = np.linalg.norm(images[:, :count] - known[:, :count] * values, axis=0)
         return np.where(values > 0, gaps, 0.0)
 
-    def lifted(self, directions: Array) -> Array:
-        """F times a block of vectors (d x b): one pass, or none where it has been made for these."""
+    def lift(self, directions: Array) -> Array:
+        """Return F times a (d, b) array of directions, an (n, b) array: one pass, or none if repeated."""
         known, count = self._lifted, directions.shape[1]
         if known is None or known[0].shape[1] < count or not np.array_equal(known[0][:, :count], directions):
             known = self._lifted = (directions, *self._products(directions))
         return known[1][:, :count]
 
-    def lowered(self, vectors: Array) -> Array:
-        """Only the side of the columns is solved."""
+    def lower(self, vectors: Array) -> Array:
+        """Not available: only the side of the columns is solved. Takes an (n, b) array."""
         raise NotImplementedError
 
-    def applied(self, directions: Array) -> Array:
-        """FᵀF times a block of vectors (d x b): one pass."""
+    def apply_gram(self, directions: Array) -> Array:
+        """Return FᵀF times a (d, b) array of directions, a (d, b) array: one pass."""
         return self._products(directions, keep=False)[1]
 
     def triangle(self, order: Indices) -> Array:
-        """R of F = Q R with F's columns in this order (d x d): one pass."""
+        """Return R of F = Q R, a (d, d) array, for F's columns in the (d,) array `order`: one pass."""
         with self._pass(), closing(results(Products(self.rows, self.means, None, order))) as every:
             return reduce(lambda above, part: triangle_of(np.vstack([above, part])), (block for _, block in every))
 
     def _products(self, directions: Array, keep: bool = True) -> tuple[Array, Array]:
-        directions = np.ascontiguousarray(directions)  # as they arrive in another process: products round by layout
+        directions = np.ascontiguousarray(directions)  # as in another process: rounding depends on the layout
         scores = room(len(self.rows), directions.shape[1]) if keep else np.empty((0, 0))
         total = np.zeros(directions.shape)
         with self._pass(), closing(results(Products(self.rows, self.means, directions))) as every:
@@ -259,13 +263,13 @@ AnyFactor = Factored | RowFactor
 
 
 def factor_of(points: Array, route: Route = "auto", centered: bool = True) -> AnyFactor:
-    """The kernel of points in memory, or of rows that are read in blocks."""
+    """Return the kernel of an (n, d) array of points in memory, or of rows that are read in blocks."""
     rows = rows_of(points)
     return Factored.of(points, route, centered) if rows is None else RowFactor.of(rows, route)
 
 
 def row_steps(rows: Rows, demand: SpectrumRequest, threads: int) -> list[Step]:
-    """What the passes over a file would cost: of one that sums products, reading them is a part."""
+    """Return the cost of the passes over a file; the pass that sums products is part of reading it."""
     count, columns = rows.shape
     kept, lanes = demand.wanted(columns), rows.at_once(threads)
     block = int(np.diff(rows.source.bounds).max(initial=0))
@@ -282,7 +286,9 @@ def row_steps(rows: Rows, demand: SpectrumRequest, threads: int) -> list[Step]:
 
 
 def _product_passes(rows: Rows, count: int, width: int) -> Passes:
-    """Passes that multiply rows with so many vectors, which give scores and what each block adds to FᵀF W."""
+    """Return the cost of passes that multiply rows with `width` vectors, for scores and for each block's share of FᵀF
+    W.
+    """
     (size, columns), vectors = rows.shape, 8.0 * rows.shape[1] * width
     return Passes(count, size * columns * (READ + 4e-11 * width), rows.blocks, sent=vectors,
                   returned=8.0 * size * width + rows.blocks * vectors, working=float(rows.nbytes))

@@ -1,4 +1,4 @@
-"""How a kernel F Fᵀ is solved: by the matrix of the smaller side of F, or by the singular values of F itself."""
+"""Solution of a kernel F Fᵀ: by the matrix of the smaller side of F, or by the singular values of F itself."""
 
 from dataclasses import replace
 from typing import Protocol
@@ -19,10 +19,10 @@ from mlcli.stages.eigen.solvers import solve_by_power, solve_symmetric
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 from mlcli.stages.kernels.forms import Dense
 
-SOME = 500  # rows that a prediction looks at
-TRIANGLE = 3.0  # how much longer an operation takes in a triangle made block by block than in a decomposition
+SOME = 500  # rows that a prediction samples
+TRIANGLE = 3.0  # time of an operation in a blockwise triangle, over its time in a decomposition
 STEPS = 5  # of power iteration, for a prediction
-NARROW = 1e-5  # share of the largest eigenvalue below which FᵀF leaves another fewer than ten digits
+NARROW = 1e-5  # share of the largest eigenvalue below which others have fewer than ten digits in FᵀF
 
 
 class Factor(Protocol):
@@ -30,11 +30,11 @@ class Factor(Protocol):
 
     @property
     def factor(self) -> Array:
-        """F, or F before its means are taken away."""
+        """F, or F before its means are subtracted."""
 
     @property
     def route(self) -> str:
-        """Which matrix is solved."""
+        """Name of the matrix to solve."""
 
     @property
     def by_columns(self) -> bool:
@@ -42,24 +42,24 @@ class Factor(Protocol):
 
     @property
     def side(self) -> Array:
-        """The one that is solved."""
+        """FᵀF (d x d) or FFᵀ (n x n), the one that is solved."""
 
     @property
     def rank(self) -> int | None:
-        """The most eigenvalues that data can have; None where F is not data."""
+        """Upper bound of the number of nonzero eigenvalues of data; None where F is not data."""
 
-    def lifted(self, directions: Array) -> Array:
-        """F times a block of vectors (d x b)."""
+    def lift(self, directions: Array) -> Array:
+        """Return F times a (d, b) array of directions, an (n, b) array."""
 
-    def lowered(self, vectors: Array) -> Array:
-        """Fᵀ times a block of vectors (n x b)."""
+    def lower(self, vectors: Array) -> Array:
+        """Return Fᵀ times an (n, b) array of vectors, a (d, b) array."""
 
     def triangle(self, order: Indices) -> Array:
-        """R of F = Q R with F's columns in this order (d x d)."""
+        """Return R of F = Q R, a (d, d) array, for F's columns in the (d,) array `order`."""
 
 
 def side_steps(points: Array, route: str, demand: SpectrumRequest, threads: int) -> list[Step]:
-    """What the centering of the data, the matrix of one of its sides, and its spectrum would cost."""
+    """Return the cost of centering an (n, d) array, of the matrix of one of its sides, and of its spectrum."""
     shape = points.shape
     if route == "svd":
         whole = singular_step("eigensolve", shape, threads, copies=3.4)
@@ -77,15 +77,15 @@ def side_steps(points: Array, route: str, demand: SpectrumRequest, threads: int)
 
 
 def loses_digits(points: Array) -> bool:
-    """Whether products of columns (of n x d points) lose digits of reported eigenvalues, as samples of rows tell.
+    """Whether products of columns (of n x d points) lose digits of reported eigenvalues, judged from a sample.
 
     The smallest eigenvalue is no larger than the smallest variance, and of noise it is about (1 - √(d/n))² of that
-    (Marchenko and Pastur, 1967); the largest is no smaller than a few steps of power iteration find.
+    (Marchenko and Pastur, 1967); the largest is no smaller than the result of a few steps of power iteration.
     """
     rows, columns = points.shape
     some = points[:: max(rows // SOME, 1)]
     variances = some.var(axis=0)
-    there = variances[variances > 0]  # neither constant nor with missing cells
+    there = variances[variances > 0]  # columns neither constant nor with missing cells
     if not len(there) or rows < columns:
         return bool(len(there) and there.min() < NARROW * there.max())
     least = there.min() * (1 - np.sqrt(columns / rows)) ** 2
@@ -93,7 +93,7 @@ def loses_digits(points: Array) -> bool:
 
 
 def _largest_variance(points: Array) -> float:
-    """A lower bound of the largest variance along any direction, by power iteration."""
+    """Return a lower bound of the largest variance along any direction, by power iteration."""
     centered = points - points.mean(axis=0)
     direction = centered[np.einsum("ij,ij->i", centered, centered).argmax()]
     for _ in range(STEPS):
@@ -103,7 +103,7 @@ def _largest_variance(points: Array) -> float:
 
 
 def product_steps(shape: tuple[int, ...], route: str, threads: int) -> list[Step]:
-    """What the matrix that is solved would cost: the columns' side at once, the rows' side from centered points."""
+    """Return the cost of the matrix that is solved: of the columns at once, of the rows after centering."""
     rows, columns = shape
     by_columns = _by_columns(shape, route)
     side, name = (columns, "columns") if by_columns else (rows, "rows")
@@ -120,7 +120,7 @@ def _by_columns(shape: tuple[int, ...], route: str) -> bool:
 
 
 def solve_factor(kernel: Factor, demand: SpectrumRequest, compute: Compute) -> Solved:
-    """The smaller side's matrix, or F itself where that has digits of reported eigenvalues which its products lost."""
+    """Solve the matrix of the smaller side, or F itself where the matrix lost digits of reported eigenvalues."""
     if kernel.route == "svd":
         return _solve_svd(kernel)
     solved = _solve_side(kernel, demand, compute)
@@ -133,7 +133,7 @@ def solve_factor(kernel: Factor, demand: SpectrumRequest, compute: Compute) -> S
 
 
 def _solve_side(kernel: Factor, demand: SpectrumRequest, compute: Compute) -> Solved:
-    """The smaller side's matrix, its eigenvectors lifted to the other side ("dual PCA")."""
+    """Solve the matrix of the smaller side, and lift its eigenvectors to the other side ("dual PCA")."""
     size, sides = max(kernel.factor.shape), min(kernel.factor.shape)
     side = kernel.side
     lift = from_directions if kernel.by_columns else _from_vectors
@@ -148,19 +148,22 @@ def _solve_side(kernel: Factor, demand: SpectrumRequest, compute: Compute) -> So
 
 
 def from_directions(kernel: Factor, values: Array, directions: Array, floor: float) -> tuple[Array, Array]:
-    """V = F W / √λ from the eigenvectors W of FᵀF."""
-    return _over_roots(kernel.lifted(directions), values, floor), directions
+    """Return V = F W / √λ (n x k) and W, for the eigenvectors W of FᵀF, a (d, k) array, and (k,) `values` λ.
+
+    Columns with λ up to `floor` are zero.
+    """
+    return _over_roots(kernel.lift(directions), values, floor), directions
 
 
 def _from_vectors(kernel: Factor, values: Array, vectors: Array, floor: float) -> tuple[Array, Array]:
-    """W = FᵀV / √λ from the eigenvectors V of FFᵀ, made orthonormal again, and V = F W / √λ from those.
+    """Return V = F W / √λ and W, for W the orthonormalized FᵀV / √λ of the eigenvectors V of FFᵀ.
 
-    Errors of V along the leading axes grow by the ratio of roots in FᵀV, and making W orthonormal removes them.
+    Errors of V along the leading axes grow by the ratio of roots in FᵀV; orthonormalization removes them.
     """
     positive = int(np.sum(values > floor))
     directions = np.zeros((kernel.factor.shape[1], vectors.shape[1]))
-    directions[:, :positive] = orthonormal(kernel.lowered(vectors[:, :positive]))
-    return _over_roots(kernel.lifted(directions), values, floor), directions
+    directions[:, :positive] = orthonormal(kernel.lower(vectors[:, :positive]))
+    return _over_roots(kernel.lift(directions), values, floor), directions
 
 
 def _over_roots(columns: Array, values: Array, floor: float) -> Array:
@@ -170,13 +173,16 @@ def _over_roots(columns: Array, values: Array, floor: float) -> Array:
 
 
 def _solve_svd(kernel: Factor) -> Solved:
-    """λ = σ² of F itself: small eigenvalues keep the digits that a Gram matrix loses."""
+    """Solve by λ = σ² of F itself: small eigenvalues keep the digits that a Gram matrix loses."""
     left, sizes, right = singular(kernel.factor)
     return _of_roots(kernel, sizes, lambda q: (left[:, :q], right[:q].T.copy()))
 
 
 def _solve_triangle(kernel: Factor) -> Solved:
-    """The same by F's triangle, made without a second copy of F; its columns descend, so that none spoils a smaller."""
+    """Solve by the singular values of F's triangle, which needs no second copy of F.
+
+    Its columns are in descending order of norm, so that rounding of a large one does not spoil a smaller one.
+    """
     order = np.argsort(-np.diag(kernel.side), kind="stable")
     _, sizes, right = singular(kernel.triangle(order))
     directions = right.T[np.argsort(order)]
@@ -190,5 +196,5 @@ def _of_roots(kernel: Factor, sizes: Array, take: Take) -> Solved:
 
 
 def _noise(kernel: Factor, sizes: Array) -> float:
-    """Singular values up to here are zero in this arithmetic."""
+    """Return the size up to which singular values are zero in this arithmetic."""
     return 10 * max(kernel.factor.shape) * EPS * float(sizes[:1].max(initial=0.0))

@@ -1,4 +1,4 @@
-"""Room for an n x n matrix: in memory, or in a temporary file that vanishes with the process."""
+"""Memory for an n x n matrix: in RAM, or in a temporary file that vanishes with the process."""
 
 from pathlib import Path
 from tempfile import gettempdir
@@ -17,7 +17,7 @@ STRIP = 512  # rows made symmetric at once
 
 
 def square_array(size: int, store: str, compute: Compute) -> Array:
-    """An n x n array of doubles, not initialized; raises RefusedByPlan or StorageError where there is no room."""
+    """Return an uninitialized (n, n) array of doubles; raises RefusedByPlan or StorageError where there is no space."""
     if store == "disk":
         return _mapped(size)
     square_memory(compute, size, 1, "a matrix of distances",
@@ -26,7 +26,7 @@ def square_array(size: int, store: str, compute: Compute) -> Array:
 
 
 def lower_of_both(matrix: Array) -> None:
-    """Gives every entry and its mirror image the smaller of both, in place."""
+    """Replace each entry of an (n, n) array and its mirror image by the smaller of both, in place."""
 
     def merge(rows: slice) -> None:
         lower = np.minimum(matrix[rows, rows.start:], matrix[rows.start:, rows].T)

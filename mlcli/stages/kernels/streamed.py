@@ -20,20 +20,20 @@ from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import solve_symmetric
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
-from mlcli.stages.kernels.folding import Folded, KernelRows, Pass
+from mlcli.stages.kernels.folding import BlockSums, KernelRows, Pass
 from mlcli.stages.kernels.forms import Dense, square_memory
 from mlcli.stages.kernels.pairwise import Pairwise
 from mlcli.stages.kernels.tiles import TILE, Tiles
 
-STORED = 2**29  # bytes up to which a whole matrix is kept: 512 MiB, 8,192 points in double precision
+STORED = 2**29  # bytes up to which a matrix is stored: 512 MiB, 8,192 points in double precision
 
 
 Moments = tuple[Array, float, float]  # row sums, sum of squares, trace of K
 
 
 @frozen
-class Passed:
-    """A pass that was made: what it multiplied, what came of it, and the moments where it collected them."""
+class PassResult:
+    """A finished pass: the block it multiplied, the product, and the moments where it summed them."""
 
     block: Array
     product: Array
@@ -43,29 +43,29 @@ class Passed:
 @result("pass")
 @frozen
 class PassPart:
-    """Where a pass stands between two blocks: what it multiplies, and what the first blocks have added."""
+    """The state of a pass between two blocks: the vectors it multiplies, and the sums over the blocks done."""
 
     block: Array  # n x b
-    blocks: int  # that are done
-    product: Array  # n x b, by places
-    collects: bool  # whether it also sums the moments:
-    sums: Array  # n, by places
+    blocks: int  # number done
+    product: Array  # n x b, in the order of positions
+    collects: bool  # whether it also sums the moments, which are:
+    sums: Array  # n, in the order of positions
     squares: float
     trace: float
-    known: Moments | None  # the moments, where an earlier pass has collected them
+    known: Moments | None  # the moments, where an earlier pass has summed them
 
     @classmethod
     def before(cls, block: Array, known: Moments | None, *, collects: bool) -> "PassPart":
-        """Before the first block."""
+        """Return the state before the first block, for an (n, b) array to multiply."""
         return cls(block, 0, np.zeros_like(block), collects, np.zeros(len(block)), 0.0, 0.0, known)
 
     def of(self, block: Array, *, collects: bool) -> bool:
-        """Whether it is a part of the pass that multiplies this block, and knows or collects the moments."""
+        """Whether this is a state of the pass that multiplies this (n, b) array, and that sums or has the moments."""
         enough = self.collects == collects or (collects and self.known is not None)
         return enough and np.array_equal(self.block, block)
 
-    def add(self, folded: Sequence[Folded]) -> "PassPart":
-        """After another block, whose rows are added in place."""
+    def add(self, folded: Sequence[BlockSums]) -> "PassPart":
+        """Return the state after another block, whose rows are added in place."""
         squares, trace = self.squares, self.trace
         for some in folded:
             self.product[some.rows] += some.product
@@ -75,11 +75,10 @@ class PassPart:
 
 
 class Streamed:
-    """H K H for a kernel K whose rows are folded into a product, a block of them at a time; or K, not `centered`.
+    """H K H for a kernel K whose rows are computed block by block and never stored; or K, unless `centered`.
 
-    The first pass also collects row sums, trace and Frobenius norm, which centering needs.
-    `rough`, where there is one, is the same kernel in single precision. `lasting` passes are found by a later run of a
-    sweep, which asks for other axes of the same kernel.
+    The first pass also sums row sums, trace and Frobenius norm, which centering needs. `rough` is the same kernel in
+    single precision, or None. With `lasting`, passes are kept for the next run of a sweep on the same kernel.
     """
 
     definite, inverse, by_factor, rank, remedy, name = False, False, False, None, "", "the kernel matrix"
@@ -88,70 +87,70 @@ class Streamed:
     def __init__(self, kernel: KernelRows, tolerance: float = 1e-6, rough: KernelRows | None = None,
                  centered: bool = True, lasting: bool = False) -> None:
         self._kernel, self._rough, self._moved = kernel, rough, centered
-        self.tolerance = tolerance  # the tolerance that its precision allows and that is worth the passes
+        self.tolerance = tolerance  # residual that its precision allows and that is worth the passes
         self._moments: Moments | None = None
         self.passes = 0
-        self._passed: dict[int, Passed] | None = memoize("passes", kernel.given, dict) if lasting else None
+        self._passed: dict[int, PassResult] | None = memoize("passes", kernel.key, dict) if lasting else None
 
     def state(self) -> dict[str, Any]:
-        """What distinguishes it: what its rows follow from, and how they are used."""
-        return {"rows": self._kernel.given, "rough": None if self._rough is None else self._rough.given,
+        """Return what determines the kernel and its use: the key of its checkpoints."""
+        return {"rows": self._kernel.key, "rough": None if self._rough is None else self._rough.key,
                 "centered": self._moved, "tolerance": self.tolerance}
 
     @property
     def size(self) -> int:
-        """The number of points."""
+        """Number of points."""
         return self._kernel.size
 
     @property
     def width(self) -> int:
-        """Columns of a block of vectors that cost little beside the rows themselves."""
+        """Number of vectors in a block that cost little compared with the rows themselves."""
         return self._kernel.width
 
     @property
     def landmarks(self) -> int:
-        """Single rows that cost little beside a pass."""
+        """Number of single rows that cost little compared with a pass."""
         return self._kernel.landmarks
 
     @property
     def quick_rows(self) -> RowsOf | None:
-        """Finds rows of K in the precision of a pass, where that is quicker."""
+        """A function that computes rows of K in the precision of a pass, where that is quicker; else None."""
         return self._kernel.quick_rows
 
     def apply(self, block: Array) -> Array:
-        """Itself times a block of vectors (n x b): one pass over all rows."""
+        """Return the centered kernel times an (n, b) array of vectors, an (n, b) array: one pass over all rows."""
         return self._centered(self._kernel, block)
 
     @property
     def apply_rough(self) -> Callable[[Array], Array] | None:
-        """The same in single precision, where that is offered: for the first passes, never the last."""
+        """`apply` in single precision, or None: for the first passes, never the last."""
         return None if self._rough is None else partial(self._centered, self._rough)
 
     def rows(self, chosen: Indices) -> Array:
-        """Rows of K itself, not centered (m x n)."""
+        """Return the rows `chosen` of K, not centered, an (m, n) array."""
         return self._kernel.rows(chosen)
 
-    def stored(self, compute: Compute) -> Dense:
-        """The same kernel held whole, where memory allows it."""
+    def to_dense(self, compute: Compute) -> Dense:
+        """Return this kernel as one matrix; raises RefusedByPlan where memory does not allow it."""
         square_memory(compute, self.size, 3, "the whole spectrum", "ask for a count of axes instead of a share")
         rows = self.rows(np.arange(self.size))
         return Dense.of(rows) if self._moved else Dense(rows, uncentered(self.size))
 
     @property
     def residual(self) -> float:
-        """The tolerance that its precision allows and that is worth the passes."""
+        """Residual that its precision allows and that is worth the passes."""
         return self.tolerance
 
     def solve(self, demand: SpectrumRequest, compute: Compute) -> Solved:
-        """The top of the spectrum by passes, or the whole one where it is asked for and memory allows it."""
+        """Compute the top of the spectrum by passes, or the whole one where requested and memory allows it."""
         return solve_symmetric(self, demand, compute)
 
     def closeness(self, solved: Solved) -> Closeness:
-        """Equal eigenvalues differ by rounding of the largest."""
+        """Return the tolerances for equal eigenvalues: rounding of the largest."""
         return Closeness.of(solved)
 
     def residuals(self, values: Array, vectors: Array, directions: Array | None) -> None:
-        """They are known from the passes themselves."""
+        """Return None: the solver reports residuals from its passes. Takes (k,) `values` and (n, k) `vectors`."""
 
     def _centered(self, kernel: KernelRows, block: Array) -> Array:
         if not self._moved:
@@ -161,21 +160,21 @@ class Streamed:
 
     def _pass(self, kernel: KernelRows, block: Array) -> Array:
         first = self._moments is None and kernel is self._kernel
-        made = self._from_memo(block, first) or self._made(kernel, block, first)
+        made = self._recall_pass(block, first) or self._run_pass(kernel, block, first)
         if self._passed is not None:
             self._passed[self.passes] = made
         self._moments = made.moments if first else self._moments
         self.passes += 1
         return made.product
 
-    def _from_memo(self, block: Array, first: bool) -> Passed | None:
-        """The pass of this number where an earlier run has made it."""
+    def _recall_pass(self, block: Array, first: bool) -> PassResult | None:
+        """Return the pass of this number that an earlier run kept, if it fits; else None."""
         known = (self._passed or {}).get(self.passes)
         fits = known is not None and first <= (known.moments is not None) and np.array_equal(known.block, block)
         return known if fits else None
 
-    def _made(self, kernel: KernelRows, block: Array, first: bool) -> Passed:
-        """A pass, from its first block or from those that an earlier process has kept; the same sums in any case."""
+    def _run_pass(self, kernel: KernelRows, block: Array, first: bool) -> PassResult:
+        """Run a pass from its first block, or from the last checkpoint; the sums are the same bit for bit."""
         with part(f"pass {self.passes + 1}"), step(PassPart) as place:
             made = place.left
             if made is None or not made.of(block, collects=first):
@@ -186,10 +185,10 @@ class Streamed:
                     if made.blocks < kernel.blocks:
                         place.offer(partial(replace, made))
         collected = (self._by_number(made.sums), made.squares, made.trace) if made.collects else made.known
-        return Passed(block, self._by_number(made.product), collected if first else None)
+        return PassResult(block, self._by_number(made.product), collected if first else None)
 
     def _by_number(self, placed: Array) -> Array:
-        """Rows by the points' numbers, from rows by their places."""
+        """Reorder rows from positions to the points' numbers."""
         order = self._kernel.order
         if order is None:
             return placed
@@ -197,7 +196,7 @@ class Streamed:
         numbered[order] = placed
         return numbered
 
-    def _known(self) -> Moments:
+    def _require_moments(self) -> Moments:
         if self._moments is None:
             self._pass(self._kernel, np.zeros((self.size, 1)))
         assert self._moments is not None
@@ -205,19 +204,19 @@ class Streamed:
 
     @property
     def centering(self) -> Centering:
-        """The centering for the rows of new points."""
-        return Centering(self._known()[0] / self.size, across=True) if self._moved else uncentered(self.size)
+        """The centering of rows of new points."""
+        return Centering(self._require_moments()[0] / self.size, across=True) if self._moved else uncentered(self.size)
 
     @property
     def trace(self) -> float:
-        """The sum of the eigenvalues."""
-        sums, _, trace = self._known()
+        """Sum of the eigenvalues."""
+        sums, _, trace = self._require_moments()
         return float(trace - sums.sum() / self.size) if self._moved else float(trace)
 
     @property
     def frobenius(self) -> float:
-        """The root of the sum of squared eigenvalues."""
-        sums, squares, _ = self._known()
+        """Root of the sum of squared eigenvalues."""
+        sums, squares, _ = self._require_moments()
         if not self._moved:
             return float(np.sqrt(squares))
         total, means = sums.sum() / self.size, sums / np.sqrt(self.size)
@@ -225,13 +224,13 @@ class Streamed:
 
 
 def fits_in_memory(size: int, compute: Compute) -> bool:
-    """Whether a matrix of size x size is small enough to be kept rather than computed again and again."""
+    """Whether a size x size matrix is small enough to be stored rather than computed in every pass."""
     return 8 * size * size <= min(STORED, compute.memory_bytes() / 3)
 
 
 @stage("kernel", version=1, composed=True)
 def kernel_of(function: Pairwise, points: Array, compute: Compute, centered: bool = True) -> Dense | Streamed:
-    """The kernel of a function of two points, centered or not: kept where it is small, streamed where it is not."""
+    """Return the kernel of a function over an (n, d) array of points: one matrix where it is small, streamed if not."""
     size = len(points)
     if fits_in_memory(size, compute):
         with running("kernel"):

@@ -1,4 +1,5 @@
-"""A kernel function over all pairs of points, by square tiles: each serves its rows and, transposed, its columns."""
+"""A kernel function over all pairs of points, by square tiles: each adds to its rows and, transposed, to its columns.
+"""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -11,20 +12,20 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.steps import Passes
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import rows_from
-from mlcli.stages.kernels.folding import Folded
-from mlcli.stages.kernels.pairwise import Pairwise, against
+from mlcli.stages.kernels.folding import BlockSums
+from mlcli.stages.kernels.pairwise import Pairwise, values_against
 
-TILE = 512  # points on a side: 2 MiB in double precision, what a core's cache holds
+TILE = 512  # points on a side: 2 MiB in double precision, which fits in a core's cache
 GROUP = 4  # tiles on a side of a block of work
-LANDMARKS = 500  # single rows that cost little beside a pass
+LANDMARKS = 500  # single rows that cost little compared with a pass
 WIDTH = 16  # vectors that a pass can multiply at little more than its own cost
 
 
 @frozen
 class Tiles:
-    """The tiles on and above the diagonal, a square of them to a block; half of the matrix is all of it.
+    """The tiles on and above the diagonal, a square of them to a block; the others follow by symmetry.
 
-    In single precision products are taken within a tile and added up in double.
+    In single precision products are computed within a tile and summed in double precision.
     """
 
     function: Pairwise
@@ -37,29 +38,29 @@ class Tiles:
     lasting = True
 
     @property
-    def given(self) -> tuple[Pairwise, Array, str]:
+    def key(self) -> tuple[Pairwise, Array, str]:
         """The function, the points and the precision."""
         return self.function, self.points, np.dtype(self.kind).name
 
     @property
     def size(self) -> int:
-        """The number of points."""
+        """Number of points."""
         return len(self.points)
 
     @property
     def blocks(self) -> int:
-        """How many blocks of work a pass has."""
+        """Number of blocks of work in a pass."""
         return self._groups * (self._groups + 1) // 2
 
     def rows(self, chosen: Indices) -> Array:
-        """Some rows of the kernel, in double precision (m x n)."""
+        """Return the rows `chosen` of the kernel in double precision, an (m, n) array."""
         return self._values(self.points[chosen])
 
     def stop(self) -> None:
-        """A block takes little time."""
+        """Do nothing: a block takes little time."""
 
-    def fold(self, number: int, vectors: Array, moments: bool) -> list[Folded]:
-        """What a block of tiles adds to K Q, for its rows and for its columns."""
+    def fold(self, number: int, vectors: Array, moments: bool) -> list[BlockSums]:
+        """Return the sums that a block of tiles adds to K Q, for its rows and its columns, with (n, b) `vectors` Q."""
         above, below = self._sides(number)
         own = above == below
         narrow = vectors.astype(self.kind, copy=False)
@@ -80,8 +81,8 @@ class Tiles:
                     squares += float(np.vdot(tile, tile)) * (1 if rows == columns else 2)
                     trace += float(np.trace(tile)) if rows == columns else 0.0
         width = vectors.shape[1]
-        return [Folded(slice(start, start + len(part)), part[:, :width], part[:, width] if moments else 0.0)
-                for start, part in products.items()] + [Folded(slice(0, 0), vectors[:0], 0.0, squares, trace)]
+        return [BlockSums(slice(start, start + len(part)), part[:, :width], part[:, width] if moments else 0.0)
+                for start, part in products.items()] + [BlockSums(slice(0, 0), vectors[:0], 0.0, squares, trace)]
 
     @property
     def _groups(self) -> int:
@@ -89,7 +90,7 @@ class Tiles:
 
     @cached_property
     def _values(self) -> Callable[[Array], Array]:
-        return against(self.function, self.points)
+        return values_against(self.function, self.points)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Tiles, (self.function, self.points, self.kind)
@@ -100,7 +101,7 @@ class Tiles:
         return left.astype(self.kind, copy=False), right.astype(self.kind, copy=False)
 
     def _sides(self, number: int) -> tuple[list[slice], list[slice]]:
-        """The tiles of the two groups of points that meet in a block."""
+        """Return the tiles of the two groups of points that meet in a block."""
         first = 0
         while number >= self._groups - first:
             number, first = number - (self._groups - first), first + 1
@@ -113,12 +114,15 @@ class Tiles:
 
 
 def groups_of(size: int) -> int:
-    """How many groups of tiles a side of the matrix has."""
+    """Return the number of groups of tiles on a side of the matrix."""
     return -(-size // (TILE * GROUP))
 
 
 def tiled_passes(points: Array, count: int, seconds: float) -> Passes:
-    """Passes of so many seconds of a core as a cluster would run them; a block gives back the rows of two groups."""
+    """Return the cost of `count` passes over an (n, d) array, of so many seconds of a core each, on a cluster.
+
+    A block returns the sums of the rows of two groups.
+    """
     groups, vectors = groups_of(len(points)), 8.0 * WIDTH * len(points)
     return Passes(count, seconds, groups * (groups + 1) // 2, vectors, groups * vectors, once=points.nbytes,
                   working=8.0 * 3 * TILE * TILE)

@@ -22,7 +22,7 @@ PASSES = 40  # products with a block of vectors in a step, where only the leadin
 @stage("coordinates")
 def score_points(kernel: AnyFactor | GappedPoints, axes: Array) -> Array:
     """Return the scores (n x q) of centered points on axes (d x q)."""
-    return kernel.lifted(axes)
+    return kernel.lift(axes)
 
 
 def factor_steps(shape: tuple[int, ...], points: bool, equal: bool, factors: int, threads: int, most: int,

@@ -95,7 +95,7 @@ class GappedPoints:
         """Return the points with a model that completes their rows."""
         return replace(self, model=model)
 
-    def lifted(self, axes: Array) -> Array:
+    def lift(self, axes: Array) -> Array:
         """Return the coordinates (n x q) of completed rows on axes (d x q)."""
         assert self.model is not None
         return self.centering(complete_points(self.model, self.points)) @ axes

@@ -24,7 +24,7 @@ from mlcli.native import Precision
 from mlcli.stages.algebra.costs import Cost
 from mlcli.stages.algebra.ordering import nested_dissection
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.kernels.folding import Folded
+from mlcli.stages.kernels.folding import BlockSums
 from mlcli.stages.paths.geodesics import LANDMARKS, WIDTH, dijkstra_rows, halved_squares
 
 GROUP = 8  # sweeps whose sums are taken together, which makes adding them up cheap; more only for MOST
@@ -95,7 +95,7 @@ class EliminationRows:
         return EliminationRows, (self.graph, self.weights, self.keep)
 
     @property
-    def given(self) -> tuple[AnyArray | str, ...]:
+    def key(self) -> tuple[AnyArray | str, ...]:
         """The graph, the order of elimination and the precision."""
         return *self.graph.parts, self.order, self.weights.precision
 
@@ -132,7 +132,7 @@ class EliminationRows:
         """Writes the rows of a sweep into their place in D (n x n)."""
         self.weights.distances(strip, distances)
 
-    def fold(self, number: int, vectors: Array, moments: bool) -> tuple[Folded]:
+    def fold(self, number: int, vectors: Array, moments: bool) -> tuple[BlockSums]:
         """What a group of sweeps adds to K times vectors, each pair of points counting for both."""
         place = self.blocks - 1 - number // 2 if number % 2 else number // 2  # expensive and cheap blocks alternate
         sweeps = range(self.strips)[place * self._group : (place + 1) * self._group]
@@ -145,7 +145,7 @@ class EliminationRows:
             fourths += self._fold(sweep, vectors, product, sums)
         product *= -0.5
         sums *= -0.5
-        return (Folded(slice(first, len(vectors)), product, sums, 0.25 * fourths),)
+        return (BlockSums(slice(first, len(vectors)), product, sums, 0.25 * fourths),)
 
     def stop(self) -> None:
         """Ends folds that have begun after the sweep at hand, because nobody will use the result."""

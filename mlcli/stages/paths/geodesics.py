@@ -13,7 +13,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.costs import Cost
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.kernels.folding import Folded, KernelRows
+from mlcli.stages.kernels.folding import BlockSums, KernelRows
 
 SOURCES = 64  # rows of distances in a block
 LANDMARKS = 48  # rows found for the start of the eigensolver: one group of a sweep, or as many single searches
@@ -44,7 +44,7 @@ class DijkstraRows:
     lasting = True
 
     @property
-    def given(self) -> tuple[AnyArray | str, ...]:
+    def key(self) -> tuple[AnyArray | str, ...]:
         """The graph."""
         return *self.graph.parts, "dijkstra"
 
@@ -72,11 +72,11 @@ class DijkstraRows:
         """Some rows of K (m x n)."""
         return halved_squares(dijkstra_rows(self.graph, chosen))
 
-    def fold(self, number: int, vectors: Array, moments: bool) -> tuple[Folded]:
+    def fold(self, number: int, vectors: Array, moments: bool) -> tuple[BlockSums]:
         """What a block's rows of K give; its diagonal is zero."""
         sources = self._sources(number)
         kernel = self.rows(sources)
-        return (Folded(sources, kernel @ vectors, kernel.sum(axis=1), float(np.vdot(kernel, kernel))),)
+        return (BlockSums(sources, kernel @ vectors, kernel.sum(axis=1), float(np.vdot(kernel, kernel))),)
 
     def stop(self) -> None:
         """A block takes little time."""

@@ -11,7 +11,7 @@ decoder (`decoders.py`).
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.columns import Columns, Completed, Monomials, Smoother
 from mlcli.stages.similarities.decoders import Affine, Decoder, linear_decoder
-from mlcli.stages.similarities.explained import Explained, placed_under
+from mlcli.stages.similarities.explained import Explained, complete_factor
 from mlcli.stages.similarities.given_graph import EdgeAffinities, GivenGraph
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances, KernelValues
 from mlcli.stages.similarities.networks import Encoder, NetworkDecoder
@@ -40,7 +40,7 @@ __all__ = [
            "Projector",
            "Similarity",
            "Smoother",
+           "complete_factor",
            "linear_decoder",
-           "placed_under",
            "require_projector",
 ]

@@ -1,4 +1,4 @@
-"""What every similarity declares: its rows, its distances, and how new points are projected."""
+"""The base of all similarities: their rows and distances, and how new points are projected."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
@@ -24,119 +24,124 @@ from mlcli.stages.similarities.witness import Witness
 
 @frozen
 class Parts:
-    """The parts of a similarity that a certificate compares with the input and with what was asked for."""
+    """The parts of a similarity that a certificate compares with the input and the options."""
 
     points: Array | None = None  # the training points that new ones are compared with
-    origin: Array | None = None  # what was taken from them
-    landmarks: Indices | None = None  # the training points that count, where not all do
+    origin: Array | None = None  # the shift that was subtracted from them
+    landmarks: Indices | None = None  # the training points in use; None: all
     graph: Graph | None = None
     neighbors: Neighborhood | None = None
     affinity: Affinity | None = None
     ridge: float | None = None
     correction: Correction | None = None
-    function: Any = None  # of two points or of a distance
+    function: Any = None  # a kernel function, of two points or of a distance
     metric: Fitted | None = None
     latent: Any = None  # a model of the columns
 
 
 @frozen
 class Similarity:
-    """How new points relate to the training points: one row for each, centered as the training rows were.
+    """How new points relate to the training points: a row of c numbers for each, centered as the training rows were.
 
     Every method projects in the same way: rows, centered, times a matrix of axes (Bengio et al., 2004: out-of-sample
     extensions as kernel PCA). Only the rows differ.
     """
 
-    keeps_distances: ClassVar[bool] = True  # whether the axes are to keep distances, the input's or others
+    keeps_distances: ClassVar[bool] = True  # whether the axes approximate distances, the input's or others
     in_features: ClassVar[bool] = False  # whether rows are the new points themselves
-    alone: ClassVar[bool] = True  # whether a row does not depend on the others
-    on_equals: ClassVar[bool] = False  # whether a point that equals training points is placed on one of them
+    rowwise: ClassVar[bool] = True  # whether a row does not depend on the others
+    on_equals: ClassVar[bool] = False  # whether a duplicate of a training point gets that point's coordinates
 
     @property
     def places(self) -> bool:
-        """Whether new points can be compared with the training points: a similarity that has no rows says so."""
+        """Whether new points can be compared with the training points: true for similarities that define `rows`."""
         return type(self).rows is not Similarity.rows
 
     @property
     def roundings(self) -> int:
-        """How many roundings of one product a number of a row carries."""
+        """Number of roundings of one product in a number of a row."""
         return 1
 
     @property
     def parts(self) -> Parts:
-        """Its parts that follow from the input and from options."""
+        """The parts that depend on the input and the options."""
         return Parts()
 
     @property
     def source(self) -> "Similarity":
-        """The similarity whose distances it is a function of; itself where it is of none."""
+        """The similarity whose distances this is a function of; this one where there is none."""
         return self
 
     def rows(self, new: Array) -> Array:
-        """The rows of new points (m x c); raises ConfigError where points are known by the edges of a graph alone."""
+        """Return an (m, c) array of rows for an (m, d) array of new points.
+
+        Raises ConfigError where points have no features, only the edges of a graph.
+        """
         raise ConfigError("NO-PROJECTION", "this run was made of a graph, whose points have no features that new "
                           "points could be compared by", hint="fit the graph with the new points in it")
 
     def width(self, given: int) -> int:
-        """c, for new rows of so many numbers."""
+        """Return c, the number of columns of `rows(new)` where `new` has `given` columns."""
         return given
 
     def batches(self, new: Array, columns: int) -> Iterator[slice]:
-        """The new points by groups small enough for memory, where rows have so many columns; or all at once."""
-        if not self.alone:
+        """Yield slices of an (m, d) array of new points, small enough for memory at `columns` numbers a row; or one of
+        all.
+        """
+        if not self.rowwise:
             return iter([slice(None)])
         return one_by_one(row_blocks(len(new), HELD, max(columns, new.shape[1])))
 
     def check(self, new: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuses new points outside of the domain of the metric that they are compared by; raises DataError."""
+        """Raise DataError for new points, an (m, d) array, outside the domain of the metric that compares them."""
         self.comparison.check(new, ids, columns)
 
     @property
     def comparison(self) -> Fitted:
-        """The metric that new points are compared by: Euclidean where there is no choice."""
+        """The metric that compares new points: Euclidean where there is no choice."""
         return getattr(self, "metric", EUCLIDEAN)
 
-    def lengths_in(self, unit: Unit) -> Unit:
-        """What distances are measured in where points are measured in this."""
+    def distance_unit(self, unit: Unit) -> Unit:
+        """Return the unit of distances, given the unit of points."""
         return unit**self.comparison.unit_power
 
     def rounding(self, new: Array) -> Array | float:
-        """The errors of rows, beyond one rounding of each number."""
+        """Return the errors of the rows of an (m, d) array beyond one rounding of each number: (m, c) or one number."""
         return 0.0
 
     def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space | None:
-        """Where distances are the ones that the axes are to keep; None where those are the input's, as `seen`.
+        """Return the space whose distances the axes approximate; None where these are the `method_distances`.
 
-        `rows` finds rows of the kernel, where the fit gives them; `units` are those of inputs and of coordinates.
+        `rows` computes rows of the kernel, where the fit provides them; `units` are those of inputs and of coordinates.
         """
         return None
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
-        """The kernel of the rows that carried the fit (`fit`), computed again from the rows that were embedded.
+        """Return the kernel of the rows that were fitted (an (n,) array `fit`), computed again from the embedded rows.
 
         None where there is no such kernel. With `full` every row is checked, so speed matters.
         """
         return None
 
     def products(self, centering: Centering) -> Products:
-        """What a run may keep of the fit, as far as the similarity holds what it is made of."""
+        """Return the matrices of the fit that a run may keep, of those that the similarity can compute."""
         return {}
 
     @property
-    def walkable(self) -> Graph | None:
-        """The graph between the training points on which paths have lengths, where there is one."""
+    def path_graph(self) -> Graph | None:
+        """The graph between training points on which paths have lengths; None where there is none."""
         return None
 
-    def seen(self, distances: Array) -> Array:
-        """The input's distances, in the units of the computation, as the method sees them."""
+    def method_distances(self, distances: Array) -> Array:
+        """Return the distances that the method approximates, from the input's: an array of any shape."""
         return distances
 
     @property
     def column_moments(self) -> Array | None:
-        """The covariance of the columns (d x d) that stands for rows with missing cells, where there is one."""
+        """The covariance of the columns (d x d) that represents rows with missing cells; None where there is none."""
         return None
 
     @property
     def variances(self) -> Array | None:
-        """The variances behind coordinates of unit variance (p); None where coordinates have these variances."""
+        """The variances (p) of coordinates that were scaled to unit variance; None where they were not scaled."""
         return None

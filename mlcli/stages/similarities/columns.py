@@ -1,4 +1,4 @@
-"""Similarities that are columns, or made of them: the axes live in feature space."""
+"""Similarities whose rows are the features, or functions of them: the axes are vectors in feature space."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -21,25 +21,25 @@ from mlcli.stages.similarities.witness import Witness, of_matrix
 @stored("columns")
 @frozen
 class Columns(Similarity):
-    """The features themselves: PCA, whose axes live in feature space; or kernel values given as they are."""
+    """The features themselves: PCA, whose axes are vectors in feature space; or given kernel values."""
 
     in_features: ClassVar[bool] = True
 
     def rows(self, new: Array) -> Array:
-        """The new points (m x d)."""
+        """Return the new points unchanged, an (m, d) array."""
         return new
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
-        """The kernel that was given."""
+        """Return the given kernel, for the rows in an (n,) array `fit`; None for features."""
         return of_matrix(data.values) if isinstance(data, Similarities) else None
 
 
 @stored("completed")
 @frozen
 class Completed(Similarity):
-    """The features with missing cells at their conditional means: probabilistic PCA.
+    """The features with missing cells replaced by their conditional means: probabilistic PCA.
 
-    The coordinates of a row completed so are the posterior means given the cells that it has.
+    The coordinates of a completed row are the posterior means given its observed cells.
     """
 
     latent: Latent
@@ -50,7 +50,7 @@ class Completed(Similarity):
         return Parts(latent=self.latent)
 
     def rows(self, new: Array) -> Array:
-        """The new points (m x d), each NaN replaced by μ + W x with x the posterior mean."""
+        """Return the new points, an (m, d) array, each NaN replaced by μ + W x with x the posterior mean."""
         if all_finite(new):
             return new
         data = Grouped.of(new)
@@ -60,30 +60,30 @@ class Completed(Similarity):
 
     @property
     def variances(self) -> Array:
-        """Distances are those of W x."""
+        """The squared lengths of the loadings' columns (p): distances are those of W x."""
         return self.latent.lengths
 
 
 @stored("monomials", means="d", into="dr")
 @frozen
 class Monomials(Similarity):
-    """White coordinates, and with degree 2 their products of two as well: slow feature analysis."""
+    """White coordinates and, with degree 2, products of two of them: slow feature analysis."""
 
     means: Array  # d
     into: Array  # d x r
     degree: int
 
     def rows(self, new: Array) -> Array:
-        """The monomials of new points (m x r, or m x r (r + 3) / 2)."""
+        """Return the monomials of new points (m x r, or m x r (r + 3) / 2)."""
         return monomials((new - self.means) @ self.into, self.degree)
 
     def width(self, given: int) -> int:
-        """One for each monomial."""
+        """Return the number of monomials."""
         rank = self.into.shape[1]
         return rank if self.degree == 1 else rank * (rank + 3) // 2
 
     def rounding(self, new: Array) -> Array:
-        """From the rounding of the white coordinates."""
+        """Return errors of the monomials of an (m, d) array, from the rounding of the white coordinates."""
         wrong = EPS * new.shape[1] * (np.abs(new) + np.abs(self.means)) @ np.abs(self.into)
         return monomials_rounding((new - self.means) @ self.into, wrong, self.degree)
 
@@ -91,14 +91,14 @@ class Monomials(Similarity):
 @stored("smoother", means="d")
 @frozen
 class Smoother(Similarity):
-    """The states of a sequence given all of it: the linear-Gaussian state-space model."""
+    """The states of a sequence given all its rows: the linear-Gaussian state-space model."""
 
-    alone: ClassVar[bool] = False  # a state follows from the rows before and after it
+    rowwise: ClassVar[bool] = False  # a state depends on the rows before and after it
     means: Array  # d
     model: StateSpace
 
     def rows(self, new: Array) -> Array:
-        """The smoothed states (m x K) of rows that follow each other, from a start of their own."""
+        """Return the smoothed states (m x K) of successive rows, started from the model's prior."""
         varying = self.model.noise > 0
         if not varying.any():
             return np.zeros((len(new), len(self.model.transition)))
@@ -106,5 +106,5 @@ class Smoother(Similarity):
         return smooth(Sequence.of((new - self.means)[:, varying]), model).means
 
     def width(self, given: int) -> int:
-        """One for each state."""
+        """Return the number of states."""
         return len(self.model.transition)

@@ -1,4 +1,4 @@
-"""Decoders: the ways from coordinates back to features."""
+"""Decoders: maps from coordinates to features."""
 
 import numpy as np
 
@@ -10,28 +10,28 @@ from mlcli.stages.eigen.spectrum import Spectrum
 
 @frozen
 class Decoder:
-    """What leads from coordinates back to features; each kind is frozen, stored, and needs NumPy only."""
+    """A map from coordinates to features; each kind is frozen, stored, and needs NumPy only."""
 
     def __call__(self, embedding: Array) -> Array:
-        """Features (m x d) of coordinates (m x p)."""
+        """Return features (m x d) at coordinates (m x p)."""
         raise NotImplementedError
 
     def variance(self, coordinates: Array) -> Array | None:
-        """The posterior variance of a feature at each place (m of m x p), in the features' unit squared.
+        """Return the posterior variance of a feature at (m, p) coordinates: an (m,) array, in squared feature units.
 
-        None where a decoder does not know how sure it is.
+        None where the decoder has no variance.
         """
         return None
 
-    def unlike(self, new: Array, coordinates: Array) -> AnyArray:
-        """Which rows (m of m x d; NaN where missing) this map does not explain at their places (m x p): none, where it
-        does not know how sure it is.
+    def unexplained(self, new: Array, coordinates: Array) -> AnyArray:
+        """Return an (m,) mask of the rows (m x d, NaN where missing) that differ too much from those at (m x p)
+        coordinates: none where the decoder has no variance.
         """
         return np.zeros(len(new), dtype=bool)
 
     @property
     def affine(self) -> "Affine | None":
-        """This map if it is affine: what directions can be asked of."""
+        """This map where it is affine, for uses that need directions; else None."""
         return None
 
 
@@ -44,16 +44,16 @@ class Affine(Decoder):
     directions: Array  # d x p
 
     def __call__(self, embedding: Array) -> Array:
-        """Features (m x d) of coordinates (m x p)."""
+        """Return features (m x d) at coordinates (m x p)."""
         return self.mean + embedding @ self.directions.T
 
     @property
     def affine(self) -> "Affine":
-        """Itself."""
+        """This map."""
         return self
 
 
 def linear_decoder(points: Array, spectrum: Spectrum) -> Affine:
-    """Reconstruction where the kernel is that of inner products: directions XᵀV / √λ."""
+    """Return the reconstruction for a kernel of inner products of an (n, d) array: directions XᵀV / √λ."""
     mean = points.mean(axis=0)
     return Affine(mean, (points - mean).T @ spectrum.inverse_roots())

@@ -18,52 +18,52 @@ from mlcli.stages.similarities.kernels import Distances, GivenDistances
 class Transitions(Similarity):
     """p(x, xⱼ) of a walk over the training points: w(x, xⱼ) / qⱼ, divided by their sum over j.
 
-    w(x, y) = exp(-d² / (σ(x) σ(y))), and q is the density at a training point to the power that takes it out.
+    w(x, y) = exp(-d² / (σ(x) σ(y))), and q is the density at a training point, to the power that removes its effect.
     Source: Coifman and Lafon, "Diffusion maps", 2006.
     """
 
     keeps_distances: ClassVar[bool] = False
-    base: Distances | GivenDistances  # whose rows are -d²/2
+    base: Distances | GivenDistances  # the similarity with rows -d²/2
     widths: Array  # n: σ of the training points
     densities: Array  # n: q
-    nearest: int  # σ of a point is the distance to so many-th of its nearest training points; 0: that of all
+    nearest: int  # rank of the training neighbor whose distance is σ of a point; 0: one σ for all
 
     def rows(self, new: Array) -> Array:
-        """Probabilities (m x n) that sum to one."""
+        """Return probabilities that sum to one, an (m, n) array, for an (m, d) array of new points."""
         halved = self.base.rows(new)
         widths = self.widths[:1] if self.nearest == 0 else local_widths(halved, self.nearest)
         exponents = 2 * halved / (widths[:, None] * self.widths)
-        weights = np.exp(exponents - exponents.max(axis=1, keepdims=True)) / self.densities  # none vanishes far away
+        weights = np.exp(exponents - exponents.max(axis=1, keepdims=True)) / self.densities  # none is all zero
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     @property
     def parts(self) -> Parts:
-        """Those of the distances."""
+        """The parts of the distances."""
         return self.base.parts
 
     @property
     def source(self) -> Similarity:
-        """What finds the distances."""
+        """The similarity that computes the distances."""
         return self.base
 
     def width(self, given: int) -> int:
-        """One for each training point."""
+        """Return the number of training points."""
         return len(self.widths)
 
     @property
     def comparison(self) -> Fitted:
-        """That of the distances."""
+        """The metric of the distances."""
         return self.base.comparison
 
     def rounding(self, new: Array) -> Array | float:
-        """A few roundings of numbers of at most one."""
+        """Return a few roundings of numbers of at most one, for an (m, d) array of new points."""
         return 16 * EPS
 
 
 def local_widths(halved: Array, nearest: int) -> Array:
-    """Distances (m) to the `nearest`-th of the training points, from -d²/2 (m x n); points at no distance count.
+    """Return distances (m) to the `nearest`-th training point from -d²/2 (m x n); points at distance zero count.
 
-    Where that is zero, the least distance above zero stands for it; 1 where there is none.
+    Where that is zero, it is replaced by the least distance above zero, or by 1 where there is none.
     """
     place = halved.shape[1] - min(nearest, halved.shape[1])
     squares = -2 * np.partition(halved, place, axis=1)[:, place]

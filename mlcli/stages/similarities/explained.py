@@ -1,4 +1,4 @@
-"""Features under a factor model: complete rows as they are, missing cells at their conditional means."""
+"""Features under a factor model: complete rows unchanged, missing cells replaced by conditional means."""
 
 from typing import ClassVar
 
@@ -15,9 +15,9 @@ from mlcli.stages.similarities.columns import Columns
 @stored("explained", moments="dd")
 @frozen
 class Explained(Similarity):
-    """The features with missing cells at their conditional means under a factor model.
+    """The features with missing cells replaced by their conditional means under a factor model.
 
-    Posterior means of the factors are linear in a row, so those of a row completed so are the ones given its cells.
+    Posterior means of the factors are linear in a row, so those of a completed row are those given its observed cells.
     """
 
     keeps_distances: ClassVar[bool] = False
@@ -30,14 +30,14 @@ class Explained(Similarity):
 
     @property
     def column_moments(self) -> Array:
-        """Those that were fitted."""
+        """The covariance of the columns (d x d) that the model was fitted to."""
         return self.moments
 
 
 Placed = tuple[AnyFactor | GappedPoints, Similarity]
 
 
-def placed_under(points: AnyFactor | GappedPoints, covariance: Array) -> Placed:
+def complete_factor(points: AnyFactor | GappedPoints, covariance: Array) -> Placed:
     """The points, those with missing cells under a model of the covariance, and how new rows relate to them."""
     if not isinstance(points, GappedPoints):
         return points, Columns()

@@ -1,4 +1,4 @@
-"""Gaussian processes from coordinates to features: new rows placed where they are most probable, and the decoder."""
+"""Gaussian processes from coordinates to features: new rows placed at the most probable points, and the decoder."""
 
 from functools import cached_property
 from typing import ClassVar
@@ -12,66 +12,66 @@ from mlcli.errors import DataError
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.gaussian.dynamics import Motion
 from mlcli.stages.gaussian.latents import HiddenUnits, KernelRows
-from mlcli.stages.gaussian.placing import Candidates, placed
+from mlcli.stages.gaussian.placing import Candidates, place
 from mlcli.stages.gaussian.posterior import Posterior
-from mlcli.stages.gaussian.tracking import tracked
+from mlcli.stages.gaussian.tracking import track
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.decoders import Decoder
 from mlcli.stages.similarities.projector import Projector
 
-UNLIKE = 1e-3  # of rows that follow from the process, how many may be flagged
-KNOWN = 0.5  # of the variance before any data, which the process has where it knows next to nothing
+UNLIKE = 1e-3  # share of rows of the process itself that may be flagged
+KNOWN = 0.5  # share of the prior variance above which a place is far from all data
 
 
 @stored("latent-points")
 @frozen
 class LatentPoints(Similarity):
-    """The most probable latent point of each row, given the cells that it has."""
+    """The most probable latent point of each row, given its observed cells."""
 
     posterior: Posterior
     prior: bool  # whether latent points are standard normal
 
     def rows(self, new: Array) -> Array:
-        """The latent points (m x p)."""
-        return placed(self.posterior, self.prior, new, self.candidates)
+        """Return the latent points (m x p) of an (m, d) array of new rows."""
+        return place(self.posterior, self.prior, new, self.candidates)
 
     @cached_property
     def candidates(self) -> Candidates | None:
-        """The places to start from, for all batches of new rows; none of a process without points."""
+        """Starting points for all batches of new rows; None for a process without points."""
         return Candidates.of(self.posterior) if len(self.posterior.places) else None
 
     def width(self, given: int) -> int:
-        """One for each axis."""
+        """Return the number of axes."""
         return int(self.posterior.places.shape[1])
 
 
 @stored("latent-sequence")
 @frozen
 class LatentSequence(Similarity):
-    """The most probable latent points of rows that follow each other, given the cells that they have."""
+    """The most probable latent points of successive rows, given their observed cells."""
 
-    alone: ClassVar[bool] = False  # a point follows from the rows before and after it
+    rowwise: ClassVar[bool] = False  # a point depends on the rows before and after it
     posterior: Posterior
     motion: Motion
 
     def rows(self, new: Array) -> Array:
-        """The latent points (m x p)."""
-        return tracked(self.posterior, self.motion, new)
+        """Return the latent points (m x p) of an (m, d) array of new rows."""
+        return track(self.posterior, self.motion, new)
 
     def width(self, given: int) -> int:
-        """One for each axis."""
+        """Return the number of axes."""
         return int(self.posterior.places.shape[1])
 
 
 @stored("back-constraint")
 @frozen
 class BackConstrained(Similarity):
-    """Values of a map from features to latent points, of which coordinates are linear functions."""
+    """Values of a map from features to latent points; coordinates are linear functions of them."""
 
     map: KernelRows | HiddenUnits
 
     def rows(self, new: Array) -> Array:
-        """The values (m x c); raises DataError where a cell is missing."""
+        """Return the map's values (m x c) for an (m, d) array; raises DataError where a cell is missing."""
         if (gaps := np.isnan(new).any(axis=1)).any():
             raise DataError("MISSING", "a back constraint needs all cells, and one is missing",
                             hint="fit with method.constraint=none, or complete the rows",
@@ -79,7 +79,7 @@ class BackConstrained(Similarity):
         return self.map(new)
 
     def width(self, given: int) -> int:
-        """One for each value."""
+        """Return the number of values of the map."""
         return self.map.width
 
 
@@ -91,16 +91,18 @@ class ProcessMeans(Decoder):
     posterior: Posterior
 
     def __call__(self, embedding: Array) -> Array:
-        """Features (m x d) of coordinates (m x p)."""
+        """Return features (m x d) at coordinates (m x p)."""
         return self.posterior.means(embedding)
 
     def variance(self, coordinates: Array) -> Array:
-        """The variance (m) that each feature has at coordinates (m x p), noise included."""
+        """Return the variance of each feature at (m, p) coordinates, an (m,) array, noise included."""
         return self.posterior.variances(coordinates)
 
-    def unlike(self, new: Array, coordinates: Array) -> AnyArray:
-        """The rows whose squared error, in variances, is beyond all but a thousandth of χ², and those at places where
-        the process knows next to nothing: its variance there is more than half of what it is before any data.
+    def unexplained(self, new: Array, coordinates: Array) -> AnyArray:
+        """Return an (m,) mask of the rows (m x d) that the process does not explain at (m x p) coordinates.
+
+        These are rows with a squared error, in variances, in the highest thousandth of χ², and rows far from all data,
+        where the posterior variance is more than half of the prior variance.
         """
         from scipy.special import chdtrc
 
@@ -114,14 +116,13 @@ class ProcessMeans(Decoder):
 
 
 def projector_of(posterior: Posterior, prior: bool, mapped: tuple[KernelRows | HiddenUnits, Array] | None) -> Projector:
-    """The projector of a fitted process: by a map with its axes where there is one, else by the most probable points.
-    """
+    """Return the projector of a fitted process: by a map and its axes (c x p) if any, or else by probability."""
     if mapped is None:
-        return placing(LatentPoints(posterior, prior))
+        return latent_projector(LatentPoints(posterior, prior))
     return Projector(BackConstrained(mapped[0]), uncentered(len(mapped[1])), mapped[1], ProcessMeans(posterior))
 
 
-def placing(similarity: LatentPoints | LatentSequence) -> Projector:
-    """The projector of a process whose rows of similarity are latent points."""
+def latent_projector(similarity: LatentPoints | LatentSequence) -> Projector:
+    """Return the projector of a process whose rows of similarity are latent points."""
     axes = similarity.posterior.places.shape[1]
     return Projector(similarity, uncentered(axes), np.eye(axes), ProcessMeans(similarity.posterior))

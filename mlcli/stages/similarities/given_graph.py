@@ -1,4 +1,4 @@
-"""Similarities of points that are known by the edges of a graph alone: no new point can be compared with them."""
+"""Similarities of points that have no features, only the edges of a graph: new points cannot be projected."""
 
 from typing import ClassVar
 
@@ -24,7 +24,7 @@ class GivenGraph(Similarity):
     """Minus half the squared path lengths of a given graph."""
 
     graph: Graph
-    landmarks: Indices | None = None  # the points that count; None: all
+    landmarks: Indices | None = None  # the points in use; None: all
 
     @property
     def parts(self) -> Parts:
@@ -32,24 +32,24 @@ class GivenGraph(Similarity):
         return Parts(graph=self.graph, landmarks=self.landmarks)
 
     def width(self, given: int) -> int:
-        """One for each point that counts."""
+        """Return the number of points in use."""
         return self.graph.size if self.landmarks is None else len(self.landmarks)
 
     @property
-    def walkable(self) -> Graph:
+    def path_graph(self) -> Graph:
         """The graph."""
         return self.graph
 
     def products(self, centering: Centering) -> Products:
-        """The graph, and what its path lengths make."""
+        """Return the graph and the matrices of its path lengths."""
         return path_products(self.graph, self.landmarks is None, centering)
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness:
-        """By paths that are proven shortest."""
+        """Return the kernel of shortest paths, proven shortest, of the points in an (n,) array `fit`."""
         return of_paths(self.graph, fit, full)
 
     def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space:
-        """The graph with its shortest paths."""
+        """Return the space of shortest paths on the graph."""
         return GeodesicSpace(self.graph, units[0], rows, compute)
 
 
@@ -68,5 +68,5 @@ class EdgeAffinities(Similarity):
         return Parts(graph=self.graph, affinity=self.affinity)
 
     def width(self, given: int) -> int:
-        """One for each point."""
+        """Return the number of points."""
         return self.graph.size

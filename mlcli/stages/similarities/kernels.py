@@ -1,4 +1,4 @@
-"""Similarities that are values of a kernel, of a function or of distances."""
+"""Similarities that are kernel values, of a kernel function or of distances."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.kernels.functions import Function
-from mlcli.stages.kernels.radial import Radial, fixed
+from mlcli.stages.kernels.radial import Radial, fix_defaults
 from mlcli.stages.paths.paths import paths_of_new
 from mlcli.stages.paths.products import path_products
 from mlcli.stages.similarities.base import Parts, Similarity
@@ -42,23 +42,24 @@ class KernelValues(Similarity):
 
     points: Array  # n x d, less the origin
     function: Function | Radial
-    origin: Array  # d: the points' mean where a shift changes nothing, so that a far origin costs no digits
+    origin: Array  # d: the points' mean if a shift changes nothing, so that no digits are lost far from zero
 
     @classmethod
     def of(cls, kernel: Function, metric: Fitted, data: Features) -> "KernelValues":
-        """Values of a function whose defaults are fixed from the training points, under their metric."""
+        """Return the similarity of a kernel function, its defaults fixed from the training points under their metric.
+        """
         movable = kernel.movable and metric.plain
         origin = data.values.mean(axis=0) if movable else np.zeros(data.values.shape[1])
         points = data.values - origin
-        return cls(points, fixed(kernel, metric, points, data.unit), origin)
+        return cls(points, fix_defaults(kernel, metric, points, data.unit), origin)
 
     def rows(self, new: Array) -> Array:
-        """k(x, xⱼ) (m x n)."""
+        """Return k(x, xⱼ), an (m, n) array, for an (m, d) array of new points."""
         return self.function(new - self.origin, self.points)
 
     @property
     def roundings(self) -> int:
-        """Those of a power."""
+        """The degree of the kernel's power, or one."""
         return int(getattr(self.function, "degree", 1))
 
     @property
@@ -67,11 +68,11 @@ class KernelValues(Similarity):
         return Parts(points=self.points, origin=self.origin, function=self.function, metric=self.metric)
 
     def width(self, given: int) -> int:
-        """One for each training point."""
+        """Return the number of training points."""
         return len(self.points)
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
-        """By the function's formula."""
+        """Return the kernel by the function's formula; None unless the data are features. `fit` is an (n,) array."""
         if not isinstance(data, Features):
             return None
         function: Any = self.function
@@ -80,11 +81,11 @@ class KernelValues(Similarity):
 
     @property
     def metric(self) -> Fitted:
-        """What the function's distances are of."""
+        """The metric of the function's distances."""
         return getattr(self.function, "metric", EUCLIDEAN)
 
     def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space:
-        """The feature space of the function, scaled where its squares might leave the range of single precision."""
+        """Return the feature space of the function, scaled where its squares might overflow single precision."""
         own = self.function.diagonal(self.points)
         reach = in_range(own, own, power=2)[1]
         return FeatureSpace(self.function, self.points, units[1] * reach, reach)
@@ -100,7 +101,7 @@ class Distances(Similarity):
     metric: Fitted = EUCLIDEAN
 
     def rows(self, new: Array) -> Array:
-        """-δ²/2 (m x n), with the correction that the training distances had."""
+        """Return -δ²/2, an (m, n) array, with the correction of the training distances."""
         return gower(self.correction.squared(squared(self.metric, new, self.points)))
 
     @property
@@ -109,32 +110,32 @@ class Distances(Similarity):
         return Parts(points=self.points, correction=self.correction, metric=self.metric)
 
     def width(self, given: int) -> int:
-        """One for each training point."""
+        """Return the number of training points."""
         return len(self.points)
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
-        """From the points."""
+        """Return -δ²/2 from the points in the (n,) array `fit`; None unless the data are features."""
         if not isinstance(data, Features):
             return None
         points = data.values[fit]
         return (of_points(points, self.correction) if self.metric.plain
                 else of_metric(self.metric, points, self.correction))
 
-    def seen(self, distances: Array) -> Array:
-        """With the correction."""
+    def method_distances(self, distances: Array) -> Array:
+        """Return an array of distances, of any shape, with the correction."""
         return self.correction.of_distances(distances)
 
 
 @stored("given-distances", landmarks="c", within={"landmarks": "d"})
 @frozen
 class GivenDistances(Similarity):
-    """Minus half the squares of dissimilarities that the user gives: MDS of dissimilarities."""
+    """Minus half the squares of given dissimilarities: MDS of dissimilarities."""
 
     correction: Correction
     landmarks: Indices | None = None  # the training points that count; None: all
 
     def rows(self, new: Array) -> Array:
-        """-δ²/2 (m x landmarks), with the correction that the training dissimilarities had."""
+        """Return -δ²/2 (m x landmarks) with the correction of the training dissimilarities."""
         return gower(self.correction.squared((new if self.landmarks is None else new[:, self.landmarks]) ** 2))
 
     @property
@@ -143,18 +144,18 @@ class GivenDistances(Similarity):
         return Parts(correction=self.correction, landmarks=self.landmarks)
 
     def width(self, given: int) -> int:
-        """One for each training point that counts."""
+        """Return the number of training points in use."""
         return given if self.landmarks is None else len(self.landmarks)
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
-        """From the dissimilarities."""
+        """Return -δ²/2 from the dissimilarities of the points in the (n,) array `fit`; None for other data."""
         if not isinstance(data, Dissimilarities):
             return None
         values = data.values if self.landmarks is None else data.values[np.ix_(fit, fit)]
         return of_dissimilarities(values, self.correction)
 
-    def seen(self, distances: Array) -> Array:
-        """With the correction."""
+    def method_distances(self, distances: Array) -> Array:
+        """Return an array of distances, of any shape, with the correction."""
         return self.correction.of_distances(distances)
 
 
@@ -170,34 +171,35 @@ class Geodesics(Similarity):
     landmarks: Indices | None = None  # the training points that count; None: all
 
     @property
-    def walkable(self) -> Graph:
+    def path_graph(self) -> Graph:
         """The graph."""
         return self.graph
 
     def products(self, centering: Centering) -> Products:
-        """The graph, and what its path lengths make."""
+        """Return the graph and the matrices of its path lengths."""
         return path_products(self.graph, self.landmarks is None, centering)
 
     def rows(self, new: Array) -> Array:
-        """-δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x landmarks), by shortest paths from x."""
+        """Return -δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x landmarks), by shortest paths from x.
+        """
         lists = self.neighbors.of_new(new, self.points, self.metric)
         paths = paths_of_new(self.graph, lists)
         return gower(np.square(paths if self.landmarks is None else paths[:, self.landmarks]))
 
     @property
     def parts(self) -> Parts:
-        """The graph and how its neighbors were found, the points and their metric, and the landmarks."""
+        """The graph and its neighbor search, the points and their metric, and the landmarks."""
         return Parts(points=self.points, landmarks=self.landmarks, graph=self.graph, neighbors=self.neighbors,
                      metric=self.metric)
 
     def width(self, given: int) -> int:
-        """One for each training point that counts."""
+        """Return the number of training points in use."""
         return self.graph.size if self.landmarks is None else len(self.landmarks)
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness:
-        """By paths that are proven shortest."""
+        """Return the kernel of shortest paths, proven shortest, of the points in an (n,) array `fit`."""
         return of_paths(self.graph, fit, full)
 
     def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space:
-        """The neighbor graph with its shortest paths."""
+        """Return the space of shortest paths on the neighbor graph."""
         return GeodesicSpace(self.graph, units[0], rows, compute)

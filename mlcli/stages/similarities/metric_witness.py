@@ -1,6 +1,7 @@
-"""Distances of metrics for the certificate, by formulas that share nothing with the fit's: SciPy's where it has them.
+"""Distances of metrics for the certificate, by formulas that share no code with the fit: SciPy's where it has them.
 
-Each comes with how far it may differ from the fit's by rounding, which for some metrics is more between near rows.
+Each comes with a bound of its difference by rounding from the fit's, which for some metrics is larger between near
+rows.
 """
 
 from collections.abc import Callable
@@ -17,23 +18,23 @@ from mlcli.stages.similarities.squares import CACHED, squared
 
 RADIUS = 6371.0088  # kilometers
 NEARBY = 1e-2  # radians below which the difference of two directions loses digits
-TERMS, SMALL_RATIO = 8, 1 / 8  # of a series: what is left out is 2⁻⁵⁵ of the rest
-CLOSE = 1e-2  # share of squared norms below which squared distances are summed, as their errors are bounded closely
-PAIRS = 16  # points on a side of a matrix whose diagonal is of use
+TERMS, SMALL_RATIO = 8, 1 / 8  # of a series: the omitted terms are 2⁻⁵⁵ of the rest
+CLOSE = 1e-2  # share of squared norms below which squared distances are sums of differences, for close error bounds
+PAIRS = 16  # points on a side of a matrix of which only the diagonal is used
 Formula = Callable[[Any, Array, Array], Array]
 FORMULAS: dict[str, Formula] = {}
 
 
 @frozen
-class Apart:
-    """Distances (m x n), and how far another way of computing them may differ."""
+class BoundedDistances:
+    """Distances (m x n), and bounds of their difference from another way of computing them."""
 
     distances: Array
     errors: Array
 
 
-def apart(metric: Fitted, left: Array, right: Array) -> Apart:
-    """Distances of points under a metric (m x n), some points on the right after the others."""
+def bounded_distances(metric: Fitted, left: Array, right: Array) -> BoundedDistances:
+    """Return distances (m x n) of (m, d) and (n, d) arrays under a metric, with error bounds."""
     distances, errors = np.empty((len(left), len(right))), np.empty((len(left), len(right)))
     formula, own = FORMULAS[metric.name], SLACK.get(metric.name)
 
@@ -43,14 +44,19 @@ def apart(metric: Fitted, left: Array, right: Array) -> Apart:
         distances[:, some], errors[:, some] = found, EPS * ((64 + right.shape[1]) * found + 64 * slack)
 
     each(fill, row_blocks(len(right), CACHED, right.shape[1]))
-    return Apart(distances, errors)
+    return BoundedDistances(distances, errors)
 
 
-def pairs_apart(metric: Fitted, left: Array, right: Array) -> Apart:
-    """Distances (m) of points to one other point each: the diagonals of small matrices, which take the fewest steps."""
-    found = [apart(metric, left[some], right[some]) for some in row_blocks(len(left), PAIRS)]
-    return Apart(*(np.concatenate([np.diagonal(part) for part in parts]) if found else np.empty(0) for parts in (
-        [one.distances for one in found], [one.errors for one in found])))
+def bounded_pair_distances(metric: Fitted, left: Array, right: Array) -> BoundedDistances:
+    """Return distances (m) of (m, d) points to one other point each, with error bounds.
+
+    They are the diagonals of small matrices, which takes the fewest steps.
+    """
+    found = [bounded_distances(metric, left[some], right[some]) for some in row_blocks(len(left), PAIRS)]
+    if not found:
+        return BoundedDistances(np.empty(0), np.empty(0))
+    return BoundedDistances(np.concatenate([np.diagonal(one.distances) for one in found]),
+                            np.concatenate([np.diagonal(one.errors) for one in found]))
 
 
 def _formula(*names: str) -> Callable[[Formula], Formula]:
@@ -70,7 +76,7 @@ def _by_scipy(metric: Any, left: Array, right: Array) -> Array:
 
 @_formula("minkowski")
 def _minkowski(metric: Any, left: Array, right: Array) -> Array:
-    """In units of each pair's largest difference, so that no power vanishes or leaves the range."""
+    """Compute in units of each pair's largest difference, so that no power underflows or overflows."""
     found = np.empty((len(left), len(right)))
     for row, x in enumerate(left):
         gaps = np.abs(x - right)
@@ -103,7 +109,10 @@ def _ruzicka(metric: Any, left: Array, right: Array) -> Array:
 
 @_formula("jensenshannon")
 def _jensenshannon(metric: Any, left: Array, right: Array) -> Array:
-    """By entropies; of near shares, where these cancel, by the series Σ t²ᵏ / (k (2k - 1)) of t = (p - q) / (p + q)."""
+    """Compute by entropies; for near shares, where these cancel, by a series.
+
+    The series is Σ t²ᵏ / (k (2k - 1)) of t = (p - q) / (p + q).
+    """
     from scipy.special import rel_entr
 
     one, other = (points / points.sum(axis=1, keepdims=True) for points in (left, right))
@@ -141,7 +150,7 @@ def _gower(metric: Any, left: Array, right: Array) -> Array:
 
 @_formula("haversine")
 def _haversine(metric: Any, left: Array, right: Array) -> Array:
-    """By the angle of two directions, atan2(|u x v|, u . v); of near points by their chord, from differences."""
+    """Compute by the angle of two directions, atan2(|u x v|, u . v); for near points by their chord."""
     one, other = _on_sphere(left)[:, None, :], _on_sphere(right)[None, :, :]
     angles = np.arctan2(np.linalg.norm(np.cross(one, other), axis=2), (one * other).sum(axis=2))
     up, along = np.sin(np.radians((left[:, None, :] - right[None, :, :]) / 2)).transpose(2, 0, 1)
@@ -162,7 +171,7 @@ def _directions(rows: Array) -> Array:
 
 
 def _sized(rows: Array) -> Array:
-    """Each row in units of its largest number, so that squares do not vanish."""
+    """Return each row in units of its largest number, so that squares do not underflow."""
     return np.asarray(rows / np.abs(rows).max(axis=1, keepdims=True))
 
 
@@ -173,15 +182,15 @@ def _cdist(left: AnyArray, right: AnyArray, name: str, **parameters: float) -> A
 
 
 def _of_variation(distances: Array, points: Array) -> Array:
-    """Rows less their means lose digits where the means are large."""
+    """Return the slack of rows less their means, which lose digits where the means are large."""
     sized = _sized(points)
     sizes = 1 / np.linalg.norm(sized - sized.mean(axis=1)[:, None], axis=1)
     size = max(float(sizes.max(initial=1.0)), 1.0) ** 2
     return np.asarray(np.sqrt(distances) * size + EPS * size**2)
 
 
-# What of a distance's error does not shrink with the distance, in roundings: of rows of unit length, of shares of a
-# range, of logarithms, of a total, of the angle of opposite directions.
+# The part of a distance's error that does not shrink with the distance, in roundings: of rows of unit length, of shares
+# of a range, of logarithms, of a total, of the angle of opposite directions.
 SLACK: dict[str, Callable[[Array, Array], Array]] = {
     "cosine": lambda distances, points: np.sqrt(distances) + EPS,
     "correlation": _of_variation,

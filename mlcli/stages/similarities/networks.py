@@ -22,13 +22,13 @@ from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.decoders import Affine, Decoder
 from mlcli.stages.similarities.projector import Projector
 
-BLOCK = 1 << 19  # activations of a layer that a thread holds
+BLOCK = 1 << 19  # activations of a layer in memory, per thread
 
 
 @stored("encoder", means="d")
 @frozen
 class Encoder(Similarity):
-    """The outputs of a network that sees centered rows over one scale."""
+    """The outputs of a network for rows that are centered and divided by one scale."""
 
     keeps_distances: ClassVar[bool] = False
     means: Array  # d
@@ -36,15 +36,15 @@ class Encoder(Similarity):
     network: Network
 
     def rows(self, new: Array) -> Array:
-        """The outputs for new points (m x c)."""
+        """Return the outputs for an (m, d) array of new points, an (m, c) array."""
         return self.network((new - self.means) / self.scale)
 
     def width(self, given: int) -> int:
-        """One for each output; none where the network takes other rows."""
+        """Return the number of outputs; 0 where the network has another number of inputs."""
         return self.network.outputs if self.network.inputs == given else 0
 
     def rounding(self, new: Array) -> Array:
-        """The rounding of the inputs through the largest weights of each layer, whose activations do not stretch."""
+        """Return errors of the outputs (m x c), by the largest weights of each layer; activations do not amplify."""
         wrong = EPS * (np.abs(new).max(axis=1) + np.abs(self.means).max(initial=0.0)) / self.scale
         for layer in self.network.layers:
             wrong = wrong * np.abs(layer.weights).sum(axis=0).max(initial=0.0) + EPS * len(layer.weights)
@@ -54,7 +54,7 @@ class Encoder(Similarity):
 @stored("network_decoder", means="d", signs="p")
 @frozen
 class NetworkDecoder(Decoder):
-    """The outputs of a network, brought back from what it learned to reproduce. Raises ValueError for unfit parts."""
+    """The outputs of a network, scaled and shifted back to features. Raises ValueError for parts that do not fit."""
 
     means: Array  # d
     scale: float
@@ -66,39 +66,39 @@ class NetworkDecoder(Decoder):
             raise ValueError("the network leads from coordinates to features")
 
     def __call__(self, embedding: Array) -> Array:
-        """Features (m x d) of coordinates (m x p)."""
+        """Return features (m x d) at coordinates (m x p)."""
         return self.means + self.scale * self.network(embedding * self.signs)
 
     @property
     def affine(self) -> Affine | None:
-        """This map, where it has one layer without activation."""
+        """This map, where the network is one layer without activation; else None."""
         first, *others = self.network.layers
         if others or first.activation != "identity":
             return None
         return Affine(self.means + self.scale * first.biases, self.scale * (self.signs[:, None] * first.weights).T)
 
 
-def pair(standard: Standard, networks: tuple[Network, Network]) -> tuple[Encoder, NetworkDecoder]:
-    """The way of rows through two networks that saw them so, and back."""
+def encoder_and_decoder(standard: Standard, networks: tuple[Network, Network]) -> tuple[Encoder, NetworkDecoder]:
+    """Return the encoder and the decoder for two networks trained on rows in this standard."""
     inward, outward = networks
     return (Encoder(standard.means, standard.scale, inward),
             NetworkDecoder(standard.means, standard.scale, np.ones(outward.inputs), outward))
 
 
 class Measure(Protocol):
-    """What is summed over rows while they are placed; it can be pickled."""
+    """A sum over rows that is computed while they are encoded; it can be pickled."""
 
     @property
     def width(self) -> int:
-        """Numbers of a row that it holds at once."""
+        """Numbers per row in memory at once."""
 
     def __call__(self, first: int, rows: Array, outputs: Array) -> Array:
-        """The sums over some rows, the first of them by its number, with the encoder's outputs for them."""
+        """Return the sums over (b, d) rows, the first of them numbered `first`, with their (b, c) outputs."""
 
 
 @frozen
 class Errors:
-    """Σ ‖x̂ - x‖² of what comes back, over the squared scale."""
+    """Σ ‖x̂ - x‖² of the reconstruction, over the squared scale."""
 
     encoder: Encoder
     decoder: NetworkDecoder
@@ -109,20 +109,20 @@ class Errors:
         return self.decoder.network.width
 
     def __call__(self, first: int, rows: Array, outputs: Array) -> Array:
-        """The sum over some rows."""
+        """Return the sum over (b, d) rows with (b, c) outputs, a (1,) array."""
         back = self.decoder(outputs[:, : len(self.decoder.signs)])
         return np.sum(((back - rows) / self.encoder.scale) ** 2, keepdims=True).ravel()
 
 
 @stage("coordinates")
-def placed(encoder: Encoder, points: Array, measure: Measure) -> tuple[Array, Array]:
-    """The encoder's outputs for all points (n x c), and the sums of a measure over them.
+def encode_rows(encoder: Encoder, points: Array, measure: Measure) -> tuple[Array, Array]:
+    """Return the encoder's outputs for (n, d) points, an (n, c) array, and the sums of a measure over them.
 
-    A few rows at a time, on all threads.
+    Runs over a few rows at a time, on all threads.
     """
     width = max(encoder.network.width, measure.width)
     if (rows := rows_of(points)) is not None:
-        return _placed_rows(Passing(rows, encoder, measure, width), room(len(rows), encoder.network.outputs))
+        return _gather(Encoding(rows, encoder, measure, width), room(len(rows), encoder.network.outputs))
     outputs = np.empty((len(points), encoder.network.outputs))
 
     def block(rows: slice) -> Array:
@@ -134,21 +134,21 @@ def placed(encoder: Encoder, points: Array, measure: Measure) -> tuple[Array, Ar
 
 
 @frozen
-class Passing:
+class Encoding:
     """The outputs for rows in a file, and the sums of a measure: a source of blocks."""
 
     points: Rows
     encoder: Encoder
     measure: Measure
-    width: int  # numbers of a row that are held at once
+    width: int  # numbers per row in memory at once
 
     @property
     def blocks(self) -> int:
-        """How many blocks of work there are."""
+        """Number of blocks of work."""
         return self.points.blocks
 
     def work(self, number: int) -> list[tuple[int, Array, Array]]:
-        """Those of a block, each with the place of its first row."""
+        """Return outputs and sums of the parts of a block, each with the position of its first row."""
         found = []
         for first, part in self.points.parts(number):
             for some in row_blocks(len(part), BLOCK, self.width):
@@ -157,11 +157,11 @@ class Passing:
         return found
 
     def stop(self) -> None:
-        """Blocks are short."""
+        """Do nothing: blocks are short."""
 
 
-def _placed_rows(source: Passing, outputs: Array) -> tuple[Array, Array]:
-    """The outputs put in their places, and the sums of the measure."""
+def _gather(source: Encoding, outputs: Array) -> tuple[Array, Array]:
+    """Collect the outputs in the order of rows, and add up the measure."""
     total: Array | float = 0.0
     with closing(results(source)) as every:
         for block in every:
@@ -173,6 +173,6 @@ def _placed_rows(source: Passing, outputs: Array) -> tuple[Array, Array]:
 
 
 def projector_of(encoder: Encoder, decoder: NetworkDecoder, signs: Array) -> Projector:
-    """New points by the encoder's first outputs, their signs turned; back by the decoder."""
+    """Return the projector by the encoder's first outputs times `signs`, a (p,) array, and back by the decoder."""
     axes = np.eye(encoder.network.outputs, len(signs)) * signs
     return Projector(encoder, uncentered(len(axes)), axes, replace(decoder, signs=signs))

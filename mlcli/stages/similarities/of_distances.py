@@ -1,4 +1,4 @@
-"""Kernels of distances, whatever the distances are: between points, given, or along a graph."""
+"""Kernels of distances, of any kind: between points, given, or along a graph."""
 
 from dataclasses import replace
 from typing import Any
@@ -30,45 +30,47 @@ from mlcli.stages.similarities.witness import Witness
 @stored("of-distances")
 @frozen
 class OfDistances(Similarity):
-    """A function of distances that another similarity finds, whose rows are -δ²/2."""
+    """A kernel function of the distances δ of another similarity, which has rows -δ²/2."""
 
     base: Distances | GivenDistances | Geodesics | GivenGraph
     function: Gaussian | LaplacianKernel
 
     @property
     def places(self) -> bool:
-        """Where the distances of new points can be found."""
+        """Whether distances of new points can be computed."""
         return self.base.places
 
     def rows(self, new: Array) -> Array:
-        """k(δ) (m x n)."""
+        """Return k(δ), an (m, n) array, for an (m, d) array of new points."""
         return self.function.of_halved(self.base.rows(new))
 
     @property
     def parts(self) -> Parts:
-        """Those of the distances, and the function."""
+        """The parts of the distances, and the function."""
         return replace(self.base.parts, function=self.function)
 
     @property
     def source(self) -> Similarity:
-        """What finds the distances."""
+        """The similarity that computes the distances."""
         return self.base
 
     def width(self, given: int) -> int:
-        """As many as there are distances."""
+        """Return the number of distances in a row."""
         return self.base.width(given)
 
     @property
     def comparison(self) -> Fitted:
-        """That of the distances."""
+        """The metric of the distances."""
         return self.base.comparison
 
     def rounding(self, new: Array) -> Array | float:
-        """That of the distances, in the units of the function, whose values are at most one."""
+        """Return a few roundings of values of at most one, for an (m, d) array of new points."""
         return 16 * EPS
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
-        """By the function's formula, of the distances computed again."""
+        """Return the function's formula of recomputed distances, of the points in an (n,) array `fit`; None without
+        those.
+        """
         source = self.base.witness(data, fit, full)
         if source is None:
             return None
@@ -81,25 +83,25 @@ class OfDistances(Similarity):
                        how=f"{self.function.name} kernel by its formula: {source.how}")
 
     def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space | None:
-        """The feature space of the function; None where distances are the input's, as `seen`."""
+        """Return the feature space of the function; None where distances are the `method_distances`."""
         inner = self.base.space(None, units, compute)
         return None if inner is None else KernelSpace(inner, self.function, units)
 
     @property
-    def walkable(self) -> Graph | None:
-        """The graph that distances are measured along, where they are."""
-        return self.base.walkable
+    def path_graph(self) -> Graph | None:
+        """The graph along which distances are measured; None where there is none."""
+        return self.base.path_graph
 
     def products(self, centering: Centering) -> Products:
-        """Those of the distances, with the function's kernel in the place of theirs."""
+        """Return the matrices of the distances, with the function's kernel instead of theirs."""
         made = self.base.products(centering)
         lengths = made.get("distances")
         return made if not isinstance(lengths, Square) else {**made, **distance_products(
             lengths.size, lengths.rows, centering, lambda squares: self.function.of_halved(gower(squares)))}
 
-    def seen(self, distances: Array) -> Array:
-        """Distances in the feature space."""
-        return in_feature_space(self.function, -0.5 * np.square(self.base.seen(distances)))
+    def method_distances(self, distances: Array) -> Array:
+        """Return distances in the feature space, from an array of any shape."""
+        return in_feature_space(self.function, -0.5 * np.square(self.base.method_distances(distances)))
 
 
 @frozen
@@ -113,29 +115,29 @@ class KernelSpace:
 
     @property
     def unit(self) -> Unit:
-        """That of coordinates."""
+        """The unit of coordinates."""
         return self.units[1]
 
     @property
     def work(self) -> float:
-        """That of the distances."""
+        """The cost of one of the distances."""
         return self.inner.work
 
     @property
-    def travels(self) -> bool:
-        """As the distances do."""
-        return self.inner.travels
+    def portable(self) -> bool:
+        """Whether the space of the distances is portable."""
+        return self.inner.portable
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """2 - 2 k(δ)."""
+        """Return a function that computes 2 - 2 k(δ) from slices of the anchors, a (b,) array, to all points."""
         squared = self.inner.rows_of(anchors)
         return lambda part: np.square(in_feature_space(self.function, -0.5 * squared(part)))
 
     def between(self, sources: Indices, targets: Indices) -> Array:
-        """The roots of 2 - 2 k(δ)."""
+        """Return √(2 - 2 k(δ)) between (s,) sources and (t,) targets, an (s, t) array."""
         return in_feature_space(self.function, -0.5 * np.square(self.inner.between(sources, targets)))
 
 
 def in_feature_space(function: Any, halved: Array) -> Array:
-    """Distances √(2 - 2 k(δ)) from -δ²/2."""
+    """Return distances √(2 - 2 k(δ)) from an array of -δ²/2, of any shape, which may be overwritten."""
     return np.sqrt(np.maximum(2 - 2 * function.of_halved(halved), 0.0))

@@ -1,4 +1,4 @@
-"""Spaces: distances from some points to all or to some, on demand; nothing n x n is made."""
+"""Spaces: distances from some points to all or to some, on demand, without an n x n matrix."""
 
 from collections.abc import Callable
 from typing import ClassVar, Protocol
@@ -26,38 +26,38 @@ from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.paths.paths import Paths
 
 SAFE = 30  # binary exponents of numbers whose squares are safe, in single precision as well
-BLOCK = 2**18  # numbers of a block of points: 2 MiB, what a core's cache holds
-COLUMN = 3.0  # multiplications that a column of a metric takes as long as
-FUNCTION, STEP = 20.0, 28.0  # multiplications that a kernel function, and a step of Dijkstra's, take as long as
-NO_ANCHORS = np.arange(0)  # where only distances between some points are asked for
+BLOCK = 2**18  # numbers of a block of points: 2 MiB, which fit in the cache of a core
+COLUMN = 3.0  # cost of a metric per column, in multiplications
+FUNCTION, STEP = 20.0, 28.0  # cost of a kernel function, and of a step of Dijkstra's, in multiplications
+NO_ANCHORS = np.arange(0)  # for spaces that are only used by `between`
 
 Rows = Callable[[slice], Array]  # squared distances (b x n) of some of the anchors to all points
 
 
 class Space(Protocol):
-    """Where n points lie: distances are the roots of the rows, measured in a unit."""
+    """The space of n points: distances are the roots of the rows, measured in a unit."""
 
     @property
     def name(self) -> str:
-        """What its distances are called in quality.json."""
+        """Name of its distances in quality.json."""
 
     @property
     def unit(self) -> Unit:
-        """What distances are measured in."""
+        """The unit of its distances."""
 
     @property
     def work(self) -> float:
-        """Multiplications that one distance takes as long as."""
+        """Cost of one distance, in multiplications."""
 
     @property
-    def travels(self) -> bool:
-        """Whether it can be pickled, as less than all of its distances."""
+    def portable(self) -> bool:
+        """Whether it can be pickled in less space than all of its distances."""
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """The rows of some anchors, given a few at a time."""
+        """Return a function that computes rows of the anchors, an (a,) array of point numbers, a few at a time."""
 
     def between(self, sources: Indices, targets: Indices) -> Array:
-        """Distances from some points to some (s x t), in any unit."""
+        """Return distances from (s,) sources to (t,) targets, an (s, t) array, in any unit."""
 
 
 @frozen
@@ -67,22 +67,20 @@ class Euclidean:
     points: Array  # n x d
     unit: Unit = Unit()
     name: str = "euclidean"
-    travels: ClassVar[bool] = True
+    portable: ClassVar[bool] = True
 
     @classmethod
     def of(cls, points: Array, anchors: Indices) -> "Euclidean":
-        """The space of some points, scaled where the anchors' squares might leave the range of doubles."""
+        """Return the space of (n, d) points, scaled where squares of the (a,) anchors might overflow doubles."""
         return cls(*in_range(points, points[anchors]))
 
     @property
     def work(self) -> float:
-        """One for each column."""
+        """One multiplication per column."""
         return self.points.shape[1]
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """With few columns found when asked for; with many, all at once in one pass over the points.
-
-        Those of constant points that were found last are not found again.
+        """Return rows of the (a,) anchors: of few columns on demand, of many in one pass, reused for constant points.
         """
         points = self.points
         if points.shape[1] <= FEW_COLUMNS:
@@ -95,7 +93,7 @@ class Euclidean:
         return lambda part: rows[part]
 
     def _all_at_once(self, anchors: Indices) -> Array:
-        """Squared distances from the anchors to all points (b x n)."""
+        """Compute squared distances from the anchors to all points (b x n)."""
         points = self.points
         center = short_center(points[anchors])
         left, rows = CenteredPoints.from_center(points[anchors], center), np.empty((len(anchors), len(points)))
@@ -107,7 +105,7 @@ class Euclidean:
         return rows
 
     def between(self, sources: Indices, targets: Indices) -> Array:
-        """The roots of sums of squared differences; only these points are read, in a unit of their own."""
+        """Return distances (s x t) from summed squared differences, in a unit of their own; reads only these points."""
         right = self.points[targets]
         unit = Unit.of(right)
         return np.sqrt(squared_distances(unit.measured(self.points[sources]), unit.measured(right)))
@@ -119,20 +117,20 @@ class UnderMetric:
 
     data: MetricFeatures  # in units in which distances stay in range
     unit: Unit
-    travels: ClassVar[bool] = True
+    portable: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
-        """The metric's."""
+        """The name of the metric."""
         return self.data.metric.name
 
     @property
     def work(self) -> float:
-        """A few for each column."""
+        """A few multiplications per column."""
         return COLUMN * self.data.values.shape[1]
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """Squares of distances to all points, which are represented once; by Euclidean ones where these say them."""
+        """Return squared distances of the (a,) anchors to all points, from Euclidean ones where the metric embeds."""
         metric, values = self.data.metric, self.data.values
         if metric.embeds:
             apart = Euclidean(metric.represent(values)).rows_of(anchors)
@@ -141,7 +139,7 @@ class UnderMetric:
         return lambda part: np.square(rows(values[anchors[part]]))
 
     def between(self, sources: Indices, targets: Indices) -> Array:
-        """In the data's units."""
+        """Return distances from (s,) sources to (t,) targets (s x t), in the data's units."""
         return self.unit.plain(between_points(self.data.metric, self.data.values[sources], self.data.values[targets]))
 
 
@@ -153,33 +151,33 @@ class GivenDissimilarities:
     unit: Unit
     name: str = "given"
     work: float = 1.0
-    travels: ClassVar[bool] = False
+    portable: ClassVar[bool] = False
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """Their squares."""
+        """Return the squares of the rows of the (a,) anchors."""
         return lambda part: np.square(self.values[anchors[part]])
 
     def between(self, sources: Indices, targets: Indices) -> Array:
-        """As they are."""
+        """Return the entries from (s,) sources to (t,) targets (s x t)."""
         return self.values[np.ix_(sources, targets)]
 
 
 @frozen
 class GivenKernel:
-    """A kernel matrix, whose distances are the roots of K_ii + K_jj - 2 K_ij."""
+    """A kernel matrix, with the roots of K_ii + K_jj - 2 K_ij as distances."""
 
     values: Array  # n x n
     unit: Unit
     name: str = "kernel"
     work: float = 1.0
-    travels: ClassVar[bool] = False
+    portable: ClassVar[bool] = False
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """K_ii + K_jj - 2 K_ij, and zero where rounding or an indefinite kernel makes it negative."""
+        """Return K_ii + K_jj - 2 K_ij of the (a,) anchors, and zero where it is negative."""
         return lambda part: kernel_distances(self.values[anchors[part]], np.diag(self.values), anchors[part])
 
     def between(self, sources: Indices, targets: Indices) -> Array:
-        """Their roots."""
+        """Return √(K_ii + K_jj - 2 K_ij) from (s,) sources to (t,) targets (s x t)."""
         own = np.diag(self.values)
         return from_products(self.values[np.ix_(sources, targets)], own[sources], own[targets], sources, targets)
 
@@ -191,23 +189,23 @@ class FeatureSpace:
     function: Pairwise
     points: Array  # n x d
     unit: Unit
-    reach: Unit = Unit()  # of the roots of its values, a part of `unit`
+    reach: Unit = Unit()  # unit of the roots of its values, a part of `unit`
     name: str = "kernel"
-    travels: ClassVar[bool] = True
+    portable: ClassVar[bool] = True
 
     @property
     def work(self) -> float:
-        """One for each column, and a function."""
+        """One multiplication per column, and a function."""
         return self.points.shape[1] + FUNCTION
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """k(x, x) + k(y, y) - 2 k(x, y)."""
-        values, squares = pairwise.against(self.function, self.points), self.reach**2
+        """Return k(x, x) + k(y, y) - 2 k(x, y) of the (a,) anchors."""
+        values, squares = pairwise.values_against(self.function, self.points), self.reach**2
         own = squares.measured(self.function.diagonal(self.points))
         return lambda part: kernel_distances(squares.measured(values(self.points[anchors[part]])), own, anchors[part])
 
     def between(self, sources: Indices, targets: Indices) -> Array:
-        """The roots of k(x, x) + k(y, y) - 2 k(x, y)."""
+        """Return √(k(x, x) + k(y, y) - 2 k(x, y)) from (s,) sources to (t,) targets (s x t)."""
         function, left, right = self.function, self.points[sources], self.points[targets]
         return from_products(function(left, right), function.diagonal(left), function.diagonal(right), sources, targets)
 
@@ -218,13 +216,13 @@ class GeodesicSpace:
 
     graph: Graph
     unit: Unit
-    kernel: RowsOf | None  # finds rows of -D²/2, where the fit gives them
+    kernel: RowsOf | None  # computes rows of -D²/2, where the fit provides them
     compute: Compute
     name: str = "geodesic"
 
     @property
-    def travels(self) -> bool:
-        """Where there are too many distances to be held at once."""
+    def portable(self) -> bool:
+        """Whether there are too many distances to be stored at once."""
         return 8 * self.graph.size**2 > STORED
 
     @property
@@ -233,7 +231,7 @@ class GeodesicSpace:
         return STEP * (2 * self.graph.edges / max(self.graph.size, 1) + np.log2(self.graph.size + 1))
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """Squared path lengths, as `between` finds them."""
+        """Return squared path lengths of the (a,) anchors, computed as in `between`."""
         if self.few(anchors):
             squared = np.square(self.all_distances())
             return lambda part: squared[part]
@@ -244,24 +242,24 @@ class GeodesicSpace:
         return lambda part: np.square(dijkstra_rows(self.graph, anchors[part]))
 
     def between(self, sources: Indices, targets: Indices) -> Array:
-        """Path lengths, as the fit found them, or anew; between all points by the quickest way."""
+        """Return path lengths from (s,) sources to (t,) targets (s x t): the fit's, or computed again."""
         if self.kernel is None and self.few(sources):
             return self.all_distances()[np.ix_(sources, targets)]
         paths = dijkstra_rows(self.graph, sources) if self.kernel is None else np.sqrt(-2 * self.kernel(sources))
         return np.asarray(paths[:, targets])
 
     def few(self, anchors: Indices) -> bool:
-        """Whether all points are anchors, and so few that all distances are held at once."""
+        """Whether the (a,) anchors are all points, and so few that all distances are stored."""
         return len(anchors) == self.graph.size and 8 * self.graph.size**2 <= STORED
 
     def all_distances(self) -> Array:
-        """The path lengths between all points (n x n)."""
+        """Return the path lengths between all points (n x n)."""
         with no_listeners():
             return Paths(store="memory").distances(self.graph, self.compute)
 
 
 def input_space(source: Given, anchors: Indices = NO_ANCHORS) -> Space:
-    """The space in which the input's own neighborhoods lie; scaled where squares of anchors might leave the range."""
+    """Return the space of the input's own neighborhoods, scaled where squares of (a,) anchors might overflow."""
     if isinstance(source, Similarities):
         return GivenKernel(*in_range(source.values, source.values[anchors], source.power))
     if isinstance(source, Dissimilarities):
@@ -276,21 +274,24 @@ def input_space(source: Given, anchors: Indices = NO_ANCHORS) -> Space:
 
 
 def in_range(values: Array, sample: Array, power: int = 1) -> tuple[Array, Unit]:
-    """The values in a power of a unit that makes a sample's size about one, and the unit; as they are if near it."""
+    """Return `values`, of any shape, in a power of a unit that makes a sample's size about one, and the unit.
+
+    Values near that size are returned unchanged.
+    """
     unit = Unit.of(sample, power=power)
     factor = unit**power
     return (values, Unit()) if factor.within(SAFE) else (factor.measured(values), unit)
 
 
 def kernel_distances(values: Array, diagonal: Array, rows: Indices) -> Array:
-    """K_ii + K_jj - 2 K_ij of some rows of a kernel (b x n)."""
+    """Return K_ii + K_jj - 2 K_ij, a (b, n) array, of (b, n) values of a kernel and its (n,) diagonal."""
     squared = np.maximum(diagonal[rows, None] + diagonal - 2 * values, 0.0)
     squared[np.arange(len(rows)), rows] = 0.0
     return squared
 
 
 def from_products(products: Array, left: Array, right: Array, sources: Indices, targets: Indices) -> Array:
-    """The roots of K_ii + K_jj - 2 K_ij (s x t), exactly zero from a point to itself."""
+    """Return the roots of K_ii + K_jj - 2 K_ij (s x t), exactly zero from a point to itself."""
     squared = np.maximum(left[:, None] + right - 2 * products, 0.0)
     squared[sources[:, None] == targets] = 0.0
     return np.sqrt(squared)

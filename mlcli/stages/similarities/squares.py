@@ -1,4 +1,4 @@
-"""Squared Euclidean distances for the certificate, which share nothing with the fit's."""
+"""Squared Euclidean distances for the certificate, by code that the fit does not use."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array
 
 NARROW = 32  # columns up to which distances are summed one column at a time
-CACHED = 2**16  # numbers of the points taken up at once
-NEAR = 1e-3  # a share that leaves most digits
+CACHED = 2**16  # numbers of the points processed at once
+NEAR = 1e-3  # a share at which most digits remain
 
 
 def squared(left: Array, right: Array, near: float = NEAR) -> Array:
-    """‖xᵢ - yⱼ‖² (m x n): by differences in few columns and of near points, else by products of centered data.
+    """Return ‖xᵢ - yⱼ‖² (m x n): by differences in few columns and of near points, else by products of centered data.
 
     `near` is the share of two points' squared norms below which the product has lost too many digits of their distance.
     """
@@ -30,7 +30,7 @@ def squared(left: Array, right: Array, near: float = NEAR) -> Array:
         part, sums = right[rows], total[:, rows]
         far = part - center
         sizes = own + np.einsum("ij,ij->i", far, far)
-        with np.errstate(all="ignore"):  # what overflows is not finite, and fails
+        with np.errstate(all="ignore"):  # overflow gives infinities, which fail the check
             np.subtract(sizes, 2 * (mine @ far.T), out=sums)
         lost = sums <= near * sizes
         for row in np.flatnonzero(lost.any(axis=1)):

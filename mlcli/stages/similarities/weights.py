@@ -1,4 +1,4 @@
-"""Similarities that are weights over the neighbors: a new point lies where their weighted mean does."""
+"""Similarities that are weights over the neighbors: a new point gets the weighted mean of their coordinates."""
 
 from dataclasses import field
 from typing import ClassVar
@@ -27,11 +27,12 @@ class Barycenters(Similarity):
     neighbors: Neighborhood
     points: Array  # n x d, or n x n dissimilarities
     ridge: float
-    square: bool = False  # whether dissimilarities are given
+    square: bool = False  # whether `points` are dissimilarities
     metric: Fitted = EUCLIDEAN
 
     def rows(self, new: Array) -> Array:
-        """Weights that sum to one (m x n); all weight on one point where the new point equals it."""
+        """Return weights that sum to one (m x n); all weight is on one training point that equals the new one, if any.
+        """
         lists = self.neighbors.of_new(new, None if self.square else self.points, self.metric)
         local = local_distances(self.points, None if self.square else self.metric)
         weights = (barycentric_weights(new, self.points, lists, self.ridge) if self.metric.plain and not self.square
@@ -40,11 +41,11 @@ class Barycenters(Similarity):
 
     @property
     def parts(self) -> Parts:
-        """The points, their metric, how neighbors were found, and the regularization."""
+        """The points, their metric, the neighbor search, and the regularization."""
         return Parts(points=self.points, neighbors=self.neighbors, ridge=self.ridge, metric=self.metric)
 
     def width(self, given: int) -> int:
-        """One for each training point."""
+        """Return the number of training points."""
         return len(self.points)
 
 
@@ -60,14 +61,14 @@ class Affinities(Similarity):
     graph: Graph
     points: Array | None  # n x d; None where dissimilarities are given
     metric: Fitted = EUCLIDEAN
-    walking: bool = field(kw_only=True)  # whether an equal training point's own neighbors stand for a new point
+    walking: bool = field(kw_only=True)  # whether a duplicate of a training point gets that point's row
 
     def rows(self, new: Array) -> Array:
-        """Shares that sum to one (m x n)."""
+        """Return shares that sum to one (m x n)."""
         lists = self.neighbors.of_new(new, self.points, self.metric)
         rows = weight_matrix(self.affinity(lists.lengths), lists, self.graph.size).toarray()
         firsts = lists.starts[:-1]
-        far = np.flatnonzero(rows.sum(axis=1) == 0)  # so far that all affinities vanish: the nearest has all weight
+        far = np.flatnonzero(rows.sum(axis=1) == 0)  # too far for affinities above zero: the nearest gets all weight
         rows[far, lists.indices[firsts[far]]] = 1.0
         rows = placed_on_equals(rows, lists)
         if self.walking:
@@ -76,7 +77,7 @@ class Affinities(Similarity):
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
     def of_training(self, point: int) -> Array:
-        """The affinities of a training point in the graph (n)."""
+        """Return the affinities of a training point in the graph (n)."""
         edges = slice(self.graph.starts[point], self.graph.starts[point + 1])
         row = np.zeros(self.graph.size)
         row[self.graph.indices[edges]] = self.affinity(self.graph.lengths[edges])
@@ -84,10 +85,10 @@ class Affinities(Similarity):
 
     @property
     def parts(self) -> Parts:
-        """The graph and how its neighbors were found, the weights of its edges, the points and their metric."""
+        """The graph and its neighbor search, the weights of its edges, the points and their metric."""
         return Parts(points=self.points, graph=self.graph, neighbors=self.neighbors, affinity=self.affinity,
                      metric=self.metric)
 
     def width(self, given: int) -> int:
-        """One for each training point."""
+        """Return the number of training points."""
         return self.graph.size

@@ -10,7 +10,7 @@ from mlcli.base.values.check import EPS, Check, around_median, count, ratio
 from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.similarities.metric_witness import apart
+from mlcli.stages.similarities.metric_witness import bounded_distances
 from mlcli.stages.similarities.squares import squared
 
 WHOLE = 600  # points of which every row is checked
@@ -89,7 +89,7 @@ def _squares(data: Spatial, rows: Indices) -> tuple[Array, Array | float]:
     if metric.plain:
         squares = squared(data.values[rows], data.values)
         return squares, EPS * data.values.shape[1] * squares
-    found = apart(metric, data.values[rows], data.values)
+    found = bounded_distances(metric, data.values[rows], data.values)
     return found.distances**2, 2 * found.distances * found.errors
 
 

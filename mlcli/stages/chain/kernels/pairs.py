@@ -29,7 +29,7 @@ class Products(KernelOptions):
                           "iteration (power), or the smaller side, and the data where that loses digits (auto).")
 
     @property
-    def chosen_route(self) -> Route:
+    def requested_route(self) -> Route:
         """The route that was chosen."""
         return self.route
 
