@@ -10,7 +10,7 @@ from mlcli.base.stages.stage import Note, Watcher, tell
 class Noting(Watcher):
     """Collects the notes of stages while they are computed."""
 
-    keeps_notes = True
+    caches = True
 
     def __init__(self) -> None:
         self._noted: list[list[Note]] = []  # of each stage that is being computed

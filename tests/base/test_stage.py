@@ -49,6 +49,8 @@ class Heard(Watcher):
 class Answering(Watcher):
     """Answers with 7, after it has written down what it was asked."""
 
+    caches = True
+
     def __init__(self) -> None:
         self.asked: list[tuple[Stage, Mapping[str, Any]]] = []
 
@@ -124,6 +126,8 @@ def test_the_listener_that_was_installed_first_is_outermost() -> None:
     order: list[str] = []
 
     class Around(Watcher):
+        caches = True
+
         def __init__(self, name: str) -> None:
             self.name = name
 
@@ -185,7 +189,10 @@ def test_no_two_stages_that_can_be_answered_for_share_a_name() -> None:
 
 def test_notes_of_a_fit_before_another_reach_those_alone_who_keep_them() -> None:
     class Keeping(Heard):
-        keeps_notes = True
+        caches = True
+
+        def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
+            return call()
 
     log: list[Any] = []
     with listening(Heard(log)), listening(Keeping(log, "kept ")), seam.mute_notes():

@@ -20,7 +20,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from mlcli.base.allocators import give_back
 from mlcli.base.context import context, set_context
@@ -51,12 +51,9 @@ class Stage:
 
 
 class Listener(Protocol):
-    """What observes a run: a journal and a progress bar watch it (see `Watcher`), a cache answers in its place."""
+    """An observer of a run: a journal and a progress bar watch its stages, a cache also answers for them."""
 
-    keeps_notes: bool  # with the results of stages, to tell them again
-
-    def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
-        """The result of a stage: `call` computes it from the inputs, which have the names of its parameters."""
+    caches: bool  # whether it has `around`, and keeps notes with the results of stages
 
     def begin(self, name: str) -> None:
         """A stage is being computed."""
@@ -71,14 +68,17 @@ class Listener(Protocol):
         """A warning or a fact."""
 
 
-class Watcher:
-    """A listener that lets every stage be computed; subclasses say what they watch."""
-
-    keeps_notes = False
+class Answering(Listener, Protocol):
+    """A listener that may answer in the place of a stage, such as a cache."""
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
-        """The result of the call."""
-        return call()
+        """Return the result of a stage, which `call` computes from the inputs, by the names of its parameters."""
+
+
+class Watcher:
+    """A listener that ignores all events; subclasses override those that they watch."""
+
+    caches = False
 
     def begin(self, name: str) -> None:
         """Not watched."""
@@ -98,10 +98,6 @@ class WithoutNotes(Watcher):
     """A listener that is told of no notes."""
 
     listener: Listener
-
-    def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
-        """As the listener has it."""
-        return self.listener.around(stage, inputs, call)
 
     def begin(self, name: str) -> None:
         """The listener is told."""
@@ -128,7 +124,7 @@ def no_listeners() -> AbstractContextManager[None]:
 
 def mute_notes() -> AbstractContextManager[None]:
     """Keep notes from all listeners but those that store them with results: for a fit that another one follows."""
-    return set_context(listeners=tuple(listener if listener.keeps_notes else WithoutNotes(listener)
+    return set_context(listeners=tuple(listener if listener.caches else WithoutNotes(listener)
                                        for listener in context().listeners))
 
 
@@ -183,9 +179,10 @@ def stage(name: str, version: int | None = None, *, composed: bool = False,
 
 
 def _around(stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
-    """The call through all listeners, the one that was installed first outermost."""
+    """Call through the listeners that answer, the one that was installed first outermost."""
     for listener in reversed(context().listeners):
-        call = functools.partial(listener.around, stage, inputs, call)
+        if listener.caches:
+            call = functools.partial(cast(Answering, listener).around, stage, inputs, call)
     return call()
 
 
