@@ -24,8 +24,8 @@ from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.gaussian.covariances import Name, started
-from mlcli.stages.gaussian.dynamics import Dynamics, Motion, Moving, Trail
+from mlcli.stages.gaussian.covariances import Name, start_covariance
+from mlcli.stages.gaussian.dynamics import Dynamics, Motion, SequenceProblem, Trail
 from mlcli.stages.gaussian.evidence import Exact, Observations
 from mlcli.stages.gaussian.fitting import best
 from mlcli.stages.gaussian.forecasting import forecast
@@ -113,9 +113,9 @@ class GPDM(GaussianProcessMethod):
             return self._model(starts[0], Posterior.constant(observed.mean), Motion.none(self.dynamics.order),
                                spectrum=Spectrum.of_values(np.zeros(1), 0.0, complete=True))
         trail = Trail(starts[0].shape[1], self.dynamics.density)
-        covariance = started(self.kernel, observed.variance, FLOOR, starts[0].shape[1])
+        covariance = start_covariance(self.kernel, observed.variance, FLOOR, starts[0].shape[1])
         free = np.zeros(len(covariance.logs), dtype=bool)
-        ended = best(Moving(Exact(observed), trail, covariance, False, free), starts, self.minimize)
+        ended = best(SequenceProblem(Exact(observed), trail, covariance, False, free), starts, self.minimize)
         logs, cells = trail.logs(ended.latent), (observed.cells,)
         motion, ranks = trail.density.motion(logs, ended.means), ended.covariance.relevances(ended.means)
         moved = {f"dynamics_{name}": value for name, value in figures_of(motion.posterior).items()}

@@ -116,7 +116,7 @@ class GPLVM(GaussianProcessMethod):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of the start and the minimization."""
         axes, shape = self.axes.count, data.values.shape
-        held, step = self.constraint.held(shape, axes), self.inference.step(shape[0], axes, self.minimize.limit)
+        held, step = self.constraint.memory(shape, axes), self.inference.step(shape[0], axes, self.minimize.limit)
         return [*self.start.steps(data, compute, axes), *self.constraint.steps(shape, compute),
                 replace(step, memory=step.memory + held, remedy=step.remedy if held < step.memory else FEWER)]
 

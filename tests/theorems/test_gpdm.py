@@ -11,8 +11,8 @@ from scipy.stats import multivariate_normal
 from mlcli.base.machine.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, GeometryError
-from mlcli.stages.gaussian.covariances import Covariance, Linear, Rbf, started
-from mlcli.stages.gaussian.dynamics import Density, Dynamics, Motion, Moving, Trail
+from mlcli.stages.gaussian.covariances import Covariance, Linear, Rbf, start_covariance
+from mlcli.stages.gaussian.dynamics import Density, Dynamics, Motion, SequenceProblem, Trail
 from mlcli.stages.gaussian.evidence import Exact, Observations
 from mlcli.stages.gaussian.fitting import Problem, State
 from mlcli.stages.gaussian.forecasting import forecast, slopes
@@ -37,11 +37,11 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-def problem_of(order: int, weight: float, points: Array = POINTS) -> tuple[Moving, State]:
+def problem_of(order: int, weight: float, points: Array = POINTS) -> tuple[SequenceProblem, State]:
     """The objective for all terms, at parameters off their start."""
     trail = Trail(2, Dynamics(kernel=("rbf", "linear", "bias"), order=order, weight=weight).density)  # type: ignore
-    covariance = started(("rbf", "bias"), 0.7, 1e-3)
-    problem = Moving(Exact(DATA), trail, covariance, False, np.zeros(len(covariance.logs), dtype=bool))
+    covariance = start_covariance(("rbf", "bias"), 0.7, 1e-3)
+    problem = SequenceProblem(Exact(DATA), trail, covariance, False, np.zeros(len(covariance.logs), dtype=bool))
     latent = trail.start(points)
     off = 0.1 * np.random.default_rng(1).standard_normal(len(latent) + len(covariance.logs))
     return problem, State(latent + off[: len(latent)], NOTHING, covariance.logs + off[len(latent) :])
@@ -74,11 +74,11 @@ def test_the_density_is_that_of_normal_vectors(order: int) -> None:
 
 def test_steps_of_white_noise_alone_are_the_prior_of_latent_points() -> None:
     """With unit white noise for steps the objective is that of the model without dynamics, to the last constant."""
-    white, covariance = Covariance((Linear(1e-300),), 1.0), started(("rbf", "bias"), 0.7, 1e-3)
+    white, covariance = Covariance((Linear(1e-300),), 1.0), start_covariance(("rbf", "bias"), 0.7, 1e-3)
     fixed = np.zeros(len(covariance.logs), dtype=bool)
     trail, constant = Trail(2, Density(white, 1)), POINTS.size / 2 * np.log(2 * np.pi)
     points = trail.points(trail.start(POINTS))
-    moving, still = (Moving(Exact(DATA), trail, covariance, False, fixed),
+    moving, still = (SequenceProblem(Exact(DATA), trail, covariance, False, fixed),
                      Problem(Exact(DATA), Free(2), covariance, True, fixed))
     value, slope = moving(State(trail.start(points), NOTHING, covariance.logs))
     expected, free = still(State(points.ravel(), NOTHING, covariance.logs))

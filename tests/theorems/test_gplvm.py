@@ -15,12 +15,12 @@ from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.gaussian.clouds import Clouds
-from mlcli.stages.gaussian.covariances import Bias, Covariance, Rbf, started
-from mlcli.stages.gaussian.evidence import Evidence, Exact, Observations, regular
+from mlcli.stages.gaussian.covariances import Bias, Covariance, Rbf, start_covariance
+from mlcli.stages.gaussian.evidence import Evidence, Exact, Observations, require_inverse
 from mlcli.stages.gaussian.fitting import Problem, State
 from mlcli.stages.gaussian.inducing import Sparse
 from mlcli.stages.gaussian.inference import Bayesian, MostProbable
-from mlcli.stages.gaussian.latents import Blurred, Free, KernelRegression, Latents, Network
+from mlcli.stages.gaussian.latents import Free, FreeClouds, KernelRegression, Latents, Network
 from mlcli.stages.gaussian.placing import Rows, descend
 from tests.agreement.tables import facts, read
 from tests.support import fit
@@ -66,7 +66,7 @@ PROBLEMS: dict[str, tuple[Evidence, Latents, tuple[str, ...], int]] = {
     "the same by inducing points": (Sparse(DATA, 5), Free(2), ("rbf-ard", "bias"), 2),
     "linear": (Exact(DATA), Free(2), ("linear",), 1),
     "inducing points": (Sparse(DATA, 5), Free(2), ("rbf", "linear"), 2),
-    "clouds": (Clouds(DATA, 5), Blurred(2), ("rbf-ard",), 2),
+    "clouds": (Clouds(DATA, 5), FreeClouds(2), ("rbf-ard",), 2),
     "kernel regression": (Exact(DATA), KernelRegression().latents(ROWS, 2, GENERATOR), ("rbf",), 1),
     "network": (Exact(DATA), Network(hidden=4).latents(ROWS, 2, GENERATOR), ("rbf",), 1)}
 
@@ -75,7 +75,7 @@ PROBLEMS: dict[str, tuple[Evidence, Latents, tuple[str, ...], int]] = {
 @pytest.mark.parametrize("prior", [False, True])
 def test_gradients_are_those_of_finite_differences(name: str, prior: bool) -> None:
     evidence, latents, terms, axes = PROBLEMS[name]
-    covariance = started(terms, 0.7, 1e-3, axes)  # type: ignore[arg-type]
+    covariance = start_covariance(terms, 0.7, 1e-3, axes)  # type: ignore[arg-type]
     problem = Problem(evidence, latents, covariance, prior, np.zeros(len(covariance.logs), dtype=bool))
     generator = np.random.default_rng(1)
     latent = latents.start(POINTS)
@@ -107,7 +107,7 @@ def test_length_scales_of_axes_trade_with_coordinates_at_no_cost_but_for_their_p
 
 
 def test_equal_length_scales_are_one() -> None:
-    one, each = (started(("rbf", "bias"), 0.7, 1e-6), started(("rbf-ard", "bias"), 0.7, 1e-6, 2))
+    one, each = (start_covariance(("rbf", "bias"), 0.7, 1e-6), start_covariance(("rbf-ard", "bias"), 0.7, 1e-6, 2))
     assert Exact(DATA)(one, POINTS, NOTHING).value == Exact(DATA)(each, POINTS, NOTHING).value
     model = fit("gplvm", ROWS, components=2, kernel=["rbf-ard"], minimize={"limit": 60})
     lengths = np.array(model.fit["rbf_lengths"])
@@ -135,7 +135,7 @@ def test_the_optimum_of_the_linear_kernel_is_that_of_dual_ppca(count: int) -> No
 
 
 def test_all_points_induced_give_the_likelihood_itself() -> None:
-    covariance = started(("rbf", "bias"), 0.7, 1e-6)
+    covariance = start_covariance(("rbf", "bias"), 0.7, 1e-6)
     exact, sparse = Exact(DATA), Sparse(DATA, 12)
     value = exact(covariance, POINTS, NOTHING).value
     assert sparse(covariance, POINTS, sparse.places(POINTS)).value == pytest.approx(value, rel=1e-6)
@@ -147,7 +147,7 @@ def test_all_points_induced_give_the_likelihood_itself() -> None:
 
 
 def test_clouds_without_extent_are_points() -> None:
-    covariance, narrow = started(("rbf-ard",), 0.7, 1e-6, 2), -30.0
+    covariance, narrow = start_covariance(("rbf-ard",), 0.7, 1e-6, 2), -30.0
     clouds = Clouds(DATA, 5)(covariance, np.hstack([POINTS, np.full_like(POINTS, narrow)]), POINTS[:5]).value
     divergence = 0.5 * float(np.sum(POINTS**2 + np.exp(narrow) - narrow - 1))
     assert clouds + divergence == pytest.approx(Sparse(DATA, 5)(covariance, POINTS, POINTS[:5]).value, rel=1e-9)
@@ -226,13 +226,13 @@ def test_every_start_leads_down_and_the_best_of_several_is_kept() -> None:
 
 def test_the_variance_of_the_kernel_of_clouds_is_free_once_the_rest_has_come_to_rest() -> None:
     """The bound rises by it, and is flat there."""
-    problem = Bayesian(inducing=6).problem(DATA, (), Blurred(2), 2)
-    state, ended = problem.minimized(POINTS, Likeliest(tolerance=1e-8))
-    fixed, first = replace(problem, freed=False).minimized(POINTS, Likeliest(tolerance=1e-8))
+    problem = Bayesian(inducing=6).problem(DATA, (), FreeClouds(2), 2)
+    state, ended = problem.fit(POINTS, Likeliest(tolerance=1e-8))
+    fixed, first = replace(problem, freed=False).fit(POINTS, Likeliest(tolerance=1e-8))
     assert fixed.logs[0] == problem.covariance.logs[0] and abs(state.logs[0] - fixed.logs[0]) > 0.1
     assert np.array_equal(ended.trace[: len(first.trace)], first.trace) and ended.trace[-1] < first.trace[-1]
     assert abs(replace(problem, fixed=problem.fixed & False)(state)[1].logs[0]) < 1e-2
-    stopped = problem.minimized(POINTS, Likeliest(limit=len(first.trace)))[1]
+    stopped = problem.fit(POINTS, Likeliest(limit=len(first.trace)))[1]
     assert len(stopped.trace) <= len(first.trace)
 
 
@@ -249,9 +249,9 @@ def test_axes_that_nothing_varies_along_are_switched_off() -> None:
 
 def test_a_singular_covariance_is_an_error_of_the_numbers() -> None:
     with pytest.raises(NumericalError) as caught:
-        regular(-np.eye(3))
+        require_inverse(-np.eye(3))
     assert (caught.value.code, caught.value.exit_code) == ("E-JITTER", 80)
-    assert regular(np.ones((3, 3)))[2] == 1e-10  # of the mean diagonal
+    assert require_inverse(np.ones((3, 3)))[2] == 1e-10  # of the mean diagonal
 
 
 def lowest_of_all(rows: Rows, points: Array) -> Array:

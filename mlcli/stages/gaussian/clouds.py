@@ -18,7 +18,7 @@ from mlcli.base.types import Array
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.gaussian.covariances import Covariance, Rbf
 from mlcli.stages.gaussian.evidence import Observations, Slope
-from mlcli.stages.gaussian.inducing import Statistics, bound, jitter_of, posterior_of, spread_out
+from mlcli.stages.gaussian.inducing import Statistics, bound, farthest_points, jitter_of, posterior_of
 from mlcli.stages.gaussian.posterior import Posterior
 
 
@@ -31,57 +31,57 @@ class Cloud:
 
     @classmethod
     def of(cls, points: Array) -> "Cloud":
-        """From columns of means, then of logarithms of variances (n x 2p)."""
+        """Return clouds from columns of means, then of logarithms of variances (n x 2p)."""
         means, logs = np.hsplit(points, 2)
         return cls(means, np.exp(logs))
 
     def blocks(self, places: Array) -> list[slice]:
-        """The clouds by groups small enough for memory."""
+        """Return slices of the clouds, small enough for memory with `places`, an (m, p) array of inducing points."""
         return row_blocks(len(self.means), BLOCK, len(places) * (len(places) + 1) // 2)
 
     def take(self, chosen: slice) -> "Cloud":
-        """Some of them."""
+        """Return some of the clouds."""
         return Cloud(self.means[chosen], self.variances[chosen])
 
 
 @frozen
-class Pulled:
-    """Derivatives by means and variances of clouds (n x p each), by inducing points, and by the kernel's logarithms."""
+class CloudGradient:
+    """Derivatives by means and variances of clouds (n x p each), inducing points (m x p), and log parameters."""
 
     means: Array
     variances: Array
     places: Array
     logs: Array
 
-    def __add__(self, other: "Pulled") -> "Pulled":
-        return Pulled(means=self.means + other.means, variances=self.variances + other.variances,
+    def __add__(self, other: "CloudGradient") -> "CloudGradient":
+        return CloudGradient(means=self.means + other.means, variances=self.variances + other.variances,
                       places=self.places + other.places, logs=self.logs + other.logs)
 
 
 @frozen
 class Clouds:
-    """The bound for latent points that are known by mean and variance: columns of `points`, n x 2p.
+    """The bound for Gaussian latent points: `points` (n x 2p) has columns of means, then of logarithms of variances.
 
-    The second half of the columns holds the logarithms of variances. The distance of the clouds from a standard normal
-    prior is part of the bound.
+    The Kullback-Leibler divergence of the clouds from a standard normal prior is part of the bound.
     """
 
     data: Observations
-    count: int  # of inducing points
+    count: int  # number of inducing points
 
     def places(self, points: Array) -> Array:
-        """Some of the means, spread out."""
-        return spread_out(Cloud.of(points).means, self.count)
+        """Return the initial inducing points, an (m, p) array: means far from each other, of (n, 2p) clouds."""
+        return farthest_points(Cloud.of(points).means, self.count)
 
     def __call__(self, covariance: Covariance, points: Array, places: Array) -> Slope:
-        """The bound with its gradient."""
+        """Return the bound with its gradient, for (n, 2p) clouds and (m, p) inducing points."""
         kernel, cloud = kernel_of(covariance), Cloud.of(points)
         known, inducing = self.statistics(covariance, points, places), kernel(places, places)
         found = bound(self.data, covariance, inducing.copy(), known)
         if found is None:
-            return Slope.nowhere(covariance, points, places)
-        pulls = pulled_once(kernel, cloud, places, found.crossed) + pulled_twice(kernel, cloud, places, found.squared)
-        own_logs, own = covariance.pulled(found.inducing, [inducing], left=places, right=places)
+            return Slope.undefined(covariance, points, places)
+        pulls = expected_gradient(kernel, cloud, places, found.crossed)
+        pulls += expected_products_gradient(kernel, cloud, places, found.squared)
+        own_logs, own = covariance.pull_back(found.inducing, [inducing], left=places, right=places)
         logs = np.append(pulls.logs + own_logs, covariance.noise * found.noise)
         logs[0] += found.total * known.total
         means, variances = cloud.means, cloud.variances
@@ -90,7 +90,7 @@ class Clouds:
         return Slope(found.value - divergence, points=slopes, logs=logs, places=pulls.places + 2 * own)
 
     def statistics(self, covariance: Covariance, points: Array, places: Array) -> Statistics:
-        """The expectations over the clouds."""
+        """Return the expectations over (n, 2p) clouds, for (m, p) inducing points."""
         kernel, cloud, squared = kernel_of(covariance), Cloud.of(points), np.zeros((len(places), len(places)))
         pairs = np.triu_indices(len(places))
         for block in cloud.blocks(places):
@@ -99,22 +99,22 @@ class Clouds:
         return Statistics(len(points) * kernel.variance, expected(kernel, cloud, places), squared)
 
     def posterior(self, covariance: Covariance, points: Array, places: Array) -> Posterior:
-        """By the inducing points."""
+        """Return the posterior by (m, p) inducing points, for (n, 2p) clouds; raises NumericalError."""
         return posterior_of(self.data, covariance, places, self.statistics(covariance, points, places))
 
     def jitter(self, covariance: Covariance, points: Array, places: Array) -> float:
-        """Of the inducing points' covariance."""
+        """Return the jitter of the (m, p) inducing points' covariance; raises NumericalError."""
         return jitter_of(covariance, places)
 
 
 def kernel_of(covariance: Covariance) -> Rbf:
-    """The one term that such a model has."""
+    """Return the covariance's only term."""
     (kernel,) = covariance.terms
     return cast(Rbf, kernel)
 
 
 def expected(kernel: Rbf, cloud: Cloud, places: Array) -> Array:
-    """Ψ₁ (n x m)."""
+    """Return Ψ₁ (n x m) for clouds and (m, p) inducing points."""
     means, variances = cloud.means, cloud.variances
     near = 1 / (kernel.lengths**2 + variances)
     exponents = (near * means) @ places.T - 0.5 * (near @ (places**2).T)
@@ -122,8 +122,8 @@ def expected(kernel: Rbf, cloud: Cloud, places: Array) -> Array:
     return np.asarray(kernel.variance * np.exp(exponents))
 
 
-def pulled_once(kernel: Rbf, cloud: Cloud, places: Array, weights: Array) -> Pulled:
-    """Derivatives of Σ w Ψ₁ (n x m)."""
+def expected_gradient(kernel: Rbf, cloud: Cloud, places: Array, weights: Array) -> CloudGradient:
+    """Return the derivatives of Σ w Ψ₁ for (n, m) weights and (m, p) inducing points."""
     means, variances = cloud.means, cloud.variances
     near, squares = 1 / (kernel.lengths**2 + variances), kernel.lengths**2
     weighted = weights * expected(kernel, cloud, places)
@@ -131,13 +131,13 @@ def pulled_once(kernel: Rbf, cloud: Cloud, places: Array, weights: Array) -> Pul
     first = weighted @ places
     spread = means**2 * rows - 2 * means * first + weighted @ places**2
     lengths = squares * (rows * variances * near / squares + near**2 * spread).sum(axis=0)
-    return Pulled(means=near * (first - means * rows), variances=0.5 * near * (near * spread - rows),
+    return CloudGradient(means=near * (first - means * rows), variances=0.5 * near * (near * spread - rows),
                   places=weighted.T @ (near * means) - places * (weighted.T @ near),
                   logs=np.append(weighted.sum(), lengths))
 
 
 def expected_products(kernel: Rbf, cloud: Cloud, places: Array) -> Array:
-    """Every cloud's share of Ψ₂ for the pairs of places on and above the diagonal (n x m(m+1)/2)."""
+    """Return every cloud's share of Ψ₂ for the pairs of (m, p) places on and above the diagonal (n x m(m+1)/2)."""
     means, variances = cloud.means, cloud.variances
     one, other = np.triu_indices(len(places))
     middles, gaps = 0.5 * (places[one] + places[other]), (places[one] - places[other]) / kernel.lengths
@@ -148,8 +148,8 @@ def expected_products(kernel: Rbf, cloud: Cloud, places: Array) -> Array:
     return np.asarray(kernel.variance * kernel.variance * np.exp(exponents))
 
 
-def pulled_twice(kernel: Rbf, cloud: Cloud, places: Array, weights: Array) -> Pulled:
-    """Derivatives of Σ w Ψ₂ for symmetric weights (m x m)."""
+def expected_products_gradient(kernel: Rbf, cloud: Cloud, places: Array, weights: Array) -> CloudGradient:
+    """Return the derivatives of Σ w Ψ₂ for symmetric weights (m x m) and (m, p) inducing points."""
     means, variances = cloud.means, cloud.variances
     one, other = np.triu_indices(len(places))
     middles, gaps = 0.5 * (places[one] + places[other]), places[one] - places[other]
@@ -171,5 +171,5 @@ def pulled_twice(kernel: Rbf, cloud: Cloud, places: Array, weights: Array) -> Pu
     np.add.at(by_places, other, 0.5 * by_middle - by_gap)
     lengths = 2 * squares * ((rows * variances * near / squares + near**2 * spread).sum(axis=0)
                              + columns @ gaps**2 / (4 * squares**2))
-    return Pulled(means=2 * near * (first - means * rows), variances=near * (2 * near * spread - rows),
+    return CloudGradient(means=2 * near * (first - means * rows), variances=near * (2 * near * spread - rows),
                   places=by_places, logs=np.append(2 * columns.sum(), lengths))

@@ -1,7 +1,7 @@
 """Covariance functions of Gaussian processes: sums of terms and white noise, with their derivatives.
 
-Every parameter is positive and moved by its logarithm. Source: Rasmussen and Williams, "Gaussian Processes for Machine
-Learning", 2006, chapters 4 and 5.
+Every parameter is positive and optimized as its logarithm. Source: Rasmussen and Williams, "Gaussian Processes for
+Machine Learning", 2006, chapters 4 and 5.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from mlcli.stages.algebra.distances import by_differences
 from mlcli.stages.algebra.linalg import symmetric_eigen
 
 Name = Literal["rbf", "rbf-ard", "linear", "bias"]
-USUAL = 2  # axes over which points of variance one are about as far apart as a length scale of one asks for
+USUAL = 2  # axes for which a length scale of one suits points of variance one
 
 
 @stored("rbf", lengths="l")
@@ -31,7 +31,7 @@ class Rbf:
     lengths: Array  # of one, or p
 
     def __call__(self, left: Array, right: Array) -> Array:
-        """Values for all pairs (m x n)."""
+        """Return values for all pairs (m x n)."""
         values = by_differences(left / self.lengths, right / self.lengths)
         values *= -0.5
         np.exp(values, out=values)
@@ -39,7 +39,7 @@ class Rbf:
         return values
 
     def diagonal(self, points: Array) -> Array:
-        """Each point's value with itself (n)."""
+        """Return each point's value with itself, an (n,) array, for (n, p) points."""
         return np.full(len(points), self.variance)
 
     @property
@@ -48,11 +48,11 @@ class Rbf:
         return np.append(self.variance, self.lengths)
 
     def at(self, parameters: Array) -> "Rbf":
-        """The same with other parameters."""
+        """Return the term with other parameters, a (1 + l,) array."""
         return Rbf(float(parameters[0]), parameters[1:])
 
-    def pulled(self, weights: Array, values: Array, *, left: Array, right: Array) -> tuple[Array, Array]:
-        """Derivatives of Σ wᵢⱼ k(xᵢ, yⱼ): by the logarithms of the parameters, and by the left points (m x p)."""
+    def pull_back(self, weights: Array, values: Array, *, left: Array, right: Array) -> tuple[Array, Array]:
+        """Return derivatives of Σ wᵢⱼ k(xᵢ, yⱼ): by the log parameters, and by the left points (m x p)."""
         weighted = weights * values
         own, other = left / self.lengths, right / self.lengths
         rows, columns, met = weighted.sum(axis=1), weighted.sum(axis=0), weighted @ other
@@ -60,25 +60,25 @@ class Rbf:
         lengths = squares if len(self.lengths) > 1 else squares.sum(keepdims=True)
         return np.append(rows.sum(), lengths), (met - rows[:, None] * own) / self.lengths
 
-    def pulled_diagonal(self, weights: Array, points: Array) -> tuple[Array, Array]:
-        """The same of Σ wᵢ k(xᵢ, xᵢ)."""
+    def pull_back_diagonal(self, weights: Array, points: Array) -> tuple[Array, Array]:
+        """Return derivatives of Σ wᵢ k(xᵢ, xᵢ): by the log parameters, and by the points (n x p)."""
         return np.append(weights.sum() * self.variance, np.zeros(len(self.lengths))), np.zeros_like(points)
 
     def slopes(self, axes: int) -> Array:
-        """The variance of a function's slope along each axis (p)."""
+        """Return the variance of a function's slope along each axis (p)."""
         return np.broadcast_to(self.variance / self.lengths**2, axes)
 
-    def turned(self, turn: Array) -> "Rbf":
-        """The same of points whose axes were turned, or changed places where each has a length scale."""
+    def rotate(self, turn: Array) -> "Rbf":
+        """Return the term for points times a (p, p) rotation, or permutation where axes have length scales."""
         return self if len(self.lengths) == 1 else Rbf(self.variance, self.lengths @ np.abs(turn))
 
     def facts(self) -> dict[str, Any]:
-        """The parameters by name."""
+        """Return the parameters by name."""
         return {"rbf_variance": Quantity(self.variance, 2), "rbf_lengths": self.lengths.tolist()}
 
     @property
     def scales(self) -> AnyArray:
-        """Which parameters only say how large latent coordinates are."""
+        """Mask of the parameters that only set the scale of latent coordinates."""
         return np.arange(1 + len(self.lengths)) > 0
 
 
@@ -90,11 +90,11 @@ class Linear:
     variance: float  # v
 
     def __call__(self, left: Array, right: Array) -> Array:
-        """Values for all pairs (m x n)."""
+        """Return values for all pairs (m x n)."""
         return self.variance * (left @ right.T)
 
     def diagonal(self, points: Array) -> Array:
-        """Each point's value with itself (n)."""
+        """Return each point's value with itself, an (n,) array, for (n, p) points."""
         return self.variance * np.einsum("ij,ij->i", points, points)
 
     @property
@@ -103,32 +103,32 @@ class Linear:
         return np.array([self.variance])
 
     def at(self, parameters: Array) -> "Linear":
-        """The same with another variance."""
+        """Return the term with another variance, a (1,) array."""
         return Linear(float(parameters[0]))
 
-    def pulled(self, weights: Array, values: Array, *, left: Array, right: Array) -> tuple[Array, Array]:
-        """Derivatives of Σ wᵢⱼ k(xᵢ, yⱼ): by the logarithm of the variance, and by the left points (m x p)."""
+    def pull_back(self, weights: Array, values: Array, *, left: Array, right: Array) -> tuple[Array, Array]:
+        """Return derivatives of Σ wᵢⱼ k(xᵢ, yⱼ): by the log variance, and by the left points (m x p)."""
         return np.array([np.sum(weights * values)]), self.variance * (weights @ right)
 
-    def pulled_diagonal(self, weights: Array, points: Array) -> tuple[Array, Array]:
-        """The same of Σ wᵢ k(xᵢ, xᵢ)."""
+    def pull_back_diagonal(self, weights: Array, points: Array) -> tuple[Array, Array]:
+        """Return derivatives of Σ wᵢ k(xᵢ, xᵢ): by the log variance, and by the points (n x p)."""
         return np.array([weights @ self.diagonal(points)]), 2 * self.variance * weights[:, None] * points
 
     def slopes(self, axes: int) -> Array:
-        """The variance of a function's slope along each axis (p)."""
+        """Return the variance of a function's slope along each axis (p)."""
         return np.full(axes, self.variance)
 
-    def turned(self, turn: Array) -> "Linear":
-        """The same."""
+    def rotate(self, turn: Array) -> "Linear":
+        """Return the term for points times a (p, p) rotation: it does not change."""
         return self
 
     def facts(self) -> dict[str, Any]:
-        """The parameter by name."""
+        """Return the parameter by name."""
         return {"linear_variance": Quantity(self.variance, 2)}
 
     @property
     def scales(self) -> AnyArray:
-        """Which parameters only say how large latent coordinates are."""
+        """Mask of the parameters that only set the scale of latent coordinates."""
         return np.ones(1, dtype=bool)
 
 
@@ -140,11 +140,11 @@ class Bias:
     variance: float  # b
 
     def __call__(self, left: Array, right: Array) -> Array:
-        """Values for all pairs (m x n)."""
+        """Return values for all pairs (m x n)."""
         return np.full((len(left), len(right)), self.variance)
 
     def diagonal(self, points: Array) -> Array:
-        """Each point's value with itself (n)."""
+        """Return each point's value with itself, an (n,) array, for (n, p) points."""
         return np.full(len(points), self.variance)
 
     @property
@@ -153,32 +153,32 @@ class Bias:
         return np.array([self.variance])
 
     def at(self, parameters: Array) -> "Bias":
-        """The same with another variance."""
+        """Return the term with another variance, a (1,) array."""
         return Bias(float(parameters[0]))
 
-    def pulled(self, weights: Array, values: Array, *, left: Array, right: Array) -> tuple[Array, Array]:
-        """Derivatives of Σ wᵢⱼ k(xᵢ, yⱼ): by the logarithm of the variance, and by the left points (m x p)."""
+    def pull_back(self, weights: Array, values: Array, *, left: Array, right: Array) -> tuple[Array, Array]:
+        """Return derivatives of Σ wᵢⱼ k(xᵢ, yⱼ): by the log variance, and by the left points (m x p)."""
         return np.array([self.variance * weights.sum()]), np.zeros_like(left)
 
-    def pulled_diagonal(self, weights: Array, points: Array) -> tuple[Array, Array]:
-        """The same of Σ wᵢ k(xᵢ, xᵢ)."""
+    def pull_back_diagonal(self, weights: Array, points: Array) -> tuple[Array, Array]:
+        """Return derivatives of Σ wᵢ k(xᵢ, xᵢ): by the log variance, and by the points (n x p)."""
         return np.array([self.variance * weights.sum()]), np.zeros_like(points)
 
     def slopes(self, axes: int) -> Array:
-        """The variance of a function's slope along each axis (p)."""
+        """Return the variance of a function's slope along each axis (p)."""
         return np.zeros(axes)
 
-    def turned(self, turn: Array) -> "Bias":
-        """The same."""
+    def rotate(self, turn: Array) -> "Bias":
+        """Return the term for points times a (p, p) rotation: it does not change."""
         return self
 
     def facts(self) -> dict[str, Any]:
-        """The parameter by name."""
+        """Return the parameter by name."""
         return {"bias_variance": Quantity(self.variance, 2)}
 
     @property
     def scales(self) -> AnyArray:
-        """Which parameters only say how large latent coordinates are."""
+        """Mask of the parameters that only set the scale of latent coordinates."""
         return np.zeros(1, dtype=bool)
 
 
@@ -192,18 +192,18 @@ class Covariance:
 
     terms: tuple[Term, ...]
     noise: float  # variance
-    least: float = 0.0  # variance that noise has besides, so that it never vanishes
+    least: float = 0.0  # variance added to the noise, so that it never vanishes
 
     def parts(self, left: Array, right: Array) -> list[Array]:
-        """The values of every term for all pairs (m x n each)."""
+        """Return the values of every term for all pairs (m x n each)."""
         return [term(left, right) for term in self.terms]
 
     def __call__(self, left: Array, right: Array) -> Array:
-        """Values for all pairs (m x n), without noise."""
+        """Return values for all pairs (m x n), without noise."""
         return np.sum(self.parts(left, right), axis=0)
 
     def diagonal(self, points: Array) -> Array:
-        """Each point's value with itself (n), without noise."""
+        """Return each point's value with itself, an (n,) array, for (n, p) points, without noise."""
         return np.sum([term.diagonal(points) for term in self.terms], axis=0)
 
     @property
@@ -217,31 +217,31 @@ class Covariance:
         return np.log(np.concatenate([*(term.parameters for term in self.terms), [self.noise]]))
 
     def at(self, logs: Array) -> "Covariance":
-        """The same with other parameters."""
+        """Return the covariance with other parameters: a (q,) array of logarithms, the noise last."""
         ends = np.cumsum([len(term.parameters) for term in self.terms])
         *parts, noise = np.split(np.exp(logs), ends)
         terms: list[Any] = [term.at(own) for term, own in zip(self.terms, parts, strict=True)]
         return replace(self, terms=tuple(terms), noise=float(noise[0]))
 
-    def pulled(self, weights: Array, parts: Sequence[Array], *, left: Array, right: Array) -> tuple[Array, Array]:
-        """Derivatives of Σ wᵢⱼ k(xᵢ, yⱼ): by the logarithms of the terms' parameters, and by the left points."""
-        pulls = [term.pulled(weights, values, left=left, right=right)
+    def pull_back(self, weights: Array, parts: Sequence[Array], *, left: Array, right: Array) -> tuple[Array, Array]:
+        """Return derivatives of Σ wᵢⱼ k(xᵢ, yⱼ): by the terms' log parameters, and by the left points (m x p)."""
+        pulls = [term.pull_back(weights, values, left=left, right=right)
                  for term, values in zip(self.terms, parts, strict=True)]
         return np.concatenate([logs for logs, _ in pulls]), np.sum([points for _, points in pulls], axis=0)
 
-    def pulled_diagonal(self, weights: Array, points: Array) -> tuple[Array, Array]:
-        """The same of Σ wᵢ k(xᵢ, xᵢ)."""
-        pulls = [term.pulled_diagonal(weights, points) for term in self.terms]
+    def pull_back_diagonal(self, weights: Array, points: Array) -> tuple[Array, Array]:
+        """Return derivatives of Σ wᵢ k(xᵢ, xᵢ): by the terms' log parameters, and by the points (n x p)."""
+        pulls = [term.pull_back_diagonal(weights, points) for term in self.terms]
         return np.concatenate([logs for logs, _ in pulls]), np.sum([points for _, points in pulls], axis=0)
 
     def slopes(self, axes: int) -> Array:
-        """The variance of a function's slope along each axis (p)."""
+        """Return the variance of a function's slope along each axis (p)."""
         return np.sum([term.slopes(axes) for term in self.terms], axis=0)
 
     def turn(self, points: Array) -> Array:
-        """What leaves the model as it is and makes axes descend in relevance (p x p), with signs by the sign rule.
+        """Return the rotation (p x p) of (n, p) points that makes axes descend in relevance, with canonical signs.
 
-        Where length scales are equal, axes become principal; else they change places.
+        It does not change the model: axes become principal where length scales are equal, and are only permuted if not.
         """
         centered, size = points - points.mean(axis=0), points.shape[1]
         if all(len(term.parameters) <= 2 for term in self.terms):
@@ -250,31 +250,33 @@ class Covariance:
             turn = np.eye(size)[:, np.argsort(-self.relevances(points), kind="stable")]
         return turn * leading_signs(points @ turn)
 
-    def turned(self, turn: Array) -> "Covariance":
-        """The covariance of points that were turned so."""
-        return replace(self, terms=tuple([term.turned(turn) for term in self.terms]))
+    def rotate(self, turn: Array) -> "Covariance":
+        """Return the covariance for points times a (p, p) rotation."""
+        return replace(self, terms=tuple([term.rotate(turn) for term in self.terms]))
 
     def relevances(self, points: Array) -> Array:
-        """How much features vary along each axis (p): the variance of their slope times that of coordinates."""
+        """Return how much features vary along each axis of (n, p) points, a (p,) array: the variance of their slope
+        times that of coordinates.
+        """
         return np.asarray(self.slopes(points.shape[1]) * points.var(axis=0))
 
     def facts(self) -> dict[str, Any]:
-        """The parameters by name."""
+        """Return the parameters by name."""
         named = [(name, value) for term in self.terms for name, value in term.facts().items()]
         return {**dict(named), "noise_variance": Quantity(self.whole_noise, 2)}
 
     @property
     def scales(self) -> AnyArray:
-        """Which parameters of the first term that has such only say how large latent coordinates are."""
+        """Mask of the parameters that only set the scale of latent coordinates, of the first term that has any."""
         marked = [term.scales for term in self.terms]
         first = next((place for place, own in enumerate(marked) if own.any()), None)
         return np.concatenate([*(own & (place == first) for place, own in enumerate(marked)), [False]])
 
 
-def started(names: Sequence[Name], variance: float, least: float, axes: int = 1) -> Covariance:
-    """Terms by their names, each with the data's variance, for coordinates of variance one; a tenth is noise.
+def start_covariance(names: Sequence[Name], variance: float, least: float, axes: int = 1) -> Covariance:
+    """Return terms by their names, each with the data's variance, for coordinates of variance one; a tenth is noise.
 
-    With `rbf-ard` every one of the axes has a length scale of its own; the more they are, the longer.
+    With `rbf-ard` each of the axes has its own length scale, longer the more axes there are.
     """
     lengths = np.full(axes, np.sqrt(max(axes / USUAL, 1.0)))
     terms: dict[Name, Term] = {"rbf": Rbf(variance, np.ones(1)), "rbf-ard": Rbf(variance, lengths),

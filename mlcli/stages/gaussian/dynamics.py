@@ -1,8 +1,8 @@
-"""Latent sequences in which every point is drawn from a Gaussian process of the points before it.
+"""Latent sequences with a Gaussian process from each point's predecessors to the point.
 
-log p(X) = Σ log N(xₜ; 0, 1) over the first points + Σ log N(columns of X_out; 0, K), with K the covariance of X_in:
-row t of X_in holds the `order` points before row t of X_out. Source: Wang, Fleet and Hertzmann, "Gaussian process
-dynamical models for human motion", 2008.
+log p(X) = Σ log N(xₜ; 0, 1) over the first points + Σ log N(columns of X_out; 0, K), with K the covariance of X_in: row
+t of X_in holds the `order` points before row t of X_out. Source: Wang, Fleet and Hertzmann, "Gaussian process dynamical
+models for human motion", 2008.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.base.values.options import Options, option
-from mlcli.stages.gaussian.covariances import Bias, Covariance, started
+from mlcli.stages.gaussian.covariances import Bias, Covariance, start_covariance
 from mlcli.stages.gaussian.evidence import Exact, Observations, Slope
 from mlcli.stages.gaussian.fitting import Problem, State
 from mlcli.stages.gaussian.posterior import Posterior
@@ -24,7 +24,7 @@ from mlcli.stages.gaussian.posterior import Posterior
 
 @frozen
 class Steps:
-    """A sequence cut into first points, and points with those before them."""
+    """A sequence split into its first points, and points with their predecessors."""
 
     first: Array  # o x p
     before: Array  # s x o p, the point just before last
@@ -32,22 +32,22 @@ class Steps:
 
     @classmethod
     def of(cls, points: Array, order: int) -> "Steps":
-        """The steps of a sequence of points (n x p)."""
+        """Return the steps of a sequence of points (n x p)."""
         last = len(points) - order
         return cls(points[:order], np.hstack([points[lag : lag + last] for lag in range(order)]), points[order:])
 
     @property
     def order(self) -> int:
-        """o."""
+        """o, the number of predecessors of a point."""
         return len(self.first)
 
     @property
-    def observed(self) -> Observations:
-        """The later points, as what a process of mean zero is to explain."""
+    def observations(self) -> Observations:
+        """The later points, as observations of a process with mean zero."""
         return Observations(self.after, np.zeros(self.after.shape[1]), self.after.shape[1], self.after)
 
-    def gathered(self, first: Array, before: Array, after: Array) -> Array:
-        """The derivative by the points (n x p) from those by the parts."""
+    def gather(self, first: Array, before: Array, after: Array) -> Array:
+        """Return the derivative by the points (n x p) from those by the parts (o x p, s x o p and s x p)."""
         slope, parts = np.vstack([first, after]), np.split(before, self.order, axis=1)
         for lag, part in enumerate(parts):
             slope[lag : lag + len(part)] += part
@@ -57,7 +57,7 @@ class Steps:
 @stored("motion", before="sop", weights="sp", known="ss")
 @frozen
 class Motion:
-    """What is known of the process that moves a sequence, given its latent points."""
+    """The posterior of the process from each point's predecessors to the point."""
 
     covariance: Covariance
     before: Array  # s x o x p
@@ -66,18 +66,18 @@ class Motion:
 
     @classmethod
     def none(cls, order: int) -> "Motion":
-        """Of a sequence that stays where it is, on one axis."""
+        """Return a constant sequence on one axis."""
         return cls(Covariance((Bias(0.0),), 0.0), before=np.zeros((0, order, 1)), weights=np.zeros((0, 1)),
                    known=np.zeros((0, 0)))
 
     @property
     def order(self) -> int:
-        """o."""
+        """o, the number of predecessors of a point."""
         return int(self.before.shape[1])
 
     @property
     def posterior(self) -> Posterior:
-        """From the points before (o p) to the next one (p)."""
+        """The posterior from the predecessors of a point (o p) to the point (p)."""
         steps, axes = self.weights.shape
         return Posterior(self.covariance, places=self.before.reshape(steps, self.order * axes), weights=self.weights,
                          known=self.known, mean=np.zeros(axes))
@@ -85,25 +85,25 @@ class Motion:
 
 @frozen
 class Density:
-    """log p(X) of a latent sequence, which counts `weight` times."""
+    """log p(X) of a latent sequence, multiplied by `weight` in the objective."""
 
     covariance: Covariance  # at the start
     order: int
     weight: float = 1.0
 
     def __call__(self, logs: Array, points: Array) -> Slope:
-        """The log-density of points (n x p) with its gradient, by the logarithms of the parameters too."""
+        """Return the log-density of points (n x p) with its gradient, also by the logarithms of the parameters (q)."""
         steps, covariance = Steps.of(points, self.order), self.covariance.at(logs)
-        found = Exact(steps.observed)(covariance, steps.before, points[:0])
+        found = Exact(steps.observations)(covariance, steps.before, points[:0])
         if found.values is None:
-            return Slope.nowhere(covariance, points, points[:0])
+            return Slope.undefined(covariance, points, points[:0])
         value = found.value - 0.5 * float(np.sum(steps.first**2)) - 0.5 * steps.first.size * log(2 * pi)
-        return replace(found, value=value, points=steps.gathered(-steps.first, found.points, found.values))
+        return replace(found, value=value, points=steps.gather(-steps.first, found.points, found.values))
 
     def motion(self, logs: Array, points: Array) -> Motion:
-        """What the steps of points (n x p) say of the process; raises NumericalError."""
+        """Return the process of steps given points (n x p) and log parameters (q); raises NumericalError."""
         steps, covariance = Steps.of(points, self.order), self.covariance.at(logs)
-        known = Exact(steps.observed).posterior(covariance, steps.before, points[:0])
+        known = Exact(steps.observations).posterior(covariance, steps.before, points[:0])
         return Motion(covariance, before=known.places.reshape(len(known.places), self.order, -1),
                       weights=known.weights, known=known.known)
 
@@ -121,43 +121,46 @@ class Dynamics(Options):
     @property
     def density(self) -> Density:
         """The density of a sequence of variance one."""
-        return Density(started(self.kernel, 1.0, self.floor), self.order, self.weight)
+        return Density(start_covariance(self.kernel, 1.0, self.floor), self.order, self.weight)
 
 
 @frozen
 class Trail:
-    """Free points moved and scaled to mean zero and mean square one, with the parameters of their steps behind them.
+    """Free points scaled to mean zero and mean square one, with the parameters of their steps appended.
 
-    A sequence that shrinks is ever more likely under steps that shrink with it, so its scale is fixed.
+    The scale is fixed, because the density grows without bound as points and steps shrink together.
     """
 
     axes: int
     density: Density
 
     def start(self, points: Array) -> Array:
-        """The points and the parameters at the start."""
+        """Return the initial parameters (n p + q) for (n, p) points."""
         return np.concatenate([points.ravel(), self.density.covariance.logs])
 
     def points(self, parameters: Array) -> Array:
-        """The points (n x p)."""
+        """Return the points (n x p) of a parameter vector."""
         return self._standard(parameters)[0]
 
     def logs(self, parameters: Array) -> Array:
-        """The logarithms of the parameters of the steps."""
+        """Return the logarithms of the parameters of the steps, the last (q,) entries of a parameter vector."""
         return parameters[len(parameters) - len(self.density.covariance.logs) :]
 
-    def pulled(self, parameters: Array, slope: Array) -> Array:
-        """Across what the points may not change; none by the parameters of the steps."""
+    def pull_back(self, parameters: Array, slope: Array) -> Array:
+        """Return the derivative by the parameters from that by the points (n x p), orthogonal to shift and scale.
+
+        The derivative by the parameters of the steps is zero here.
+        """
         points, scale = self._standard(parameters)
         across = slope - slope.mean(axis=0) - points * (float(np.sum(points * slope)) / points.size)
         return np.concatenate([(across / scale).ravel(), 0 * self.logs(parameters)])
 
-    def turned(self, parameters: Array, turn: Array) -> Array:
-        """The points, turned: the density has no directions."""
+    def rotate(self, parameters: Array, turn: Array) -> Array:
+        """Return the parameters of points times a (p, p) rotation, which the density ignores."""
         return np.concatenate([(self._free(parameters) @ turn).ravel(), self.logs(parameters)])
 
     def map(self, parameters: Array) -> None:
-        """None."""
+        """Return None: the points are no function of features. Takes a parameter vector of any shape."""
 
     def _free(self, parameters: Array) -> Array:
         return parameters[: len(parameters) - len(self.density.covariance.logs)].reshape(-1, self.axes)
@@ -170,18 +173,18 @@ class Trail:
 
 
 @frozen
-class Moving(Problem):
-    """What is minimized where the prior of the latent points is the density of a sequence."""
+class SequenceProblem(Problem):
+    """The objective where the prior of the latent points is the density of a sequence."""
 
     latents: Trail
 
     def __call__(self, state: State) -> tuple[float, State]:
-        """The objective and its derivatives; the parameters of the steps have a prior as the kernel's have."""
+        """Return the objective and its derivatives; the parameters of the steps have a log-normal prior too."""
         value, slope = Problem.__call__(self, state)
         density, logs = self.latents.density, self.latents.logs(state.latent)
         found = density(logs, self.latents.points(state.latent))
         off = logs - density.covariance.logs
         off[-1] = 0.0
-        latent = slope.latent - density.weight * self.latents.pulled(state.latent, found.points)
+        latent = slope.latent - density.weight * self.latents.pull_back(state.latent, found.points)
         latent[len(latent) - len(logs) :] += off - density.weight * found.logs
         return value + 0.5 * float(off @ off) - density.weight * found.value, replace(slope, latent=latent)

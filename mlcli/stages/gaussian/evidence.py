@@ -30,43 +30,49 @@ class Slope:
     values: Array | None = None  # by the features, n x at most n, of an exact likelihood
 
     @classmethod
-    def nowhere(cls, covariance: Covariance, points: Array, places: Array) -> "Slope":
-        """Where a covariance matrix is singular."""
+    def undefined(cls, covariance: Covariance, points: Array, places: Array) -> "Slope":
+        """Return minus infinity with zero slopes (n x p, m x p), for a singular covariance matrix."""
         return cls(-np.inf, points=0 * points, logs=0 * covariance.logs, places=0 * places)
 
 
 class Evidence(Protocol):
-    """How likely features are, given latent points: exactly, or by a lower bound."""
+    """The likelihood of features given latent points: exact, or a lower bound."""
 
     @property
     def data(self) -> "Observations":
         """The features."""
 
     def places(self, points: Array) -> Array:
-        """Where inducing points start (m x p); none where there are none."""
+        """Return the initial inducing points (m x p) for (n, p) points; with m = 0 where there are none."""
 
     def __call__(self, covariance: Covariance, points: Array, places: Array) -> Slope:
-        """The log-likelihood of the varying columns, with its gradient."""
+        """Return the log-likelihood of the varying columns, with its gradient, at (n, p) points and (m, p) inducing
+        points.
+        """
 
     def posterior(self, covariance: Covariance, points: Array, places: Array) -> Posterior:
-        """What is known of the functions given the features."""
+        """Return the posterior of the functions, for (n, p) points and (m, p) inducing points; raises NumericalError.
+        """
 
     def jitter(self, covariance: Covariance, points: Array, places: Array) -> float:
-        """The share of the mean diagonal that had to be added to a covariance matrix; raises NumericalError."""
+        """Return the share of the mean diagonal that must be added to a covariance matrix to invert it.
+
+        `points` is an (n, p) array and `places` an (m, p) array. Raises NumericalError.
+        """
 
 
 @frozen
 class Observations:
-    """Centered features, and what their likelihood needs of them."""
+    """Centered features, and what their likelihood needs."""
 
     values: Array  # n x d
     mean: Array  # d
-    columns: int  # that vary
-    factor: Array  # n x at most n: the same products of rows as those of the values
+    columns: int  # number of columns that vary
+    factor: Array  # n x at most n, with the products of rows that the values have
 
     @classmethod
     def of(cls, points: Array) -> "Observations":
-        """The observations in points (n x d)."""
+        """Return the observations in points (n x d)."""
         varying = np.ptp(points, axis=0) > 0
         mean = np.where(varying, points.mean(axis=0), points[0])
         values = points - mean
@@ -75,60 +81,64 @@ class Observations:
 
     @property
     def cells(self) -> int:
-        """The numbers that the likelihood is of."""
+        """Number of values that the likelihood covers."""
         return len(self.values) * self.columns
 
     @property
     def variance(self) -> float:
-        """The mean variance of the columns that vary."""
+        """Mean variance of the columns that vary."""
         return float(np.sum(self.factor**2)) / max(self.cells, 1)
 
 
 @frozen
 class Exact:
-    """The likelihood itself, by one Cholesky factorization."""
+    """The exact likelihood, by one Cholesky factorization."""
 
     data: Observations
 
     def places(self, points: Array) -> Array:
-        """None."""
+        """Return no inducing points, a (0, p) array."""
         return points[:0]
 
     def __call__(self, covariance: Covariance, points: Array, places: Array) -> Slope:
-        """The log-likelihood with its gradient."""
+        """Return the log-likelihood with its gradient, at (n, p) points."""
         parts = covariance.parts(points, points)
-        found = inverse_of(noisy(np.sum(parts, axis=0), covariance))
+        found = inverse_of(add_noise(np.sum(parts, axis=0), covariance))
         if found is None:
-            return Slope.nowhere(covariance, points, places)
+            return Slope.undefined(covariance, points, places)
         inverse, logarithm, _ = found
         solved = inverse @ self.data.factor
         value = -0.5 * (self.data.columns * logarithm + float(np.sum(solved * self.data.factor))
                         + self.data.cells * log(2 * pi))
         inverse *= -0.5 * self.data.columns
         inverse += 0.5 * (solved @ solved.T)
-        logs, left = covariance.pulled(inverse, parts, left=points, right=points)
+        logs, left = covariance.pull_back(inverse, parts, left=points, right=points)
         logs = np.append(logs, covariance.noise * np.trace(inverse))
         return Slope(value, points=2 * left, logs=logs, places=places, values=-solved)
 
     def posterior(self, covariance: Covariance, points: Array, places: Array) -> Posterior:
-        """Means K⁻¹ Y and what the rows take from the variance, K⁻¹."""
-        inverse, _, _ = regular(noisy(covariance(points, points), covariance))
+        """Return the posterior with weights K⁻¹ Y and variance reduction K⁻¹, for (n, p) points; raises NumericalError.
+        """
+        inverse, _, _ = require_inverse(add_noise(covariance(points, points), covariance))
         return Posterior(covariance, places=points, weights=inverse @ self.data.values, known=inverse,
                          mean=self.data.mean)
 
     def jitter(self, covariance: Covariance, points: Array, places: Array) -> float:
-        """Of K."""
-        return regular(noisy(covariance(points, points), covariance))[2]
+        """Return the jitter of K at (n, p) points; raises NumericalError."""
+        return require_inverse(add_noise(covariance(points, points), covariance))[2]
 
 
-def noisy(matrix: Array, covariance: Covariance) -> Array:
-    """A covariance matrix with noise on its diagonal, in place."""
+def add_noise(matrix: Array, covariance: Covariance) -> Array:
+    """Add the noise to the diagonal of an (n, n) covariance matrix, in place."""
     matrix[np.diag_indices_from(matrix)] += covariance.whole_noise
     return matrix
 
 
 def inverse_of(matrix: Array) -> tuple[Array, float, float] | None:
-    """A⁻¹, log |A|, and the share of its mean diagonal that had to be added to A, in place; None where none helps."""
+    """Return A⁻¹, log |A|, and the jitter added to A in place, as a share of its mean diagonal; None if none suffices.
+
+    A is an (n, n) array.
+    """
     diagonal = np.diag_indices_from(matrix)
     own = matrix[diagonal]
     for jitter in JITTERS if np.isfinite(matrix).all() else ():
@@ -138,8 +148,8 @@ def inverse_of(matrix: Array) -> tuple[Array, float, float] | None:
     return None
 
 
-def regular(matrix: Array) -> tuple[Array, float, float]:
-    """The same; raises NumericalError where nothing helps."""
+def require_inverse(matrix: Array) -> tuple[Array, float, float]:
+    """Return A⁻¹, log |A| and the jitter of an (n, n) array, as `inverse_of`; raises NumericalError."""
     found = inverse_of(matrix)
     if found is None:
         raise singular()
@@ -147,6 +157,6 @@ def regular(matrix: Array) -> tuple[Array, float, float]:
 
 
 def singular() -> NumericalError:
-    """The error where a covariance matrix has no inverse."""
+    """Return the error for a covariance matrix without an inverse."""
     return NumericalError("JITTER", f"a covariance matrix is singular, with {JITTERS[-1]:g} of its mean diagonal added",
                           hint="leave repeated rows out, or ask for fewer axes")

@@ -1,4 +1,4 @@
-"""The most probable latent points and parameters of a Gaussian process, found by L-BFGS on analytic gradients."""
+"""The most probable latent points and parameters of a Gaussian process, by L-BFGS with analytic gradients."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from mlcli.stages.gaussian.posterior import Posterior
 
 @frozen
 class State:
-    """All that is fitted."""
+    """All fitted parameters."""
 
     latent: Array  # parameters of the latent points
     places: Array  # inducing points, m x p
@@ -27,58 +27,58 @@ class State:
 
 @frozen
 class Problem:
-    """What is minimized: -log p(Y | X) - log p(X) - log p(parameters), up to constants of the priors.
+    """The objective -log p(Y | X) - log p(X) - log p(parameters), up to constants of the priors.
 
-    One scale is fixed, as coordinates and length scales shrink together at no cost: a parameter, or the product of
-    the length scales where each axis has its own. Of nearly linear data the same holds for coordinates and one over the
-    variances, and length scales of axes without use grow without end. So parameters have a prior too, log-normal around
-    their start with deviation one, but for the noise.
+    One scale is fixed, because coordinates and length scales can shrink together at no cost: a parameter, or the
+    product of the length scales where each axis has its own. On nearly linear data the same holds for coordinates and
+    inverse variances, and length scales of irrelevant axes grow without bound. So parameters have a prior too:
+    log-normal around their start with deviation one, except for the noise.
     """
 
     evidence: Evidence
     latents: Latents
     covariance: Covariance  # at the start
     prior: bool  # whether latent points are standard normal
-    fixed: AnyArray  # parameters of the covariance whose product stays as it is; one alone stays itself
-    freed: bool = False  # whether it moves as well, once all others have come to rest
+    fixed: AnyArray  # mask of the covariance's parameters whose product is constant
+    freed: bool = False  # whether that product is optimized too, after convergence of the others
 
     def __call__(self, state: State) -> tuple[float, State]:
-        """The objective and its derivatives."""
+        """Return the objective and its derivatives."""
         points = self.latents.points(state.latent)
         slope = self.evidence(self.covariance.at(state.logs), points, state.places)
         off = np.append(state.logs[:-1] - self.covariance.logs[:-1], 0.0)
         value = 0.5 * float(off @ off) + 0.5 * self.prior * float(np.sum(points**2)) - slope.value
-        latent = self.latents.pulled(state.latent, self.prior * points - slope.points)
-        return value, State(latent, -slope.places, self.kept(off - slope.logs, 0.0))
+        latent = self.latents.pull_back(state.latent, self.prior * points - slope.points)
+        return value, State(latent, -slope.places, self.constrain(off - slope.logs, 0.0))
 
-    def kept(self, logs: Array, like: Array | float) -> Array:
-        """Logarithms of the covariance's parameters with the mean of others over those whose product is fixed."""
+    def constrain(self, logs: Array, like: Array | float) -> Array:
+        """Return log parameters (q) with the mean of `like` (q, or one number) over those with a fixed product."""
         return logs + self.fixed * np.mean(like - logs, where=self.fixed) if self.fixed.any() else logs
 
     def at(self, start: State, values: Array) -> State:
-        """The state that a vector of all parameters stands for."""
+        """Return the state for a vector of all parameters, in the shapes of `start`."""
         latent, places, logs = np.split(values, np.cumsum([start.latent.size, start.places.size]))
-        return State(latent, places.reshape(start.places.shape), self.kept(logs, start.logs))
+        return State(latent, places.reshape(start.places.shape), self.constrain(logs, start.logs))
 
     def vector(self, state: State) -> Array:
-        """The parameters of a state, or derivatives by them."""
+        """Return the parameters of a state, or derivatives by them, as one vector."""
         return np.concatenate([state.latent, state.places.ravel(), state.logs])
 
-    def minimized(self, points: Array, minimize: Minimize) -> tuple[State, Iterated[Point]]:
-        """The minimum that steps from latent points (n x p) lead to, and how they went; raises NumericalError."""
+    def fit(self, points: Array, minimize: Minimize) -> tuple[State, Iterated[Point]]:
+        """Return the minimum reached from latent points (n x p), and the iterations; raises NumericalError."""
         latent = self.latents.start(points)
         start = State(latent, self.evidence.places(self.latents.points(latent)), self.covariance.logs)
-        self.evidence.jitter(self.covariance, self.latents.points(latent), start.places)  # which raises
-        state, ended = self.lowered(start, minimize)
+        self.evidence.jitter(self.covariance, self.latents.points(latent), start.places)  # raises NumericalError
+        state, ended = self.minimize_from(start, minimize)
         left = minimize.limit - len(ended.trace)
         if not (self.freed and left):
             return state, ended
         free = replace(self, fixed=np.zeros_like(self.fixed))
-        state, further = free.lowered(state, minimize.replace(limit=left))
+        state, further = free.minimize_from(state, minimize.replace(limit=left))
         return state, replace(further, trace=np.append(ended.trace, further.trace))
 
-    def lowered(self, start: State, minimize: Minimize) -> tuple[State, Iterated[Point]]:
-        """The minimum that steps from a state lead to, and how they went."""
+    def minimize_from(self, start: State, minimize: Minimize) -> tuple[State, Iterated[Point]]:
+        """Return the minimum reached from a state, and the iterations."""
 
         def function(values: Array) -> tuple[float, Array]:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a step may go too far
@@ -88,20 +88,20 @@ class Problem:
         ended = minimize(function, self.vector(start), numbers=self.evidence.data.cells)
         return self.at(start, ended.state.values), ended
 
-    def ended(self, state: State, iterated: Iterated[Point]) -> "Ended":
-        """The same model with canonical axes."""
+    def result(self, state: State, iterated: Iterated[Point]) -> "FittedProcess":
+        """Return the fitted process with canonical axes."""
         points, covariance = self.latents.points(state.latent), self.covariance.at(state.logs)
         turn = covariance.turn(points[:, : state.places.shape[1]])
-        latent, covariance = self.latents.turned(state.latent, turn), covariance.turned(turn)
+        latent, covariance = self.latents.rotate(state.latent, turn), covariance.rotate(turn)
         points, places = self.latents.points(latent), state.places @ turn
         value = self.evidence(covariance, points, places).value
-        return Ended(latent=latent, points=points, covariance=covariance, value=value, iterated=iterated,
+        return FittedProcess(latent=latent, points=points, covariance=covariance, value=value, iterated=iterated,
                      posterior=self.evidence.posterior(covariance, points, places),
                      jitter=self.evidence.jitter(covariance, points, places))
 
 
 @frozen
-class Ended:
+class FittedProcess:
     """A fitted model, its axes in descending order of relevance."""
 
     latent: Array  # parameters of the latent points
@@ -126,14 +126,14 @@ class Ended:
         return np.asarray(np.exp(self.points[:, size:])[:, :, None] * np.eye(size))
 
 
-def best(problem: Problem, starts: Sequence[Array], minimize: Minimize) -> Ended:
-    """The lowest minimum that is reached from some starts (n x p each)."""
-    import scipy.linalg  # noqa: F401  before its threads are limited
+def best(problem: Problem, starts: Sequence[Array], minimize: Minimize) -> FittedProcess:
+    """Return the fit with the lowest minimum, of those reached from several starts (n x p each)."""
+    import scipy.linalg  # noqa: F401  load it before its threads are limited
 
     with threads_for(len(starts[0])):
         return _best(problem, starts, minimize)
 
 
-def _best(problem: Problem, starts: Sequence[Array], minimize: Minimize) -> Ended:
-    ends = [problem.minimized(points, minimize) for points in starts]
-    return problem.ended(*min(ends, key=lambda end: end[1].state.objective))
+def _best(problem: Problem, starts: Sequence[Array], minimize: Minimize) -> FittedProcess:
+    ends = [problem.fit(points, minimize) for points in starts]
+    return problem.result(*min(ends, key=lambda end: end[1].state.objective))

@@ -1,7 +1,7 @@
-"""The next rows of a fitted sequence: mean prediction in latent space, with variances carried along linearly.
+"""Prediction of the next rows of a fitted sequence: means in latent space, with variances propagated linearly.
 
 x̂ₜ = g(x̂ₜ₋₁) and Vₜ = J Vₜ₋₁ Jᵀ + s² I with the slope J and the variance s² of g there; features have the mean f(x̂ₜ)
-and the variance of f there, and what its slopes make of Vₜ. Source: Girard, Rasmussen, Quiñonero-Candela and
+and the variance of f there, plus Vₜ propagated by its slopes. Source: Girard, Rasmussen, Quiñonero-Candela and
 Murray-Smith, "Gaussian process priors with uncertain inputs", 2003; Wang, Fleet and Hertzmann, 2008.
 """
 
@@ -18,19 +18,19 @@ from mlcli.stages.gaussian.posterior import Posterior
 
 @frozen
 class Forecast:
-    """Rows that were not seen yet."""
+    """Predicted rows after the last one."""
 
     points: Array  # N x p, latent
     means: Array  # N x d
     deviations: Array  # N x d
 
     def plain(self, unit: Unit) -> "Forecast":
-        """In plain numbers, where features are measured in a unit."""
+        """Return the forecast in plain numbers, given the unit of features."""
         return replace(self, means=unit.plain(self.means), deviations=unit.plain(self.deviations))
 
 
 def forecast(posterior: Posterior, motion: Motion, latent: Array, count: int) -> Forecast:
-    """So many rows after those at the latent points (n x p)."""
+    """Return the `count` rows that follow those at the latent points (n x p)."""
     steps, (axes, order) = motion.posterior, (latent.shape[1], motion.order)
     past, spread = latent[len(latent) - order :].ravel(), np.zeros((order * axes, order * axes))
     points, variances = np.empty((count, axes)), np.empty((count, len(posterior.mean)))
@@ -47,7 +47,7 @@ def forecast(posterior: Posterior, motion: Motion, latent: Array, count: int) ->
 
 
 def slopes(posterior: Posterior, point: Array) -> Array:
-    """The derivative of the means (d x p) at a point (p)."""
+    """Return the derivative of the means (d x p) at a point (p)."""
     left = np.repeat(point[None], len(posterior.mean), axis=0)
     parts = posterior.covariance.parts(left, posterior.places)
-    return posterior.covariance.pulled(posterior.weights.T, parts, left=left, right=posterior.places)[1]
+    return posterior.covariance.pull_back(posterior.weights.T, parts, left=left, right=posterior.places)[1]

@@ -1,4 +1,4 @@
-"""The variational lower bound on the likelihood by inducing points, of latent points or of clouds of them.
+"""The variational lower bound on the likelihood by inducing points, of latent points or of Gaussian clouds.
 
 With β one over the noise, Ψ₁ = E k(X, Z), Ψ₂ = E k(Z, X) k(X, Z) and ψ₀ = E tr k(X, X), the bound of d columns Y is
 
@@ -16,21 +16,21 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.stages.algebra.linalg import cholesky, lower_solve
 from mlcli.stages.gaussian.covariances import Covariance
-from mlcli.stages.gaussian.evidence import Observations, Slope, inverse_of, regular, singular
+from mlcli.stages.gaussian.evidence import Observations, Slope, inverse_of, require_inverse, singular
 from mlcli.stages.gaussian.posterior import Posterior
 
-NUGGET = 1e-8  # of the mean diagonal, on the diagonal of the inducing points' covariance
-ROUNDING = 1e-6  # that shares of a whole, and variances in units of the noise, may be off by
+NUGGET = 1e-8  # share of the mean diagonal, added to the diagonal of the inducing points' covariance
+ROUNDING = 1e-6  # error allowed in shares of a whole, and in variances in units of the noise
 
 
 @frozen
 class Statistics:
-    """What a bound needs of the latent points: the expectations ψ₀, Ψ₁ (n x m) and Ψ₂ (m x m)."""
+    """The expectations ψ₀, Ψ₁ (n x m) and Ψ₂ (m x m) over the latent points, for a bound."""
 
     total: float
     crossed: Array
     squared: Array
-    root: Array | None = None  # n x m: Ψ₂ is its square, where it is one
+    root: Array | None = None  # n x m: a root of Ψ₂, if known
 
 
 @frozen
@@ -46,8 +46,11 @@ class Bound:
 
 
 @frozen
-class Solved:
-    """What K + β Ψ₂ = L (1 + β W) Lᵀ needs, with K = L Lᵀ and W = L⁻¹ Ψ₂ L⁻ᵀ; no difference of inverses is formed."""
+class Factors:
+    """The factors of K + β Ψ₂ = L (1 + β W) Lᵀ, with K = L Lᵀ and W = L⁻¹ Ψ₂ L⁻ᵀ.
+
+    They give the difference of the inverses of K and K + β Ψ₂ without subtraction.
+    """
 
     into: Array  # L⁻¹
     white: Array  # β W
@@ -55,9 +58,9 @@ class Solved:
     logarithm: float  # log |1 + β W|
 
     @classmethod
-    def of(cls, covariance: Covariance, matrix: Array, known: Statistics) -> "Solved | None":
-        """From K, which is overwritten; None where it is singular."""
-        steadied(matrix)
+    def of(cls, covariance: Covariance, matrix: Array, known: Statistics) -> "Factors | None":
+        """Return the factors from K (m x m), which is overwritten; None where it is singular."""
+        add_nugget(matrix)
         triangle = None if inverse_of(matrix) is None else cholesky(matrix)
         if triangle is None:
             return None
@@ -80,30 +83,30 @@ class Solved:
         """K⁻¹ - (K + β Ψ₂)⁻¹."""
         return self.into.T @ self.gap @ self.into
 
-    def updated(self, rights: Array) -> Array:
-        """(K + β Ψ₂)⁻¹ B."""
+    def solve(self, rights: Array) -> Array:
+        """Return (K + β Ψ₂)⁻¹ B for an (m, b) array B."""
         return self.into.T @ (self.inverse @ (self.into @ rights))
 
 
 def squared(factor: Array) -> Array:
-    """F Fᵀ."""
+    """Return F Fᵀ, an (m, m) array, for an (m, n) factor F."""
     return factor @ factor.T
 
 
 def bound(data: Observations, covariance: Covariance, matrix: Array, known: Statistics) -> Bound | None:
-    """The bound for the varying columns; `matrix` is the covariance of the inducing points, and is overwritten.
+    """Return the bound for the varying columns; `matrix`, the inducing points' covariance (m x m), is overwritten.
 
     None where it is singular, to rounding.
     """
     beta, count, columns = 1 / covariance.whole_noise, len(data.factor), data.columns
-    solved = Solved.of(covariance, matrix, known)
+    solved = Factors.of(covariance, matrix, known)
     if solved is None:
         return None
     products = known.crossed.T @ data.factor
-    weights = solved.updated(products)
+    weights = solved.solve(products)
     energy, explained = float(np.sum(data.factor**2)), beta * float(np.sum(products * weights))
     share = float(np.trace(solved.white)) / beta
-    if beta * (share - known.total) > ROUNDING * count or explained > energy * (1 + ROUNDING):  # which cannot be
+    if beta * (share - known.total) > ROUNDING * count or explained > energy * (1 + ROUNDING):  # impossible
         return None
     value = 0.5 * columns * (count * log(beta / (2 * pi)) - solved.logarithm - beta * (known.total - share))
     value += 0.5 * beta * (explained - energy)
@@ -119,27 +122,36 @@ def bound(data: Observations, covariance: Covariance, matrix: Array, known: Stat
 
 
 def posterior_of(data: Observations, covariance: Covariance, places: Array, known: Statistics) -> Posterior:
-    """Means β k(x, Z) (K + β Ψ₂)⁻¹ Ψ₁ᵀ Y, and K⁻¹ - (K + β Ψ₂)⁻¹; raises NumericalError where K is singular."""
-    solved = Solved.of(covariance, covariance(places, places), known)
+    """Return the posterior with means β k(x, Z) (K + β Ψ₂)⁻¹ Ψ₁ᵀ Y and variance reduction K⁻¹ - (K + β Ψ₂)⁻¹.
+
+    `places` is the (m, p) array Z. Raises NumericalError where K is singular.
+    """
+    solved = Factors.of(covariance, covariance(places, places), known)
     if solved is None:
         raise singular()
-    weights = solved.updated(known.crossed.T @ data.values) / covariance.whole_noise
+    weights = solved.solve(known.crossed.T @ data.values) / covariance.whole_noise
     return Posterior(covariance, places=places, weights=weights, known=solved.reduction, mean=data.mean)
 
 
 def jitter_of(covariance: Covariance, places: Array) -> float:
-    """What had to be added to the inducing points' covariance, as a share of its mean diagonal."""
-    return regular(steadied(covariance(places, places)))[2]
+    """Return the jitter of the (m, p) inducing points' covariance, as a share of its mean diagonal.
+
+    Raises NumericalError where none suffices.
+    """
+    return require_inverse(add_nugget(covariance(places, places)))[2]
 
 
-def steadied(matrix: Array) -> Array:
-    """A covariance matrix with the nugget on its diagonal, in place."""
+def add_nugget(matrix: Array) -> Array:
+    """Add the nugget to the diagonal of an (m, m) covariance matrix, in place."""
     matrix[np.diag_indices_from(matrix)] += NUGGET * np.trace(matrix) / len(matrix)
     return matrix
 
 
-def spread_out(points: Array, count: int) -> Array:
-    """So many of the points (or all), each the farthest from those before; the first is farthest from the mean."""
+def farthest_points(points: Array, count: int) -> Array:
+    """Return `count` of the (n, p) points, or all, each the farthest from those before it.
+
+    The first is the farthest from the mean.
+    """
     far, chosen = np.sum((points - points.mean(axis=0)) ** 2, axis=1), []
     for _ in range(min(count, len(points))):
         chosen.append(int(far.argmax()))
@@ -151,39 +163,39 @@ def spread_out(points: Array, count: int) -> Array:
 
 @frozen
 class Sparse:
-    """The bound for latent points that are known (Titsias, 2009)."""
+    """The bound for latent points without uncertainty (Titsias, 2009)."""
 
     data: Observations
-    count: int  # of inducing points
+    count: int  # number of inducing points
 
     def places(self, points: Array) -> Array:
-        """Some of the points, spread out."""
-        return spread_out(points, self.count)
+        """Return the initial inducing points, an (m, p) array: points far from each other, of (n, p) points."""
+        return farthest_points(points, self.count)
 
     def __call__(self, covariance: Covariance, points: Array, places: Array) -> Slope:
-        """The bound with its gradient."""
+        """Return the bound with its gradient, for (n, p) points and (m, p) inducing points."""
         crossed, inducing = covariance.parts(points, places), covariance.parts(places, places)
         known = self.statistics(covariance, points, np.sum(crossed, axis=0))
         found = bound(self.data, covariance, np.sum(inducing, axis=0), known)
         if found is None:
-            return Slope.nowhere(covariance, points, places)
+            return Slope.undefined(covariance, points, places)
         weights = found.crossed + 2 * known.crossed @ found.squared
-        logs, left = covariance.pulled(weights, crossed, left=points, right=places)
-        right = covariance.pulled(weights.T, [part.T for part in crossed], left=places, right=points)[1]
-        own_logs, own = covariance.pulled(found.inducing, inducing, left=places, right=places)
-        total_logs, total = covariance.pulled_diagonal(np.full(len(points), found.total), points)
+        logs, left = covariance.pull_back(weights, crossed, left=points, right=places)
+        right = covariance.pull_back(weights.T, [part.T for part in crossed], left=places, right=points)[1]
+        own_logs, own = covariance.pull_back(found.inducing, inducing, left=places, right=places)
+        total_logs, total = covariance.pull_back_diagonal(np.full(len(points), found.total), points)
         logs = np.append(logs + own_logs + total_logs, covariance.noise * found.noise)
         return Slope(found.value, points=left + total, logs=logs, places=right + 2 * own)
 
     def statistics(self, covariance: Covariance, points: Array, crossed: Array) -> Statistics:
-        """Those of points that are known: no expectations."""
+        """Return the statistics of (n, p) points without uncertainty; `crossed` is Ψ₁ (n x m)."""
         return Statistics(float(covariance.diagonal(points).sum()), crossed, squared(crossed.T), crossed)
 
     def posterior(self, covariance: Covariance, points: Array, places: Array) -> Posterior:
-        """By the inducing points."""
+        """Return the posterior by (m, p) inducing points, for (n, p) points; raises NumericalError."""
         known = self.statistics(covariance, points, covariance(points, places))
         return posterior_of(self.data, covariance, places, known)
 
     def jitter(self, covariance: Covariance, points: Array, places: Array) -> float:
-        """Of the inducing points' covariance."""
+        """Return the jitter of the (m, p) inducing points' covariance; raises NumericalError."""
         return jitter_of(covariance, places)

@@ -1,4 +1,4 @@
-"""How latent points are found: the most probable ones, the same by inducing points, or clouds of them."""
+"""Inference of latent points: the most probable ones, the same by inducing points, or Gaussian clouds."""
 
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
@@ -12,17 +12,17 @@ from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.values.options import Options, option
 from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.gaussian.clouds import Clouds
-from mlcli.stages.gaussian.covariances import Name, started
+from mlcli.stages.gaussian.covariances import Name, start_covariance
 from mlcli.stages.gaussian.evidence import Exact, Observations
 from mlcli.stages.gaussian.fitting import Problem
 from mlcli.stages.gaussian.inducing import Sparse
-from mlcli.stages.gaussian.latents import Blurred, Latents
+from mlcli.stages.gaussian.latents import FreeClouds, Latents
 
-FLOOR = 1e-6  # of the noise, as a share of the data's variance
-USUAL = 500  # iterations of many fits
-EVALUATIONS, CALLS = 1.1, 120  # of the objective in an iteration, and small calls of each
-SQUARES, PASSES = 9, 30  # arrays of the size of the covariance that are held at once, and passes over one
-CLOUD, BLOCK = 7.0, 2**20  # functions of a distance for an expectation, and numbers of a block of them
+FLOOR = 1e-6  # least noise, as a share of the data's variance
+USUAL = 500  # typical number of iterations
+EVALUATIONS, CALLS = 1.1, 120  # evaluations of the objective per iteration, and small calls in each
+SQUARES, PASSES = 9, 30  # arrays of the covariance's size in memory at once, and passes over one
+CLOUD, BLOCK = 7.0, 2**20  # cost of an expectation, in functions of a distance; numbers in a block of them
 Prior = Literal["gaussian", "none"]
 
 
@@ -40,12 +40,12 @@ class MostProbable(Options):
         return self.prior == "gaussian"
 
     def problem(self, observed: Observations, kernel: Sequence[Name], latents: Latents, axes: int) -> Problem:
-        """What is minimized."""
-        covariance = started(kernel, observed.variance, FLOOR, axes)
+        """Return the objective."""
+        covariance = start_covariance(kernel, observed.variance, FLOOR, axes)
         return Problem(Exact(observed), latents, covariance, self.normal, covariance.scales)
 
     def step(self, rows: int, axes: int, limit: int) -> Step:
-        """Factorizations of a matrix of all rows."""
+        """Return the cost of factorizations of a matrix of all rows."""
         return repeated("iterate", f"L-BFGS on {rows} x {rows} covariances", exact_seconds(rows),
                         8.0 * SQUARES * rows**2, usual=USUAL, most=limit, square=True, needs=OPTIMIZE,
                         remedy="use method.inference.name=sparse")
@@ -66,12 +66,12 @@ class Induced(Options):
         return self.prior == "gaussian"
 
     def problem(self, observed: Observations, kernel: Sequence[Name], latents: Latents, axes: int) -> Problem:
-        """What is minimized."""
-        covariance = started(kernel, observed.variance, FLOOR, axes)
+        """Return the objective."""
+        covariance = start_covariance(kernel, observed.variance, FLOOR, axes)
         return Problem(Sparse(observed, self.inducing), latents, covariance, self.normal, covariance.scales)
 
     def step(self, rows: int, axes: int, limit: int) -> Step:
-        """Products with the inducing points."""
+        """Return the cost of products with the inducing points."""
         count = min(self.inducing, rows)
         each = EVALUATIONS * (12.0 * rows * count**2 * rates().decomposed + 8.0 * count**3 * rates().decomposed
                               + PASSES * pass_cost(rows * count) + CALLS * rates().called)
@@ -89,13 +89,13 @@ class Bayesian(Options):
     inducing: int = option(30, "Inducing points, at most as many as there are rows.", ge=1)
 
     def problem(self, observed: Observations, kernel: Sequence[Name], latents: Latents, axes: int) -> Problem:
-        """What is minimized."""
-        covariance = started(["rbf-ard"], observed.variance, FLOOR, axes)
-        first = np.arange(len(covariance.logs)) == 0  # its variance: free from the start, it leads to planes
-        return Problem(Clouds(observed, self.inducing), Blurred(axes), covariance, False, first, freed=True)
+        """Return the objective."""
+        covariance = start_covariance(["rbf-ard"], observed.variance, FLOOR, axes)
+        first = np.arange(len(covariance.logs)) == 0  # its variance: optimized from the start, it leads to planes
+        return Problem(Clouds(observed, self.inducing), FreeClouds(axes), covariance, False, first, freed=True)
 
     def step(self, rows: int, axes: int, limit: int) -> Step:
-        """Expectations for all pairs of inducing points."""
+        """Return the cost of expectations for all pairs of inducing points."""
         count = min(self.inducing, rows)
         each = EVALUATIONS * (rows * count**2 * (CLOUD * rates().bent + 12.0 * axes * rates().product)
                               + CALLS * rates().called)
@@ -108,5 +108,5 @@ Inference = Annotated[MostProbable | Induced | Bayesian, Field(discriminator="na
 
 
 def exact_seconds(rows: int) -> float:
-    """Predicted seconds of an iteration with one covariance of all rows."""
+    """Return the predicted seconds of an iteration with one covariance of all rows."""
     return EVALUATIONS * (4.0 * rows**3 * rates().decomposed + PASSES * pass_cost(rows**2) + CALLS * rates().called)

@@ -1,4 +1,4 @@
-"""What latent points are made of: parameters of their own, or of a map from the features (back constraints).
+"""Parameterizations of latent points: free, or by a map from the features (back constraints).
 
 Source: Lawrence and Quiñonero-Candela, "Local distance preservation in the GP-LVM through back constraints", 2006.
 """
@@ -20,7 +20,7 @@ from mlcli.stages.algebra.linalg import EPS, singular, symmetric_eigen
 from mlcli.stages.kernels.median_distance import median_squared_distance, rate_step
 
 BLUR = 0.5  # variance of clouds at the start
-LAYERS, KEPT = 3, 26  # copies of a hidden layer; of its weights, with both ends of the ten steps that L-BFGS keeps
+LAYERS, KEPT = 3, 26  # copies of a hidden layer, and of its weights, including ten steps of L-BFGS
 
 
 @stored("kernel-rows", origins="cd")
@@ -32,51 +32,51 @@ class KernelRows:
     rate: float
 
     def __call__(self, new: Array) -> Array:
-        """The values of new rows (m x n)."""
+        """Return the values of new rows (m x n)."""
         return np.asarray(np.exp(-self.rate * squared_distances(new, self.origins)))
 
     @property
     def width(self) -> int:
-        """n."""
+        """n, the number of values of a row."""
         return len(self.origins)
 
 
 @stored("hidden-units", mean="d", into="dh", offsets="h")
 @frozen
 class HiddenUnits:
-    """tanh of linear functions of a row, and one."""
+    """tanh of linear functions of a row, and a constant one."""
 
     mean: Array  # d
     into: Array  # d x h
     offsets: Array  # h
 
     def __call__(self, new: Array) -> Array:
-        """The values of new rows (m x h + 1)."""
+        """Return the values of new rows (m x h + 1)."""
         return np.column_stack([np.tanh((new - self.mean) @ self.into + self.offsets), np.ones(len(new))])
 
     @property
     def width(self) -> int:
-        """h + 1."""
+        """h + 1, the number of values of a row."""
         return len(self.offsets) + 1
 
 
 class Latents(Protocol):
-    """How a vector of parameters makes latent points."""
+    """A map from a vector of parameters to latent points."""
 
     def start(self, points: Array) -> Array:
-        """Parameters that make about these points (n x p)."""
+        """Return parameters that give approximately these points (n x p)."""
 
     def points(self, parameters: Array) -> Array:
-        """The latent points (n x p, or n x 2p: means, and logarithms of variances)."""
+        """Return the latent points (n x p, or n x 2p: means, and logarithms of variances)."""
 
-    def pulled(self, parameters: Array, slope: Array) -> Array:
-        """The derivative by the parameters, from that by the points."""
+    def pull_back(self, parameters: Array, slope: Array) -> Array:
+        """Return the derivative by the parameters, from that by the points (n x p, or n x 2p)."""
 
-    def turned(self, parameters: Array, turn: Array) -> Array:
-        """Parameters that make the points times a matrix (p x p)."""
+    def rotate(self, parameters: Array, turn: Array) -> Array:
+        """Return parameters that give the points times a (p x p) rotation."""
 
     def map(self, parameters: Array) -> tuple[KernelRows | HiddenUnits, Array] | None:
-        """What leads from features to the points: values of a row (c), and axes (c x p); None where nothing does."""
+        """Return the map from features to points: values of a row (c), and axes (c x p); None for free points."""
 
 
 @frozen
@@ -86,55 +86,55 @@ class Free:
     axes: int
 
     def start(self, points: Array) -> Array:
-        """The points."""
+        """Return the points (n x p) as a vector."""
         return points.ravel()
 
     def points(self, parameters: Array) -> Array:
-        """The parameters."""
+        """Return the parameters as (n, p) points."""
         return parameters.reshape(-1, self.axes)
 
-    def pulled(self, parameters: Array, slope: Array) -> Array:
-        """The same."""
+    def pull_back(self, parameters: Array, slope: Array) -> Array:
+        """Return the derivative by the points (n x p) as a vector."""
         return slope.ravel()
 
-    def turned(self, parameters: Array, turn: Array) -> Array:
-        """The points, turned."""
+    def rotate(self, parameters: Array, turn: Array) -> Array:
+        """Return the points times a (p, p) rotation, as a vector."""
         return (self.points(parameters) @ turn).ravel()
 
     def map(self, parameters: Array) -> None:
-        """None."""
+        """Return None: the points are no function of features. Takes a parameter vector of any shape."""
 
 
 @frozen
-class Blurred:
-    """Every latent point is a Gaussian cloud, whose mean and variances are parameters."""
+class FreeClouds:
+    """Every latent point is a Gaussian cloud, and its mean and variances are parameters."""
 
     axes: int
 
     def start(self, points: Array) -> Array:
-        """Clouds of equal variance around the points."""
+        """Return clouds of equal variance around the points (n x p)."""
         return np.hstack([points, np.full_like(points, np.log(BLUR))]).ravel()
 
     def points(self, parameters: Array) -> Array:
-        """The parameters (n x 2p)."""
+        """Return the parameters (n x 2p)."""
         return parameters.reshape(-1, 2 * self.axes)
 
-    def pulled(self, parameters: Array, slope: Array) -> Array:
-        """The same."""
+    def pull_back(self, parameters: Array, slope: Array) -> Array:
+        """Return the derivative by the points (n x 2p) as a vector."""
         return slope.ravel()
 
-    def turned(self, parameters: Array, turn: Array) -> Array:
-        """Axes in another order, with signs."""
+    def rotate(self, parameters: Array, turn: Array) -> Array:
+        """Return clouds with their axes permuted and mirrored by a (p, p) array."""
         means, logs = np.hsplit(self.points(parameters), 2)
         return np.hstack([means @ turn, logs @ np.abs(turn)]).ravel()
 
     def map(self, parameters: Array) -> None:
-        """None."""
+        """Return None: the points are no function of features. Takes a parameter vector of any shape."""
 
 
 @frozen
-class Smoothed:
-    """Latent points are K (K + ridge)⁻¹ B with kernel values K of the features: kernel regression on parameters B."""
+class KernelSmoother:
+    """Latent points K (K + ridge)⁻¹ B with kernel values K of the features: kernel regression on parameters B."""
 
     rows: KernelRows
     values: Array  # eigenvalues of K
@@ -143,23 +143,23 @@ class Smoothed:
     axes: int
 
     def start(self, points: Array) -> Array:
-        """The points."""
+        """Return the points (n x p) as parameters."""
         return points.ravel()
 
     def points(self, parameters: Array) -> Array:
-        """The points."""
+        """Return the smoothed points (n x p)."""
         return self._smooth(parameters.reshape(-1, self.axes), self.values / (self.values + self.ridge))
 
-    def pulled(self, parameters: Array, slope: Array) -> Array:
-        """By the same symmetric matrix."""
+    def pull_back(self, parameters: Array, slope: Array) -> Array:
+        """Return the derivative by the points (n x p) times the same symmetric matrix."""
         return self._smooth(slope, self.values / (self.values + self.ridge)).ravel()
 
-    def turned(self, parameters: Array, turn: Array) -> Array:
-        """The parameters, turned."""
+    def rotate(self, parameters: Array, turn: Array) -> Array:
+        """Return the parameters times a (p, p) rotation."""
         return (parameters.reshape(-1, self.axes) @ turn).ravel()
 
     def map(self, parameters: Array) -> tuple[KernelRows, Array]:
-        """Kernel values, and (K + ridge)⁻¹ B."""
+        """Return kernel values, and (K + ridge)⁻¹ B (n x p)."""
         return self.rows, self._smooth(parameters.reshape(-1, self.axes), 1 / (self.values + self.ridge))
 
     def _smooth(self, points: Array, factors: Array) -> Array:
@@ -177,32 +177,32 @@ class Perceptron:
     axes: int
 
     def start(self, points: Array) -> Array:
-        """The hidden layer as it is, and the output layer by least squares."""
+        """Return the initial hidden layer, and the output layer by least squares on (n, p) points."""
         hidden = self.into.shape[1]
         values = np.column_stack([np.tanh(self.features @ self.into), np.ones(len(points))])
         out = np.linalg.lstsq(values, points, rcond=EPS * len(points))[0]
         return np.concatenate([self.into.ravel(), np.zeros(hidden), out.ravel()])
 
     def points(self, parameters: Array) -> Array:
-        """The points."""
+        """Return the output of the network (n x p)."""
         into, offsets, out = self._layers(parameters)
         return np.tanh(self.features @ into + offsets) @ out[:-1] + out[-1]
 
-    def pulled(self, parameters: Array, slope: Array) -> Array:
-        """Back through the layers."""
+    def pull_back(self, parameters: Array, slope: Array) -> Array:
+        """Propagate the derivative by the points (n x p) back through the layers."""
         into, offsets, out = self._layers(parameters)
         values = np.tanh(self.features @ into + offsets)
         back = (slope @ out[:-1].T) * (1 - values**2)
         return np.concatenate([(self.features.T @ back).ravel(), back.sum(axis=0), (values.T @ slope).ravel(),
                                slope.sum(axis=0)])
 
-    def turned(self, parameters: Array, turn: Array) -> Array:
-        """With the output layer turned."""
+    def rotate(self, parameters: Array, turn: Array) -> Array:
+        """Return the parameters with the output layer times a (p, p) rotation."""
         into, offsets, out = self._layers(parameters)
         return np.concatenate([into.ravel(), offsets, (out @ turn).ravel()])
 
     def map(self, parameters: Array) -> tuple[HiddenUnits, Array]:
-        """The hidden layer, and the output layer."""
+        """Return the hidden layer, and the output layer (h + 1 x p)."""
         into, offsets, out = self._layers(parameters)
         return HiddenUnits(self.mean, into / self.deviation, offsets), out
 
@@ -215,19 +215,19 @@ class Perceptron:
 class Unconstrained(Options):
     """Latent points are free: new rows are placed where they are most probable."""
 
-    maps: ClassVar[bool] = False  # whether features lead to latent points
+    maps: ClassVar[bool] = False  # whether latent points are functions of the features
     name: Literal["none"] = "none"
 
     def steps(self, shape: tuple[int, ...], compute: Compute) -> list[Step]:
-        """None worth listing."""
+        """Return no steps."""
         return []
 
-    def held(self, shape: tuple[int, ...], axes: int) -> float:
-        """No bytes beside the covariance."""
+    def memory(self, shape: tuple[int, ...], axes: int) -> float:
+        """Return no bytes."""
         return 0.0
 
     def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
-        """Free points."""
+        """Return free points; `points` is an (n, d) array of features."""
         return Free(axes)
 
 
@@ -241,20 +241,20 @@ class KernelRegression(Options):
     ridge: float = option(1e-2, "Regularization of the regression: smooth where it is large.", gt=0)
 
     def steps(self, shape: tuple[int, ...], compute: Compute) -> list[Step]:
-        """The default of the rate."""
+        """Return the cost of the default rate."""
         rows, columns = shape
         return [rate_step(rows, columns, compute.thread_count())] if self.rate is None else []
 
-    def held(self, shape: tuple[int, ...], axes: int) -> float:
-        """No bytes beside the covariance."""
+    def memory(self, shape: tuple[int, ...], axes: int) -> float:
+        """Return no bytes beyond those of the covariance."""
         return 0.0
 
     def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
-        """Kernel regression on parameters."""
+        """Return kernel regression on the rows of `points`, an (n, d) array of features."""
         rate = self.rate or 1 / (median_squared_distance(points) or 1.0)
         rows = KernelRows(points, rate)
         values, vectors = symmetric_eigen(rows(points))
-        return Smoothed(rows, values=np.maximum(values, 0.0), vectors=vectors, ridge=self.ridge, axes=axes)
+        return KernelSmoother(rows, values=np.maximum(values, 0.0), vectors=vectors, ridge=self.ridge, axes=axes)
 
 
 class Network(Options):
@@ -265,16 +265,16 @@ class Network(Options):
     hidden: int = option(30, "Units of the hidden layer.", ge=1)
 
     def steps(self, shape: tuple[int, ...], compute: Compute) -> list[Step]:
-        """None worth listing."""
+        """Return no steps."""
         return []
 
-    def held(self, shape: tuple[int, ...], axes: int) -> float:
-        """Bytes of the hidden layer of all rows, and of the steps that L-BFGS keeps of all weights."""
+    def memory(self, shape: tuple[int, ...], axes: int) -> float:
+        """Return the bytes of the hidden layer of all rows, and of the steps that L-BFGS keeps of all weights."""
         rows, columns = shape
         return 8.0 * self.hidden * (LAYERS * rows + KEPT * (columns + 1 + axes))
 
     def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
-        """A network whose hidden layer starts at random combinations of principal components."""
+        """Return a network on (n, d) features, its hidden layer at random combinations of principal components."""
         mean = points.mean(axis=0)
         deviation = float(np.sqrt(np.sum((points - mean) ** 2) / len(points))) or 1.0
         features = (points - mean) / deviation

@@ -1,11 +1,11 @@
-"""The most probable latent points of new rows, from the cells that these have: many small minimizations at once.
+"""The most probable latent points of new rows, from their observed cells: many small minimizations at once.
 
-Each row y takes -log p(y | x) - log p(x) down by steps of BFGS from several starts: of the training points and of
-places spread evenly over and around them, the most probable ones and those with the nearest means, each ahead of the
-ones next to it. Away from the data the variance is larger, and so a place there can be the most probable one of a row
-unlike all others. Where there is next to no noise, every place but the right one is so improbable that the density
-ranks by variance alone; means tell how near it is.
-Source: Lawrence, 2005; Nocedal and Wright, "Numerical Optimization", 2006, chapter 6.
+Each row y minimizes -log p(y | x) - log p(x) by BFGS from several starts. These are taken from the training points and
+from places spread evenly over and around them: the most probable ones and those with the nearest means, local optima
+first. Away from the data the variance is larger, so the most probable place of a row unlike all others can lie there.
+With almost no noise, every place but the right one is so improbable that the density ranks by variance alone; the
+distance of means still ranks them. Source: Lawrence, 2005; Nocedal and Wright, "Numerical Optimization", 2006, chapter
+6.
 """
 
 import numpy as np
@@ -16,39 +16,39 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.gaussian.posterior import Posterior
 
-PROBABLE, NEAR = 6, 5  # starts by the density, and by the distance of means
-SPREAD = 512  # places beside the training points
-MARGIN = 0.5  # by which these reach beyond the training points, as a share of their extent on each axis
-AROUND = 8  # places next to one that must be less probable
+PROBABLE, NEAR = 6, 5  # number of starts by density, and by distance of means
+SPREAD = 512  # places added to the training points
+MARGIN = 0.5  # their margin around the training points, as a share of the extent on each axis
+AROUND = 8  # neighbors of a place to compare with, for local optima
 STEPS = 200
 HALVINGS = 20
-DESCENT = 1e-4  # share of the decrease that the slope promises, at least (Armijo)
-SMALL = 1e-12  # a step that lowers the objective by less than this share, or would, ends the search
+DESCENT = 1e-4  # least share of the decrease predicted by the slope (Armijo)
+SMALL = 1e-12  # relative decrease of the objective below which the search ends
 
 
 @frozen
 class Rows:
-    """New rows, as a posterior sees them."""
+    """New rows, in terms of a posterior."""
 
     posterior: Posterior
     prior: bool  # whether latent points are standard normal
     values: Array  # m x d, centered; zero where missing
-    seen: Array  # m x d, 1 where a cell is there
+    observed: Array  # m x d, 1 where a cell is observed
 
     @classmethod
     def of(cls, posterior: Posterior, prior: bool, new: Array) -> "Rows":
-        """Rows (m x d) with NaN where cells are missing; columns that did not vary say nothing."""
-        seen = ~np.isnan(new) & posterior.varying
-        return cls(posterior, prior, np.where(seen, new - posterior.mean, 0.0), seen.astype(np.float64))
+        """Return rows (m x d) with NaN where cells are missing; columns that did not vary carry no information."""
+        observed = ~np.isnan(new) & posterior.varying
+        return cls(posterior, prior, np.where(observed, new - posterior.mean, 0.0), observed.astype(np.float64))
 
     def take(self, chosen: AnyArray) -> "Rows":
-        """Some of them."""
-        return Rows(self.posterior, self.prior, self.values[chosen], self.seen[chosen])
+        """Return some of the rows, by an index or mask of any shape."""
+        return Rows(self.posterior, self.prior, self.values[chosen], self.observed[chosen])
 
     def __call__(self, points: Array) -> tuple[Array, Array]:
-        """The objective of every row (m) at its latent point (m x p), and its gradient (m x p)."""
+        """Return the objective of every row (m) at its latent point (m x p), and its gradient (m x p)."""
         model = self.posterior
-        covariance, cells = model.covariance, self.seen.sum(axis=1)
+        covariance, cells = model.covariance, self.observed.sum(axis=1)
         parts = covariance.parts(points, model.places)
         near = np.sum(parts, axis=0)
         reduced = near @ model.known
@@ -56,13 +56,13 @@ class Rows:
         noise = covariance.whole_noise
         within = variances > 0
         variances = np.where(within, variances, 0.0) + noise
-        errors = (near @ model.weights - self.values) * self.seen
+        errors = (near @ model.weights - self.values) * self.observed
         squares = np.einsum("ij,ij->i", errors, errors)
         value = 0.5 * (squares / variances + cells * np.log(variances))
         by_variance = np.where(within, 0.5 * (cells - squares / variances) / variances, 0.0)
         weights = (errors / variances[:, None]) @ model.weights.T - 2 * by_variance[:, None] * reduced
-        slope = covariance.pulled(weights, parts, left=points, right=model.places)[1]
-        slope += covariance.pulled_diagonal(by_variance, points)[1]
+        slope = covariance.pull_back(weights, parts, left=points, right=model.places)[1]
+        slope += covariance.pull_back_diagonal(by_variance, points)[1]
         if self.prior:
             value, slope = value + 0.5 * np.einsum("ij,ij->i", points, points), slope + points
         return value, slope
@@ -70,7 +70,7 @@ class Rows:
 
 @frozen
 class Candidates:
-    """Latent points from which rows may start, with what the process knows there."""
+    """Latent points from which rows may start, with the posterior there."""
 
     points: Array  # c x p
     means: Array  # c x d, centered; zero for columns that do not vary
@@ -79,7 +79,7 @@ class Candidates:
 
     @classmethod
     def of(cls, posterior: Posterior) -> "Candidates":
-        """The training points (or inducing ones), and places over and around them."""
+        """Return the training points (or inducing ones), and places over and around them."""
         from scipy.spatial import cKDTree
 
         points = np.vstack([posterior.places, spread(posterior.places, SPREAD)])
@@ -90,16 +90,18 @@ class Candidates:
         return cls(points, means, posterior.variances(points), around)
 
     def starts(self, rows: Rows) -> Indices:
-        """The numbers of the candidates to start from (m x s): the most probable ones, then those with near means."""
-        squares = rows.seen @ (self.means**2).T - 2 * rows.values @ self.means.T
+        """Return the numbers of the candidates to start from (m x s): the most probable ones, then those with near
+        means.
+        """
+        squares = rows.observed @ (self.means**2).T - 2 * rows.values @ self.means.T
         squares += np.einsum("ij,ij->i", rows.values, rows.values)[:, None]
-        values = 0.5 * (squares / self.variances + rows.seen.sum(axis=1)[:, None] * np.log(self.variances))
+        values = 0.5 * (squares / self.variances + rows.observed.sum(axis=1)[:, None] * np.log(self.variances))
         if rows.prior:
             values += 0.5 * np.einsum("ij,ij->i", self.points, self.points)
         return np.hstack([self.lowest(values, PROBABLE), self.lowest(squares, NEAR)])
 
     def lowest(self, values: Array, count: int) -> Indices:
-        """So many candidates of each row (m x c) with the lowest values, those first that are lower than all around."""
+        """Return the `count` candidates with the lowest values in each row (m x c), local minima first."""
         lower = np.ones(values.shape, dtype=bool)
         for others in self.around.T:
             lower &= values <= values[:, others]
@@ -107,9 +109,10 @@ class Candidates:
 
 
 def spread(places: Array, count: int) -> Array:
-    """Places (count x p) spread evenly over the box around others and some way beyond it.
+    """Return points (count x p) spread evenly over a box somewhat larger than that of `places`.
 
-    An additive recurrence whose steps are the powers of the root of x^(p+1) = x + 1 (Roberts, 2018), the same always.
+    They follow an additive recurrence with steps that are powers of the root of x^(p+1) = x + 1 (Roberts, 2018),
+    without randomness.
     """
     axes = places.shape[1]
     root = 2.0
@@ -121,34 +124,34 @@ def spread(places: Array, count: int) -> Array:
 
 
 def place(posterior: Posterior, prior: bool, new: Array, candidates: Candidates | None = None) -> Array:
-    """The latent points (m x p) of new rows (m x d; NaN where missing); the origin for a row without any cell.
+    """Return the latent points (m x p) of new rows (m x d; NaN where missing); the origin for a row without any cell.
 
-    Who places many batches gives the `candidates` of the posterior, which are the same for all.
+    For many batches, compute the `candidates` of the posterior once and pass them.
     """
     points = np.zeros((len(new), posterior.places.shape[1]))
     if not len(posterior.places) or not len(new):
         return points
     candidates = candidates or Candidates.of(posterior)
     for block in row_blocks(len(new), BLOCK, (PROBABLE + NEAR) * max(candidates.means.shape)):
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is no step down
+        with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite reject a step
             points[block] = _place(Rows.of(posterior, prior, new[block]), candidates)
     return points
 
 
 def _place(rows: Rows, candidates: Candidates) -> Array:
-    """The best of several starts, for a few rows."""
+    """Return the best of several starts, for a few rows."""
     starts = candidates.starts(rows)
     count, tries = starts.shape
     points, values = descend(rows.take(np.repeat(np.arange(count), tries)), candidates.points[starts.ravel()])
     best = points.reshape(count, tries, -1)[np.arange(count), values.reshape(count, tries).argmin(axis=1)]
-    best[rows.seen.sum(axis=1) == 0] = 0.0
+    best[rows.observed.sum(axis=1) == 0] = 0.0
     return best
 
 
 def descend(rows: Rows, points: Array) -> tuple[Array, Array]:
-    """Where steps down from latent points (m x p) end, with the objective there (m)."""
+    """Minimize from latent points (m x p) by BFGS; returns the points (m x p) and the objective there (m)."""
     size = points.shape[1]
-    farthest = float(np.sqrt(rows.posterior.places.var(axis=0).sum())) or 1.0  # of one step
+    farthest = float(np.sqrt(rows.posterior.places.var(axis=0).sum())) or 1.0  # longest step
     points, (values, slopes) = points.copy(), rows(points)
     bends = np.broadcast_to(np.eye(size), (len(points), size, size)).copy()  # inverses of Hessians
     active = np.isfinite(values)
@@ -161,12 +164,12 @@ def descend(rows: Rows, points: Array) -> tuple[Array, Array]:
         hopeful = -np.einsum("ij,ij->i", steps, slopes[here]) > SMALL * np.maximum(np.abs(values[here]), 1.0)
         active[here[~hopeful]] = False
         here, steps = here[hopeful], steps[hopeful]
-        moved, reached, slope, lower = _searched(rows.take(here), points=points[here], values=values[here],
+        moved, reached, slope, lower = _line_search(rows.take(here), points=points[here], values=values[here],
                                                  slopes=slopes[here], steps=steps)
         shift, change = moved - points[here], slope - slopes[here]
         curved = np.einsum("ij,ij->i", shift, change)
         keep = lower & (curved > 0)
-        bends[here[keep]] = _bent(bends[here[keep]], shift[keep], change[keep], fresh[here[keep]])
+        bends[here[keep]] = _update_bfgs(bends[here[keep]], shift[keep], change[keep], fresh[here[keep]])
         fresh[here[keep]] = False
         still = lower & (values[here] - reached > SMALL * np.maximum(np.abs(reached), 1.0))
         points[here[lower]], values[here[lower]], slopes[here[lower]] = moved[lower], reached[lower], slope[lower]
@@ -175,7 +178,7 @@ def descend(rows: Rows, points: Array) -> tuple[Array, Array]:
 
 
 def _directions(bends: Array, slopes: Array, farthest: float, fresh: AnyArray) -> Array:
-    """Steps down (m x p), none longer than `farthest`, the first ones a tenth of it at most."""
+    """Return descent steps (m x p), none longer than `farthest`, the first ones at most a tenth of it."""
     steps = -np.einsum("ijk,ik->ij", bends, slopes)
     uphill = np.einsum("ij,ij->i", steps, slopes) >= 0
     steps[uphill] = -slopes[uphill]
@@ -185,9 +188,9 @@ def _directions(bends: Array, slopes: Array, farthest: float, fresh: AnyArray) -
     return np.nan_to_num(steps * shrink[:, None])
 
 
-def _searched(rows: Rows, *, points: Array, values: Array, slopes: Array, steps: Array,
+def _line_search(rows: Rows, *, points: Array, values: Array, slopes: Array, steps: Array,
               ) -> tuple[Array, Array, Array, AnyArray]:
-    """Points, objectives and slopes after steps, each halved until it leads down; and whether it does."""
+    """Halve each step until it decreases the objective; returns points, objectives, slopes, and a mask of success."""
     moved, reached, slope = points.copy(), values.copy(), slopes.copy()
     lower, length = np.zeros(len(points), dtype=bool), 1.0
     promised = DESCENT * np.einsum("ij,ij->i", steps, slopes)
@@ -204,8 +207,8 @@ def _searched(rows: Rows, *, points: Array, values: Array, slopes: Array, steps:
     return moved, reached, slope, lower
 
 
-def _bent(bends: Array, shift: Array, change: Array, fresh: AnyArray) -> Array:
-    """The update of BFGS; the first starts from the curvature that was met."""
+def _update_bfgs(bends: Array, shift: Array, change: Array, fresh: AnyArray) -> Array:
+    """Return the BFGS update; the first one is scaled by the measured curvature."""
     sizes, curved = np.einsum("ij,ij->i", change, change), np.einsum("ij,ij->i", shift, change)
     bends[fresh] *= (curved[fresh] / sizes[fresh])[:, None, None]
     across = np.eye(shift.shape[1]) - np.einsum("ij,ik->ijk", shift, change) / curved[:, None, None]

@@ -1,4 +1,4 @@
-"""The posterior of a Gaussian process with one covariance for all features: means and variances, with NumPy alone."""
+"""The posterior of a Gaussian process with one covariance for all features: means and variances, by NumPy alone."""
 
 import numpy as np
 
@@ -26,20 +26,20 @@ class Posterior:
 
     @classmethod
     def constant(cls, mean: Array) -> "Posterior":
-        """One latent axis that changes nothing, for rows that are all equal (d)."""
+        """Return a process with one irrelevant latent axis and the (d,) mean, for rows that are all equal."""
         nothing = np.zeros((0, len(mean)))
         return cls(Covariance((Bias(0.0),), 0.0), places=np.zeros((0, 1)), weights=nothing, known=np.zeros((0, 0)),
                    mean=mean)
 
     def means(self, points: Array) -> Array:
-        """The means of the features (m x d) at latent points (m x p)."""
+        """Return the means of the features (m x d) at latent points (m x p)."""
         means = np.empty((len(points), len(self.mean)))
         for block in self.blocks(len(points)):
             means[block] = self.mean + self.covariance(points[block], self.places) @ self.weights
         return means
 
     def variances(self, points: Array) -> Array:
-        """The variance (m) that every varying feature has at latent points (m x p), noise included."""
+        """Return the variance of every varying feature at (m, p) latent points, an (m,) array, noise included."""
         variances = np.empty(len(points))
         for block in self.blocks(len(points)):
             near = self.covariance(points[block], self.places)
@@ -48,9 +48,9 @@ class Posterior:
 
     @property
     def varying(self) -> AnyArray:
-        """The columns that say anything of a latent point (d)."""
+        """Mask of the columns that depend on the latent point (d)."""
         return np.any(self.weights != 0, axis=0)
 
     def blocks(self, count: int) -> list[slice]:
-        """So many points by groups small enough for memory."""
+        """Return slices of `count` points, small enough for memory."""
         return row_blocks(count, BLOCK, max(len(self.places), len(self.mean)))

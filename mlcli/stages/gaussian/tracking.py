@@ -1,8 +1,8 @@
-"""The most probable latent points of new rows that follow each other, given the steps of a fitted sequence.
+"""The most probable latent points of successive new rows, given the steps of a fitted sequence.
 
-New rows are a sequence of their own. Every row is first placed by its cells alone, or where the steps lead if it has
-none; then all points go down together by L-BFGS on -Σ log p(yₜ | xₜ) - log p(X), the means and variances of steps being
-those of the fit.
+New rows are a sequence of their own. Every row is first placed by its own cells or, without any, by the steps from the
+rows before it. Then all points are optimized together by L-BFGS on -Σ log p(yₜ | xₜ) - log p(X), with the means and
+variances of steps from the fit.
 """
 
 from collections.abc import Callable
@@ -17,22 +17,22 @@ from mlcli.stages.gaussian.placing import Rows, place
 from mlcli.stages.gaussian.posterior import Posterior
 
 LIMIT = 500  # iterations
-SMALL = 1e-12  # iterations that lower the objective by less than this share end the search
+SMALL = 1e-12  # relative decrease of the objective below which the search ends
 
 
 def track(posterior: Posterior, motion: Motion, new: Array) -> Array:
-    """The latent points (m x p) of rows in time order (m x d; NaN where missing)."""
+    """Return the latent points (m x p) of rows in time order (m x d; NaN where missing)."""
     start = place(posterior, True, new)
     if not len(posterior.places) or not len(new):
         return start
     rows = Rows.of(posterior, False, new)
-    start = led(motion, start, np.flatnonzero(~rows.seen.any(axis=1)))
+    start = extrapolate(motion, start, np.flatnonzero(~rows.observed.any(axis=1)))
     with threads_for(len(motion.known)), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return lowest(sequence_objective(rows, motion), start)
 
 
-def led(motion: Motion, points: Array, unseen: Indices) -> Array:
-    """The points, those of some rows where the steps lead from the rows before."""
+def extrapolate(motion: Motion, points: Array, unseen: Indices) -> Array:
+    """Return the points (m x p), with those of rows `unseen`, a (u,) array, predicted from the rows before them."""
     points, order, posterior = points.copy(), motion.order, motion.posterior
     for row in unseen[unseen >= order].tolist():
         points[row] = posterior.means(points[row - order : row].reshape(1, -1))[0]
@@ -40,7 +40,7 @@ def led(motion: Motion, points: Array, unseen: Indices) -> Array:
 
 
 def sequence_objective(rows: Rows, motion: Motion) -> Callable[[Array], tuple[float, Array]]:
-    """-Σ log p(yₜ | xₜ) - log p(X) up to a constant, with its gradient, of all points in a row."""
+    """Return -Σ log p(yₜ | xₜ) - log p(X) up to a constant, with its gradient, as a function of all points."""
     posterior, order = motion.posterior, motion.order
 
     def function(values: Array) -> tuple[float, Array]:
@@ -52,13 +52,14 @@ def sequence_objective(rows: Rows, motion: Motion) -> Callable[[Array], tuple[fl
             return whole, (slope + first).ravel()
         moved, by_before = Rows.of(posterior, False, steps.after)(steps.before)
         off = (steps.after - posterior.means(steps.before)) / posterior.variances(steps.before)[:, None]
-        return whole + float(moved.sum()), (slope + steps.gathered(first, by_before, off)).ravel()
+        return whole + float(moved.sum()), (slope + steps.gather(first, by_before, off)).ravel()
 
     return function
 
 
 def lowest(function: Callable[[Array], tuple[float, Array]], start: Array) -> Array:
-    """The lowest of the points that steps from a start lead to; the start where its objective is not finite."""
+    """Return the best point of a minimization from `start`, an (m, p) array; the start if its objective is not finite.
+    """
     best, least = start, function(start.ravel())[0]
     if not np.isfinite(least):
         return start
@@ -70,11 +71,11 @@ def lowest(function: Callable[[Array], tuple[float, Array]], start: Array) -> Ar
             raise StopIteration
         best, least = values.reshape(start.shape), objective
 
-    def kept_finite(values: Array) -> tuple[float, Array]:
+    def finite_function(values: Array) -> tuple[float, Array]:
         value, slope = function(values)
         if np.isfinite(value) and np.isfinite(slope).all():
             return value, slope
         return 2 * first - least + 1.0, np.zeros(len(values))
 
-    run_lbfgs(kept_finite, start.ravel(), after, LIMIT)
+    run_lbfgs(finite_function, start.ravel(), after, LIMIT)
     return best
