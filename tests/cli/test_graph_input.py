@@ -272,7 +272,7 @@ def test_the_plan_of_a_graph(mlcli: Caller) -> None:
 def test_the_certificate_sees_edges_that_were_not_given(mlcli: Caller, monkeypatch: pytest.MonkeyPatch,
                                                         change: str) -> None:
     kept(mlcli, "isomap")
-    whole = pieces._given_in_one_piece
+    whole = pieces._require_one_piece
 
     def wrong(*given: Any) -> tuple[Graph, None]:
         graph, _ = whole(*given)
@@ -283,6 +283,6 @@ def test_the_certificate_sees_edges_that_were_not_given(mlcli: Caller, monkeypat
         chosen = slice(None) if change == "length" else np.arange(len(left)) != 3
         return undirected(graph.size, left[chosen], right[chosen], lengths[chosen], "union"), None
 
-    monkeypatch.setattr(pieces, "_given_in_one_piece", wrong)
+    monkeypatch.setattr(pieces, "_require_one_piece", wrong)
     called = mlcli.bare("--graph", "first/graph.npz", "-m", "isomap", "-o", "second", "-q")
     assert (called.code, "the check of edges" in called.err) == (80, True), called.err

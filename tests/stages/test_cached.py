@@ -16,7 +16,7 @@ from mlcli.engine import cache as engine
 from mlcli.pipeline import run as pipeline
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.stages.algebra import ordering
-from mlcli.stages.graph.neighborhoods import fewer, nearest_lists
+from mlcli.stages.graph.neighborhoods import first_neighbors, nearest_lists
 from mlcli.stages.kernels import streamed
 from tests.certificate.support import configured
 from tests.support import dissimilarities, distances, features
@@ -185,5 +185,5 @@ def test_the_first_part_of_a_search_is_the_smaller_search(points: np.ndarray) ->
             wanted = nearest_lists(data, count)
             for part in ("starts", "indices", "lengths"):
                 assert getattr(found, part).tobytes() == getattr(wanted, part).tobytes(), (count, part)
-    lists = fewer(nearest_lists(features(points), 9), 4)
+    lists = first_neighbors(nearest_lists(features(points), 9), 4)
     assert set(lists.counts) == {4}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
-Of = Literal["nothing", "lengths", "affinities"]  # what weights are made of
+Of = Literal["nothing", "lengths", "affinities"]  # what weights are computed from
 
 
 @stored("binary")
@@ -31,15 +31,15 @@ class Binary(Options):
     """One for every edge."""
 
     of: ClassVar[Of] = "nothing"
-    carried: ClassVar[Carried] = "none"  # whose unit the weights are measured in
+    carried: ClassVar[Carried] = "none"  # the quantity whose unit the weights have
     name: Literal["binary"] = "binary"
 
     def for_graph(self, graph: Graph, unit: Unit) -> "Binary":
-        """Itself."""
+        """Return these weights, which do not depend on the graph."""
         return self
 
     def __call__(self, lengths: Array) -> Array:
-        """The weight of each edge."""
+        """Return the weight of each edge, an (e,) array of ones."""
         return np.ones(len(lengths))
 
 
@@ -55,7 +55,7 @@ class Heat(Options):
         power=-2, gt=0, synonyms=GAUSSIAN_RATE)
 
     def for_graph(self, graph: Graph, unit: Unit) -> "Heat":
-        """The weights with a default rate fixed from the graph, whose lengths are measured in `unit`."""
+        """Return the weights with a default rate fixed from the graph, with lengths in `unit`."""
         if self.rate is not None:
             return self
         squared = graph.lengths[graph.lengths > 0] ** 2
@@ -65,7 +65,7 @@ class Heat(Options):
         return self.replace(rate=rate)
 
     def __call__(self, lengths: Array) -> Array:
-        """The weight of each edge."""
+        """Return the weight of each edge, an (e,) array, from its length."""
         return np.exp(-(self.rate or 0.0) * np.square(lengths))
 
 
@@ -78,11 +78,11 @@ class GivenAffinities(Options):
     name: Literal["given"] = "given"
 
     def for_graph(self, graph: Graph, unit: Unit) -> "GivenAffinities":
-        """Itself."""
+        """Return these weights, which do not depend on the graph."""
         return self
 
     def __call__(self, lengths: Array) -> Array:
-        """The number of each edge as it is."""
+        """Return the given affinity of each edge, an (e,) array, unchanged."""
         return lengths
 
 
@@ -90,9 +90,9 @@ Affinity = Annotated[Binary | Heat | GivenAffinities, Field(discriminator="name"
 
 
 def weights_for(data: Given, asked: Affinity, chosen: bool) -> Affinity:
-    """The weights for some data: the given ones by default, where there are any.
+    """Return the weights for some data: the given ones by default, where there are any.
 
-    Raises ConfigError for weights that are made of what the data does not have.
+    Raises ConfigError for weights computed from something that the data lack.
     """
     has = "lengths" if data.apart else "affinities"
     if asked.of not in ("nothing", has):
@@ -102,7 +102,7 @@ def weights_for(data: Given, asked: Affinity, chosen: bool) -> Affinity:
 
 
 def weights_step(edges: int) -> Step:
-    """What the weights of the edges, and the matrix that is solved, would cost."""
+    """Return the cost of the weights of the edges, and of the matrix that is solved."""
     return Step("weights", f"of {edges} edges at most", 10 * pass_cost(edges), 8.0 * 6 * edges)
 
 
@@ -116,18 +116,18 @@ class Weighted:
     scale: Array  # n
 
     def root(self) -> "sparse.csr_array":
-        """R with RᵀR = S⁻¹ L S⁻¹."""
+        """Return R with RᵀR = S⁻¹ L S⁻¹."""
         return incidence(self.graph, self.weights, self.scale)
 
     def products(self) -> Products:
-        """What a run may keep of it."""
+        """Return the matrices that a run may keep."""
         weights = Sparse(self.graph.starts, self.graph.indices, self.weights, self.affinity.carried)
         return {"graph": self.graph.product(), "weights": weights}
 
 
 @stage("weights")
 def weighted(graph: Graph, asked: Affinity, unit: Unit, normalized: bool) -> Weighted:
-    """The graph with the weights that were asked for, and roots of their sums as the scale; or 1 as the scale."""
+    """Return the graph with the requested weights, and roots of their sums as the scale; or 1 unless `normalized`."""
     affinity = asked.for_graph(graph, unit)
     weights = affinity(graph.lengths)
     scale = np.sqrt(degrees(graph, weights)) if normalized else np.ones(graph.size)
@@ -135,7 +135,8 @@ def weighted(graph: Graph, asked: Affinity, unit: Unit, normalized: bool) -> Wei
 
 
 def degrees(graph: Graph, weights: Array) -> Array:
-    """The sum of the weights at each vertex (n); raises GeometryError where one is negligible."""
+    """Return the sum of the (e,) weights at each vertex, an (n,) array; raises GeometryError where one is negligible.
+    """
     ends = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     sums: Array = np.bincount(ends, weights, minlength=graph.size).astype(np.float64)
     lost = int(np.sum(sums <= np.finfo(np.float64).eps * sums.max(initial=0.0)))
@@ -146,7 +147,7 @@ def degrees(graph: Graph, weights: Array) -> Array:
 
 
 def incidence(graph: Graph, weights: Array, scale: Array) -> "sparse.csr_array":
-    """R with RᵀR = S⁻¹ (D - W) S⁻¹ (edges x n): a row √w (eᵢ/sᵢ - eⱼ/sⱼ) for each edge."""
+    """Return R with RᵀR = S⁻¹ (D - W) S⁻¹ (edges x n): a row √w (eᵢ/sᵢ - eⱼ/sⱼ) for each edge."""
     from scipy import sparse
 
     left = np.repeat(np.arange(graph.size), np.diff(graph.starts))

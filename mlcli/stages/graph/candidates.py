@@ -1,4 +1,4 @@
-"""Candidates for nearest neighbors: by a k-d tree, or by products in single precision; and exact distances to them."""
+"""Candidates for nearest neighbors, by a k-d tree or by products in single precision, and exact distances to them."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -13,25 +13,27 @@ from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.distances import pair_distances
 
 TREE_COLUMNS = 15  # up to here a k-d tree beats blocked matrix products
-SPARE = 8  # candidates beyond k, so that rounding of the quick distances cannot hide a neighbor
+SPARE = 8  # candidates beyond k, so that rounding of the approximate distances loses no neighbor
 TILE = 1536  # points on a side of a tile of products, at most: 9 MiB
 SHARES = 8  # tiles for each thread, at least
-BLOCK = 2**22  # numbers of a block of quick distances: 16 MiB for each thread
-FEW = 8  # rows for which all exact distances take less time than what finds candidates among the points
+BLOCK = 2**22  # numbers in a block of approximate distances: 16 MiB for each thread
+FEW = 8  # rows for which computing all exact distances is faster than building a finder
 LEAST = 8  # blocks, where there are as many rows
 
-# Candidates (m x c) for a block of rows, and squared distances (m) that every other point is sure to reach.
+# Candidates (m x c) for a block of rows, and lower bounds (m) of the squared distances to all other points.
 Finder = Callable[[slice], tuple[Indices, Array]]
 
 
 def blocks(rows: int, width: int) -> list[slice]:
-    """Blocks of about BLOCK numbers each, and enough of them to share."""
+    """Return blocks of about BLOCK numbers each, and enough of them to share."""
     return row_blocks(rows, min(BLOCK, -(-rows // LEAST) * width), width)
 
 
-def refined(new: Array, points: Array, candidates: Indices, count: int,
+def refine(new: Array, points: Array, candidates: Indices, count: int,
             excluded: Indices | None) -> tuple[Indices, Array]:
-    """The `count` nearest of each row's candidates (m x c) by exact (squared distance, index)."""
+    """Return the `count` nearest of each row's candidates (m x c) by exact (squared distance, index), (m, count)
+    arrays.
+    """
     if native.available():
         return native.refine(new, points, candidates, count, excluded)
     rows = np.repeat(np.arange(len(new)), candidates.shape[1])
@@ -44,7 +46,9 @@ def refined(new: Array, points: Array, candidates: Indices, count: int,
 
 def finder(new: Array, points: Array, count: int, excluded: Indices | None, *,
            pairs: bool = True) -> tuple[Finder, int]:
-    """How candidates are found, and how many numbers a row of that needs; with `pairs`, perhaps for all rows at once.
+    """Return a finder of candidates for (m, d) rows among (n, d) points, and how many numbers a row of it needs.
+
+    With `pairs` it may compute the candidates of all rows at once.
     """
     if count >= len(points) or len(new) <= FEW:
         return _everyone(points), len(points) * points.shape[1]
@@ -56,7 +60,7 @@ def finder(new: Array, points: Array, count: int, excluded: Indices | None, *,
 
 
 def _everyone(points: Array) -> Finder:
-    """All points as candidates."""
+    """Return all points as candidates."""
     everyone = np.arange(len(points))
 
     def find(block: slice) -> tuple[Indices, Array]:
@@ -87,7 +91,8 @@ def _tree(new: Array, points: Array, count: int) -> Finder:
 
 
 class _Centered:
-    """Points in single precision, centered and of unit size first, so that squares neither overflow nor vanish.
+    """Points in single precision, centered and scaled to unit size first, so that squares neither overflow nor
+    underflow.
 
     They give ‖x - y‖² - ‖x‖² by products; ‖x‖² is constant in a row.
     """
@@ -105,17 +110,17 @@ class _Centered:
         self._rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
 
     def beyond(self, last: AnyArray, norms: AnyArray) -> Array:
-        """Lower bounds of the squared distances to points that are not candidates, for rows of these norms."""
+        """Return lower bounds of the squared distances to points that are not candidates: (m,) arrays in and out."""
         reached = last.astype(np.float64) + norms - self._rounding * (norms + self.norms.max())
         return (self._unit**2).plain(reached)
 
     def moved(self, points: Array) -> AnyArray:
-        """Points where these were put; infinite beyond the range of single precision."""
+        """Return (m, d) points centered and scaled in the same way; infinite beyond the range of single precision."""
         return self._unit.measured(points - self._center).astype(np.float32)
 
 
 def _products(new: Array, points: Array, count: int, excluded: Indices | None) -> Finder:
-    """Through products of rows with all points."""
+    """Return a finder by products of rows with all points."""
     quick = _Centered(points)
 
     def find(block: slice) -> tuple[Indices, Array]:
@@ -131,7 +136,7 @@ def _products(new: Array, points: Array, count: int, excluded: Indices | None) -
 
 
 def _pairs(points: Array, count: int) -> Finder:
-    """Through products of all pairs of points, tile by tile: each pair once, for both of its points."""
+    """Return a finder by products of all pairs of points, tile by tile: each pair once, for both of its points."""
     quick, smallest = _Centered(points), native.Smallest(len(points), count)
     step = max(1, min(TILE, int(len(points) / np.sqrt(2 * SHARES * allowed()))))
     sides = row_blocks(len(points), step)
@@ -153,7 +158,7 @@ def _pairs(points: Array, count: int) -> Finder:
 
 
 def _smallest(quick: AnyArray, count: int, excluded: Indices | None) -> tuple[Indices, AnyArray]:
-    """Columns of the `count` smallest numbers of each row, and the largest of those numbers."""
+    """Return the columns of the `count` smallest numbers of each row, and the largest of those numbers."""
     if native.available():
         candidates, values = native.select_neighbors(quick, count, excluded)
         return candidates, values[:, -1]

@@ -1,4 +1,4 @@
-"""What connects points: the fewest neighbors, the smallest radius, and the nearest point outside a group."""
+"""Parameters that make a neighbor graph connected: the fewest neighbors, the smallest radius, the shortest links."""
 
 import numpy as np
 
@@ -15,11 +15,11 @@ Edges = tuple[Indices, Indices, Array]  # both ends, and the length
 
 
 def connecting_count(data: Spatial, lists: Lists) -> int:
-    """The fewest neighbors whose graph, joining points when either is a neighbor of the other, is connected.
+    """Return the fewest neighbors for which the union graph of neighbor lists is connected.
 
-    The longest edge of the minimum spanning tree, where the length of an edge is the smaller of the
-    two ranks that its ends have in each other's list. `lists` hold equally many neighbors of each
-    point; where they leave pieces, one pass over all pairs finds the ranks between these.
+    It is the longest edge of the minimum spanning tree, with the smaller of the two ranks that the ends of an edge have
+    in each other's list as its length. `lists` contain equally many neighbors of each point; where their graph has
+    several pieces, one pass over all pairs computes the ranks between these.
     """
     size = len(lists.counts)
     pieces = graph_of(lists, "union").pieces()
@@ -30,11 +30,10 @@ def connecting_count(data: Spatial, lists: Lists) -> int:
 
 
 def connecting_radius(data: Spatial, lists: Lists) -> tuple[float, int, int]:
-    """The smallest radius that connects all points, and the two that are so far apart.
+    """Return the smallest radius that connects all points, and the two points at that distance.
 
-    The longest edge of the minimum spanning tree by Borůvka's rule. A point's list gives its nearest
-    point in another group until all of the list is in its own; then its row is searched again where
-    it could matter.
+    It is the longest edge of the minimum spanning tree, by Borůvka's algorithm. A point's list gives its nearest point
+    in another group until all of the list is in its own; then its row is searched again where it could matter.
     """
     groups = np.arange(len(lists.counts))
     longest, ends = -1.0, (0, 0)
@@ -52,7 +51,7 @@ def connecting_radius(data: Spatial, lists: Lists) -> tuple[float, int, int]:
 
 
 def shortest_links(data: Spatial, pieces: Indices) -> Edges:
-    """The shortest edges that make the graph whole: a minimum spanning tree of the pieces (Borůvka's rule)."""
+    """Return the shortest edges that connect the (n,) pieces: their minimum spanning tree (Borůvka's algorithm)."""
     links: list[tuple[int, int, float]] = []
     while pieces.max() > 0:
         for left, right, length in zip(*leaving_edges(data, pieces, np.arange(len(pieces))), strict=True):
@@ -65,7 +64,10 @@ def shortest_links(data: Spatial, pieces: Indices) -> Edges:
 
 
 def leaving_edges(data: Spatial, groups: Indices, rows: Indices) -> Edges:
-    """For every group the shortest edge from one of its points among `rows` to a point outside, shortest first."""
+    """Return for each of the (n,) groups its shortest edge from points among the (m,) `rows` to a point outside.
+
+    Edges are in ascending order of length.
+    """
     columns, lengths = nearest_outside(data, groups, rows)
     order = np.lexsort((rows, lengths, groups[rows]))
     firsts = order[np.unique(groups[rows][order], return_index=True)[1]]
@@ -74,7 +76,7 @@ def leaving_edges(data: Spatial, groups: Indices, rows: Indices) -> Edges:
 
 
 def nearest_outside(data: Spatial, groups: Indices, rows: Indices) -> tuple[Indices, Array]:
-    """For some points the nearest point of another group, and how far it is."""
+    """Return for the (m,) `rows` the nearest point of another of the (n,) groups, and its distance: (m,) arrays."""
     columns, squared = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
     for block in one_by_one(row_blocks(len(rows), HELD, max(len(groups), data.values.shape[1]))):
         part = data.values[rows[block]]
@@ -85,7 +87,7 @@ def nearest_outside(data: Spatial, groups: Indices, rows: Indices) -> tuple[Indi
 
 
 def _nearest_outside_by_lists(data: Spatial, lists: Lists, groups: Indices) -> tuple[Indices, Array]:
-    """For every point the nearest point of another group, or infinity where it cannot be its group's shortest edge."""
+    """Return for every point the nearest point of another group; infinity where it is not its group's shortest."""
     size = len(groups)
     indices, lengths = lists.indices.reshape(size, -1), lists.lengths.reshape(size, -1)
     outside = groups[indices] != groups[:, None]
@@ -100,7 +102,7 @@ def _nearest_outside_by_lists(data: Spatial, lists: Lists, groups: Indices) -> t
 
 
 def _ranks_between(data: Spatial, pieces: Indices) -> Graph:
-    """The graph of pieces whose lengths are the smallest rank that a point of one has in a list of the other."""
+    """Return the graph of pieces with the smallest rank that a point of one has in a list of the other as length."""
     size, count = len(pieces), int(pieces.max()) + 1
     ranks = np.full((count, count), np.inf)
     for block in one_by_one(row_blocks(size, HELD, max(size, data.values.shape[1]))):
@@ -116,7 +118,7 @@ def _ranks_between(data: Spatial, pieces: Indices) -> Graph:
 
 
 def _bottleneck(graph: Graph) -> float:
-    """The longest edge of a minimum spanning tree of a graph in one piece; 0 of a single vertex."""
+    """Return the longest edge of a minimum spanning tree of a graph in one piece; 0 for a single vertex."""
     from scipy.sparse.csgraph import minimum_spanning_tree
 
     return float(minimum_spanning_tree(graph.matrix()).max()) if graph.edges else 0.0

@@ -1,4 +1,4 @@
-"""The neighbor graph: who is joined to whom, its pieces, and what to do about them."""
+"""The neighbor graph in compressed rows, and its connected pieces."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -26,37 +26,37 @@ class Graph:
 
     @property
     def size(self) -> int:
-        """The number of vertices."""
+        """Number of vertices."""
         return len(self.starts) - 1
 
     @property
     def parts(self) -> tuple[AnyArray, ...]:
-        """What tells it from any other."""
+        """The arrays of the graph, as a key."""
         return self.starts, self.indices, self.lengths
 
     @property
     def edges(self) -> int:
-        """The number of edges, each counted once."""
+        """Number of edges, each counted once."""
         return len(self.indices) // 2
 
     @property
     def bytes(self) -> int:
-        """The memory that it takes."""
+        """Memory of the arrays."""
         return self.starts.nbytes + self.indices.nbytes + self.lengths.nbytes
 
     def matrix(self) -> "sparse.csr_array":
-        """As a SciPy matrix whose explicit zeros are edges; its indices are narrow, as older SciPy needs them."""
+        """Return a SciPy matrix with explicit zeros as edges; its indices are 32-bit, as older SciPy requires."""
         from scipy import sparse
 
         indices, starts = self.indices.astype(np.int32), self.starts.astype(np.int32)
         return sparse.csr_array((self.lengths, indices, starts), shape=(self.size, self.size))
 
     def product(self) -> Sparse:
-        """As a run may keep it."""
+        """Return the sparse matrix that a run may keep."""
         return Sparse(self.starts, self.indices, self.lengths, "input")
 
     def pieces(self) -> Indices:
-        """The piece that each vertex lies in, numbered by descending size (n)."""
+        """Return the piece of each vertex, an (n,) array, numbered by descending size."""
         if native.available():
             return by_size(native.pieces(self.starts, self.indices, self.lengths))
         from scipy.sparse.csgraph import connected_components
@@ -65,7 +65,7 @@ class Graph:
         return by_size(labels)
 
     def subgraph(self, kept: Indices) -> "Graph":
-        """The graph among some vertices, renumbered in their order."""
+        """Return the graph among the (m,) vertices `kept`, renumbered in their order."""
         rows = np.repeat(np.arange(self.size), np.diff(self.starts))
         place = np.full(self.size, -1)
         place[kept] = np.arange(len(kept))
@@ -73,14 +73,14 @@ class Graph:
         return undirected(len(kept), place[rows[inside]], place[self.indices[inside]], self.lengths[inside], "union")
 
     def joined(self, left: Indices, right: Indices, lengths: Array) -> "Graph":
-        """The graph with more edges."""
+        """Return the graph with more edges, given by (k,) arrays."""
         rows = np.repeat(np.arange(self.size), np.diff(self.starts))
         return undirected(self.size, np.concatenate([rows, left]), np.concatenate([self.indices, right]),
                           np.concatenate([self.lengths, lengths]), "union")
 
 
 def by_size(labels: Indices) -> Indices:
-    """Piece numbers with the largest piece 0; equal sizes in the order of their first vertex."""
+    """Renumber (n,) piece labels by descending size, from 0; equal sizes in the order of their first vertex."""
     _, first, renumbered, sizes = np.unique(labels, return_index=True, return_inverse=True, return_counts=True)
     rank = np.empty(len(sizes), dtype=np.int64)
     rank[np.lexsort((first, -sizes))] = np.arange(len(sizes))
@@ -88,7 +88,8 @@ def by_size(labels: Indices) -> Indices:
 
 
 def undirected(size: int, left: Indices, right: Indices, lengths: Array, rule: Literal["union", "mutual"]) -> Graph:
-    """A graph from directed pairs: joined when either names the other (union), or only when both do (mutual)."""
+    """Return a graph from directed pairs ((k,) arrays): joined if either lists the other (union), or if both (mutual).
+    """
     pairs = np.minimum(left, right).astype(np.int64) * size + np.maximum(left, right)
     order = np.argsort(pairs, kind="stable")
     pairs, lengths = pairs[order], lengths[order]
@@ -105,5 +106,5 @@ def undirected(size: int, left: Indices, right: Indices, lengths: Array, rule: L
 
 
 def graph_of(lists: Lists, rule: Literal["union", "mutual"]) -> Graph:
-    """The undirected graph of neighbor lists."""
+    """Return the undirected graph of neighbor lists."""
     return undirected(len(lists.starts) - 1, lists.rows, lists.indices, lists.lengths, rule)

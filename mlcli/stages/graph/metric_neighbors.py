@@ -19,14 +19,14 @@ from mlcli.stages.algebra.metrics.costs import pairs_cost
 from mlcli.stages.algebra.metrics.sums import squared_at
 from mlcli.stages.graph import nearest as euclidean
 from mlcli.stages.graph.candidates import BLOCK, LEAST, SPARE, TREE_COLUMNS, Finder, blocks, finder
-from mlcli.stages.graph.nearest import Lists, joined
-from mlcli.stages.graph.searching import RowSearch, searching
+from mlcli.stages.graph.nearest import Lists, concatenate
+from mlcli.stages.graph.searching import RowSearch, search_passes
 
 EPS = float(np.finfo(np.float64).eps)
 
 
 def nearest(metric: Comparison, points: Array, count: int) -> Lists:
-    """The `count` nearest other points of every point."""
+    """Return the `count` nearest other points of every row of an (n, d) array."""
     if metric.plain:
         return euclidean.nearest(points, count)
     rows = metric.represent(points)
@@ -34,21 +34,21 @@ def nearest(metric: Comparison, points: Array, count: int) -> Lists:
 
 
 def nearest_of_new(metric: Comparison, new: Array, points: Array, count: int) -> Lists:
-    """The `count` nearest points of every new point."""
+    """Return the `count` nearest of (n, d) points for every new point (m x d)."""
     if metric.plain:
         return euclidean.nearest_of_new(new, points, count)
     return _select(metric, metric.represent(new), metric.represent(points), min(count, len(points)), None)
 
 
 def neighbors_step(metric: Comparison, shape: tuple[int, ...], count: int, threads: int) -> Step:
-    """What a search for the nearest few of all points would cost, here and on a cluster."""
+    """Return the cost of a search for the `count` nearest of all points, here and on a cluster."""
     here, alone, there = (_step(metric, shape, count, cores, native.available() and paired)
                           for cores, paired in ((threads, True), (1, True), (1, False)))
-    return replace(here, passes=searching(shape, count, alone.memory, alone=alone.seconds, there=there.seconds))
+    return replace(here, passes=search_passes(shape, count, alone.memory, alone=alone.seconds, there=there.seconds))
 
 
 def _step(metric: Comparison, shape: tuple[int, ...], count: int, threads: int, whole: bool) -> Step:
-    """The step without a cluster; `whole`: products of all pairs serve both of their points."""
+    """Return the step without a cluster; `whole`: products of all pairs serve both of their points."""
     rows, columns = shape
     candidates = metric.plain or (metric.embeds and count + SPARE < rows - 1)
     if not candidates:
@@ -68,7 +68,8 @@ def _step(metric: Comparison, shape: tuple[int, ...], count: int, threads: int, 
 
 @frozen
 class Search(RowSearch):
-    """The nearest neighbors of represented rows: by all distances, or where Euclidean ones rank alike by candidates."""
+    """The nearest neighbors of represented rows: by all distances or, where Euclidean ones rank alike, by candidates.
+    """
 
     metric: Comparison
     points: Array
@@ -77,16 +78,16 @@ class Search(RowSearch):
 
     @property
     def seconds(self) -> float:
-        """What the search costs one core."""
+        """Predicted seconds of the search on one core."""
         whole = _step(self.metric, self.points.shape, self.count, 1, native.available()).seconds
         return whole * len(self.new) / len(self.points)
 
     def work(self, number: int) -> tuple[Indices, Array]:
-        """The neighbors of a block of rows (m x count), and their distances."""
+        """Return the neighbors of a block of rows (m x count), and their distances."""
         return self.among(self.parts[number], self._finder)
 
     def among(self, rows: slice, finding: tuple[Finder, int] | None) -> tuple[Indices, Array]:
-        """The same of any rows that follow each other, on all threads."""
+        """Return the neighbors of successive rows (m x count), and their distances, on all threads."""
         size = rows.stop - rows.start
         indices, lengths = np.empty((size, self.count), dtype=np.int64), np.empty((size, self.count))
         left = np.arange(size)
@@ -104,10 +105,10 @@ class Search(RowSearch):
         return indices, lengths
 
     def _by_candidates(self, start: int, finding: tuple[Finder, int], indices: Indices, lengths: Array) -> Indices:
-        """Fills in the rows whose nearest points are certain from Euclidean candidates, and returns the others.
+        """Fill in the rows with nearest points certain from Euclidean candidates, and return the others.
 
-        Squared Euclidean distances, and lengths that follow from them, are right to a few roundings for each column:
-        what is no candidate cannot be nearer than the bound of all others less these.
+        Squared Euclidean distances, and lengths computed from them, are right to a few roundings per column: a point
+        that is no candidate cannot be nearer than the bound of all others less these.
         """
         candidates_of, width = finding
         slack = 1 - 8 * (self.points.shape[1] + 8) * EPS
@@ -130,7 +131,8 @@ class Search(RowSearch):
         return np.flatnonzero(unsure)
 
     def finder(self, *, pairs: bool) -> tuple[Finder, int] | None:
-        """How candidates are found, with `pairs` perhaps for all rows at once; None where all distances are needed."""
+        """Return the finder of candidates, with `pairs` perhaps for all rows at once; None if all distances are needed.
+        """
         if self.metric.embeds and self.count + SPARE < len(self.points) - 1:
             return finder(self.new, self.points, self.count + SPARE + 1, self.own, pairs=pairs)
         return None
@@ -144,17 +146,17 @@ class Search(RowSearch):
 
 
 def _select(metric: Comparison, new: Array, points: Array, count: int, own: Indices | None) -> Lists:
-    """The neighbors of represented rows, here or, where it is worth that, on the machines where blocks run."""
+    """Return the neighbors of represented rows, computed here or, if it is worth that, on a cluster."""
     search = Search(new, metric, points, count, own)
     if sent(search.seconds):
-        indices, lengths = joined(list(results(search)))
+        indices, lengths = concatenate(list(results(search)))
     else:
         indices, lengths = search.among(slice(0, len(new)), search.finder(pairs=True))
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(), lengths.ravel())
 
 
 def smallest(distances: Array, count: int, own: Indices | None) -> tuple[Indices, Array]:
-    """The `count` smallest of each row (m x n) by (distance, index), without the column `own` of each row."""
+    """Return the `count` smallest of each row (m x n) by (distance, index), without the column `own` of each row."""
     if native.available():
         return native.select_neighbors(distances, count, own)
     if own is not None:

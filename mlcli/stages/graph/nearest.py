@@ -13,7 +13,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.engine.executor import results, sent
 from mlcli.stages.algebra.costs import neighbors_cost
 from mlcli.stages.algebra.distances import HELD
-from mlcli.stages.graph.candidates import SPARE, TREE_COLUMNS, Finder, blocks, finder, refined
+from mlcli.stages.graph.candidates import SPARE, TREE_COLUMNS, Finder, blocks, finder, refine
 from mlcli.stages.graph.searching import RowSearch
 
 
@@ -28,32 +28,32 @@ class Lists:
 
     @property
     def counts(self) -> Indices:
-        """How many neighbors each point has (m)."""
+        """Number of neighbors of each point (m)."""
         return np.diff(self.starts)
 
     @property
     def rows(self) -> Indices:
-        """The point that each entry belongs to."""
+        """The point of each entry."""
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
 
 
 def nearest(points: Array, count: int) -> Lists:
-    """The `count` nearest other points of every point."""
+    """Return the `count` nearest other points of every row of an (n, d) array."""
     return _select(points, points, count, excluded=np.arange(len(points)))
 
 
 def nearest_of_some(points: Array, rows: Indices, count: int) -> Lists:
-    """The `count` nearest other points of some of the points."""
+    """Return the `count` nearest other points of the (m,) `rows` of an (n, d) array."""
     return _select(points[rows], points, count, excluded=rows)
 
 
 def nearest_of_new(new: Array, points: Array, count: int) -> Lists:
-    """The `count` nearest points of every new point."""
+    """Return the `count` nearest of (n, d) points for every new point (m x d)."""
     return _select(new, points, min(count, len(points)), excluded=None)
 
 
 def nearest_in_matrix(distances: Array, count: int, without_self: bool) -> Lists:
-    """The `count` nearest columns of every row of a matrix of dissimilarities."""
+    """Return the `count` nearest columns of every row of (m, n) dissimilarities."""
     blocks = []
     for block in one_by_one(row_blocks(len(distances), HELD, distances.shape[1])):
         part = distances[block].copy()
@@ -66,16 +66,16 @@ def nearest_in_matrix(distances: Array, count: int, without_self: bool) -> Lists
 
 
 def within_matrix(distances: Array, radius: float, without_self: bool) -> Lists:
-    """All columns of a matrix of dissimilarities at most `radius` away."""
+    """Return all columns at most `radius` away, for every row of (m, n) dissimilarities."""
     near = distances <= radius
     if without_self:
         np.fill_diagonal(near, False)
     rows, columns = np.nonzero(near)
-    return ordered(len(distances), rows, columns, distances[rows, columns])
+    return sort_lists(len(distances), rows, columns, distances[rows, columns])
 
 
-def ordered(size: int, rows: Indices, columns: Indices, far: Array) -> Lists:
-    """Lists of entries in any order, each with a distance or its square."""
+def sort_lists(size: int, rows: Indices, columns: Indices, far: Array) -> Lists:
+    """Return lists from (k,) entries in any order, each with a distance or its square."""
     order = np.lexsort((columns, far, rows))
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
     return Lists(starts, columns[order], far[order])
@@ -83,7 +83,7 @@ def ordered(size: int, rows: Indices, columns: Indices, far: Array) -> Lists:
 
 @frozen
 class Search(RowSearch):
-    """The nearest neighbors of rows; each process makes its own finder."""
+    """The nearest neighbors of rows; each process builds its own finder."""
 
     points: Array
     count: int
@@ -91,27 +91,27 @@ class Search(RowSearch):
 
     @property
     def seconds(self) -> float:
-        """What the search costs one core."""
+        """Predicted seconds of the search on one core."""
         columns = self.points.shape[1]
         return neighbors_cost(points=len(self.new), columns=columns, count=self.count, tree=columns <= TREE_COLUMNS,
                               threads=1, native=native.available())
 
     def work(self, number: int) -> tuple[Indices, Array]:
-        """The neighbors of a block of rows (m x count), and their squared distances."""
+        """Return the neighbors of a block of rows (m x count), and their squared distances."""
         candidates_of, width = self._finder
         part = self.parts[number]
-        return joined([self.near(slice(part.start + block.start, part.start + block.stop), candidates_of)
+        return concatenate([self.near(slice(part.start + block.start, part.start + block.stop), candidates_of)
                        for block in blocks(part.stop - part.start, width)])
 
     def near(self, block: slice, candidates_of: Finder) -> tuple[Indices, Array]:
-        """Exact distances among quick candidates, and to all points where candidates may not suffice."""
+        """Return exact distances of a block's candidates, and of all points where candidates may not suffice."""
         candidates, beyond = candidates_of(block)
         mine = None if self.excluded is None else self.excluded[block]
-        indices, squared = refined(self.new[block], self.points, candidates, self.count, mine)
+        indices, squared = refine(self.new[block], self.points, candidates, self.count, mine)
         for row in np.flatnonzero(~(squared[:, -1] < beyond)):  # also where that is not a number
             everyone, at = np.arange(len(self.points))[None, :], slice(block.start + row, block.start + row + 1)
             mine = None if self.excluded is None else self.excluded[at]
-            indices[row], squared[row] = (found[0] for found in refined(self.new[at], self.points, everyone, self.count,
+            indices[row], squared[row] = (found[0] for found in refine(self.new[at], self.points, everyone, self.count,
                                                                         mine))
         return indices, squared
 
@@ -124,18 +124,18 @@ class Search(RowSearch):
 
 
 def _select(new: Array, points: Array, count: int, excluded: Indices | None) -> Lists:
-    """The neighbors of rows, here or, where it is worth that, on the machines where blocks run."""
+    """Return the neighbors of rows, computed here or, if it is worth that, on a cluster."""
     search = Search(new, points, count, excluded)
     if sent(search.seconds):
-        indices, squared = joined(list(results(search)))
+        indices, squared = concatenate(list(results(search)))
     else:
         candidates_of, width = finder(new, points, count + SPARE + 1, excluded)
-        indices, squared = joined(list(in_order(lambda block: search.near(block, candidates_of),
+        indices, squared = concatenate(list(in_order(lambda block: search.near(block, candidates_of),
                                                 blocks(len(new), width), progress=True)))
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(), np.sqrt(squared).ravel())
 
 
-def joined(parts: list[tuple[Indices, Array]]) -> tuple[Indices, Array]:
-    """The neighbors of blocks of rows that follow each other, and how far they are."""
+def concatenate(parts: list[tuple[Indices, Array]]) -> tuple[Indices, Array]:
+    """Concatenate the neighbors of successive blocks of rows, and their distances."""
     indices, squared = zip(*parts, strict=True)
     return np.concatenate(indices), np.concatenate(squared)

@@ -1,4 +1,4 @@
-"""Neighborhoods: the nearest few of a point, or everyone within a radius; the same rule for training and new points."""
+"""Neighborhoods: the nearest few, or all points within a radius; the same rule for training and new points."""
 
 from collections.abc import Callable
 from decimal import ROUND_UP, Context, Decimal
@@ -25,10 +25,10 @@ from mlcli.stages.graph.connecting import shortest_links
 from mlcli.stages.graph.metric_neighbors import nearest, nearest_of_new, neighbors_step
 from mlcli.stages.graph.nearest import Lists, nearest_in_matrix, within_matrix
 from mlcli.stages.graph.radius import within
-from mlcli.stages.graph.searching import searching
+from mlcli.stages.graph.searching import search_passes
 
-PASSES = 20  # over a matrix of dissimilarities that a search in it takes as long as
-USUAL = 10  # neighbors of a point, where their number is not known before the search
+PASSES = 20  # cost of a search in a matrix of dissimilarities, in passes over it
+USUAL = 10  # neighbors of a point to predict with, where their number is unknown before the search
 
 
 @stored("nearest")
@@ -36,7 +36,7 @@ USUAL = 10  # neighbors of a point, where their number is not known before the s
 class Nearest:
     """The nearest few points, ties by index."""
 
-    mutual: ClassVar[bool] = False  # whether a neighbor of a point has that point as a neighbor
+    mutual: ClassVar[bool] = False  # whether neighbors are always neighbors of each other
     farthest: ClassVar[float] = np.inf  # the distance beyond which no point is a neighbor
     count: int
 
@@ -46,31 +46,31 @@ class Nearest:
 
     @property
     def least(self) -> int:
-        """How many neighbors every training point has, at least."""
+        """Least number of neighbors of a training point."""
         return self.count
 
     @property
     def usual(self) -> int:
-        """How many neighbors most points have, for predictions."""
+        """Number of neighbors of most points, for predictions."""
         return self.count
 
     def lists(self, data: Spatial) -> Lists:
-        """The neighbors of every point among the others; raises GeometryError where all points are equal."""
+        """Return the neighbors of every point among the others; raises GeometryError where all points are equal."""
         require_apart(data)
         return nearest_lists(data, self.count)
 
     def search(self, values: Array, metric: Comparison | None) -> Lists:
-        """The same, of points under a metric or of their dissimilarities (None)."""
+        """Return the neighbors among (n, d) points under a metric, or in (n, n) dissimilarities (None)."""
         if metric is None:
             return nearest_in_matrix(values, self.count, without_self=True)
         return nearest(metric, values, self.count)
 
     def from_nearest(self, data: Spatial, lists: Lists) -> Lists:
-        """The neighbors of every point, where the `usual` nearest ones are known."""
+        """Return the neighbors of every point, given the `usual` nearest ones."""
         return lists
 
     def of_new(self, new: Array, points: Array | None, metric: Comparison = EUCLIDEAN) -> Lists:
-        """The neighbors of new points (m x d) among the training points.
+        """Return the neighbors of new points (m x d) among the training points (n x d).
 
         Without points, new ones are given by their dissimilarities to the training points (m x n).
         """
@@ -79,20 +79,20 @@ class Nearest:
         return nearest_of_new(metric, new, points, self.count)
 
     def step(self, data: Spatial, compute: Compute) -> Step:
-        """What the search among training points would cost."""
+        """Return the cost of the search among training points."""
         if isinstance(data, Dissimilarities):
             return _matrix_step(len(data.values))
         return neighbors_step(metric_of(data), data.values.shape, self.count, compute.thread_count())
 
     def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int]) -> str:
-        """What connects the pieces of the graph; `fewest` finds the neighbors that do, more than so many."""
+        """Return advice that connects the pieces, an (n,) array; `fewest` returns the smallest sufficient count."""
         return f"use {fewest(self.count)} neighbors, the fewest that connect it"
 
 
 @stored("within")
 @frozen
 class Within:
-    """Everyone within a radius; a new point that has no one there takes the nearest point."""
+    """All points within a radius; a new point without any takes the nearest point."""
 
     mutual: ClassVar[bool] = True
     least: ClassVar[int] = 0
@@ -109,22 +109,22 @@ class Within:
         return self.radius
 
     def lists(self, data: Spatial) -> Lists:
-        """The neighbors of every point among the others; raises GeometryError where all points are equal."""
+        """Return the neighbors of every point among the others; raises GeometryError where all points are equal."""
         require_apart(data)
-        return searched(data.values, _searched(data), self)
+        return search_neighbors(data.values, _search_metric(data), self)
 
     def search(self, values: Array, metric: Comparison | None) -> Lists:
-        """The same, of points under a metric or of their dissimilarities (None)."""
+        """Return the neighbors among (n, d) points under a metric, or in (n, n) dissimilarities (None)."""
         if metric is None:
             return within_matrix(values, self.radius, without_self=True)
         return within(metric, values, values, self.radius, without_self=True)
 
     def from_nearest(self, data: Spatial, lists: Lists) -> Lists:
-        """The neighbors of every point, which the nearest ones do not show."""
+        """Return the neighbors of every point by a search of its own: the nearest ones do not give them."""
         return self.lists(data)
 
     def of_new(self, new: Array, points: Array | None, metric: Comparison = EUCLIDEAN) -> Lists:
-        """The neighbors of new points (m x d) among the training points, one at least.
+        """Return the neighbors of new points (m x d) among the training points (n x d), at least one each.
 
         Without points, new ones are given by their dissimilarities to the training points (m x n).
         """
@@ -133,17 +133,17 @@ class Within:
         return _or_nearest(lists, Nearest(1).of_new(new, points, metric))
 
     def step(self, data: Spatial, compute: Compute) -> Step:
-        """What the search among training points would cost: every pair is compared."""
+        """Return the cost of the search among training points: every pair is compared."""
         rows, columns = data.values.shape
         if isinstance(data, Dissimilarities):
             return _matrix_step(rows)
         here, alone = (pairs_cost(metric_of(data), rows, columns, threads) for threads in (compute.thread_count(), 1))
         memory = 8.0 * (rows * (columns + 4 * USUAL) + 3 * BLOCK)
         return Step("neighbors", "distances of all pairs", here, memory,
-                    passes=searching(data.values.shape, USUAL, memory, alone=alone, there=alone))
+                    passes=search_passes(data.values.shape, USUAL, memory, alone=alone, there=alone))
 
     def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int]) -> str:
-        """What connects the pieces of the graph: the longest of the links between them, rounded up."""
+        """Return advice that connects the pieces, an (n,) array: the longest of the links between them, rounded up."""
         radius = Decimal(data.unit.number(shortest_links(data, pieces)[2].max()))
         return f"use a radius of {Context(prec=7, rounding=ROUND_UP).plus(radius):g} or more"
 
@@ -152,7 +152,7 @@ Neighborhood = Nearest | Within
 
 
 def require_apart(data: Spatial) -> None:
-    """Raises GeometryError where all points are equal."""
+    """Raise GeometryError where all points are equal."""
     represented = metric_of(data).represent
     if all((rows == rows[0]).all() for rows in map(represented, (data.values[:FIRST], data.values))):
         raise GeometryError("ALL-EQUAL", f"all {len(data.values)} points are equal, so none is nearer than another",
@@ -165,36 +165,36 @@ def nearest_lists(data: Spatial, count: int) -> Lists:
     A context of more `neighbors` has all of them searched for: for runs with several counts that share a cache.
     """
     most = max(count, min(context().neighbors, len(data.values) - 1))
-    lists = searched(data.values, _searched(data), Nearest(most))
-    return lists if most == count else fewer(lists, count)
+    lists = search_neighbors(data.values, _search_metric(data), Nearest(most))
+    return lists if most == count else first_neighbors(lists, count)
 
 
 @stage("neighbors", version=1)
-def searched(values: Array, metric: Comparison | None, neighbors: Neighborhood) -> Lists:
-    """The neighbors of every point among the others, under a metric or in a matrix of dissimilarities."""
+def search_neighbors(values: Array, metric: Comparison | None, neighbors: Neighborhood) -> Lists:
+    """Return the neighbors of every point among (n, d) points under a metric, or in (n, n) dissimilarities."""
     return neighbors.search(values, metric)
 
 
-def _searched(data: Spatial) -> Comparison | None:
-    """The metric that neighbors are searched under; None where the data holds the distances."""
+def _search_metric(data: Spatial) -> Comparison | None:
+    """Return the metric for the search of neighbors; None where the data are dissimilarities."""
     return None if isinstance(data, Dissimilarities) else metric_of(data)
 
 
 @stage("fewer neighbors", version=1)
-def fewer(lists: Lists, count: int) -> Lists:
-    """The first neighbors of each point, `count` at most: the same as a search for so many, as ties go by index."""
+def first_neighbors(lists: Lists, count: int) -> Lists:
+    """Return the first `count` neighbors of each point: equal to a search for so many, because ties go by index."""
     first = np.arange(len(lists.indices)) - lists.starts[lists.rows] < count
     starts = np.concatenate([[0], np.cumsum(np.minimum(lists.counts, count))])
     return Lists(starts, lists.indices[first], lists.lengths[first])
 
 
 def _matrix_step(rows: int) -> Step:
-    """What a search in a matrix of dissimilarities would cost."""
+    """Return the cost of a search in a matrix of dissimilarities."""
     return Step("neighbors", "from the dissimilarities", PASSES * pass_cost(rows**2), 8.0 * BLOCK * 3)
 
 
 def _or_nearest(lists: Lists, nearest_one: Lists) -> Lists:
-    """Lists in which a point without neighbors gets the nearest one."""
+    """Return lists in which a point without neighbors gets the nearest one."""
     alone = np.flatnonzero(lists.counts == 0)
     rows = np.concatenate([lists.rows, alone])
     order = np.argsort(rows, kind="stable")

@@ -1,4 +1,4 @@
-"""The options of a neighbor graph: who counts as a neighbor, and what happens where the graph falls into pieces."""
+"""The options of a neighbor graph: which points are neighbors, and what happens if the graph is in pieces."""
 
 from typing import Literal, Self
 
@@ -11,7 +11,7 @@ from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.graph.neighborhoods import USUAL, Nearest, Neighborhood, Within
 
 FARTHEST = 2.0**500  # the largest radius on normalized data: beyond all points, and with a finite square
-SAME_BOTH_WAYS = "within a radius all neighbors are mutual"  # why a rule for joining them has no use
+SAME_BOTH_WAYS = "within a radius all neighbors are mutual"  # why a rule for joining them has no effect
 
 
 class Neighbors(Options):
@@ -36,7 +36,10 @@ class Neighbors(Options):
         return self
 
     def resolved(self, size: int) -> "Neighbors":
-        """With a default count clipped to n - 1; raises ConfigError for an explicit one, or where none is left."""
+        """Return the options with a default count clipped to n - 1; raises ConfigError for an explicit one over it.
+
+        Raises GeometryError for a single point.
+        """
         if size < 2:
             raise GeometryError("ONE-POINT", "one point has no neighbors", hint="this method needs two points or more")
         if self.count is None or self.count < size:
@@ -48,7 +51,7 @@ class Neighbors(Options):
         return self.model_copy(update={"count": size - 1})
 
     def neighborhood(self, data: Given) -> Neighborhood:
-        """Who is a neighbor in this data, with a radius in its units."""
+        """Return the neighborhood in this data, with a radius in its units."""
         if self.count is not None:
             return Nearest(self.count)
         return Within(min((data.unit**-1).number(self.radius or 0.0), FARTHEST))

@@ -1,4 +1,4 @@
-"""The policies for a neighbor graph in pieces; rows are never lost without saying so."""
+"""The policies for a neighbor graph in pieces; rows that are left out are always reported."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,21 +19,21 @@ from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.graph.connecting import connecting_count, leaving_edges, shortest_links
 from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.neighborhoods import Neighborhood, fewer, nearest_lists
+from mlcli.stages.graph.neighborhoods import Neighborhood, first_neighbors, nearest_lists
 from mlcli.stages.graph.weights import basins, closed_groups
 
-WORKING = 12  # numbers that are held for a neighbor in a list while it becomes an edge
+WORKING = 12  # numbers in memory per list entry, while edges are made of lists
 
 Policy = Literal["error", "largest", "connect"]
 
 
 def entries_of(data: Joined, neighbors: Neighborhood) -> int:
-    """About how many neighbors all points have together; of a given graph exactly."""
+    """Return about how many list entries all points have together; exactly for a given graph."""
     return len(data.indices) if isinstance(data, WeightedGraph) else len(data.values) * neighbors.usual
 
 
 def graph_steps(data: Joined, neighbors: Neighborhood, compute: Compute) -> list[Step]:
-    """What the neighbor graph would cost, the search for neighbors included."""
+    """Return the cost of the neighbor graph, including the search for neighbors."""
     if isinstance(data, WeightedGraph):
         return [Step("graph", f"given: {len(data.indices) // 2:,} edges", pass_cost(len(data.indices)),
                      float(data.bytes))]
@@ -44,9 +44,9 @@ def graph_steps(data: Joined, neighbors: Neighborhood, compute: Compute) -> list
 
 def planned_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule: Literal["union", "mutual"],
                   compute: Compute) -> tuple[Graph, list[Step]]:
-    """The graph whose paths a run would go, with what making it would cost; where the run would refuse it, all pieces.
+    """Return the graph whose paths a run would use, with its cost; all pieces where the run would refuse it.
 
-    What would connect these is not looked for, which can take as long as the run.
+    The advice on connecting these is not computed, because it can take as long as the run.
     """
     steps = graph_steps(data, neighbors, compute)
     if policy != "error" or isinstance(data, WeightedGraph):
@@ -63,13 +63,13 @@ def planned_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule: L
 
 def connected_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule: Literal["union", "mutual"],
                     consequence: str = "") -> tuple[Graph, Indices | None]:
-    """The neighbor graph in one piece, and the rows kept where the policy leaves some out.
+    """Return the neighbor graph in one piece, and the rows kept where the policy leaves some out.
 
-    Raises GeometryError under the policy `error`, naming the pieces, the consequence and what would connect them.
+    Raises GeometryError under the policy `error`, with the pieces, the consequence and advice that connects them.
     """
     if isinstance(data, WeightedGraph):
         with running("graph"):
-            return _given_in_one_piece(data, policy, consequence)
+            return _require_one_piece(data, policy, consequence)
     if rule == "mutual" and neighbors.mutual:
         note("N-GRAPH", "within a radius points are neighbors of each other: mutual and union are the same graph")
     lists = neighbors.lists(data)
@@ -89,15 +89,15 @@ def _in_one_piece(data: Spatial, neighbors: Neighborhood, policy: Policy, graph:
         raise _error_of_pieces(data, neighbors, pieces, consequence, fewest=fewest if rule == "mutual" else (
             lambda count: connecting_count(data, nearest_lists(data, count))))
     if policy == "largest":
-        kept = _kept_rows(pieces)
+        kept = _largest_piece(pieces)
         return graph.subgraph(kept), kept
     links = shortest_links(data, pieces)
     _note_connected(len(links[0]))
     return graph.joined(*links), None
 
 
-def _given_in_one_piece(data: WeightedGraph, policy: Policy, consequence: str) -> tuple[Graph, Indices | None]:
-    """The same of a graph that was given, whose pieces have no distances by which they could be connected."""
+def _require_one_piece(data: WeightedGraph, policy: Policy, consequence: str) -> tuple[Graph, Indices | None]:
+    """Return a given graph in one piece, and the rows kept; its pieces have no distances to connect them by."""
     if len(data.values) < 2:
         raise GeometryError("ONE-POINT", "one point has no neighbors", hint="this method needs two points or more")
     if not data.weights.any():
@@ -113,15 +113,15 @@ def _given_in_one_piece(data: WeightedGraph, policy: Policy, consequence: str) -
     if policy == "error":
         raise _pieces_error(data.ids, pieces, consequence, "join them by edges, or give "
                             "{method.neighbors.pieces=largest}")
-    kept = _kept_rows(pieces)
+    kept = _largest_piece(pieces)
     return graph.subgraph(kept), kept
 
 
 def connected_lists(data: Spatial, neighbors: Neighborhood, policy: Policy) -> tuple[Lists, Indices | None]:
-    """Directed neighbor lists with a single closed group, and the rows kept where some are left out.
+    """Return directed neighbor lists with a single closed group, and the rows kept where some are left out.
 
-    A closed group is a set of points whose neighbors are all in the set; every piece of the
-    graph holds at least one. Raises GeometryError under the policy `error`.
+    A closed group is a set of points whose neighbors are all in the set; every piece of the graph has at least one.
+    Raises GeometryError under the policy `error`.
     """
     lists = neighbors.lists(data)
     with running("graph"):
@@ -134,9 +134,9 @@ def _with_one_group(data: Spatial, neighbors: Neighborhood, policy: Policy,
         return lists, None
     pieces = graph_of(lists, "union").pieces()
     if policy == "connect":
-        return _opened(data, lists), None
+        return _open_groups(data, lists), None
     if policy == "largest" and pieces.max() > 0:
-        kept = _kept_rows(pieces)
+        kept = _largest_piece(pieces)
         lists = neighbors.lists(data.take(kept))
         if _closed_count(lists) == 1:
             return lists, kept
@@ -151,8 +151,8 @@ def _closed_count(lists: Lists) -> int:
     return len(np.unique(groups[groups >= 0])) if lists.counts.min() > 0 else len(groups) + 1
 
 
-def _kept_rows(pieces: Indices) -> Indices:
-    """The rows of the largest piece, with a warning that counts those left out."""
+def _largest_piece(pieces: Indices) -> Indices:
+    """Return the rows of the largest piece, with a warning that counts those left out."""
     kept = np.flatnonzero(pieces == 0)
     note("W-LARGEST-PIECE", f"kept the largest piece of the neighbor graph: {len(kept)} of {len(pieces)} points; "
          "the others are left out", kept=len(kept), dropped=len(pieces) - len(kept))
@@ -165,20 +165,20 @@ def _note_connected(edges: int) -> None:
 
 def _error_of_pieces(data: Spatial, neighbors: Neighborhood, pieces: Indices, consequence: str = "", *,
                      fewest: Callable[[int], int]) -> GeometryError:
-    """The error that says what would connect the pieces."""
+    """Return the error with advice that connects the pieces."""
     return _pieces_error(data.ids, pieces, consequence, f"{neighbors.remedy(data, pieces, fewest)}, or give "
                          "{method.neighbors.pieces=largest} or connect")
 
 
 def _pieces_error(ids: Sequence[str], pieces: Indices, consequence: str, hint: str) -> GeometryError:
-    """The error that names the pieces' sizes and members of the small ones."""
+    """Return the error with the pieces' sizes and members of the small ones."""
     sizes = np.bincount(pieces)
     return GeometryError("PIECES", f"the neighbor graph is in {len(sizes)} pieces of {_listed(sizes)} "
                          f"points{consequence}", where=f"outside the largest: {_first_ids(ids, pieces > 0)}", hint=hint)
 
 
 def _listed(sizes: Indices) -> str:
-    """The largest sizes, as text."""
+    """Return the largest sizes, as text."""
     return ", ".join(str(size) for size in sizes[:8]) + (", ..." if len(sizes) > 8 else "")
 
 
@@ -192,27 +192,27 @@ def _error_of_groups(data: Spatial, lists: Lists) -> GeometryError:
 
 
 def _first_ids(ids: Sequence[str], members: AnyArray) -> str:
-    """The first few names of a set of points."""
+    """Return the first few names of a set of points."""
     rows = np.flatnonzero(members)
     return ", ".join(str(ids[i])[:40] for i in rows[:5]) + (", ..." if len(rows) > 5 else "")
 
 
 def _fewest(data: Spatial, connected: Callable[[Lists], bool], count: int) -> int:
-    """The fewest neighbors, more than `count`, whose lists are connected: doubled, then halved in."""
+    """Return the fewest neighbors, more than `count`, whose lists are connected: doubling, then bisection."""
     low, high, most = count, count, len(data.values) - 1
     while not connected(lists := nearest_lists(data, high)) and high < most:
         low, high = high, min(2 * high, most)
     while low + 1 < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if connected(fewer(lists, middle)) else (middle, high)
+        low, high = (low, middle) if connected(first_neighbors(lists, middle)) else (middle, high)
     return high
 
 
-def _opened(data: Spatial, lists: Lists) -> Lists:
-    """The lists with edges added, both ways: from closed groups the shortest to points that lead elsewhere too.
+def _open_groups(data: Spatial, lists: Lists) -> Lists:
+    """Add edges in both directions, from closed groups to the nearest points with neighbors in several of them.
 
-    Points that lead into one closed group only are passed over: with them the group would only grow. So every
-    closed group comes to lead into another one, and each round leaves half of them at most (Borůvka's rule).
+    Points that lead into one closed group only are skipped: with them the group would only grow. So every closed group
+    comes to lead into another one, and each round leaves half of them at most (Borůvka's algorithm).
     """
     added = 0
     while _closed_count(lists) > 1:
@@ -220,13 +220,13 @@ def _opened(data: Spatial, lists: Lists) -> Lists:
         inside = np.flatnonzero(groups >= 0)
         left, right, lengths = leaving_edges(data, basins(lists, groups), inside)
         added += len(left)
-        lists = _extended(lists, np.concatenate([left, right]), np.concatenate([right, left]), np.tile(lengths, 2))
+        lists = _extend(lists, np.concatenate([left, right]), np.concatenate([right, left]), np.tile(lengths, 2))
     _note_connected(added)
     return lists
 
 
-def _extended(lists: Lists, rows: Indices, columns: Indices, lengths: Array) -> Lists:
-    """The lists with more entries, each entry once."""
+def _extend(lists: Lists, rows: Indices, columns: Indices, lengths: Array) -> Lists:
+    """Return the lists with more entries, each entry once."""
     size = len(lists.starts) - 1
     rows, columns = np.concatenate([lists.rows, rows]), np.concatenate([lists.indices, columns])
     lengths = np.concatenate([lists.lengths, lengths])

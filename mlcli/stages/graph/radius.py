@@ -10,10 +10,10 @@ from mlcli.stages.algebra.distances import BLOCK, HELD, pair_distances, squared_
 from mlcli.stages.algebra.metrics.base import Comparison
 from mlcli.stages.algebra.metrics.blocks import in_tiles
 from mlcli.stages.algebra.metrics.costs import pairs_cost
-from mlcli.stages.graph.nearest import Lists, ordered
+from mlcli.stages.graph.nearest import Lists, sort_lists
 from mlcli.stages.graph.searching import RowSearch
 
-Near = tuple[Indices, Indices, Array]  # rows, points, and how far: lengths, or of a plain metric their squares
+Near = tuple[Indices, Indices, Array]  # rows, points, and lengths, or squared lengths of a plain metric
 
 
 @frozen
@@ -27,16 +27,16 @@ class Surroundings(RowSearch):
 
     @property
     def seconds(self) -> float:
-        """What the search costs one core."""
+        """Predicted seconds of the search on one core."""
         size, columns = self.points.shape
         return pairs_cost(self.metric, size, columns, threads=1) * len(self.new) / size
 
     def work(self, number: int) -> Near:
-        """What is near a block of rows."""
+        """Return the points near a block of rows."""
         return self.near(self.parts[number])
 
     def near(self, rows: slice) -> Near:
-        """What is near some rows, on all threads, as many of them at once as may be held."""
+        """Return the points near some rows, on all threads, as many rows at once as fit in memory."""
         blocks = row_blocks(rows.stop - rows.start, HELD, max(self.points.shape))
         of_some = self._by_products if self.metric.plain else self._by_metric
         found = [of_some(slice(rows.start + some.start, rows.start + some.stop)) for some in one_by_one(blocks)]
@@ -67,10 +67,11 @@ class Surroundings(RowSearch):
 
 
 def within(metric: Comparison, new: Array, points: Array, radius: float, without_self: bool) -> Lists:
-    """All points at most `radius` away; `without_self` leaves out the point itself."""
+    """Return all of (n, d) points at most `radius` from each of (m, d) new ones; `without_self` omits the point itself.
+    """
     search = Surroundings(metric.represent(new), metric, metric.represent(points), radius, without_self)
     found = _joined(list(results(search))) if sent(search.seconds) else search.near(slice(0, len(new)))
-    lists = ordered(len(new), *found)
+    lists = sort_lists(len(new), *found)
     return Lists(lists.starts, lists.indices, np.sqrt(lists.lengths)) if metric.plain else lists
 
 

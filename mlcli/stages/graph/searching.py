@@ -1,4 +1,4 @@
-"""A search for the neighbors of rows as blocks of work, where another executor runs it."""
+"""A search for the neighbors of rows as blocks of work, for other executors."""
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
@@ -6,24 +6,24 @@ from mlcli.base.stages.steps import Passes
 from mlcli.base.types import Array
 from mlcli.engine.executor import WORTH
 
-PAIR = 16.0  # bytes of a neighbor: its number, and how far it is
+PAIR = 16.0  # bytes of a neighbor: its number and its distance
 PARTS = 256  # blocks that a search is divided into, at most
 
 
 @frozen
 class RowSearch:
-    """What searches for neighbors of rows have in common; each process prepares its own, and blocks take rows."""
+    """Base of searches for neighbors of rows; each process prepares its own, and blocks are slices of rows."""
 
     new: Array
 
     @property
     def seconds(self) -> float:
-        """What the search costs one core."""
+        """Predicted seconds of the search on one core."""
         raise NotImplementedError
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are."""
+        """Number of blocks."""
         return len(self.parts)
 
     @property
@@ -32,18 +32,18 @@ class RowSearch:
         return parts_of(len(self.new))
 
     def stop(self) -> None:
-        """A block takes little time."""
+        """Do nothing: a block takes little time."""
 
 
 def parts_of(rows: int) -> list[slice]:
-    """The rows of each block of a search."""
+    """Return the rows of each block of a search."""
     return row_blocks(rows, -(-rows // PARTS))
 
 
-def searching(shape: tuple[int, ...], count: int, memory: float, *, alone: float, there: float) -> Passes | None:
-    """The search among all points as a cluster would run it; None where a core alone is quick enough (in seconds).
+def search_passes(shape: tuple[int, ...], count: int, memory: float, *, alone: float, there: float) -> Passes | None:
+    """Return the cost of the search among all points on a cluster; None where one core is fast enough (in seconds).
 
-    `there` is what it costs a core of a worker, whose blocks take each pair of points twice.
+    `there` is the cost on one core of a worker, whose blocks process each pair of points twice.
     """
     rows, columns = shape
     if alone <= WORTH:

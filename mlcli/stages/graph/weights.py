@@ -16,11 +16,11 @@ from mlcli.stages.graph.nearest import Lists
 if TYPE_CHECKING:
     from scipy import sparse
 
-BLOCK = 2**18  # numbers of the differences in a block of work: what fits a core's cache
+BLOCK = 2**18  # numbers of the differences in a block of work: they fit in a core's cache
 
 
 def reconstruction_weights(data: Spatial, lists: Lists, ridge: float) -> Array:
-    """The weights of all points over their neighbors, by coordinates where distances are those of coordinates."""
+    """Return the weights of all points over their neighbors, by coordinates for Euclidean distances."""
     if isinstance(data, Dissimilarities):
         return weights_by_distances(lists, local_distances(data.values, None), ridge)
     if is_euclidean(data):
@@ -29,17 +29,17 @@ def reconstruction_weights(data: Spatial, lists: Lists, ridge: float) -> Array:
 
 
 def barycentric_weights(targets: Array, points: Array, lists: Lists, ridge: float) -> Array:
-    """Weights, entry by entry of the lists, that sum to one for each target (m x d) and best reproduce it.
+    """Return weights, one per entry of the lists, that sum to one for each target (m x d) and best reproduce it.
 
-    Solves (G + r I) w ∝ 1 with G the Gram matrix of the differences to the neighbors and
-    r = ridge x trace G, or `ridge` itself where all neighbors coincide with the point.
+    Solves (G + r I) w ∝ 1 with G the Gram matrix of the differences to the neighbors and r = ridge x trace G, or
+    `ridge` itself where all neighbors coincide with the point.
     """
     return _of_systems(lists, points.shape[1], lambda rows, entries: _solve(
         targets[rows], points[lists.indices[entries]], ridge))
 
 
 def _of_systems(lists: Lists, width: int, solve: Callable[[Indices, Indices], Array]) -> Array:
-    """Weights, entry by entry of the lists: of some rows and their entries (m x k) at a time, equally many each."""
+    """Compute weights for groups of rows with equally many neighbors: `solve` takes rows and entries (m x k)."""
     weights = np.empty(len(lists.indices))
 
     def work(rows: Indices) -> None:
@@ -55,13 +55,13 @@ def _of_systems(lists: Lists, width: int, solve: Callable[[Indices, Indices], Ar
 
 
 def _solve(targets: Array, neighbors: Array, ridge: float) -> Array:
-    """Weights (m x k) for targets (m x d) with k neighbors each (m x k x d)."""
+    """Return weights (m x k) for targets (m x d) with k neighbors each (m x k x d)."""
     differences = np.subtract(neighbors, targets[:, None, :], out=neighbors)
     return weights_of_gram(differences @ differences.transpose(0, 2, 1), ridge)
 
 
 def weights_of_gram(gram: Array, ridge: float) -> Array:
-    """Weights (m x k) from the local Gram matrices (m x k x k), which are changed in place."""
+    """Return weights (m x k) from the local Gram matrices (m x k x k), which are overwritten."""
     traces = np.einsum("mii->m", gram)
     indices = np.arange(gram.shape[1])
     gram[:, indices, indices] += (ridge * np.where(traces > 0, traces, 1.0))[:, None]
@@ -71,9 +71,9 @@ def weights_of_gram(gram: Array, ridge: float) -> Array:
 
 
 def weights_by_distances(lists: Lists, local: Local, ridge: float) -> Array:
-    """The same weights where only distances are known: the lists' own, and those among the neighbors of each point.
+    """Return reconstruction weights from distances: those in the lists, and those among each point's neighbors.
 
-    The Gram matrix of the differences has the entries (δⱼ² + δₖ² - Dⱼₖ²)/2; negative eigenvalues are left out.
+    The Gram matrix of the differences has the entries (δⱼ² + δₖ² - Dⱼₖ²)/2; negative eigenvalues are replaced by zero.
     """
     def solve(rows: Indices, entries: Indices) -> Array:
         squared = lists.lengths[entries] ** 2
@@ -85,8 +85,8 @@ def weights_by_distances(lists: Lists, local: Local, ridge: float) -> Array:
     return _of_systems(lists, 1, solve)
 
 
-def placed_on_equals(rows: Array, lists: Lists) -> Array:
-    """Rows of weights (m x n), changed in place, with all weight on the first neighbor where it is at no distance."""
+def place_on_equals(rows: Array, lists: Lists) -> Array:
+    """Put all weight of a row (m x n) on the first neighbor where it is at distance zero, in place."""
     firsts = lists.starts[:-1]
     equal = np.flatnonzero(lists.lengths[firsts] == 0)
     rows[equal] = 0.0
@@ -95,14 +95,14 @@ def placed_on_equals(rows: Array, lists: Lists) -> Array:
 
 
 def weight_matrix(weights: Array, lists: Lists, columns: int) -> "sparse.csr_array":
-    """The weights as a sparse matrix (m x columns)."""
+    """Return the weights as a sparse matrix (m x columns), from one per entry."""
     from scipy import sparse
 
     return sparse.csr_array((weights, lists.indices, lists.starts), shape=(len(lists.starts) - 1, columns))
 
 
 def residual_matrix(weights: Array, lists: Lists) -> "sparse.csr_array":
-    """I - W (n x n); its rows sum to zero."""
+    """Return I - W (n x n); its rows sum to zero."""
     from scipy import sparse
 
     size = len(lists.starts) - 1
@@ -110,7 +110,7 @@ def residual_matrix(weights: Array, lists: Lists) -> "sparse.csr_array":
 
 
 def closed_groups(lists: Lists) -> Indices:
-    """The closed group that each point belongs to, or -1: groups whose neighbors are all among themselves.
+    """Return the closed group of each point, an (n,) array, or -1: a group whose neighbors are all in the group.
 
     I - W has one null vector for every closed group, so more than one leaves no room for coordinates.
     """
@@ -126,7 +126,9 @@ def closed_groups(lists: Lists) -> Indices:
 
 
 def basins(lists: Lists, groups: Indices) -> Indices:
-    """The one closed group that each point leads into by its neighbors and theirs, or -1 where there are several."""
+    """Return the closed group, by (n,) `groups`, that each point leads into by its neighbors and theirs; -1 for
+    several.
+    """
     first = np.where(groups >= 0, groups, groups.max(initial=0) + 1)
     last = groups.copy()
     while True:

@@ -1,7 +1,7 @@
-"""Exact geodesics by sparse elimination over (min, +), with the order that sparse direct solvers use.
+"""Exact geodesics by sparse elimination over (min, +), in the order of sparse direct solvers.
 
-All shortest paths are found in one sweep for each block of sources, without n Dijkstras and
-without an n x n matrix (Carré, 1971; Delling et al., "PHAST", 2011; Sao et al., 2020).
+One sweep per block of sources gives all their shortest paths, without n Dijkstras and without an n x n matrix (Carré,
+1971; Delling et al., "PHAST", 2011; Sao et al., 2020).
 """
 
 from concurrent.futures import CancelledError
@@ -27,21 +27,21 @@ from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.folding import BlockSums
 from mlcli.stages.paths.geodesics import LANDMARKS, WIDTH, dijkstra_rows, halved_squares
 
-GROUP = 8  # sweeps whose sums are taken together, which makes adding them up cheap; more only for MOST
+GROUP = 8  # sweeps summed together, which makes adding their sums cheap; more only for MOST
 SHARES = 32  # blocks at least, where there are as many sweeps; never by the threads, which results must not depend on
-MOST = 256  # blocks at most: each gives back rows for half of the points, which another machine has to send
+MOST = 256  # blocks at most: each returns rows for half of the points, which another machine has to send
 
 
 @frozen
 class Analysis:
-    """A graph in one piece, analyzed: who is joined to whom once earlier vertices are gone."""
+    """A graph in one piece with its symbolic elimination: the edges that remain as vertices are removed."""
 
     graph: Graph
     native: native.Elimination
 
     @classmethod
     def of(cls, graph: Graph) -> Self:
-        """Orders the graph by nested dissection and analyzes it; the graph of the last analysis, only once."""
+        """Order the graph by nested dissection and analyze it; the last analysis is reused for the same graph."""
         return memoize("analysis", graph.parts, lambda: cls._anew(graph))
 
     @classmethod
@@ -50,7 +50,7 @@ class Analysis:
         return cls(graph, native.Elimination(graph.starts, graph.indices, graph.lengths, order))
 
     def passes(self, precision: Precision, count: int, cost: Cost) -> Passes:
-        """Passes of a cost as a cluster would run them, where the workers eliminate the graph themselves."""
+        """Return the cost of passes on a cluster, where the workers eliminate the graph themselves."""
         size, strips = self.graph.size, self.native.blocks(precision)
         blocks = -(-strips // group_of(strips))
         return Passes(count, seconds=cost.seconds * cost.threads, blocks=blocks, sent=8.0 * WIDTH * size,
@@ -59,24 +59,24 @@ class Analysis:
                       working=self.native.bytes(precision) + self.native.block_bytes(precision, False))
 
     def bytes(self, precision: Precision, stored: bool) -> int:
-        """Memory of the eliminated graph, and of one sweep in each thread."""
+        """Return the memory of the eliminated graph, and of one sweep in each thread."""
         return self.native.bytes(precision) + allowed() * self.native.block_bytes(precision, stored)
 
 
 @stage("elimination", version=1)
-def eliminated(analysis: Analysis, precision: Precision) -> native.Weights:
-    """The graph with its vertices eliminated one after the other: the weights that all paths are swept from."""
+def eliminate(analysis: Analysis, precision: Precision) -> native.Weights:
+    """Eliminate the vertices one after the other; return the weights for the sweeps."""
     return native.Weights.eliminated(analysis.native, precision)
 
 
 @frozen
 class EliminationRows:
-    """An eliminated graph, ready to sweep; what it folds it may keep for the next pass, as long as it lives."""
+    """An eliminated graph, ready to sweep; with `keep`, distances stay in memory for the next pass."""
 
     graph: Graph
     weights: native.Weights
     keep: bool
-    rooms: dict[int, AnyArray] = field(default_factory=dict)  # of sweeps that have been folded
+    rooms: dict[int, AnyArray] = field(default_factory=dict)  # distances of sweeps that were folded
     stopped: Event = field(default_factory=Event)
     landmarks = LANDMARKS
     width = WIDTH
@@ -84,14 +84,14 @@ class EliminationRows:
 
     @classmethod
     def of(cls, analysis: Analysis, precision: Precision, keep: bool = False) -> Self:
-        """Eliminates an analyzed graph; what was folded of the same graph last, and kept, is there again."""
+        """Eliminate an analyzed graph; weights and kept distances of the last one are reused for the same graph."""
         given = *analysis.graph.parts, precision
-        weights = memoize("weights", given, lambda: eliminated(analysis, precision))
+        weights = memoize("weights", given, lambda: eliminate(analysis, precision))
         rooms: dict[int, AnyArray] = memoize("rooms", given, dict) if keep else {}
         return cls(analysis.graph, weights, keep, rooms)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What was kept stays behind: it is computed again, to the same bits."""
+        """Pickle without the kept distances: they are computed again, to the same bits."""
         return EliminationRows, (self.graph, self.weights, self.keep)
 
     @property
@@ -101,17 +101,17 @@ class EliminationRows:
 
     @property
     def size(self) -> int:
-        """The number of vertices."""
+        """Number of vertices."""
         return self.graph.size
 
     @property
     def blocks(self) -> int:
-        """How many blocks of work a pass has."""
+        """Number of blocks of work in a pass."""
         return -(-self.strips // self._group)
 
     @property
     def strips(self) -> int:
-        """One for each sweep."""
+        """Number of sweeps."""
         return self.weights.blocks
 
     @property
@@ -121,19 +121,19 @@ class EliminationRows:
 
     @property
     def quick_rows(self) -> RowsOf:
-        """Finds some rows of K (m x n); it holds on to the weights, not to what was kept."""
+        """A function that computes rows of K (m x n); it references the weights, not the kept distances."""
         return partial(_swept_kernel, self.weights)
 
     def rows(self, chosen: Indices) -> Array:
-        """Some rows of K in double precision (m x n), one source at a time."""
+        """Return rows of K in double precision (m x n), one source at a time."""
         return halved_squares(dijkstra_rows(self.graph, chosen))
 
     def write(self, strip: int, distances: AnyArray) -> None:
-        """Writes the rows of a sweep into their place in D (n x n)."""
+        """Write the rows of a sweep into D (n x n)."""
         self.weights.distances(strip, distances)
 
     def fold(self, number: int, vectors: Array, moments: bool) -> tuple[BlockSums]:
-        """What a group of sweeps adds to K times vectors, each pair of points counting for both."""
+        """Return the sums that a group of sweeps adds to K times (n, b) vectors; each pair counts for both points."""
         place = self.blocks - 1 - number // 2 if number % 2 else number // 2  # expensive and cheap blocks alternate
         sweeps = range(self.strips)[place * self._group : (place + 1) * self._group]
         first = self.weights.first(sweeps.start)
@@ -148,7 +148,7 @@ class EliminationRows:
         return (BlockSums(slice(first, len(vectors)), product, sums, 0.25 * fourths),)
 
     def stop(self) -> None:
-        """Ends folds that have begun after the sweep at hand, because nobody will use the result."""
+        """End running folds after the current sweep, because their results are no longer needed."""
         self.stopped.set()
 
     @property
@@ -166,16 +166,16 @@ class EliminationRows:
 
 
 def group_of(strips: int) -> int:
-    """The sweeps of a block."""
+    """Return the number of sweeps in a block."""
     return max(1, min(GROUP, strips // SHARES), -(-strips // MOST))
 
 
-def swept_rows(weights: native.Weights, sources: Indices) -> Array:
-    """Distances from some vertices to all (m x n), on all threads."""
+def sweep_rows(weights: native.Weights, sources: Indices) -> Array:
+    """Return distances from some vertices to all (m x n), on all threads."""
     rows = np.empty((len(sources), weights.size))
     each(lambda some: weights.rows(sources[some], rows[some]), row_blocks(len(sources), weights.lanes))
     return rows
 
 
 def _swept_kernel(weights: native.Weights, chosen: Indices) -> Array:
-    return halved_squares(swept_rows(weights, chosen))
+    return halved_squares(sweep_rows(weights, chosen))

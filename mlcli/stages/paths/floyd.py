@@ -1,4 +1,4 @@
-"""Floyd-Warshall: all shortest paths at once, in n³ steps whatever the graph (Floyd, 1962; Warshall, 1962)."""
+"""Floyd-Warshall: all shortest paths at once, in n³ steps for every graph (Floyd, 1962; Warshall, 1962)."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -17,8 +17,8 @@ from mlcli.storage.keys import Keys
 
 @result("shortened")
 @frozen
-class Shortened:
-    """Lengths of paths (n x n) that lead through the points of the first blocks of pivots alone."""
+class FloydState:
+    """Lengths of paths (n x n) with intermediate points in the first blocks of pivots only."""
 
     given: str  # the key of the graph
     lengths: Array
@@ -26,13 +26,13 @@ class Shortened:
 
 
 def floyd_warshall(graph: Graph, distances: Array) -> None:
-    """Fills `distances` (n x n) with path lengths."""
+    """Fill `distances` (n x n) with path lengths."""
     if not native.available():
         from scipy.sparse.csgraph import floyd_warshall as whole
 
         distances[:] = whole(graph.matrix(), directed=True)
         return
-    with loop(Shortened) as place:
+    with loop(FloydState) as place:
         given, left = Keys().of(graph.parts), place.left
         if left is not None and left.given == given:
             distances[:], first = left.lengths, left.pivots
@@ -40,11 +40,11 @@ def floyd_warshall(graph: Graph, distances: Array) -> None:
             _edges(graph, distances)
             first = 0
         for pivots in shorten(distances, first):
-            place.offer(partial(Shortened, given, distances, pivots))
+            place.offer(partial(FloydState, given, distances, pivots))
 
 
 def _edges(graph: Graph, distances: Array) -> None:
-    """Fills `distances` with the lengths of edges, infinite where there is none."""
+    """Fill `distances` with the lengths of edges, infinite where there is none."""
     distances[:] = np.inf
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     distances[rows, graph.indices] = graph.lengths
@@ -52,9 +52,9 @@ def _edges(graph: Graph, distances: Array) -> None:
 
 
 def shorten(lengths: Array, first: int = 0) -> Iterator[int]:
-    """Turns lengths (n x n, zero diagonal, infinite where there is no edge) into distances in place, natively.
+    """Turn lengths (n x n, zero diagonal, infinite where there is no edge) into distances in place, natively.
 
-    After each block of pivots, from the `first`, it gives how many are done.
+    After each block of pivots, from the `first`, it yields how many are done.
     """
     strips = range(-(-len(lengths) // native.STRIP))
     for pivot in strips[first:]:

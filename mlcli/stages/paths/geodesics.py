@@ -1,4 +1,4 @@
-"""Geodesic distances, however they are found: as rows, as a whole matrix, or as rows of a kernel."""
+"""Geodesic distances by any algorithm: as rows, as a matrix, or as rows of a kernel."""
 
 from typing import Protocol
 
@@ -16,25 +16,25 @@ from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.folding import BlockSums, KernelRows
 
 SOURCES = 64  # rows of distances in a block
-LANDMARKS = 48  # rows found for the start of the eigensolver: one group of a sweep, or as many single searches
-SHARES = 4  # blocks in a thread's share of single sources, which take different times
+LANDMARKS = 48  # rows computed to start the eigensolver: one group of a sweep, or as many single searches
+SHARES = 4  # blocks per thread of single sources, which take different times
 WIDTH = 8  # vectors that a sweep can multiply at little more than its own cost
 
 
 class Geodesics(KernelRows, Protocol):
-    """A way to find shortest paths: the rows of the kernel K = -D²/2, and of D itself."""
+    """An algorithm for shortest paths: the rows of the kernel K = -D²/2, and of D itself."""
 
     @property
     def strips(self) -> int:
-        """How many strips of rows D is written in."""
+        """Number of strips of rows in which D is written."""
 
     def write(self, strip: int, distances: AnyArray) -> None:
-        """Writes the rows of a strip into their place in D (n x n)."""
+        """Write the rows of a strip into D (n x n)."""
 
 
 @frozen
 class DijkstraRows:
-    """One source at a time with a heap; the same distances whatever the graph."""
+    """One source at a time with a heap."""
 
     graph: Graph
     landmarks = LANDMARKS
@@ -50,50 +50,50 @@ class DijkstraRows:
 
     @property
     def size(self) -> int:
-        """The number of vertices."""
+        """Number of vertices."""
         return self.graph.size
 
     @property
     def blocks(self) -> int:
-        """How many blocks of work a pass has."""
+        """Number of blocks of work in a pass."""
         return -(-self.size // SOURCES)
 
     @property
     def strips(self) -> int:
-        """As many as blocks."""
+        """Number of strips: one per block."""
         return self.blocks
 
     def write(self, strip: int, distances: AnyArray) -> None:
-        """Writes the rows of a strip of D."""
+        """Write the rows of a strip into D (n x n)."""
         sources = self._sources(strip)
         distances[sources] = dijkstra_rows(self.graph, sources)
 
     def rows(self, chosen: Indices) -> Array:
-        """Some rows of K (m x n)."""
+        """Return rows of K (m x n)."""
         return halved_squares(dijkstra_rows(self.graph, chosen))
 
     def fold(self, number: int, vectors: Array, moments: bool) -> tuple[BlockSums]:
-        """What a block's rows of K give; its diagonal is zero."""
+        """Return the sums that a block's rows of K add to K times (n, b) vectors. The diagonal is zero."""
         sources = self._sources(number)
         kernel = self.rows(sources)
         return (BlockSums(sources, kernel @ vectors, kernel.sum(axis=1), float(np.vdot(kernel, kernel))),)
 
     def stop(self) -> None:
-        """A block takes little time."""
+        """Do nothing: a block takes little time."""
 
     def _sources(self, number: int) -> Indices:
         return np.arange(number * SOURCES, min((number + 1) * SOURCES, self.size))
 
 
 def dijkstra_passes(graph: Graph, count: int, cost: Cost) -> Passes:
-    """Passes of a cost as a cluster would run them."""
+    """Return the cost of passes on a cluster."""
     vectors = 8.0 * WIDTH * graph.size
     return Passes(count, cost.seconds * cost.threads, -(-graph.size // SOURCES), vectors, vectors, once=graph.bytes,
                   working=8.0 * SOURCES * graph.size)
 
 
 def dijkstra_rows(graph: Graph, sources: Indices) -> Array:
-    """Distances from some vertices to all (m x n), on all threads; infinite between pieces."""
+    """Return distances from some vertices to all (m x n), on all threads; infinite between pieces."""
     if native.available():
         rows = np.empty((len(sources), graph.size))
         each(lambda some: native.dijkstra_rows(graph.starts, graph.indices, graph.lengths, sources[some], rows[some]),
@@ -106,11 +106,11 @@ def dijkstra_rows(graph: Graph, sources: Indices) -> Array:
 
 
 def halved_squares(distances: Array) -> Array:
-    """-D²/2 in the place of D."""
+    """Overwrite distances D, an array of any shape, by -D²/2."""
     np.multiply(distances, distances, out=distances)
     return gower(distances, out=distances)
 
 
 def all_rows(geodesics: Geodesics, distances: AnyArray) -> None:
-    """Fills a matrix (n x n) with all distances."""
+    """Fill a matrix (n x n) with all distances."""
     each(lambda strip: geodesics.write(strip, distances), range(geodesics.strips), progress=True)

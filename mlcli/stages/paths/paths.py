@@ -36,16 +36,16 @@ from mlcli.stages.paths.geodesics import (
 )
 from mlcli.stages.paths.plan import Algorithm, PathPlan, Precision, Store, plan_landmarks, plan_paths
 
-FEW = 1000  # points whose distances are kept for those who ask again: 8 MB
+FEW = 1000  # points up to which distances are kept for later use: 8 MB
 FEWER = "use fewer landmarks"
 REMEDY = "set method.paths.store to streamed or disk, or use landmarks"
-OF_LANDMARKS = ("paths.algorithm=dijkstra", "paths.store=memory", "paths.precision=float64")  # the one way from them
-BESIDE = 9  # blocks of vectors that the eigensolver holds beside its basis and their images, as measured
-TOLERANCE = {"float32": 1e-6, "float64": 1e-9}  # of the eigensolver, where distances are found in every pass
+OF_LANDMARKS = ("paths.algorithm=dijkstra", "paths.store=memory", "paths.precision=float64")  # of landmarks
+BESIDE = 9  # blocks of vectors in the eigensolver besides its basis and their images, as measured
+TOLERANCE = {"float32": 1e-6, "float64": 1e-9}  # of the eigensolver, where distances are computed in every pass
 
 
 class Paths(Options):
-    """How geodesic distances are found and kept; every choice gives the same distances."""
+    """How geodesic distances are computed and stored; every choice gives the same distances."""
 
     algorithm: Algorithm = option(
         "auto", "Shortest-path algorithm: from each point separately (dijkstra), all at once (floyd), by sparse "
@@ -58,7 +58,7 @@ class Paths(Options):
 
     @stage("paths", version=1, composed=True)
     def kernel(self, graph: Graph, compute: Compute, plan: PathPlan | None = None) -> Dense | Streamed:
-        """The centered kernel -H D² H / 2 of the graph's geodesic distances, by a plan made before or a new one."""
+        """Return the centered kernel -H D² H / 2 of the graph's geodesic distances, by a given plan or a new one."""
         plan = plan or self.plan(graph, compute)
         if plan.store == "streamed":
             _note_plan(plan)
@@ -66,7 +66,7 @@ class Paths(Options):
         return Dense.of(self.halved(graph, plan, compute), rounding_of(plan))
 
     def halved(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:
-        """-D²/2 (n x n) of the graph's geodesic distances, by a plan that stores them."""
+        """Return -D²/2 (n x n) of the graph's geodesic distances, by a plan that stores them."""
         _note_plan(plan)
         kernel = self._distances(graph, plan, compute)
         with running("kernel"):
@@ -75,11 +75,11 @@ class Paths(Options):
 
     @stage("paths")
     def distances(self, graph: Graph, compute: Compute) -> Array:
-        """Lengths of the shortest paths between all points (n x n); infinite between pieces."""
+        """Return lengths of the shortest paths between all points (n x n); infinite between pieces."""
         return self._distances(graph, self.plan(graph, compute), compute)
 
     def from_landmarks(self, graph: Graph, landmarks: Indices) -> Array:
-        """-D²/2 (n x m) for the lengths D of the shortest paths from some points to all."""
+        """Return -D²/2 (n x m) for the lengths D of the shortest paths from some points to all."""
         with running("paths"):
             paths = dijkstra_rows(graph, landmarks)
         with running("kernel"):
@@ -87,7 +87,9 @@ class Paths(Options):
 
     def steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, share: float | None = None, *,
               bent: bool = False) -> list[Step]:
-        """What `kernel` by a plan and its spectrum would cost; with a share, so many blocks of a pass are timed."""
+        """Return the cost of `kernel` by a plan and of its spectrum; with a share, that many blocks of a pass are
+        timed.
+        """
         if plan.store == "landmarks":
             return self._from_landmarks_steps(graph, plan, eigensolve, bent=bent)
         measured = None if share is None or plan.algorithm == "floyd" else _measured(_source(graph, plan), share)
@@ -118,19 +120,19 @@ class Paths(Options):
 
     @stage("paths")
     def plan(self, graph: Graph, compute: Compute, landmarks: int | None = None) -> PathPlan:
-        """What `kernel`, or `from_landmarks`, will do, and at what cost."""
+        """Return the plan of `kernel`, or of `from_landmarks`, with its cost."""
         if landmarks is not None:
             return plan_landmarks(graph, landmarks)
         return plan_paths(graph, self.algorithm, self.store, self.precision, compute)
 
     def _distances(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:
-        """All distances; of few points, which the report asks for again, those that were found last."""
+        """Return all distances; those of few points are kept, because the report uses them again."""
         if graph.size > FEW or plan.store != "memory":
-            return self._found(graph, plan, compute)
+            return self._compute(graph, plan, compute)
         given = *graph.parts, plan.algorithm, plan.precision
-        return memoize("distances", given, lambda: self._found(graph, plan, compute)).copy()
+        return memoize("distances", given, lambda: self._compute(graph, plan, compute)).copy()
 
-    def _found(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:
+    def _compute(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:
         distances = square_array(graph.size, plan.store, compute)
         source = None if plan.algorithm == "floyd" else _source(graph, plan)
         with running("paths"):
@@ -144,14 +146,14 @@ class Paths(Options):
 
 
 def _passes(graph: Graph, plan: PathPlan) -> Passes:
-    """The passes of a plan that streams."""
+    """Return the passes of a plan that streams."""
     if plan.elimination is None:
         return dijkstra_passes(graph, plan.passes, plan.cost)
     return plan.elimination.passes(plan.precision, plan.passes, plan.cost)
 
 
 def rounding_of(plan: PathPlan) -> float:
-    """The relative error of distances that are stored, beyond the rounding of double precision."""
+    """Return the relative error of stored distances beyond the rounding of double precision."""
     return TOLERANCE[plan.precision] if plan.precision == "float32" else 0.0
 
 
@@ -161,13 +163,14 @@ def _note_plan(plan: PathPlan) -> None:
 
 
 def _measured(source: Geodesics, share: float) -> float:
-    """Seconds of a whole pass, from pairs of blocks spread evenly: two consecutive blocks can differ widely in cost."""
+    """Return seconds of a whole pass, from pairs of blocks spread evenly: consecutive blocks can differ widely in cost.
+    """
     pairs = max(2 * allowed(), round(share * source.blocks / 2))
     firsts = np.linspace(0, source.blocks - 1, pairs).astype(int) // 2 * 2
     numbers = sorted({min(number, source.blocks - 1) for first in firsts.tolist() for number in (first, first + 1)})
     count = len(numbers)
     vectors = np.ones((source.size, WIDTH))
-    source.fold(0, vectors, moments=True)  # for the memory that is taken the first time
+    source.fold(0, vectors, moments=True)  # allocates memory, which is not to be timed
 
     def timed(number: int) -> float:
         started = time.perf_counter()
@@ -184,7 +187,7 @@ def _source(graph: Graph, plan: PathPlan) -> Geodesics:
 
 
 def paths_of_new(graph: Graph, lists: Lists) -> Array:
-    """Path lengths (m x n) from new points, joined by their neighbor lists to the graph, to all of its points."""
+    """Return path lengths (m x n) to all points of the graph from new points, joined to it by their neighbor lists."""
     size, new = graph.size, len(lists.starts) - 1
     joined = Graph(np.concatenate([graph.starts, graph.starts[-1] + lists.starts[1:]]),
                    np.concatenate([graph.indices, lists.indices]), np.concatenate([graph.lengths, lists.lengths]))

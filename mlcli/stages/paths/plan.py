@@ -1,4 +1,4 @@
-"""Which algorithm finds the geodesics, where they are kept and how precisely, and why."""
+"""The choice of the algorithm for geodesics, of their storage and precision, with reasons."""
 
 from dataclasses import replace
 from typing import Literal
@@ -26,7 +26,7 @@ COSTLY = 2e-9  # seconds of a core for one distance, beyond which keeping it sav
 
 @frozen
 class PathPlan:
-    """A choice among algorithms, stores and precisions, with what it is predicted to cost."""
+    """A choice among algorithms, stores and precisions, with its predicted cost."""
 
     algorithm: str
     store: str
@@ -36,21 +36,21 @@ class PathPlan:
     reason: str
     elimination: Analysis | None = None
     keep: bool = False  # whether a stream's first pass is kept in memory for those that follow
-    landmarks: int = 0  # points whose paths to all others are all that is found
+    landmarks: int = 0  # number of landmarks, where only paths from these are computed
 
     @property
     def passes(self) -> int:
-        """How often all distances are found."""
+        """Number of times that all distances are computed."""
         return PASSES if self.store == "streamed" and not self.keep else 1
 
     @property
     def seconds(self) -> float:
-        """The whole of the passes, and what goes before them."""
+        """Seconds of all passes, and of the preparation."""
         return self.cost.preparation + self.cost.seconds * self.passes
 
 
 def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Precision, compute: Compute) -> PathPlan:
-    """The cheapest way that the options allow; raises ConfigError where they allow none."""
+    """Return the cheapest plan that the options allow; raises ConfigError where they allow none."""
     if precision == "float32":
         algorithm = _in_single_precision(algorithm)
     elimination = _elimination(graph, algorithm)
@@ -72,7 +72,7 @@ def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Prec
 
 
 def _in_single_precision(algorithm: Algorithm) -> Algorithm:
-    """The one algorithm that has it; raises ConfigError where another one was asked for, or it is not there."""
+    """Return the algorithm with single precision; raises ConfigError for another choice, or if it is unavailable."""
     if algorithm not in ("auto", "elimination"):
         raise ConfigError("PRECISION", f"{algorithm} finds distances in double precision only",
                           where="method.paths.precision", hint="use float64, or elimination")
@@ -84,14 +84,14 @@ def _in_single_precision(algorithm: Algorithm) -> Algorithm:
 
 
 def _missing() -> str | None:
-    """What elimination needs and is not there."""
+    """Return what elimination lacks here (native kernels or METIS), or None."""
     if not native_available():
         return "native kernels"
     return None if ordering.available() else "pymetis"
 
 
 def plan_landmarks(graph: Graph, count: int) -> PathPlan:
-    """Paths from some points to all."""
+    """Return the plan for paths from `count` points to all."""
     whole = dijkstra_cost(graph.size, graph.edges, allowed(), native_available())
     cost = replace(whole, seconds=whole.seconds * count / graph.size)
     return PathPlan("dijkstra", "landmarks", "float64", cost, 8.0 * count * graph.size,
@@ -99,7 +99,7 @@ def plan_landmarks(graph: Graph, count: int) -> PathPlan:
 
 
 def _elimination(graph: Graph, algorithm: Algorithm) -> Analysis | None:
-    """The analysis of the graph, where it can be had and may be wanted."""
+    """Return the analysis of the graph where elimination is possible and allowed; else None."""
     missing = _missing()
     if algorithm == "elimination" and missing:
         raise ConfigError("ELIMINATION", f"elimination needs {missing}, absent here", where="method.paths.algorithm",
@@ -118,7 +118,7 @@ def _costs(graph: Graph, elimination: Analysis | None) -> dict[str, Cost]:
 
 
 def _store(size: int, store: Store, cost: Cost, compute: Compute) -> str:
-    """In memory where the whole spectrum is wanted; streamed where it is not, or does not fit."""
+    """Return the store: memory if the whole spectrum is wanted; streamed if it is not, or does not fit."""
     if store != "auto":
         return store
     if cost.algorithm == "elimination" and size > WHOLE:
@@ -127,7 +127,7 @@ def _store(size: int, store: Store, cost: Cost, compute: Compute) -> str:
 
 
 def _worth_keeping(size: int, cost: Cost, precision: Kind, compute: Compute) -> bool:
-    """Whether distances are expensive to compute again and fit into memory together."""
+    """Whether distances are expensive to compute again and fit in memory."""
     costly = cost.algorithm == "elimination" and cost.seconds * cost.threads > COSTLY * float(size) ** 2
     return costly and BYTES[precision] * float(size) ** 2 / 2 <= min(STORED, compute.memory_bytes() / 2)
 

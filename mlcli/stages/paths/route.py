@@ -1,4 +1,4 @@
-"""One shortest path: the points on the way between two others."""
+"""The shortest path between two points."""
 
 import numpy as np
 
@@ -10,14 +10,14 @@ from mlcli.stages.graph.graph import Graph
 
 @frozen
 class Route:
-    """The points on the way, both ends among them, and how far each is from the first."""
+    """The points on the path, both ends included, and their distances from the first."""
 
     points: Indices
     lengths: Array
 
 
 def shortest_route(graph: Graph, start: int, end: int) -> Route:
-    """The shortest path between two points; raises GeometryError where there is none."""
+    """Return the shortest path between two points; raises GeometryError where there is none."""
     from scipy.sparse.csgraph import dijkstra
 
     lengths, before = dijkstra(graph.matrix(), indices=start, return_predecessors=True)

@@ -33,7 +33,7 @@ class Transitions(Similarity):
         halved = self.base.rows(new)
         widths = self.widths[:1] if self.nearest == 0 else local_widths(halved, self.nearest)
         exponents = 2 * halved / (widths[:, None] * self.widths)
-        weights = np.exp(exponents - exponents.max(axis=1, keepdims=True)) / self.densities  # none is all zero
+        weights = np.exp(exponents - exponents.max(axis=1, keepdims=True)) / self.densities  # no zero rows
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     @property
