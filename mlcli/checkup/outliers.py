@@ -42,8 +42,10 @@ def far_rows(lengths: Array, ids: Sequence[str], rule: str, columns: Sequence[st
     limit = median + SPREADS[rule] * max(high - median, np.finfo(float).eps)
     beyond = np.flatnonzero(logs > limit)
     worst = beyond[np.argsort(-logs[beyond], kind="stable")[:LISTED]]
-    return Far(len(beyond), float(np.exp(limit - median)), tuple(
-        (str(ids[row]), float(np.exp(logs[row] - median)), columns[row] if columns else "") for row in worst.tolist()))
+    with np.errstate(over="ignore"):  # infinitely far, where lengths differ by more than the range of numbers
+        return Far(len(beyond), float(np.exp(limit - median)), tuple(
+            (str(ids[row]), float(np.exp(logs[row] - median)), columns[row] if columns else "")
+            for row in worst.tolist()))
 
 
 def from_center(values: Array) -> tuple[Array, Indices]:

@@ -3,6 +3,7 @@
 A fault that is reported can be repeated from its input and its options.
 """
 
+import json
 import random
 from collections.abc import Sequence
 from itertools import product
@@ -107,7 +108,8 @@ def faults(combinations: Sequence[Combination], folder: Path) -> list[str]:
         trial = tried("embed", str(file), *options, "-o", str(out), "-q")
         wrong = trial.fault or next((code for code in OWN_FAULTS if code in trial.err), "")
         if not trial.code:
-            rows = np.genfromtxt(out / "embedding.csv", delimiter=",", skip_header=1, ndmin=2, comments=None)[:, 1:]
+            axes = json.loads((out / "run.json").read_text())["embedding"]["components"]  # labels stand before them
+            rows = np.genfromtxt(out / "embedding.csv", delimiter=",", skip_header=1, ndmin=2, comments=None)[:, -axes:]
             wrong = wrong or "" if np.isfinite(rows).all() and rows.size else "coordinates that are no numbers"
         if wrong:
             found.append(f"{told(content)}, {options}: {wrong}: {trial.err[:400]}")

@@ -15,6 +15,7 @@ DAMAGES: dict[str, tuple[str, str, Any]] = {  # file, place, what is put there; 
     "a preparation that is missing": ("model.json", "model.preparation", None),
     "reductions that are none": ("model.json", "model.reductions", 3),
     "a kind that is no text": ("model.json", "model.kind", 3),
+    "a unit beyond all numbers": ("model.json", "model.projector.fields.exponent_in", 10**30),
 }
 
 
@@ -31,3 +32,9 @@ def test_a_known_damage_is_refused(run: Path, tmp_path: Path, name: str) -> None
     trials = [tried(*arguments) for arguments in commands(copy, file)]
     assert [trial.fault for trial in trials if trial.fault] == []
     assert any(trial.code for trial in trials)  # somebody noticed
+
+
+def test_a_number_of_rows_that_is_a_table_is_refused(tmp_path: Path) -> None:
+    copy = edited(made(tmp_path, "mds"), tmp_path / "damaged", "quality.json", "rows", {"rows": 3})
+    trials = [tried(*arguments) for arguments in commands(copy, "quality.json")]
+    assert [trial.fault for trial in trials if trial.fault] == [] and any(trial.code == 83 for trial in trials)

@@ -147,3 +147,10 @@ def test_bounds_beyond_the_range_of_doubles_are_left_out() -> None:
     found = replace(spectrum([3.0, 2.0], complete=False), solved_at_least=np.array([1.5, 1.0]))
     assert spectrum_facts(found)["further_at_least"] == [1.5, 1.0]
     assert spectrum_facts(replace(found, unit=Unit(1024)))["further_at_least"] == []
+
+
+@pytest.mark.parametrize("share", [9.2e18, 1.7e308])
+def test_a_share_beyond_all_others_has_few_ticks(share: float) -> None:
+    """As a damaged file of eigenvalues may have it."""
+    figure = scree(Eigenvalues([3.0, 1.0], [0.75, share], 1, 2), "")
+    assert len(figure.marks) < 60

@@ -73,6 +73,18 @@ def arrow_faults(path: str, format: str) -> Iterator[None]:
         raise corrupt(path, format, error) from None
 
 
+@contextmanager
+def block_faults(path: str, format: str) -> Iterator[None]:
+    """Raise as `arrow_faults` for a block of rows, and RefusedByPlan where the file claims more than memory holds."""
+    try:
+        with arrow_faults(path, format):
+            yield
+    except MemoryError:
+        raise RefusedByPlan("MEMORY", f"a block of rows of this {format} file takes more than the memory",
+                            where=place(path), hint="if the file should be small, it is damaged: write it again; "
+                            "else write it with smaller blocks of rows") from None
+
+
 def corrupt(path: str, format: str, error: Exception) -> DataError:
     """Return the error for a file that its own format's reader rejects."""
     reason = shown(str(error).strip().partition("\n")[0] or type(error).__name__, 160)

@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.arrow import arrow_faults, arrow_reading, corrupt, pyarrow
+from mlcli.data.files.arrow import arrow_reading, block_faults, corrupt, pyarrow
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.block_file import BlockFile
@@ -119,7 +119,7 @@ class ArrowRows(GroupedRows):
         return [as_texts(batch.column(name), name, self.id.path) for name in names]
 
     def _batch(self, number: int, names: tuple[str, ...]) -> Any:
-        with arrow_faults(self.id.path, "Arrow"):
+        with block_faults(self.id.path, "Arrow"):
             batch = self.id.open_once(ArrowReader(names)).get_batch(number).select(list(names))
             batch.validate(full=True)
         if batch.num_rows != self.bounds[number + 1] - self.bounds[number]:

@@ -13,7 +13,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.source import Part
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.arrow import arrow_faults, arrow_reading, corrupt, pyarrow
+from mlcli.data.files.arrow import arrow_reading, block_faults, corrupt, pyarrow
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
@@ -192,7 +192,7 @@ class ParquetRows(GroupedRows):
     def batches(self, number: int, names: tuple[str, ...], rows: int) -> Iterator[Any]:
         """Yield some columns of a row group, `rows` rows at a time."""
         id, group, _ = self.groups[number]
-        with arrow_faults(id.path, "Parquet"):
+        with block_faults(id.path, "Parquet"):
             file = id.open_once(buffered_parquet if self.large else parquet_file)
             for batch in file.iter_batches(rows, [group], list(names), use_threads=False):
                 batch.validate(full=True)
@@ -223,7 +223,7 @@ def _of_files(ids: Sequence[FileId], input: Input, size: int = 0) -> BlockFile:
     groups: list[tuple[FileId, int, int]] = []
     rows, large, schema, stored, require = 0, False, None, 0.0, Columnar.require
     for id in ids:
-        with arrow_faults(id.path, "Parquet"):
+        with block_faults(id.path, "Parquet"):
             file = id.open_once(parquet_file)
             if schema is not None and not file.schema_arrow.equals(schema):
                 raise parts_differ(id, ids[0], "the same columns, of the same types")

@@ -25,6 +25,7 @@ class Quality(Shape):
     """quality.json."""
 
     __pydantic_extra__: dict[str, Figure | Name | list[Any] | dict[str, Any]] = Field(init=False)
+    rows: Count = 0
     anchors: Count | None = None
     exact: bool = True
     neighbors: Count | None = None

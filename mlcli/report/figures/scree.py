@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.report.drawing.axes import ALIKE, Panel, Scale, guide, legend
+from mlcli.report.drawing.axes import ALIKE, Panel, Scale, guide, legend, round_step
 from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Mark, Text
 from mlcli.report.drawing.text import number
 
@@ -14,6 +14,8 @@ LEFT, RIGHT, TOP, BOTTOM = 66, 16, 76, 50
 HIGH = 56  # the top of a plot without a legend
 SHARED = 44  # width of the numbers of a second scale in pixels
 MOST = 30  # more bars cannot be distinguished
+LARGEST = 1e300  # share that an axis can show
+FEW_TICKS = 4.0  # largest share with ticks at every 20 %
 DOTTED = 40  # largest number of points of a curve with dots
 KINDS = (("kept", "kept"), ("rest", "not kept"), ("negative", "negative"), ("bound", "at least"))  # kinds of bars
 
@@ -63,8 +65,9 @@ def _share_curve(panel: Panel, shares: Sequence[float]) -> list[Mark]:
     """Return the cumulative share of the trace over the bars, with its numbers at the right."""
     if not shares:
         return []
-    top, heights = 1.05 * max(1.0, *shares), panel.y
-    scale = Scale(low=top * heights.low / heights.high, high=top, start=heights.start, end=heights.end, step=0.2)
+    top, heights = min(1.05 * max(1.0, *shares), LARGEST), panel.y
+    scale = Scale(low=top * heights.low / heights.high, high=top, start=heights.start, end=heights.end,
+                  step=0.2 if top < FEW_TICKS else round_step(0.0, top))
     points = [(panel.x(i), scale(share)) for i, share in enumerate(shares)]
     right = panel.edges[1]
     return [Curve("l2", points), Dots("c2", np.array(points), 2.5), Text(WIDTH, TOP - 10, "share, %", "end"),

@@ -1,4 +1,4 @@
-"""Centering of the kernel rows of new points, as the training rows were centered.
+"""Centering of the kernel rows of new points, as the training rows were centered (`stages/kernels/forms.py`).
 
 A kernel is a symmetric linear operator on n points. Centering it moves the origin of the feature space to the mean of
 the points: H K H with H = I - 11ᵀ/n.

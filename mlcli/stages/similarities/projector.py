@@ -18,6 +18,7 @@ from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.decoders import Affine, Decoder
 
+LARGEST_EXPONENT = 1 << 14
 FARTHEST = 2.0**500  # size of new points with safe squares, in units in which training points are about 1
 
 
@@ -26,6 +27,11 @@ class ProjectionUnits:
 
     exponent_in: int
     exponent_out: int
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for exponents beyond the range of numbers and their squares, as of a damaged model."""
+        if max(abs(self.exponent_in), abs(self.exponent_out)) > LARGEST_EXPONENT:
+            raise ValueError("units are powers of two in the range of numbers")
 
     @property
     def input_unit(self) -> Unit:
