@@ -13,7 +13,7 @@ import numpy as np
 
 from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.cli.line.flags import FLAGS
@@ -109,7 +109,7 @@ class Run:
         from mlcli.runs.reuse import placed
 
         model = self._model
-        with call(), threads_limited(Compute().thread_count()):
+        with call(), limit_threads(Compute().thread_count()):
             return placed(model, new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind)).values
 
     def reconstruct(self, coordinates: Any) -> Array:
@@ -123,7 +123,7 @@ class Run:
         model = self._model
         require_decoders(HERE if isinstance(self.source, Finished) else str(self.source), model.steps)
         count = require_projector(model.projector).axes.shape[1]
-        with call(), threads_limited(Compute().thread_count()):
+        with call(), limit_threads(Compute().thread_count()):
             return features_of(model, new_rows(coordinates, axis_names(count), (), "features").values)
 
     @cached_property

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import note, running
 from mlcli.base.types import Array
@@ -50,7 +50,7 @@ def check(config: RunConfig, most: int | None = None, given: Table | None = None
     Raises the errors of `read_table` if the file cannot be read at all.
     """
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
-    with threads_limited(config.compute.thread_count()):
+    with limit_threads(config.compute.thread_count()):
         config.prepare.require_reducible(config.input)
         config, table = resolve_kind(config, source_of(config, _as_found)[0] if given is None else given)
         report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))

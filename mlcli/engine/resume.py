@@ -21,7 +21,7 @@ from mlcli.base.values.options import Options
 from mlcli.engine.cache import Folder
 from mlcli.engine.cached_notes import Noting, told_again
 from mlcli.process import signals
-from mlcli.process.shared_status import BOARD
+from mlcli.process.shared_status import STATUS
 from mlcli.storage.archive import Archive, stored_parts
 from mlcli.storage.keys import Keys
 
@@ -72,7 +72,7 @@ class Resuming(Noting):
     def fitting(self, inputs: Callable[[], Any]) -> Iterator[None]:
         """Says what the run's own loops follow from; inside, a stop waits for a checkpoint where it can."""
         self._scopes[0] = Scope("run", lambda: (inputs(), self.environment()))
-        with signals.at_checkpoints():
+        with signals.stop_at_checkpoints():
             yield
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
@@ -112,7 +112,7 @@ class Resuming(Noting):
             return False
         begun = time.monotonic()
         self.folder.keep(name, self._archive, value if kind == "" else (value, ()), {"stage": scope.name})
-        BOARD.post(saved=time.monotonic(), gained=True)
+        STATUS.post(saved=time.monotonic(), gained=True)
         self._speed = min(self._speed, max(size, 1 << 20) / max(time.monotonic() - begun, 1e-3))
         return True
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.base.context import set_context
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.memo import open_memo
 from mlcli.base.rows.scratch import scratch_in
 from mlcli.base.values.inputs import Input
@@ -48,7 +48,7 @@ class Session:
         """Open a run: its memo, journal, cluster and threads. Raises what connecting to a cluster raises."""
         with (open_memo(process.memo), set_context(neighbors=process.neighbors), recording() as journal,
               clustered(config.compute, process.connections) as cluster,
-              threads_limited(config.compute.thread_count())):
+              limit_threads(config.compute.thread_count())):
             yield cls(config, process, journal, cluster)
 
     @contextmanager

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import gettempdir
 
-from mlcli.base.rows.scratch import filed, scratch_in
+from mlcli.base.rows.scratch import bytes_on_disk, scratch_in
 from mlcli.base.rows.source import rows_of
 from mlcli.base.units import memory
 from mlcli.config.run_config import RunConfig
@@ -53,7 +53,7 @@ def numbers_written(config: RunConfig, method: Method, table: Table) -> int:
 def scratch_bytes(config: RunConfig, method: Method, table: Table) -> float:
     """Bytes of coordinates in files without a name, of a table that is read in blocks."""
     held = rows_of(table.values) is None
-    return 0.0 if held else filed(COPIES, coordinates_of(config, method, table))
+    return 0.0 if held else bytes_on_disk(COPIES, coordinates_of(config, method, table))
 
 
 def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int = NUMBER, files: int = FILES) -> int:

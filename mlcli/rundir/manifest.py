@@ -15,7 +15,7 @@ from mlcli.findings import FINDINGS
 from mlcli.publication.publish import refuse_existing, write_whole
 from mlcli.publication.recovery import anything, require_kind
 from mlcli.publication.replaceable import FORMAT
-from mlcli.publication.staging import alone, impossible
+from mlcli.publication.staging import folder_lock, impossible
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import ERROR, MANIFEST
 from mlcli.rundir.plain import json_text, plain
@@ -60,7 +60,7 @@ def replace_listed(folder: Path, contents: Mapping[str, bytes], removed: Sequenc
     that no process that is killed leaves a wrong one, or a file that nothing names.
     """
     try:
-        with alone(folder) as descriptor:
+        with folder_lock(folder) as descriptor:
             here = _fixed(folder, descriptor)
             with _at(folder, here):
                 _require_same(folder, descriptor, here / MANIFEST, known)

@@ -13,7 +13,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.engine.cache import Folder
 from mlcli.engine.resume import Resuming
 from mlcli.errors import MlcliError, OutOfMemory, StorageError, TryAgain
-from mlcli.publication.output_lock import Claim, claimed
+from mlcli.publication.output_lock import Claim, output_lock
 from mlcli.publication.publish import refuse_existing
 from mlcli.publication.replaceable import require_run
 from mlcli.rundir.machine import environment
@@ -30,7 +30,7 @@ def owning(output: Path, *, force: bool) -> Iterator[Claim]:
     """
     output = Path.cwd() / output  # not resolved, as its draft is not
     refuse_existing(output, "folder", require_run, force=force)
-    with claimed(output) as claim:
+    with output_lock(output) as claim:
         try:
             yield claim
             claim.forget()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mlcli.base.machine.threads import threads_limited
-from mlcli.base.rows.scratch import some_of
+from mlcli.base.machine.threads import limit_threads
+from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
@@ -32,7 +32,7 @@ def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: 
 
     With `labels`, those of a file stand before the first run's own.
     """
-    with threads_limited(Compute().thread_count()), in_temporary_files():
+    with limit_threads(Compute().thread_count()), in_temporary_files():
         first, *others = [finished(Path(folder)) for folder in folders]
         runs = [with_labels(first, labels), *others]
         return side_by_side(*sides_of(runs, folders, folders, label), neighbors, np.random.default_rng(seed))
@@ -40,7 +40,7 @@ def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: 
 
 def align(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
     """Finished runs in one orientation, under some names; raises ConfigError and DataError."""
-    with threads_limited(Compute().thread_count()), in_temporary_files():
+    with limit_threads(Compute().thread_count()), in_temporary_files():
         return align_runs(*sides_of(runs, folders, names, label))
 
 
@@ -101,7 +101,7 @@ def _rows_of(run: Contents, rows: Indices) -> Array:
     """Some of a run's coordinates; all in their order where they lie."""
     values = run.embedding.values
     whole = len(rows) == len(values) and bool(np.all(rows[1:] > rows[:-1]))
-    return values if whole else some_of(values, rows)
+    return values if whole else take_rows(values, rows)
 
 
 def _side(name: str, run: Contents, rows: Indices) -> Side:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import skipped
 from mlcli.base.values.quantity import Quantity
@@ -76,7 +76,7 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
         return Verified(changed, "not looked at", Certificate((), {}))
     config = read_as_then(moved(config_of(folder), manifest["input"], given, view), manifest)
     state = input_state(config, manifest["input"])
-    with threads_limited(config.compute.thread_count()), in_temporary_files():
+    with limit_threads(config.compute.thread_count()), in_temporary_files():
         if names.MODEL not in manifest["files"]:
             return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}))
         stored = archive.load(folder, whole=True)

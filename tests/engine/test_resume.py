@@ -20,7 +20,7 @@ from mlcli.pipeline import run as pipeline
 from mlcli.process import signals
 from mlcli.process.memory_gate import admit
 from mlcli.process.signals import Stopped
-from mlcli.publication.output_lock import claimed
+from mlcli.publication.output_lock import output_lock
 from mlcli.rundir.resumed import owning
 from mlcli.stages.algebra.krylov import Checkpoint
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -303,7 +303,7 @@ def test_what_is_kept_stays_only_where_it_can_be_of_use(error: BaseException | N
     except (MlcliError, Killed) as raised:
         assert raised is error
     assert bool(list(tmp_path.iterdir())) == stays
-    with claimed(tmp_path / "out") as claim:
+    with output_lock(tmp_path / "out") as claim:
         assert claim.kept == stays
 
 

@@ -44,28 +44,28 @@ class Note:
 
 @frozen
 class Stage:
-    """What listeners are given about a stage."""
+    """Name and version of a stage, as listeners get them."""
 
     name: str
     version: int | None = None  # raised with the formula; None: the result depends on more than the inputs
 
 
 class Listener(Protocol):
-    """What observes a run: a journal and a progress bar watch it (see `Watcher`), a cache answers in its place."""
+    """An observer of a run: a journal and a progress bar watch stages (see `Watcher`), a cache replaces their calls."""
 
     keeps_notes: bool  # with the results of stages, to tell them again
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
-        """The result of a stage: `call` computes it from the inputs, which have the names of its parameters."""
+        """Return the result of a stage: `call` computes it from `inputs`, which are keyed by parameter name."""
 
     def begin(self, name: str) -> None:
-        """A stage is being computed."""
+        """A stage begins."""
 
     def end(self, name: str) -> None:
-        """It has ended, well or not."""
+        """A stage ended, with or without an error."""
 
     def advance(self, name: str, part: str, done: int, total: int) -> None:
-        """How far it, or the part of it that is named, has come, in units of its own (blocks, iterations)."""
+        """The stage, or the named part of it, did `done` of `total` units of its own (blocks, iterations)."""
 
     def note(self, note: Note) -> None:
         """A warning or a fact."""
@@ -95,24 +95,24 @@ class Watcher:
 
 @frozen
 class WithoutNotes(Watcher):
-    """A listener that is told of no notes."""
+    """A listener that gets everything but notes."""
 
     listener: Listener
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
-        """As the listener has it."""
+        """Return the result that the listener gives."""
         return self.listener.around(stage, inputs, call)
 
     def begin(self, name: str) -> None:
-        """The listener is told."""
+        """Pass on to the listener."""
         self.listener.begin(name)
 
     def end(self, name: str) -> None:
-        """The listener is told."""
+        """Pass on to the listener."""
         self.listener.end(name)
 
     def advance(self, name: str, part: str, done: int, total: int) -> None:
-        """The listener is told."""
+        """Pass on to the listener."""
         self.listener.advance(name, part, done, total)
 
 

@@ -18,7 +18,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.engine.cache import Folder, folder_of
 from mlcli.errors import UsageError
 from mlcli.pipeline.process import ALONE, Process
-from mlcli.process.shared_status import BOARD
+from mlcli.process.shared_status import STATUS
 
 
 @frozen
@@ -51,10 +51,10 @@ def enforcing(compute: Compute) -> Iterator[None]:
     if not compute.memory_enforce:
         yield
         return
-    BOARD.post(enforced=True)
-    with limits.enforced(compute.memory_bytes(), compute.thread_count()):
+    STATUS.post(enforced=True)
+    with limits.enforce_limit(compute.memory_bytes(), compute.thread_count()):
         yield
-    BOARD.post(enforced=False)
+    STATUS.post(enforced=False)
 
 
 def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
     check_streams(config, manner)
     limit = config.compute.time_seconds()
     if math.isfinite(limit):
-        BOARD.post(limit=limit)
+        STATUS.post(limit=limit)
     with watching(manner.progress, manner.quiet), enforcing(config.compute):
         from mlcli.pipeline import run as pipeline
 

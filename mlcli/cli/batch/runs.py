@@ -39,9 +39,9 @@ from mlcli.errors import (
     UsageError,
 )
 from mlcli.methods.frame.base import Method
-from mlcli.process.shared_status import BOARD
+from mlcli.process.shared_status import STATUS
 from mlcli.publication.publish import vacant, write_whole
-from mlcli.publication.staging import drafted
+from mlcli.publication.staging import new_draft
 from mlcli.rundir.runs_table import NAME, Row, RunsTable, failed_row, finished_row
 
 LATE = ("method.eigensolve.", "method.axes.", "report.")  # options of what comes after the costly stages
@@ -124,7 +124,7 @@ def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch)
                     documents[place] = document
                 codes.append(code)
                 if batch.skip_existing and not code and not document.get("skipped"):
-                    BOARD.post(done=True)  # the same command goes on after it
+                    STATUS.post(done=True)  # the same command goes on after it
                 if LEFT_OUT not in document and runs[place].values:
                     output = output_of(runs[place])
                     row = _row(output.name, runs[place], document)
@@ -219,7 +219,7 @@ def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
         return
     most, folder = max(neighbors_of(run.config.method) for run in runs), output_of(runs[0]).parent
     process = replace(manner.process, input=SharedInput(), memo=Memo(shared=True), neighbors=most)
-    with drafted(folder / "cache", "folder") as draft:
+    with new_draft(folder / "cache", "folder") as draft:
         yield replace(manner, cache=Folder(draft.path), process=process)
 
 

@@ -103,7 +103,7 @@ def lines(document: dict[str, Any]) -> list[str]:
         f"variables set for them: {variables(settings['exported'])}",
         f"OpenBLAS core type: {settings['core_type'] or 'left alone'} ({settings['reason']})",
         f"threads: {document['threads']} ({document['threads_source']}); found: {listed(document['threads_found'])}",
-        f"memory: {units.memory(document['memory'])} ({limits.as_set(document['memory_source'])}); found: "
+        f"memory: {units.memory(document['memory'])} ({limits.source_text(document['memory_source'])}); found: "
         + listed({source: units.memory(size) for source, size in document["memory_found"].items()}),
         f"native kernels: {document['native']}{instead}",
         f"eigensolver: {'right' if test['right'] else 'WRONG'} (residual {test['residual']}, orthogonality "

@@ -33,7 +33,7 @@ from mlcli.engine.cluster.address import address_of
 from mlcli.engine.cluster.notes import note_here
 from mlcli.errors import MlcliError, OutOfMemory, OutputRefused, RefusedByPlan, TimeUp, UsageError
 from mlcli.publication.publish import require_folder_name, write_whole
-from mlcli.publication.staging import drafted
+from mlcli.publication.staging import new_draft
 from mlcli.rundir.runs_table import NAME as TABLE
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     manner = Manner(force=force, quiet=quiet, json="full" if json else "", progress=mode_of(progress))
     seconds = parse_seconds(budget, "--budget")
     again = partial(command, data, flags, assignments or [], os.environ, output=folder / "chosen")
-    with drafted(folder / "cache", "folder") as draft:
+    with new_draft(folder / "cache", "folder") as draft:
         cache = Folder(draft.path)
         shared = replace(manner, cache=cache)
         form = Form(json or manner.progress == "json", debug)

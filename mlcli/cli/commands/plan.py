@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlcli.base.machine.limits import as_set
+from mlcli.base.machine.limits import source_text
 from mlcli.base.units import duration, memory
 from mlcli.cli.line import behavior
 from mlcli.cli.line.build_config import built
@@ -108,7 +108,7 @@ def _time(document: dict[str, Any]) -> str:
 
 def _room(document: dict[str, Any]) -> list[str]:
     """What the run needs of memory and disk, with what would fit instead."""
-    limit, source = memory(document["memory_limit"]), as_set(document["memory_source"])
+    limit, source = memory(document["memory_limit"]), source_text(document["memory_source"])
     needed = memory(document["memory"])
     lines = [f"on disk about {memory(document['disk'])} of {memory(document['disk_free'])} free"
              + ("" if document["disk_fits"] else ": does not fit"),

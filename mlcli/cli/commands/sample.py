@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.compute import Compute
 from mlcli.cli.line.behavior import Force, Quiet
 from mlcli.cli.line.completion import offering
@@ -53,7 +53,7 @@ def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = 
     refuse_existing(output, force)
     sizes = [None if text is None else whole(text, flag) for text, flag in ((rows, "--rows"), (columns, "--columns"))]
     level = None if noise is None else number(noise, "--noise")
-    with threads_limited(Compute().thread_count()):
+    with limit_threads(Compute().thread_count()):
         table = sample_of(name, sizes[0], whole(seed, "--seed"), level, truth=truth or labels is not None,
                           columns=sizes[1])
         if labels is not None:

@@ -19,7 +19,7 @@ from mlcli.engine.cluster.address import Address, address_of, is_open, is_schedu
 from mlcli.engine.cluster.worker import ALIKE, examined, kinds, refuse_unlike, versions
 from mlcli.engine.executor import running_on
 from mlcli.errors import DependencyMissing, OutputRefused
-from mlcli.publication.staging import collect, drafted
+from mlcli.publication.staging import collect, new_draft
 
 if TYPE_CHECKING:
     import distributed
@@ -224,7 +224,7 @@ def _folder(parent: Path, mode: int) -> Iterator[Path]:
         try:
             if not parent.is_dir():
                 raise OutputRefused("OUTPUT", "there is no such folder")
-            draft = stack.enter_context(drafted(parent.absolute() / "mlcli-cluster", "folder"))
+            draft = stack.enter_context(new_draft(parent.absolute() / "mlcli-cluster", "folder"))
         except OutputRefused as error:
             raise OutputRefused("CLUSTER-FOLDER", f"no folder can be made there: {error.found}", where=str(parent),
                                 hint="name a folder that this machine can write and all workers can read") from None

@@ -11,7 +11,7 @@ from typing import Any
 import mlcli
 from mlcli import native
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.threads import loaded
+from mlcli.base.machine.threads import blas_libraries
 from mlcli.base.types import AnyArray
 from mlcli.engine.block import Block
 from mlcli.engine.cluster.serialize import one_thread_each, opened, read_array
@@ -47,7 +47,7 @@ def kinds() -> Sequence[str]:
     """What rounding depends on: the kernels that this machine's processor has."""
     import scipy.linalg  # noqa: F401 (brings its own library)
 
-    libraries = {f"{info['internal_api']} {info.get('architecture')}" for info in loaded().info()
+    libraries = {f"{info['internal_api']} {info.get('architecture')}" for info in blas_libraries().info()
                  if info["user_api"] == "blas"}
     return [f"native {native.describe()}", *sorted(libraries)]
 

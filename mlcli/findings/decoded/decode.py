@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from mlcli.base.rows.blocks import in_order, row_blocks
-from mlcli.base.rows.scratch import some_of
+from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stages.stage import note, running
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
@@ -31,7 +31,7 @@ def decode_result(result: Result) -> Decoded | None:
         table = result.given
     if sample is None:
         return decode_rows(model, table, start.undone, start.features, result.config)
-    some = replace(model, embedding=some_of(model.embedding, sample))
+    some = replace(model, embedding=take_rows(model.embedding, sample))
     shown = decode_rows(some, table.take(sample), start.undone, start.features, result.config)
     return shown and replace(shown, rows=sample[shown.rows])
 
