@@ -1,4 +1,4 @@
-"""What `project` and `reconstruct` share: how their second file is read and their result written."""
+"""Options that `project` and `reconstruct` share: reading of their second file, writing of their result."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What the board says of the work that goes on, for the case that the process dies: its stage, and how far it is."""
+"""Posts the running stage and its progress to the shared status, in case the process dies."""
 
 import time
 

@@ -29,7 +29,7 @@ from mlcli.pipeline.assess import drawing_of
 from mlcli.pipeline.reading import preview
 from mlcli.pipeline.start import Reduced, Start, begin
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes
-from mlcli.rundir.kept import free_bytes, kept_step
+from mlcli.rundir.kept import free_bytes, keep_step
 from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.gathering import WIDE
 
@@ -180,6 +180,6 @@ def steps_after_fit(config: RunConfig, method: Method, start: Start, fit: Sequen
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures"
              f"{' by Matplotlib' * drawn}", (SMALL["write"] + after_fit().starts) * start_up
              + numbers * rates_at_hand().written + model * rates_at_hand().kept, held, needs=PLOT if drawn else ""),
-        *([kept_step(kept, table.rows, sum(step.seconds for step in fit))] if kept else []),
+        *([keep_step(kept, table.rows, sum(step.seconds for step in fit))] if kept else []),
         Step("certify", "everything" if full else "what a fixed amount of work allows",
              SMALL["certify"] * start_up + CHECKED + model * rates_at_hand().kept + full, held)]

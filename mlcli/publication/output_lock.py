@@ -38,7 +38,7 @@ class Claim:
     token: str  # in its `owner`
 
     @property
-    def kept(self) -> bool:
+    def resumable(self) -> bool:
         """Whether anything is kept there to go on from."""
         return any(path.name != OWNER and not path.name.startswith(".") for path in self.path.iterdir())
 

@@ -1,4 +1,4 @@
-"""How much room a run takes on a disk, and whether there is so much."""
+"""Disk space that a run needs, and whether it is free."""
 
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -23,7 +23,7 @@ LARGER = "give an output directory on a larger disk (-o), or keep fewer axes"
 
 
 def temporary() -> Path:
-    """Where such files lie of a run that has no directory."""
+    """Return the folder of temporary files, for a run without a directory."""
     return Path(gettempdir())
 
 
@@ -33,7 +33,7 @@ def in_temporary_files() -> AbstractContextManager[None]:
 
 
 def disk_of(config: RunConfig) -> Path:
-    """Where a run takes room: its directory, or that of temporary files."""
+    """Return the folder whose disk a run uses: its output, or that of temporary files."""
     return temporary() if config.output == "-" else Path(config.output or "")
 
 

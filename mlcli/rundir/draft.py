@@ -33,7 +33,7 @@ def draft(output: Path, *, force: bool) -> Iterator[Path]:
 
 
 def failed_name(output: Path) -> Path:
-    """Where what a failed run computed is put."""
+    """Return the directory for the results of a failed run."""
     return output.with_name(f"{output.name}.failed")
 
 

@@ -1,4 +1,4 @@
-"""What computes: versions of packages, and the linear algebra libraries behind them."""
+"""Versions of packages, and the linear algebra libraries that they use."""
 
 import platform
 from functools import cache
@@ -18,7 +18,7 @@ def packages() -> dict[str, str | None]:
 
 
 def versions() -> dict[str, str | None]:
-    """The same with Python's and the system's."""
+    """Return the versions of Python, of the system and of all packages."""
     return {"python": platform.python_version(), "platform": system(), **packages()}
 
 
@@ -34,7 +34,7 @@ def system() -> str:
 
 
 def environment(threads: int) -> dict[str, Any]:
-    """What the last digits of results depend on besides their input: versions, kernels, threads.
+    """Return the facts besides the input that decide the last digits of results: versions, kernels, threads.
 
     It is the same before and after the libraries that SciPy brings, whose version says what they are, are loaded.
     """

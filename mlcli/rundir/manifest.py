@@ -23,7 +23,7 @@ from mlcli.rundir.reading import damaged, is_intact, json_of, own_file, raw_json
 
 
 def manifest_of(facts: dict[str, Any]) -> dict[str, Any]:
-    """What run.json holds besides the hashes of the files: the facts of a run and the machine's."""
+    """Return the content of run.json besides the hashes of files: the facts of the run and of the machine."""
     made = {"format": FORMAT, "mlcli": __version__, "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             **facts, "versions": versions(), "blas": libraries(), "blas_settings": blas.settings().facts()}
     return dict(plain(made))
@@ -133,7 +133,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _manifest_path(folder: Path) -> Path:
-    """Where run.json lies, after a look at its format; raises what `read_manifest` does."""
+    """Return the path of run.json after a check of its format; raises what `read_manifest` does."""
     path = folder / MANIFEST
     if (folder / ERROR).exists():
         raise NumericalError("FAILED-RUN", "this is what a run left that failed; nothing in it is to be used",

@@ -39,7 +39,7 @@ class Manner:
         return not (self.quiet or self.json or self.progress == "json")
 
     def folder(self, config: RunConfig) -> Folder | None:
-        """Where results of stages are kept; the folder that the run's options name stands before a sweep's."""
+        """Return the folder of the stage cache: that of the run's options, else a sweep's; None for no cache."""
         if self.cache == "none":
             return None
         return folder_of(config.compute) or (None if self.cache == "chosen" else self.cache)
@@ -47,7 +47,7 @@ class Manner:
 
 @contextmanager
 def enforcing(compute: Compute) -> Iterator[None]:
-    """Where a run asks for it, allocations beyond its limit fail, and the supervisor knows what a death then means."""
+    """Enforce the memory limit in the block if `compute.memory_enforce` is set, and post that to the supervisor."""
     if not compute.memory_enforce:
         yield
         return

@@ -39,7 +39,7 @@ Live = Callable[[int, str], None]
 
 @frozen
 class Lost:
-    """What became of work whose process died, and what was known of it then."""
+    """The end of work whose process died, and the last known state."""
 
     code: int  # the exit code, or the signal as a negative number
     doing: str = ""  # the stage, and how far it had come
@@ -87,7 +87,7 @@ class Worker:
         return done
 
     def lost(self) -> Lost:
-        """What became of it, once it is dead; what it left unfinished is removed."""
+        """Describe the end of a dead process, and remove its unfinished files."""
         _, status, used = os.wait4(self.process, 0)
         doing = STATUS.seat(self.seat).read().get("doing", "")
         return Lost(os.waitstatus_to_exitcode(status), doing, used.ru_maxrss / 2**10, self.clean(),
@@ -116,28 +116,28 @@ def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Calla
     left, workers, jobs = Left([*numbers], family), list[Worker](), min(jobs, SEATS)
     gc.freeze()  # so that no collection in a worker copies what it shares with its parent
     STATUS.post(seats=jobs)
-    hire = partial(staff, workers, left, jobs, lambda: hired(work, settle, workers))
+    hire = partial(staff, workers, left, jobs, lambda: start_worker(work, settle, workers))
     hire()
     return results(workers, left, hire, live, until)
 
 
-def staff(workers: list[Worker], left: Left, jobs: int, hired: Callable[[], Worker]) -> None:
+def staff(workers: list[Worker], left: Left, jobs: int, hire: Callable[[], Worker]) -> None:
     """Has as many processes as there are jobs for, each with work."""
     while left and len(workers) < jobs:
-        workers.append(hired())
+        workers.append(hire())
         workers[-1].give(left.take(workers[-1].last, [other.last for other in workers]))
 
 
 def results(workers: list[Worker], left: Left, hire: Callable[[], None],
             live: Live | None, until: float) -> Generator[Ended]:
-    """What processes make of their work; those that die are replaced."""
+    """Yield the results of work as it ends; processes that die are replaced."""
     try:
         while (left or workers) and time.monotonic() < until:
             hire()
             rest = None if until == math.inf else max(until - time.monotonic(), 0.0)
             for connection in wait([worker.connection for worker in workers], rest):
                 worker = next(worker for worker in workers if worker.connection is connection)
-                done = heard(worker, live)
+                done = receive(worker, live)
                 if done is None:
                     continue
                 if isinstance(done.result, Lost):
@@ -155,7 +155,7 @@ def results(workers: list[Worker], left: Left, hire: Callable[[], None],
         dismiss(workers)
 
 
-def heard(worker: Worker, live: Live | None) -> Ended | None:
+def receive(worker: Worker, live: Live | None) -> Ended | None:
     """Takes a message of a worker: what it says, what it waits for, or its result, which is returned."""
     try:
         kind, content = worker.connection.recv()
@@ -212,7 +212,7 @@ def dismiss(workers: Sequence[Worker]) -> None:
     STATUS.post(kept=any(kept), gained=gained)
 
 
-def hired(work: Work, settle: Callable[[], None], others: Sequence[Worker]) -> Worker:
+def start_worker(work: Work, settle: Callable[[], None], others: Sequence[Worker]) -> Worker:
     """A new process that waits for work, on a seat that is free."""
     ours, its = Pipe()
     parent, seat = os.getpid(), min({*range(1, 1 + SEATS)} - {other.seat for other in others})

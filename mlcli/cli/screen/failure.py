@@ -184,13 +184,13 @@ def stop_error(number: int, *, kept: bool) -> MlcliError:
 
 
 def last_words(form: Form) -> dict[int, tuple[str, str]]:
-    """What the supervisor says of each signal, and where something was kept.
+    """Return the supervisor's messages for each signal: without and with kept results.
 
     A terminal whose cursor a bar has hidden gets it back.
     """
     shown = "\x1b[?25h" if sys.stderr.isatty() else ""
 
-    def said(number: int, *, kept: bool) -> str:
+    def message(number: int, *, kept: bool) -> str:
         return f"{shown}{rendered(stop_error(number, kept=kept), form)}\n"
 
-    return {int(number): (said(number, kept=False), said(number, kept=True)) for number in (*STOPPING, TIME_UP)}
+    return {int(number): (message(number, kept=False), message(number, kept=True)) for number in (*STOPPING, TIME_UP)}

@@ -58,7 +58,7 @@ class Packing:
         return file.getvalue()
 
     def packed_lasting(self, value: Any, lasting: dict[str, AnyArray]) -> bytes:
-        """The same for a value that is lasting, all of whose arrays are."""
+        """Return the pickle of a lasting value, packed once, and add its arrays to `lasting`."""
         known = self._known.get(id(value))
         if known is None:
             own: dict[str, AnyArray] = {}

@@ -28,7 +28,7 @@ def decode_result(result: Result) -> Decoded | None:
     """Return the decoded rows and places of a run; of a table read in blocks, from rows that are in memory."""
     model, table, start, sample = result.model, result.prepared, result.start, result.sample()
     if not result.source.rows:
-        table = result.given
+        table = result.method_input
     if sample is None:
         return decode_rows(model, table, start.undone, start.features, result.config)
     some = replace(model, embedding=take_rows(model.embedding, sample))
