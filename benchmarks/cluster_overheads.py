@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.engine.cluster.connect import clustered
@@ -48,7 +48,7 @@ def main() -> None:
     with (tempfile.TemporaryDirectory() as name,
           Loopback(Path(name), PYTHONPATH=str(Path(__file__).parents[1])) as loopback):
         worker = [loopback.worker()]
-        with clustered(Compute(cluster=loopback.cluster)), threads_limited(1):
+        with clustered(Compute(cluster=loopback.cluster)), limit_threads(1):
             sum(1 for _ in results(Idle(0)))
             for numbers in (0, 25_000, 250_000):
                 before = used(worker), used([loopback.scheduler]), time.process_time()

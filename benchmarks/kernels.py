@@ -16,7 +16,7 @@ import pymetis
 from scipy.sparse.csgraph import dijkstra
 
 from mlcli import native
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.blocks import each, in_stages
 from mlcli.base.types import Array
 from mlcli.native.elimination import Precision
@@ -104,7 +104,7 @@ def stored(graph: Graph, repeats: int, share: float) -> float:
 def streamed(graph: Graph, threads: int, width: int, share: float, scipy: float | None) -> None:
     """Prints the seconds of a pass over all distances that keeps none, and of what goes before it."""
     for precision in ("float32", "float64"):
-        with threads_limited(1):
+        with limit_threads(1):
             start = time.perf_counter()
             elimination, weights = prepare(graph, precision)
             ready = time.perf_counter() - start
@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=8)
     parser.add_argument("--cache", type=Path, help="a folder to keep neighbor graphs in")
     given = parser.parse_args()
-    with threads_limited(given.threads):
+    with limit_threads(given.threads):
         made = graph(given.file, given.rows, given.neighbors, given.cache)
         print(f"{given.file or 'swiss roll'}, {given.rows} rows, {made.edges} edges, kernels {native.describe()}")
         scipy = stored(made, given.repeats, given.scipy_share) if given.repeats else None

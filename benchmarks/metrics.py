@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from scipy.spatial.distance import pdist
 
 from mlcli import native
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.stages.algebra.metrics import AnyMetric
 from mlcli.stages.algebra.metrics.blocks import pairwise
 
@@ -39,7 +39,7 @@ def main() -> None:
     points[:, 0] += 1
     print(f"{given.rows} x {given.columns}, {given.threads} threads, kernels {native.describe()}")
     adapter: TypeAdapter[Any] = TypeAdapter(AnyMetric)
-    with threads_limited(given.threads):
+    with limit_threads(given.threads):
         for name in given.metrics:
             metric = adapter.validate_python(name).fitted(points)
             turns = [(timed(lambda m=metric: pairwise(m, points)), timed(lambda n=name: pdist(points, n)))

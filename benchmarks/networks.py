@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.compute import Compute
 
 
@@ -93,7 +93,7 @@ def main() -> None:
     given = parser.parse_args()
     images = np.load(given.images)[: given.rows]
     points = images.reshape(len(images), -1) / 255.0
-    with threads_limited(given.threads):
+    with limit_threads(given.threads):
         from mlcli.stages.neural import training
         from mlcli.stages.neural.autoencoding import Autoencoding
         from mlcli.stages.neural.constraints import Dense, Uncorrupted

@@ -1,4 +1,4 @@
-"""Manifold learning at the command line; and what of it is public in Python, loaded when it is first used."""
+"""Manifold learning at the command line; its public Python functions are loaded when they are first used."""
 
 from typing import Any
 
@@ -16,5 +16,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What is public, and what Python says of every module: the names that are completed."""
+    """Return the public names and those that every module has, for completion."""
     return [*__all__, *(name for name in globals() if name.startswith("__"))]

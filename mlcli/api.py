@@ -13,7 +13,7 @@ import numpy as np
 
 from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.cli.line.flags import FLAGS
@@ -29,7 +29,7 @@ from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.report.drawing.text import visible
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
-from mlcli.rundir.placement import Finished, finished
+from mlcli.rundir.placement import FinishedModel, read_model
 from mlcli.rundir.reading import csv_of
 
 OPTIONS = ("components", "neighbors", "radius", "paths", "metric", "kernel", "transform", "top_variance", "scale",
@@ -63,7 +63,7 @@ def as_keyword(path: str, value: str) -> str:
 
 @frozen
 class Spectrum:
-    """What `spectrum.csv` holds."""
+    """Eigenvalues and their shares, as in `spectrum.csv`."""
 
     eigenvalues: Array  # all that were computed, with their signs
     proportions: Array  # of the trace; NaN where that is unknown
@@ -89,7 +89,7 @@ class Run:
     labels: Mapping[str, tuple[str, ...]]  # by the name of the column, n each
     spectrum: Spectrum | None  # None where the method has none
     warnings: tuple[str, ...] = ()  # of the run
-    source: Path | Finished = field(kw_only=True)
+    source: Path | FinishedModel = field(kw_only=True)
 
     def __repr__(self) -> str:
         """In a few lines: the method, the sizes, the leading eigenvalues and the warnings."""
@@ -109,7 +109,7 @@ class Run:
         from mlcli.runs.reuse import placed
 
         model = self._model
-        with call(), threads_limited(Compute().thread_count()):
+        with call(), limit_threads(Compute().thread_count()):
             return placed(model, new_rows(array, model.steps[0].preparation.columns, model.trained, model.kind)).values
 
     def reconstruct(self, coordinates: Any) -> Array:
@@ -121,15 +121,15 @@ class Run:
         from mlcli.stages.similarities import require_projector
 
         model = self._model
-        require_decoders(HERE if isinstance(self.source, Finished) else str(self.source), model.steps)
+        require_decoders(HERE if isinstance(self.source, FinishedModel) else str(self.source), model.steps)
         count = require_projector(model.projector).axes.shape[1]
-        with call(), threads_limited(Compute().thread_count()):
+        with call(), limit_threads(Compute().thread_count()):
             return features_of(model, new_rows(coordinates, axis_names(count), (), "features").values)
 
     @cached_property
-    def _model(self) -> Finished:
-        """What places rows."""
-        return self.source if isinstance(self.source, Finished) else finished(self.source)
+    def _model(self) -> FinishedModel:
+        """The model that places rows."""
+        return self.source if isinstance(self.source, FinishedModel) else read_model(self.source)
 
 
 def open_run(path: str | PathLike[str]) -> Run:
@@ -174,7 +174,7 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
 
 
 def _run(method: str, table: Table, spectrum: Spectrum | None, warnings: Iterable[Mapping[str, Any]],
-         source: Path | Finished) -> Run:
+         source: Path | FinishedModel) -> Run:
     said = tuple(f"{item['code']}: {item['message']}" for item in warnings)
     return Run(method, np.array(table.values), tuple(table.ids), dict(table.labels), spectrum, said, source=source)
 
@@ -189,7 +189,7 @@ def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:
 
 
 def _layer(method: str, kind: str | None, others: Mapping[str, Any], options: Mapping[str, Any]) -> Layer:
-    """What was asked for, as the flags of a command would say it; raises UsageError for a name that is none of them."""
+    """Return the arguments as a layer of options, as flags would set them; raises UsageError for an unknown name."""
     layer = assignment("input.path", HERE, "array").over(assignment("method.name", method, "method"))
     layer = assignment("output", "-", "output").over(layer)
     if kind is not None:

@@ -103,7 +103,7 @@ class MlcliError(Exception):
         return self.changed(hint=spell(self.hint, spelling))
 
     def changed(self, **parts: Any) -> Self:
-        """The same error with another place, remedy or row."""
+        """Return a copy of the error with another place, remedy or row."""
         same = {name: getattr(self, name) for name in PARTS}
         return type(self)(self.code.removeprefix("E-"), self.found, **{**same, **parts})
 
@@ -149,7 +149,7 @@ class StorageError(MlcliError):
 
 
 class TryAgain(MlcliError):
-    """The same command can succeed later: another job makes the output, or the run was stopped to go on later."""
+    """Another job makes the output, or the run was stopped and can be resumed: repeat the command later."""
 
     exit_code = 75
 

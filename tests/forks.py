@@ -76,9 +76,9 @@ def ask(client: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 def become(asked: dict[str, Any], streams: list[int]) -> None:
     """Takes the client's place, with memory of its own to share with the process that supervises it."""
-    from mlcli.process.shared_status import BOARD, Board
+    from mlcli.process.shared_status import STATUS, SharedStatus
 
-    vars(BOARD).update(vars(Board()))
+    vars(STATUS).update(vars(SharedStatus()))
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)

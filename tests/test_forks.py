@@ -43,8 +43,8 @@ def test_a_fork_that_dies_by_a_signal_is_told(tmp_path: Path) -> None:
 def test_forks_share_nothing(tmp_path: Path) -> None:
     """What one posts for its supervisor does not stop the next."""
     script = tmp_path / "posts.py"
-    script.write_text("from mlcli.process.shared_status import BOARD\nprint(BOARD.read(), BOARD.asked)\n"
-                      "BOARD.post(limit=0.0)\nBOARD.ask(15)\n", encoding="utf-8")
+    script.write_text("from mlcli.process.shared_status import STATUS\nprint(STATUS.read(), STATUS.requested_signal)\n"
+                      "STATUS.post(limit=0.0)\nSTATUS.ask(15)\n", encoding="utf-8")
     for _ in range(2):
         assert forked(script=str(script)).communicate()[0] == b"{} 0\n"
 

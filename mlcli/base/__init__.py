@@ -1,1 +1,1 @@
-"""The ground floor: what every other room may use."""
+"""The ground floor, which every other room may import."""

@@ -30,7 +30,7 @@ E = TypeVar("E", bound=MlcliError)
 
 @frozen
 class Context:
-    """What surrounds the code that runs; each field is read by the functions of the room that its type is of."""
+    """The surroundings of running code; each field is read by functions of the room that defines its type."""
 
     listeners: tuple[Listener, ...] = ()  # the one that was installed first is the outermost
     stage: str = ""  # the name of the running stage

@@ -18,7 +18,7 @@ def frozen(kind: type[T]) -> type[T]:
 
 
 def methods(fields: tuple[Field[Any], ...]) -> dict[str, Any]:
-    """What frozen values with these fields do as `dataclass(frozen=True)` has it, by the names that Python gives it."""
+    """Return the special methods of frozen values with these fields, by name, as `dataclass(frozen=True)` has them."""
     names = tuple(field.name for field in fields)
 
     def parts(value: Any) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Which values can be stored: in a model, with the shapes of their arrays, or as results of stages in a cache.
+"""Registries of storable values: of a model, with the shapes of their arrays, and of stage results in a cache.
 
 Each declares its tag where it is defined.
 """

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.scratch import extents, some_of
+from mlcli.base.rows.scratch import nonzero_columns, take_rows
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, PASS, Check, count, later, ratio, skipped
@@ -66,11 +66,11 @@ class CenteredRows:
         `axes` is a (d, p) array, `coordinates` an (n, p) array. Axes without extent are left out of the error.
         """
         (sums, squares), worst = np.zeros((2, self.points.shape[1])), 0.0
-        drawn = extents(coordinates)
+        drawn = nonzero_columns(coordinates)
         for rows, part in self.blocks():
             sums += part.sum(axis=0)
             squares += np.einsum("ij,ij->j", part, part)
-            worst = max(worst, max_abs((part @ axes - some_of(coordinates, rows))[:, drawn]))
+            worst = max(worst, max_abs((part @ axes - take_rows(coordinates, rows))[:, drawn]))
         return sums, squares, worst
 
     def covariance(self, block: Array) -> Array:
@@ -150,8 +150,8 @@ def _rows(subject: Subject, data: CenteredRows) -> Iterator[Check]:
                     "the model's means are the columns' means")
     else:
         yield count("means", int(np.count_nonzero(data.means)), "means that are taken from columns that should stay")
-    products = sum((part.T @ some_of(coordinates, rows) for rows, part in data.blocks()), np.zeros_like(axes))
-    apart = max_abs(products - axes * np.where(extents(coordinates), values, 0.0))
+    products = sum((part.T @ take_rows(coordinates, rows) for rows, part in data.blocks()), np.zeros_like(axes))
+    apart = max_abs(products - axes * np.where(nonzero_columns(coordinates), values, 0.0))
     yield ratio("residual", apart, subject.precision * subject.top + subject.ties + rough * root, "XᵀY = W Λ")
 
 

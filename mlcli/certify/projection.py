@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.rows.scratch import some_of
+from mlcli.base.rows.scratch import take_rows
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, around_median, count, ratio, skipped
 from mlcli.base.values.inputs import Dissimilarities
@@ -79,7 +79,7 @@ def _rows(subject: Subject) -> Indices:
 
 def _gap_to_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array:
     """Return the gaps between coordinates and the embedding, for a row with equal ones to the nearest of them."""
-    gap = np.abs(coordinates - some_of(subject.embedding, rows))
+    gap = np.abs(coordinates - take_rows(subject.embedding, rows))
     for place in np.flatnonzero(gap.max(axis=1) > 0) if subject.similarity.on_equals else ():
         twins = np.flatnonzero(_equal(subject, int(rows[place])))
         gaps = np.abs(subject.embedding[twins] - coordinates[place])

@@ -9,7 +9,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.passes import all_parts
-from mlcli.base.rows.scratch import by_rows, parts
+from mlcli.base.rows.scratch import map_blocks, parts
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
@@ -72,7 +72,7 @@ class Subject:
         projector, decoder = self.projector, self.projector.affine
         decoder = decoder and replace(decoder, directions=decoder.directions / np.where(factor > 0, factor, 1.0))
         projector = replace(projector, axes=projector.axes * factor, decoder=decoder)
-        embedding = by_rows(lambda some: some * factor, self.embedding)
+        embedding = map_blocks(lambda some: some * factor, self.embedding)
         return replace(self, model=replace(self.model, embedding=embedding, projector=projector))
 
     @property

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import note, running
 from mlcli.base.types import Array
@@ -32,7 +32,7 @@ from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.read.resemblance import resemblance
 from mlcli.data.read.table import read_unchecked
 from mlcli.data.table.table import Table
-from mlcli.pipeline.start import reduced, source_of
+from mlcli.pipeline.start import reduce_by_pca, source_of
 from mlcli.stages.algebra.metrics.points import is_euclidean
 from mlcli.stages.algebra.metrics.points import metric_of as comparison_of
 from mlcli.stages.graph.nearest import Lists
@@ -50,7 +50,7 @@ def check(config: RunConfig, most: int | None = None, given: Table | None = None
     Raises the errors of `read_table` if the file cannot be read at all.
     """
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
-    with threads_limited(config.compute.thread_count()):
+    with limit_threads(config.compute.thread_count()):
         config.prepare.require_reducible(config.input)
         config, table = resolve_kind(config, source_of(config, _as_found)[0] if given is None else given)
         report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))
@@ -104,7 +104,9 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
     if features.missing.cells and prepare.missing in ("error", "model"):  # distances need whole rows, with no model
         prepare = prepare.replace(missing="drop")
     prepared = prepare.apply(table)
-    points = prepared.table if prepare.reduce is None else reduced(prepare.reduce, prepared, config.compute).scores
+    points = prepared.table
+    if prepare.reduce is not None:
+        points = reduce_by_pca(prepare.reduce, prepared, config.compute).scores
     with points.rows_named():
         data = config.method.with_metric(points.data())
     assert isinstance(data, Points)

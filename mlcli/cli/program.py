@@ -18,7 +18,7 @@ from mlcli.cli.line.parsing import Command
 from mlcli.cli.screen import streams
 from mlcli.cli.screen.failure import Form, attempt, last_words, stopped
 from mlcli.process import signals
-from mlcli.process.shared_status import BOARD
+from mlcli.process.shared_status import STATUS
 from mlcli.process.signals import Stopped
 
 COMMANDS = {
@@ -135,11 +135,11 @@ def main() -> None:
     streams.own()
     form = Form.of(sys.argv[1:])
     try:
-        BOARD.post(words=last_words(form))
-        signals.heed()
+        STATUS.post(words=last_words(form))
+        signals.install_handlers()
         code = run(sys.argv[1:])
         signals.finish()
     except Stopped as stop:  # after the last line of `run`
         code = stopped(stop, form)
-    BOARD.post(code=code)  # which holds whatever becomes of the process while it ends
+    STATUS.post(code=code)  # which holds whatever becomes of the process while it ends
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""What `project` and `reconstruct` share: how their second file is read and their result written."""
+"""Options that `project` and `reconstruct` share: reading of their second file, writing of their result."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +46,7 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
 
     With a picture, the table's points are drawn there among the run's.
     """
-    from mlcli.base.machine.threads import threads_limited
+    from mlcli.base.machine.threads import limit_threads
 
     format_of(output, format)
     refuse_existing(output, force)
@@ -54,7 +54,7 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
     layer = reading(path, assignments or [], flags)
     config = build(layer)
     with (locate_errors(layer), watching(mode_of(progress), quiet, tell=True),
-          threads_limited(config.compute.thread_count())):
+          limit_threads(config.compute.thread_count())):
         note_here(config.compute.cluster)
         table = use(Path(run), config.input, config.compute)
         with nullcontext() if picture is None else drawn(figure_of(run, table), picture, force=force):

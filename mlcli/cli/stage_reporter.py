@@ -1,9 +1,9 @@
-"""What the board says of the work that goes on, for the case that the process dies: its stage, and how far it is."""
+"""Posts the running stage and its progress to the shared status, in case the process dies."""
 
 import time
 
 from mlcli.base.stages.stage import Watcher
-from mlcli.process.shared_status import BOARD
+from mlcli.process.shared_status import STATUS
 
 FASTEST = 0.1  # seconds between two posts within a stage
 
@@ -16,15 +16,15 @@ class Doing(Watcher):
 
     def begin(self, name: str) -> None:
         """A stage starts."""
-        BOARD.post(doing=name)
+        STATUS.post(doing=name)
 
     def end(self, name: str) -> None:
         """A stage is over."""
-        BOARD.post(doing=f"after {name}")
+        STATUS.post(doing=f"after {name}")
 
     def advance(self, name: str, part: str, done: int, total: int) -> None:
         """A stage has come further."""
         now = time.monotonic()
         if now - self.posted >= FASTEST:
             self.posted = now
-            BOARD.post(doing=", ".join(filter(None, (name, part, f"{done} of {total}"))))
+            STATUS.post(doing=", ".join(filter(None, (name, part, f"{done} of {total}"))))

@@ -21,8 +21,8 @@ from contextlib import suppress
 from typing import Any
 
 from mlcli.errors import DataError, MlcliError, OutOfMemory, StorageError
-from mlcli.process.shared_status import BOARD
-from mlcli.process.signals import NUDGE, PATIENT, TIME_UP, heeded, kind_of, worth_another_try
+from mlcli.process.shared_status import STATUS
+from mlcli.process.signals import NUDGE, PATIENT, TIME_UP, kind_of, should_retry, stopping_signals
 
 GRACE = 0.15  # seconds that the worker has to clean up after itself
 LINGER = 1.0  # seconds that are spent at most on ending what the worker had started
@@ -51,8 +51,8 @@ def supervise() -> None:
     if worker:
         os._exit(Supervisor(worker).code())
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    BOARD.supervised = worker is not None
-    if BOARD.supervised:
+    STATUS.supervised = worker is not None
+    if STATUS.supervised:
         process_control(DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() != own:  # it died before that
             os.kill(os.getpid(), signal.SIGKILL)
@@ -70,7 +70,7 @@ class Supervisor:
 
     def __init__(self, worker: int) -> None:
         self.worker = worker
-        self.heeded = heeded()
+        self.heeded = stopping_signals()
         self.begun = self.beaten = time.monotonic()
         self.first = 0  # signal that was received
         self.kills = kills_for_memory()
@@ -95,7 +95,7 @@ class Supervisor:
 
     def tick(self) -> None:
         """Shows others that the owner of the claim is alive, and looks after the time."""
-        everyone, now = [*BOARD.read_all()], time.monotonic()
+        everyone, now = [*STATUS.read_all()], time.monotonic()
         if now - self.beaten >= BEAT:
             self.beaten = now
             for claim in filter(None, (one.get("claim") for one in everyone)):
@@ -115,20 +115,20 @@ class Supervisor:
         self.end = now if self.first else now + (patience if number in PATIENT else GRACE)
         if not self.first:
             self.first = number
-            BOARD.ask(number)
+            STATUS.ask(number)
             os.kill(self.worker, NUDGE)
 
     def unsaved(self, now: float) -> float:
         """Seconds of work that a stop would lose: to wait longer for a checkpoint costs more than to repeat them."""
-        return now - min((one.get("saved", self.begun) for one in BOARD.read_all() if one.get("claim")), default=now)
+        return now - min((one.get("saved", self.begun) for one in STATUS.read_all() if one.get("claim")), default=now)
 
     def ended(self, status: int, memory: int) -> int:
         """The exit code of a worker that ended with this status, after `memory` KiB at most; a death is reported."""
-        if os.WIFEXITED(status) and ("code" in BOARD.read() or not BOARD.read().get("enforced")):
+        if os.WIFEXITED(status) and ("code" in STATUS.read() or not STATUS.read().get("enforced")):
             return os.WEXITSTATUS(status)
         end_children()
-        facts, everyone = BOARD.read(), [*BOARD.read_all()]
-        kept = worth_another_try(self.first, everyone, kept=sum(map(remove_unfinished, everyone)) > 0)
+        facts, everyone = STATUS.read(), [*STATUS.read_all()]
+        kept = should_retry(self.first, everyone, kept=sum(map(remove_unfinished, everyone)) > 0)
         if "code" in facts:  # it had ended its work
             return int(facts["code"])
         if not self.first:
@@ -177,9 +177,9 @@ def remove_unfinished(facts: dict[str, Any]) -> bool:
         remove_all([(Path(path), inode) for path, inode in entries])
     if not claim:
         return bool(facts.get("kept"))
-    from mlcli.publication.output_lock import tidy
+    from mlcli.publication.output_lock import remove_stale_locks
 
-    tidy(Path(claim).parent)
+    remove_stale_locks(Path(claim).parent)
     return Path(claim).exists()
 
 

@@ -1,4 +1,4 @@
-"""Where blocks of work run, whatever their source: this process's threads, or another executor.
+"""Execution of blocks of work: on the threads of this process, or by another executor.
 
 There are two ways to run blocks, and one place that starts threads for them (`base/rows/blocks.py`):
 

@@ -17,7 +17,7 @@ class Source(Protocol[Result]):
         """How many blocks there are."""
 
     def work(self, number: int) -> Result:
-        """What a block gives."""
+        """Compute a block."""
 
     def stop(self) -> None:
         """Lets blocks that have begun in this process end early, because nobody will use the result."""
@@ -31,6 +31,6 @@ class Block(Generic[R]):
     number: int
 
     def run(self) -> R:
-        """What the block gives, by one thread, in whatever process."""
+        """Compute the block with one thread, in any process."""
         with single_threaded_blas():
             return self.source.work(self.number)

@@ -24,7 +24,7 @@ from mlcli.base.stages.stage import Note, Stage
 from mlcli.base.stored import RESULTS
 from mlcli.base.values.compute import Compute, parse_bytes
 from mlcli.base.values.options import Options
-from mlcli.engine.cached_notes import Noting, told_again
+from mlcli.engine.cached_notes import Noting, repeat_notes
 from mlcli.process.unfinished import unfinished
 from mlcli.storage.archive import Archive
 from mlcli.storage.fields import Unfit
@@ -119,8 +119,8 @@ class Folder:
             left, removed = left - entry.bytes, removed + 1
         return removed
 
-    def said(self, stage: str) -> Iterator[Mapping[str, Any]]:
-        """What is said of the latest results of a stage, the last one first."""
+    def headers(self, stage: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the headers of the latest results of a stage, the newest first."""
         of_stage = [entry for entry in self.entries() if entry.path.name.startswith(f"{stage}-")]
         for entry in of_stage[: -COMPARED - 1 : -1]:
             with suppress(OSError, ValueError, RecursionError), entry.path.open("rb") as file:
@@ -160,7 +160,7 @@ class StageCache(Noting):
             return call()
         try:
             parts = {name: self._keys.of(value) for part, whole in inputs.items()
-                     for name, value in _taken_apart(part, whole)}
+                     for name, value in _parts(part, whole)}
         except TypeError:  # an input that has no key: live state
             return call()
         key = self._keys.of((stage.name, stage.version, parts, self.environment))
@@ -172,7 +172,7 @@ class StageCache(Noting):
         known = self.folder.take(name, self._archive)
         if known is not None:
             self.answers.append(Answer(stage.name, taken=True))
-            return told_again(known)
+            return repeat_notes(known)
         begun = time.perf_counter()
         with self.noting() as notes:
             result = call()
@@ -186,15 +186,15 @@ class StageCache(Noting):
         return result
 
     def _differs(self, stage: Stage, parts: Mapping[str, str]) -> Sequence[str]:
-        """What is different from the nearest result of the same stage that is there."""
+        """Return the names of the inputs that differ from those of the nearest stored result of the stage."""
         here = {"version": stage.version, **parts, **self.environment}
         others = [{"version": said.get("version"), **said["inputs"], **said["environment"]}
-                  for said in self.folder.said(stage.name.replace(" ", "-"))]
+                  for said in self.folder.headers(stage.name.replace(" ", "-"))]
         return min(([name for name in here if here[name] != other.get(name)] for other in others), key=len, default=())
 
 
-def _taken_apart(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """An input by its name; options field by field, and which of them were chosen."""
+def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield an input by its name; of options every field, and the names of those that were chosen."""
     if not isinstance(value, Options):
         yield name, value
         return

@@ -1,4 +1,4 @@
-"""Notes belong to the result of the stage that made them: they are kept with it, and told again in its place."""
+"""Notes are part of a stage's result: stored with it, and repeated when the stored result is used."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,8 +30,8 @@ class Noting(Watcher):
             self._noted.pop()
 
 
-def told_again(known: tuple[Any, Sequence[Note]]) -> Any:
-    """A result that was kept, once its notes are told."""
+def repeat_notes(known: tuple[Any, Sequence[Note]]) -> Any:
+    """Repeat the notes of a stored result, and return the result."""
     for note in known[1]:
         tell(note)
     return known[0]

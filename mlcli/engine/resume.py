@@ -1,4 +1,4 @@
-"""What a run keeps so that the same command goes on from it: results of stages, and checkpoints of loops.
+"""Files that let the same command resume a run: results of stages, and checkpoints of loops.
 
 The files are those of the stage cache, in the folder of the output's claim. A key follows from content alone, so that
 nothing is taken that another input, configuration or version has made. It is made only where something is looked for
@@ -19,9 +19,9 @@ from mlcli.base.stages.stage import Note, Stage
 from mlcli.base.stored import RESULTS
 from mlcli.base.values.options import Options
 from mlcli.engine.cache import Folder
-from mlcli.engine.cached_notes import Noting, told_again
+from mlcli.engine.cached_notes import Noting, repeat_notes
 from mlcli.process import signals
-from mlcli.process.shared_status import BOARD
+from mlcli.process.shared_status import STATUS
 from mlcli.storage.archive import Archive, stored_parts
 from mlcli.storage.keys import Keys
 
@@ -33,7 +33,7 @@ SPEED = 2e8  # bytes a second that are hashed and written; less once it was meas
 
 @dataclass
 class Scope:
-    """What runs next: a stage, or a whole run; the loops in it are known by their number."""
+    """A stage or a whole run whose results are kept; its loops are counted."""
 
     name: str
     inputs: Callable[[], Any]
@@ -54,7 +54,7 @@ class Scope:
 
 
 class Resuming(Noting):
-    """Keeps what a run may go on from in a folder, and answers with what an earlier process kept there.
+    """Keeps results and checkpoints of a run in a folder, and restores those of an earlier process.
 
     `environment` says what results depend on besides their inputs: versions, kernels, threads. What has more than
     `room` bytes is not kept; nor are results of stages without `results`, where a cache has them.
@@ -70,9 +70,9 @@ class Resuming(Noting):
 
     @contextmanager
     def fitting(self, inputs: Callable[[], Any]) -> Iterator[None]:
-        """Says what the run's own loops follow from; inside, a stop waits for a checkpoint where it can."""
+        """Set the inputs that key the run's own loops; in the block, a stop waits for a checkpoint where it can."""
         self._scopes[0] = Scope("run", lambda: (inputs(), self.environment()))
-        with signals.at_checkpoints():
+        with signals.stop_at_checkpoints():
             yield
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
@@ -82,7 +82,7 @@ class Resuming(Noting):
         scope = Scope(stage.name, lambda: (stage.version, inputs, self.environment()))
         known = self._found(scope, "") if self.results else None
         if known is not None:
-            return told_again(known)
+            return repeat_notes(known)
         with self._inside(scope) as notes:
             begun = time.monotonic()
             result = call()
@@ -95,15 +95,15 @@ class Resuming(Noting):
         """The place of the next loop of the stage that is running, or of the run."""
         scope = self._scopes[-1]
         scope.loops += 1
-        return Kept(self, scope, self.left_at(scope, LOOP, scope.loops, kind))
+        return Kept(self, scope, self.restore(scope, LOOP, scope.loops, kind))
 
-    def left_at(self, scope: Scope, name: str, number: int, kind: type[Any]) -> Any:
-        """The checkpoint of this kind that an earlier process kept there; None where there is none."""
+    def restore(self, scope: Scope, name: str, number: int, kind: type[Any]) -> Any:
+        """Return the checkpoint of this kind that an earlier process kept; None where there is none."""
         known = self._found(scope, name, number)
         return None if known is None or not isinstance(known[0], kind) else known[0]
 
     def keep(self, scope: Scope, kind: str, number: int, seconds: float, value: Any) -> bool:
-        """Writes a value that has taken so many seconds, if it is worth that; whether it was tried."""
+        """Write a value that took `seconds` to compute, if that is worthwhile; returns whether it was tried."""
         if seconds < EVERY and not signals.pending():
             return False
         size = size_of(value)
@@ -112,12 +112,12 @@ class Resuming(Noting):
             return False
         begun = time.monotonic()
         self.folder.keep(name, self._archive, value if kind == "" else (value, ()), {"stage": scope.name})
-        BOARD.post(saved=time.monotonic(), gained=True)
+        STATUS.post(saved=time.monotonic(), gained=True)
         self._speed = min(self._speed, max(size, 1 << 20) / max(time.monotonic() - begun, 1e-3))
         return True
 
     def _found(self, scope: Scope, kind: str, number: int = 0) -> Any:
-        """What an earlier process kept, with its notes."""
+        """Load a value that an earlier process kept, with its notes; None where there is none."""
         prefix = f"{scope.name} {kind}".strip().replace(" ", "-")
         if not any(name.rpartition("-")[0] == prefix for name in self._left) or not (name := scope.file(kind, number)):
             return None
@@ -157,7 +157,7 @@ class Kept(Place[Any]):
     def within(self, kind: type[Any]) -> Place[Any]:
         """The place of the parts of each step: one after the other, they take the same file."""
         if self._inside is None:
-            known = self.keeper.left_at(self.scope, STEP, self.number, kind)
+            known = self.keeper.restore(self.scope, STEP, self.number, kind)
             self._inside = Kept(self.keeper, self.scope, known, STEP)
             self._inside.number = self.number
         self._inside.last = time.monotonic()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.stages.stage import running
 from mlcli.config.layers import Layer
 from mlcli.explore.examine import Examination, Sample, base_config
@@ -68,7 +68,7 @@ def conclude(layer: Layer, examined: Examination, made: Sequence[Trial], left: S
              command: Command) -> Exploration:
     """Return the exploration: finished trials with scores, ranks and refits, the verdict and the recommendation."""
     config = base_config(layer)
-    with threads_limited(config.compute.thread_count()):
+    with limit_threads(config.compute.thread_count()):
         start = begin(config)
         data = start.prepared.table.data()
         compared = config.method.with_metric(data) if data.kind == "features" else data

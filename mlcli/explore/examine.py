@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial
@@ -105,7 +105,7 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
         raise ConfigError("STREAM", "an exploration compares embeddings of a table in memory", where="input.stream",
                           hint="leave {input.stream} out; {input.rows=N} takes some of the rows")
     process = Process(SharedInput())
-    with threads_limited(config.compute.thread_count()):
+    with limit_threads(config.compute.thread_count()):
         start_time = time.perf_counter()
         with _hint_for_matrices(config.input.path):
             start = begin(config, process)

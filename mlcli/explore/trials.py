@@ -28,7 +28,7 @@ from mlcli.findings.quality.labels import Labels
 from mlcli.findings.quality.measure import limit_neighbors
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.methods import METHODS
-from mlcli.pipeline.read_run import finished
+from mlcli.pipeline.read_run import read_run
 from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.neighborhoods import nearest_lists
 from mlcli.stages.similarities.spaces import GeodesicSpace, Space, input_space
@@ -64,8 +64,8 @@ class Trial:
 
 
 def read_trial(setting: Setting, folder: Path, config: RunConfig, document: Mapping[str, Any]) -> Trial:
-    """Return a trial from its run's files; raises the errors of `finished`."""
-    run = finished(folder)
+    """Return a trial from its run's files; raises the errors of `read_run`."""
+    run = read_run(folder)
     spectrum, dimension = SpectrumFinding.of(run), DimensionFinding.of(run) or {}
     eigenvalues = [] if spectrum is None else spectrum.numbers("eigenvalue")
     return Trial(setting, folder, config, float(document["seconds"]), run.embedding.values, eigenvalues,

@@ -32,7 +32,7 @@ class PosteriorFinding(Finding[Array]):
         """
         import numpy as np
 
-        from mlcli.base.rows.scratch import by_rows
+        from mlcli.base.rows.scratch import map_blocks
         from mlcli.base.stages.stage import no_listeners
         from mlcli.data.table.table import Table
         from mlcli.data.write.table import text_names, write_table
@@ -40,7 +40,7 @@ class PosteriorFinding(Finding[Array]):
         size = value.shape[1]
         pairs = [(i, j) for i in range(size) for j in range(i, size)] if value.ndim == 3 else [
             (i,) for i in range(size)]
-        entries = by_rows(lambda some: np.stack([some[:, *pair] for pair in pairs], axis=1), value)
+        entries = map_blocks(lambda some: np.stack([some[:, *pair] for pair in pairs], axis=1), value)
         names = tuple("_".join(f"y{i + 1}" for i in pair) for pair in pairs)
         table = Table(entries, names, result.embedding.ids, text_names(result.embedding)[0])
         with no_listeners():  # notes about the ids were made when the embedding was written

@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.rows.scratch import by_rows
+from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.stages.stage import note
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
@@ -86,7 +86,7 @@ class Autoencoder(NetworkMethod):
         spectrum = ForAxes.of(self.axes)(kernel, self.limit(data), compute)
         standard, total, directions = Standard.of(data.values), spectrum.solved_trace, spectrum.feature_directions()
         left = 1 - float(spectrum.solved[: directions.shape[1]].sum()) / total if total > 0 else 0.0
-        return self.model(data, standard, by_rows(lambda some: some / standard.scale, spectrum.coordinates()),
+        return self.model(data, standard, map_blocks(lambda some: some / standard.scale, spectrum.coordinates()),
                           (linear(directions), linear(directions.T)),
                           fit=self.figures(data, standard, max(left, 0.0)))
 

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.rows.scratch import by_rows
+from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
@@ -64,7 +64,7 @@ class LDA(Method):
         signs = leading_signs(scores)
         scaling = first_columns(found.scaling, count) * signs
         sizes = dict(zip(names, np.bincount(classes).tolist(), strict=True))
-        return Model(embedding=by_rows(lambda some: some * signs, scores),
+        return Model(embedding=map_blocks(lambda some: some * signs, scores),
                      spectrum=Spectrum.of_values(found.ratios, float(found.ratios.sum()), complete=True),
                      projector=Projector(Columns(), Centering(found.mean, across=False), scaling),
                      fit={"classes": sizes, "resubstitution_errors": errors},

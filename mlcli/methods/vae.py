@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.rows.scratch import by_rows, some_of
+from mlcli.base.rows.scratch import map_blocks, take_rows
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
@@ -94,7 +94,7 @@ class VAE(NetworkMethod):
         bound = None if found.log_likelihood is None else Quantity(
             found.log_likelihood / len(data.values), cells=(data.values.shape[1],))
         return self.model(data, standard, found.means, (Network((inward,)), Network((outward,))),
-                          spreads=by_rows(lambda some: np.tile(deviations, (len(some), 1)), found.means),
+                          spreads=map_blocks(lambda some: np.tile(deviations, (len(some), 1)), found.means),
                           fit={"elbo": bound, "noise_variance": Quantity(latent.noise, 2)})
 
     def solve_by_training(self, data: Features, compute: Compute) -> Model:
@@ -113,9 +113,9 @@ class VAE(NetworkMethod):
         outputs, sums = encode_rows(encoder_and_decoder(standard, networks)[0], data.values, bound)
         own, count = [float(part) / len(outputs) for part in sums], outputs.shape[1] // 2
         held = {} if not len(found.held) else {"held_out_bound": bound.density(bound.importance_bound(
-            data.values[found.held], some_of(outputs, found.held), self.importance))}
+            data.values[found.held], take_rows(outputs, found.held), self.importance))}
         return self.model(data, standard, outputs[:, :count], networks,
-                          spreads=by_rows(lambda some: np.exp(some / 2), outputs[:, count:]),
+                          spreads=map_blocks(lambda some: np.exp(some / 2), outputs[:, count:]),
                           objective=bound.density(-found.trace[:, 0]), curves={
                               name: bound.curve(name, values) for name, values in found.curves.items()},
                           fit={**bound.figures(*own), **held, **found.facts})

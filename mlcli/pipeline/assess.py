@@ -30,7 +30,7 @@ def needed(names: Sequence[str], found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def drawing_of(config: RunConfig, start: Start) -> AfterFit:
-    """What assessing a fit and drawing its figures will take: little where standard output gets the embedding alone.
+    """Predict the memory of assessing a fit and drawing its figures; little if only the embedding is streamed.
 
     Raises ConfigError where figures are to show labels that the table lacks.
     """

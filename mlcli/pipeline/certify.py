@@ -175,7 +175,7 @@ class Left:
 
 
 def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Left, plan: Plan) -> Check:
-    """Prepared numbers lead back to the input's, transform where a run transforms them."""
+    """Check that prepared numbers `data`, an (n, k) array, lead back to the transformed numbers of the input."""
     chosen = plan.sample_in_memory(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
     (original, errors), exact = unscaled(source.values[kept[chosen]], preparation), len(chosen) == len(kept)
     stated = data[chosen]
@@ -189,7 +189,7 @@ def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Le
 
 
 def unscaled(values: Array, preparation: Preparation) -> tuple[Array, Array]:
-    """The input's numbers as the scale should find them, and their errors; NaN where nothing fills a missing cell."""
+    """Return the input's numbers before scaling and their errors, for an (m, d) array; NaN for unfilled cells."""
     values = np.where(np.isfinite(values), values, preparation.fill if preparation.fill.size else np.nan)
     values, errors = transform(values, preparation.transform)
     return values if preparation.chosen is None else values[:, preparation.chosen], errors
@@ -209,6 +209,7 @@ def same_model(stored: Mapping[str, Any], record: Record) -> Check:
     wrong += sum(not np.array_equal(getattr(one, name), getattr(other, name))
                  for one, other in zip(held, made, strict=False)
                  for name in ("columns", "missing", "fill", "exponent", "center", "spread", "transform", "chosen"))
-    known = len(start.known)  # steps of another run, which are the same to the last bit
-    wrong += archive.ARCHIVE.stored({"": stored["reductions"][:known]}) != archive.ARCHIVE.stored({"": start.known})
+    previous = start.previous_steps  # of another run, which are the same to the last bit
+    again = stored["reductions"][:len(previous)]
+    wrong += archive.ARCHIVE.stored({"": again}) != archive.ARCHIVE.stored({"": previous})
     return count("model", wrong, "parts of the model read back that are not the run's")

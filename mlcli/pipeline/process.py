@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # a process of one run needs neither
 
 @frozen
 class Process:
-    """What the runs of a process share; by default nothing, as in a process of one run."""
+    """Resources that the runs of a process share; none by default, as in a process of one run."""
 
     input: SharedInput | None = None  # for runs of one input, whose table is read once
     connections: Connections | None = None  # to clusters; without, a run closes its own

@@ -114,7 +114,7 @@ def without_rows(manifest: Mapping[str, Any]) -> Embedding:
     return Embedding(np.zeros((0, int(manifest["embedding"]["components"]))), (), {})
 
 
-def finished(folder: Path, drawing: Layer = WHOLE) -> Contents:
+def read_run(folder: Path, drawing: Layer = WHOLE) -> Contents:
     """A complete run, from its files alone, drawn as it was made unless `drawing` says otherwise.
 
     Raises InputMissing and UnsafeFile, and ConfigError for a drawing that is none.
@@ -150,7 +150,7 @@ def table_of(folder: Path, name: Name, form: Form, cutoff: float | None) -> str:
     from mlcli.report.page.tables import tables_of
     from mlcli.report.tables.table import FORMS
 
-    return "\n".join(map(FORMS[form], tables_of(finished(folder), name, form, cutoff)))
+    return "\n".join(map(FORMS[form], tables_of(read_run(folder), name, form, cutoff)))
 
 
 def config_of(folder: Path, drawing: Layer = WHOLE) -> RunConfig:

@@ -55,7 +55,7 @@ def preview(config: RunConfig, process: Process = ALONE, *, final: bool = False)
 
 
 def in_blocks(config: RunConfig) -> RunConfig:
-    """The same run, which reads its table in blocks."""
+    """Return the configuration with the table read in blocks."""
     return config.replace(input=config.input.replace(stream="always"))
 
 

@@ -1,4 +1,4 @@
-"""All that a run computed, and what run.json and the end of the run say of it."""
+"""The result of a run, and its facts for run.json and for the summary at its end."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,12 +35,12 @@ class Run:
 
     @property
     def source(self) -> Table:
-        """What was read."""
+        """The table that was read."""
         return self.start.source
 
     @property
-    def given(self) -> Table:
-        """All rows that the method was given."""
+    def method_input(self) -> Table:
+        """All rows of the method's input."""
         return self.start.prepared.table
 
     def sample(self, most: int | None = None) -> Indices | None:
@@ -50,7 +50,7 @@ class Run:
 
 
 def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, Any]:
-    """What run.json says of a run, besides versions and file hashes."""
+    """Return the facts of a run for run.json, besides versions and file hashes."""
     source, config, spectrum = result.source, result.config, result.model.spectrum
     threads = config.compute.allowed_threads()
     view = {} if source.view is None else {"view": source.view.facts(config.input.view.path)}
@@ -71,7 +71,7 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
 
 def summary(result: Run, journal: Journal, certificate: Certificate, output: str | None,
             findings: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What is reported at the end of a run, to people and as JSON."""
+    """Return the summary of a run that is reported at its end, as text and as JSON."""
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)
     ranks = {} if spectrum is None else {**leading(spectrum, kept), "scree": leading(spectrum, LEADING)}
     told = facts(result, journal, certificate)

@@ -114,7 +114,7 @@ def fit(config: RunConfig, start: Start, session: Session | None = None) -> Run:
             model = method.fit(data, config.compute)
     config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
-    dropped = (*prepared.dropped, *_left_out(model, prepared.table))
+    dropped = (*prepared.dropped, *_dropped_rows(model, prepared.table))
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)
     table = table if table.rows else table.take(())
     embedding = coordinates(table, model.embedding)
@@ -149,14 +149,14 @@ def write(folder: Path, result: Run, findings: Mapping[str, Any]) -> dict[str, d
     if result.dropped:
         write_dropped(folder / names.DROPPED, result.dropped)
     if result.start.reduced is not None:
-        np.save(folder / names.SCORES, result.given.values)
+        np.save(folder / names.SCORES, result.method_input.values)
     if config.report.writes("model"):
         model_of_run = result.start.finished(config.input, result.embedding, model.projector)
         return {names.ARRAYS: archive.save(folder, {**vars(model_of_run), "unfolded": model.unfolded})}
     return {}
 
 
-def _left_out(model: Model, table: Table) -> list[Dropped]:
+def _dropped_rows(model: Model, table: Table) -> list[Dropped]:
     """The rows that the policy for a graph in pieces left out."""
     if model.kept is None:
         return []

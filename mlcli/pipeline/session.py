@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.base.context import set_context
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.memo import open_memo
 from mlcli.base.rows.scratch import scratch_in
 from mlcli.base.values.inputs import Input
 from mlcli.config.run_config import RunConfig
 from mlcli.engine.cache import Folder, StageCache
-from mlcli.engine.cluster.connect import clustered, used
+from mlcli.engine.cluster.connect import cluster_facts, clustered
 from mlcli.engine.resume import Resuming
 from mlcli.methods import Method
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.publication.output_lock import Claim
-from mlcli.rundir.cached import answers_of, caching
+from mlcli.rundir.cached import cache_facts, caching
 from mlcli.rundir.disk_space import LARGER, in_temporary_files
 from mlcli.rundir.draft import draft
 from mlcli.rundir.journal import Journal, recording
-from mlcli.rundir.resumed import owning, resumed_by, resuming
+from mlcli.rundir.resumed import lock_run, resume_facts, resuming
 
 if TYPE_CHECKING:
     from mlcli.engine.cluster.executor import Cluster
@@ -48,7 +48,7 @@ class Session:
         """Open a run: its memo, journal, cluster and threads. Raises what connecting to a cluster raises."""
         with (open_memo(process.memo), set_context(neighbors=process.neighbors), recording() as journal,
               clustered(config.compute, process.connections) as cluster,
-              threads_limited(config.compute.thread_count())):
+              limit_threads(config.compute.thread_count())):
             yield cls(config, process, journal, cluster)
 
     @contextmanager
@@ -59,7 +59,7 @@ class Session:
         outermost: it removes them once the run is done. Raises OutputRefused, StorageError and TryAgain.
         """
         output, compute = Path(self.config.output or ""), self.config.compute
-        with (owning(output, force=force) as self.lock, draft(output, force=force) as folder,
+        with (lock_run(output, force=force) as self.lock, draft(output, force=force) as folder,
               caching(cache, compute.thread_count()) as self.cache,
               resuming(self.lock, compute, results=self.cache is None) as self.checkpoints,
               scratch_in(folder, output, LARGER)):
@@ -77,9 +77,9 @@ class Session:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What run.json says of the cache, of what was kept, and of the cluster."""
-        resumed = {} if self.checkpoints is None else resumed_by(self.checkpoints)
-        return {**answers_of(self.cache), **resumed, **used(self.cluster)}
+        """Facts for run.json of the cache, of resumed results and of the cluster."""
+        resumed = {} if self.checkpoints is None else resume_facts(self.checkpoints)
+        return {**cache_facts(self.cache), **resumed, **cluster_facts(self.cluster)}
 
     def require_lock(self) -> None:
         """Check, before the output is published, that its lock was not lost; raises TryAgain."""

@@ -1,4 +1,4 @@
-"""What comes ahead of a method: the table of a file or of a finished run, prepared, and PCA where it is asked for.
+"""The steps before a method: read a file or a finished run, prepare it, and reduce it by PCA if requested.
 
 A run that is the input, and PCA before the method, are the same kind of step, a `Reduction` (`rundir/reduction.py`):
 a preparation and a projector. A model holds all steps in their order, and `project` and `reconstruct` take one after
@@ -34,7 +34,7 @@ from mlcli.pipeline.shared_input import Reader, read_input
 from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest
-from mlcli.rundir.placement import Finished, finished
+from mlcli.rundir.placement import FinishedModel, read_model
 from mlcli.rundir.reading import is_there
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.eigen.axes import Count, Share
@@ -44,7 +44,7 @@ from mlcli.stages.similarities import NoProjection
 
 @frozen
 class Reduced:
-    """PCA ahead of a method: what it was given, and its fit."""
+    """PCA before a method: its input, and its fit."""
 
     given: Prepared
     method: PCA  # resolved
@@ -52,21 +52,21 @@ class Reduced:
 
     @property
     def scores(self) -> Table:
-        """What the method is given: rows in memory as those that are read from a file."""
+        """The scores as the table that the method gets: rows in memory, laid out as those read from a file."""
         return coordinates(self.given.table, np.ascontiguousarray(self.model.embedding))
 
 
 @frozen
 class Start:
-    """What a run begins with."""
+    """The input of a run's method, and the steps that led to it."""
 
     source: Table
-    run: Finished | None  # whose embedding the source is
-    prepared: Prepared  # what the method is given
+    run: FinishedModel | None  # whose embedding the source is
+    prepared: Prepared  # the method's input
     reduced: Reduced | None = None
 
     @property
-    def known(self) -> tuple[Reduction, ...]:
+    def previous_steps(self) -> tuple[Reduction, ...]:
         """The steps that led to the source."""
         return () if self.run is None else self.run.steps
 
@@ -74,8 +74,8 @@ class Start:
     def reductions(self) -> tuple[Reduction, ...]:
         """All steps ahead of the method."""
         first = self.reduced
-        return self.known if first is None else (
-            *self.known, Reduction(first.given.preparation, first.model.projector))
+        return self.previous_steps if first is None else (
+            *self.previous_steps, Reduction(first.given.preparation, first.model.projector))
 
     @property
     def way_back(self) -> tuple[Reduction, ...]:
@@ -95,18 +95,18 @@ class Start:
 
     @property
     def features(self) -> int:
-        """How many they are."""
+        """The number of features of decoded rows."""
         return len(self.columns)
 
     def undone(self, values: Array) -> Array:
-        """Prepared rows back in units of the first input that they lead to, for pictures: they may be out of range."""
+        """Return prepared rows, an (m, k) array, in units of the input that they lead back to; may be out of range."""
         values = self.prepared.preparation.undone(values)
         for step in self.way_back:
             values = step.undone(values)
         return values
 
     def back(self, values: Array) -> Array:
-        """The same for results; raises NumericalError where they are out of range."""
+        """Return rows, an (m, k) array, as `undone` does, for results; raises NumericalError out of range."""
         values = self.prepared.preparation.features(values)
         for step in self.way_back:
             values = step.features(values)
@@ -114,7 +114,7 @@ class Start:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What run.json says of PCA ahead of the method, where there is one."""
+        """Facts for run.json of PCA before the method; none without it."""
         if self.reduced is None:
             return {}
         kept, spectrum = self.reduced.model.embedding.shape[1], self.reduced.model.ranks
@@ -122,14 +122,14 @@ class Start:
                             "proportion": float(spectrum.proportions[:kept].sum())}}
 
     def with_scores(self, scores: Array) -> "Start":
-        """The same with the scores of PCA as they were written."""
+        """Return the start with the scores of PCA as the run wrote them, an (n, k) array."""
         assert self.reduced is not None
         reduced = replace(self.reduced, model=replace(self.reduced.model, embedding=scores))
         return replace(self, reduced=reduced, prepared=replace(self.prepared, table=reduced.scores))
 
-    def finished(self, input: Input, embedding: Table, projector: Projector | NoProjection) -> Finished:
-        """What a run from here holds for later use: new rows are read as those of the first input were."""
-        here = Finished(kind=input.gives, id_name=text_names(embedding)[0],
+    def finished(self, input: Input, embedding: Table, projector: Projector | NoProjection) -> FinishedModel:
+        """Return the model of a run for later use; new rows are read as those of the first input were."""
+        here = FinishedModel(kind=input.gives, id_name=text_names(embedding)[0],
                         trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
                         categories=self.source.categories, reductions=self.reductions,
                         preparation=self.prepared.preparation, projector=projector)
@@ -147,12 +147,12 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
     prepared = config.prepare.apply(source)
     if config.prepare.reduce is None:
         return Start(source, run, prepared)
-    first = reduced(config.prepare.reduce, prepared, config.compute)
+    first = reduce_by_pca(config.prepare.reduce, prepared, config.compute)
     scores = first.scores
     return Start(source, run, Prepared(scores, no_preparation(scores.columns), prepared.dropped), first)
 
 
-def source_of(config: RunConfig, reader: Reader, process: Process = ALONE) -> tuple[Table, Finished | None]:
+def source_of(config: RunConfig, reader: Reader, process: Process = ALONE) -> tuple[Table, FinishedModel | None]:
     """Return the table of a file, or that of a finished run with the run."""
     if is_run(config.input.path):
         require_other(Path(config.input.path), config.output)
@@ -173,15 +173,15 @@ def is_run(path: str) -> bool:
 
 
 @stage("read")
-def table_of(input: Input) -> tuple[Table, Finished]:
+def table_of(input: Input) -> tuple[Table, FinishedModel]:
     """The embedding of a finished run as a table of features, with its ids and labels, and the run's model.
 
-    Raises ConfigError for options of files and for a run without points, and what `finished` raises.
+    Raises ConfigError for options of files and for a run without points, and what `read_model` raises.
     """
     require_bare(input)
     folder = Path(input.path)
     manifest = read_manifest(folder)
-    run = finished(folder)
+    run = read_model(folder)
     if not manifest["embedding"]["rows"]:
         raise ConfigError("NO-ROWS", "the run was made of a covariance matrix and has no rows that could be the input",
                           where=place(input.path), hint="give the run of a table")
@@ -197,7 +197,7 @@ def table_of(input: Input) -> tuple[Table, Finished]:
     return replace(table, source=source), run
 
 
-def reduced(kept: Count | Share, prepared: Prepared, compute: Compute) -> Reduced:
+def reduce_by_pca(kept: Count | Share, prepared: Prepared, compute: Compute) -> Reduced:
     """PCA of prepared rows, as the method pca makes it of them; raises ConfigError and GeometryError."""
     data = prepared.table.data()
     with _at_reduce():

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from mlcli.base.machine.rates import Rates, document, reference
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.inputs import Features
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
@@ -43,7 +43,7 @@ Probe = tuple[Callable[[], object], float]  # work, and the number of its units
 def measure_rates() -> Rates:
     """Return the rates of this machine."""
     known, measured = reference(), {"start": start_seconds()}
-    with threads_limited(1), tempfile.TemporaryDirectory(prefix="mlcli-") as folder:
+    with limit_threads(1), tempfile.TemporaryDirectory(prefix="mlcli-") as folder:
         for probes in (arithmetic_probes, neighbor_probes, lambda: table_probes(Path(folder))):
             measured |= {name: time_work(*probe) for name, probe in probes().items()}
     if available() and ordering.available():

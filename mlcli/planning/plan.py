@@ -10,7 +10,7 @@ from mlcli.base.machine.footprint import ARROW, BESIDE, LOADING, PLOT, after_fit
 from mlcli.base.machine.limits import least
 from mlcli.base.machine.rates import chosen_file, read
 from mlcli.base.machine.rates import rates as rates_at_hand
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Passes, Step
 from mlcli.base.units import memory as bytes_in_words
@@ -29,7 +29,7 @@ from mlcli.pipeline.assess import drawing_of
 from mlcli.pipeline.reading import preview
 from mlcli.pipeline.start import Reduced, Start, begin
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes
-from mlcli.rundir.kept import free_bytes, kept_step
+from mlcli.rundir.kept import free_bytes, keep_step
 from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.gathering import WIDE
 
@@ -50,7 +50,7 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
     config.require_fitting()
     measured_at = chosen_file(None if rates is None else str(rates))
     by, machine = (None, "the reference machine") if measured_at is None else read(measured_at)
-    with (set_context(rates=by), threads_limited(config.compute.thread_count()),
+    with (set_context(rates=by), limit_threads(config.compute.thread_count()),
           set_context(local_workers=own_workers(config.compute))):
         return {**predict(config, measure, workers), "workers": workers,
                 "rates": {"file": measured_at and str(measured_at), "machine": machine}}
@@ -180,6 +180,6 @@ def steps_after_fit(config: RunConfig, method: Method, start: Start, fit: Sequen
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures"
              f"{' by Matplotlib' * drawn}", (SMALL["write"] + after_fit().starts) * start_up
              + numbers * rates_at_hand().written + model * rates_at_hand().kept, held, needs=PLOT if drawn else ""),
-        *([kept_step(kept, table.rows, sum(step.seconds for step in fit))] if kept else []),
+        *([keep_step(kept, table.rows, sum(step.seconds for step in fit))] if kept else []),
         Step("certify", "everything" if full else "what a fixed amount of work allows",
              SMALL["certify"] * start_up + CHECKED + model * rates_at_hand().kept + full, held)]

@@ -1,1 +1,1 @@
-"""What belongs to a process: signals, status shared with the supervisor, unfinished files."""
+"""Resources of one process: signals, status shared with the supervisor, unfinished files."""

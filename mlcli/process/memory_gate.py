@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from mlcli.base.context import context
-from mlcli.process.signals import at_once
+from mlcli.process.signals import stop_at_once
 
 
 def admit(needed: float, limit: Callable[[], float]) -> None:
     """Wait at the gate of the context, where it has one, until a fit may take so many bytes of the limit."""
     gate = context().gate
     if gate is not None:
-        with at_once():
+        with stop_at_once():
             gate(needed, limit())

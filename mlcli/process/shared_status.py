@@ -1,4 +1,4 @@
-"""The board: memory that processes which compute share with the one that supervises them (`cli/supervisor.py`).
+"""Status in memory that computing processes share with their supervisor (`cli/supervisor.py`).
 
 The process that the supervisor started has the first seat. Each of those that it forks itself, for several runs at
 once, takes another one (`cli/batch/workers.py`).
@@ -15,7 +15,7 @@ START = 2  # the number of posts, whose last bit is the side that is valid, and 
 SIZE = 4  # bytes that say how long the text of a side is
 
 
-class Board:
+class SharedStatus:
     """Facts that one process posts and the others read, even after a death in the middle of a post."""
 
     def __init__(self, memory: mmap.mmap | None = None, seat: int = 0) -> None:
@@ -24,17 +24,17 @@ class Board:
         self.sit(seat)
 
     def sit(self, seat: int) -> None:
-        """This process has a seat from now on; what stands there stays until the first post."""
+        """Assign a seat to this process; the facts posted there stay until its first post."""
         self._begin = seat * (START + 2 * SIDE)
         self._facts: dict[str, Any] = {}
         self._alone = threading.Lock()
 
-    def seat(self, number: int) -> "Board":
+    def seat(self, number: int) -> "SharedStatus":
         """The seat of another process."""
-        return Board(self._memory, number)
+        return SharedStatus(self._memory, number)
 
     def post(self, **facts: Any) -> None:
-        """Replaces these facts, plain values; what has no room leaves the board as it was."""
+        """Replace these facts, plain values; facts that are too long for a side are not posted."""
         import json
 
         with self._alone:
@@ -59,7 +59,7 @@ class Board:
                 return dict(json.loads(text)) if text else {}
 
     def _side(self, posts: int) -> int:
-        """Where the side begins that is valid after so many posts."""
+        """Return the offset of the side that is valid after so many posts."""
         return self._begin + START + posts % 2 * SIDE
 
     def read_all(self) -> Iterator[dict[str, Any]]:
@@ -69,13 +69,13 @@ class Board:
             yield self.seat(number).read()
 
     @property
-    def asked(self) -> int:
-        """The number of the signal that is to end the work; 0 where there is none."""
+    def requested_signal(self) -> int:
+        """The number of the signal that is to end the work; 0 for none."""
         return self._memory[self._begin + 1]
 
     def ask(self, number: int) -> None:
-        """Says which signal is to end the work."""
+        """Request the end of the work by a signal."""
         self._memory[self._begin + 1] = number
 
 
-BOARD = Board()
+STATUS = SharedStatus()

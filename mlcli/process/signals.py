@@ -14,7 +14,7 @@ from typing import Any
 
 from mlcli.errors import STOPPING, MlcliError, TimeUp, TryAgain
 from mlcli.process import unfinished
-from mlcli.process.shared_status import BOARD
+from mlcli.process.shared_status import STATUS
 
 NUDGE = signal.SIGURG  # of the supervisor; reaches the main thread also where it waits
 TIME_UP = 255  # stands for the end of the time limit among the numbers of signals
@@ -31,8 +31,8 @@ def kind_of(number: int, *, kept: bool) -> type[MlcliError]:
     return STOPPING[signal.Signals(number)]
 
 
-def worth_another_try(number: int, everyone: Sequence[Mapping[str, Any]], *, kept: bool) -> bool:
-    """Whether the same command goes on from something, by what all processes posted and whether anything is kept.
+def should_retry(number: int, everyone: Sequence[Mapping[str, Any]], *, kept: bool) -> bool:
+    """Whether the same command could go on from kept results, by the facts that all processes posted.
 
     After the end of the time a scheduler gives it again by itself, so that only what this start has added counts: it
     would come no further the next time either.
@@ -50,14 +50,14 @@ class Stopped(BaseException):
 
 
 class _Wait:
-    """What stops the work at the next checkpoint."""
+    """The signal that stops the work at the next checkpoint."""
 
     possible = False  # whether there are checkpoints
     cause = 0
 
 
 @contextmanager
-def at_checkpoints() -> Iterator[None]:
+def stop_at_checkpoints() -> Iterator[None]:
     """Inside, SIGUSR1 and the end of the time limit stop the work at the next `pause`, and not before."""
     _Wait.possible = True
     try:
@@ -67,7 +67,7 @@ def at_checkpoints() -> Iterator[None]:
 
 
 @contextmanager
-def at_once() -> Iterator[None]:
+def stop_at_once() -> Iterator[None]:
     """Inside, every stop is at once: while the work waits, there is nothing to keep."""
     before, _Wait.possible = _Wait.possible, False
     try:
@@ -90,26 +90,28 @@ def pause() -> None:
         raise Stopped(cause)
 
 
-def heed() -> None:
-    """From now on the first signal raises Stopped, unless it is ignored; the main thread must call this.
+def install_handlers() -> None:
+    """Install handlers: the first signal raises Stopped, unless it is ignored. Called by the main thread.
 
     The supervisor knows from now on what is unfinished.
     """
-    for number in (*heeded(), NUDGE):
+    for number in (*stopping_signals(), NUDGE):
         signal.signal(number, _stop)
-    unfinished.watched_by(lambda entries: BOARD.post(unfinished=[(os.fspath(path), inode) for path, inode in entries]))
+    unfinished.add_watcher(
+        lambda entries: STATUS.post(unfinished=[(os.fspath(path), inode) for path, inode in entries]))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
-    if BOARD.asked:  # before there were handlers
+    if STATUS.requested_signal:  # before there were handlers
         _stop(NUDGE, None)
 
 
 def finish() -> None:
-    """Nothing raises Stopped any more: the program is about to end by itself."""
-    for number in (*heeded(), NUDGE):  # SIG_IGN would make Python complain of a signal that it has received already
-        signal.signal(number, _no_more if BOARD.supervised or number == NUDGE else signal.SIG_DFL)
+    """Remove the handlers: the program is about to end by itself."""
+    # SIG_IGN would make Python complain of a signal that it has received already
+    for number in (*stopping_signals(), NUDGE):
+        signal.signal(number, _no_more if STATUS.supervised or number == NUDGE else signal.SIG_DFL)
 
 
-def heeded() -> set[signal.Signals]:
+def stopping_signals() -> set[signal.Signals]:
     """The signals that stop the program; `nohup` and shells have some of them ignored."""
     return {number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN}
 
@@ -119,7 +121,7 @@ def _no_more(number: int, frame: FrameType | None) -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    cause = BOARD.asked or number
+    cause = STATUS.requested_signal or number
     if cause in PATIENT and _Wait.possible:
         _Wait.cause = cause
     elif cause != NUDGE:  # else another program sent it

@@ -20,7 +20,7 @@ def unfinished(path: Path, inode: int | None = None) -> Iterator[None]:
     """
     entry = path, inode
     _entries.append(entry)
-    _tell()
+    _notify()
     try:
         yield
     finally:
@@ -28,11 +28,11 @@ def unfinished(path: Path, inode: int | None = None) -> Iterator[None]:
             remove(path, inode)
         finally:
             _entries.remove(entry)
-            _tell()
+            _notify()
 
 
 def _forget() -> None:
-    """A child process has no part in what its parent has not finished, nor in who is notified of that."""
+    """Forget the parent's unfinished files and watchers, after a fork."""
     _entries.clear()
     _watchers.clear()
 
@@ -40,12 +40,12 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
-def watched_by(watcher: Callable[[Sequence[Entry]], object]) -> None:
-    """Has a watcher notified of what is unfinished, whenever that changes."""
+def add_watcher(watcher: Callable[[Sequence[Entry]], object]) -> None:
+    """Add a watcher, which is called with all unfinished entries whenever they change."""
     _watchers.append(watcher)
 
 
-def _tell() -> None:
+def _notify() -> None:
     for watcher in _watchers:
         watcher(_entries)
 

@@ -1,4 +1,4 @@
-"""Where file systems are mounted, and whether one belongs to this machine alone."""
+"""Mount points of file systems, and whether a file system belongs to this machine alone."""
 
 import os
 import re
@@ -46,5 +46,5 @@ def _unescaped(text: str) -> str:
 
 
 def _point(path: Path) -> Path:
-    """Where the file system of a path begins, found by its devices."""
+    """Return the mount point of a path by its devices."""
     return next(place for place in (path, *path.parents) if place.is_mount() or place == place.parent)

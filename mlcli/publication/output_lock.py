@@ -18,7 +18,7 @@ from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.errors import TryAgain
-from mlcli.process.shared_status import BOARD
+from mlcli.process.shared_status import STATUS
 from mlcli.process.unfinished import inode_of, remove
 from mlcli.publication.mounts import mount_of
 from mlcli.publication.staging import LONGEST, impossible, key_of, running_kernel, with_parents
@@ -38,7 +38,7 @@ class Claim:
     token: str  # in its `owner`
 
     @property
-    def kept(self) -> bool:
+    def resumable(self) -> bool:
         """Whether anything is kept there to go on from."""
         return any(path.name != OWNER and not path.name.startswith(".") for path in self.path.iterdir())
 
@@ -56,33 +56,33 @@ class Claim:
 
 
 @contextmanager
-def claimed(output: Path) -> Iterator[Claim]:
-    """The claim of an output; the folder is removed at the end where it holds nothing but its owner.
+def output_lock(output: Path) -> Iterator[Claim]:
+    """Lock an output; the folder is removed at the end if it holds nothing but its owner.
 
     Raises TryAgain where a live process owns it, OutputRefused and StorageError where nothing can be written.
     """
     path = output.with_name(f".{output.name[:LONGEST]}.{key_of(output)}.claim")
     with with_parents(output):
         with _writing(output):
-            descriptor = _taken(path, output)
+            descriptor = _lock_folder(path, output)
         try:
             with _writing(output):
                 token = _sign(path, output)
-            BOARD.post(claim=os.fspath(path), saved=time.monotonic(), gained=False)  # there is nothing to lose yet
+            STATUS.post(claim=os.fspath(path), saved=time.monotonic(), gained=False)  # there is nothing to lose yet
             yield Claim(path, token)
         finally:
-            BOARD.post(claim=None, kept=not _leave(path))
+            STATUS.post(claim=None, kept=not _leave(path))
             os.close(descriptor)
 
 
-def tidy(folder: Path) -> None:
-    """Removes the claims in a folder whose owners are dead, where nothing is kept that is still to be gone on from."""
+def remove_stale_locks(folder: Path) -> None:
+    """Remove the claims in a folder whose owners are dead, unless a run can still be resumed from them."""
     with suppress(OSError):
         for path in [Path(entry.path) for entry in os.scandir(folder) if NAME.fullmatch(entry.name)]:
             with suppress(OSError):
                 descriptor = _opened(path)
                 try:
-                    if not _held(descriptor, path):
+                    if not _has_live_owner(descriptor, path):
                         _leave(path, done=_done(path))
                 finally:
                     os.close(descriptor)
@@ -90,21 +90,21 @@ def tidy(folder: Path) -> None:
 
 @contextmanager
 def _writing(output: Path) -> Iterator[None]:
-    """Says of what goes wrong that nothing can be written there."""
+    """Turn errors of the file system into those of an output that cannot be written."""
     try:
         yield
     except (OSError, ValueError) as error:
         raise impossible("write here", output.parent, error) from error
 
 
-def _taken(path: Path, output: Path) -> int:
-    """The folder, made if need be and locked, as an open descriptor."""
+def _lock_folder(path: Path, output: Path) -> int:
+    """Create the folder if need be and lock it; returns an open descriptor, raises TryAgain."""
     for _ in range(TRIES):
         with suppress(FileExistsError):
             path.mkdir()
         with suppress(FileNotFoundError):
             descriptor = _opened(path)
-            if _stays_held(descriptor, path):
+            if _keeps_live_owner(descriptor, path):
                 os.close(descriptor)
                 raise _locked(path, output)
             if os.fstat(descriptor).st_ino == inode_of(path):
@@ -117,8 +117,8 @@ def _opened(path: Path) -> int:
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
-def _held(descriptor: int, path: Path) -> bool:
-    """Whether a live process owns the folder; where not, it is locked."""
+def _has_live_owner(descriptor: int, path: Path) -> bool:
+    """Whether a live process owns the folder; if not, this process has locked it now."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         locks = True
@@ -131,14 +131,14 @@ def _held(descriptor: int, path: Path) -> bool:
 
 
 def _decides(owner: dict[str, Any], path: Path) -> bool:
-    """Whether a lock on the folder says all: its owner is, or can only have been, a process of this machine."""
+    """Whether the lock alone decides: the owner is, or can only have been, a process of this machine."""
     return owner.get("system") == running_kernel() or mount_of(path).local
 
 
-def _stays_held(descriptor: int, path: Path) -> bool:
-    """Whether a live process owns the folder, and does not only lock it for a moment, as `tidy` does."""
+def _keeps_live_owner(descriptor: int, path: Path) -> bool:
+    """Whether a live process owns the folder, and does not only lock it for a moment, as `remove_stale_locks` does."""
     end = time.monotonic() + LOOK
-    while held := _held(descriptor, path):
+    while held := _has_live_owner(descriptor, path):
         if time.monotonic() > end:
             break
         time.sleep(LOOK / 50)
@@ -167,7 +167,7 @@ def _sign(path: Path, output: Path) -> str:
 
 
 def _owner(path: Path) -> dict[str, Any]:
-    """What `owner` says; empty where there is none."""
+    """Return the facts in `owner`; empty where there is none."""
     try:
         facts = json.loads((path / OWNER).read_text(encoding="utf-8", errors="replace"))
     except (OSError, ValueError):

@@ -24,7 +24,7 @@ from mlcli.publication.recovery import (
     shown,
 )
 from mlcli.publication.renames import exchange, move
-from mlcli.publication.staging import Draft, Kind, drafted, impossible, renamed
+from mlcli.publication.staging import Draft, Kind, impossible, new_draft, renamed
 
 TRIES = 20  # each fails only where another process makes or removes the output at the same moment
 FILE_ENDINGS = frozenset({".csv", ".tsv", ".txt", ".html", ".json", ".yaml", ".yml", ".npy", ".npz", ".parquet",
@@ -41,13 +41,13 @@ def publishing(output: Path, kind: Kind, check: Check, *, force: bool) -> Iterat
     """
     recover(output)
     refuse_existing(output, kind, check, force=force)
-    with drafted(output, kind) as draft:
+    with new_draft(output, kind) as draft:
         yield draft
         publish(draft, output, check if force else None)
 
 
 @contextmanager
-def written(path: Path, write: Callable[[Path], Any], *, force: bool) -> Iterator[None]:
+def publish_file(path: Path, write: Callable[[Path], Any], *, force: bool) -> Iterator[None]:
     """Has a file written that appears, whole, when the block ends well; raises as `publishing` does."""
     with publishing(path, "file", anything, force=force) as draft:
         with writing(path):
@@ -57,7 +57,7 @@ def written(path: Path, write: Callable[[Path], Any], *, force: bool) -> Iterato
 
 def write_whole(path: Path, write: Callable[[Path], Any], *, force: bool) -> None:
     """Has a file written whole or not at all; raises as `publishing` does."""
-    with written(path, write, force=force):
+    with publish_file(path, write, force=force):
         pass
 
 
@@ -87,7 +87,7 @@ def refuse_existing(output: Path, kind: Kind, check: Check, *, force: bool) -> N
     """Refuses, before anything is computed, an output that could not be published; raises OutputRefused."""
     if kind == "folder":
         require_folder_name(output)
-    if not _there(output):
+    if not _exists(output):
         return
     with suppress(FileNotFoundError):  # what vanishes meanwhile is not an output
         require_kind(output, kind)
@@ -117,7 +117,7 @@ def vacant(output: Path, kind: Kind) -> bool:
             return True
         except OSError as error:
             raise impossible("read the output", output, error) from error
-    return not _there(output)
+    return not _exists(output)
 
 
 @contextmanager
@@ -209,7 +209,7 @@ def _refuse_fixed(output: Path) -> None:
                             hint="name a folder in it with -o")
 
 
-def _there(output: Path) -> bool:
+def _exists(output: Path) -> bool:
     """Whether anything has the output's name, a broken link included; raises OutputRefused where none can have it."""
     try:
         output.lstat()

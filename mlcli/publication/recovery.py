@@ -1,4 +1,4 @@
-"""What becomes of a replaced output, and of what dead writers left: it is removed by its own listing, or goes back."""
+"""Clean-up of replaced outputs and of drafts of dead writers: removed by their own listing, or put back."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ from typing import Any
 from mlcli.base.stages.stage import note
 from mlcli.errors import OutputRefused
 from mlcli.process.unfinished import inode_of
-from mlcli.publication.output_lock import tidy
+from mlcli.publication.output_lock import remove_stale_locks
 from mlcli.publication.renames import exchange, move
 from mlcli.publication.replaceable import opened, require_either
 from mlcli.publication.staging import (
@@ -21,9 +21,9 @@ from mlcli.publication.staging import (
     Kind,
     collect,
     drafts_in,
-    fresh,
     impossible,
     in_use,
+    new_name,
     output_of,
     parts_of,
     renamed,
@@ -45,8 +45,8 @@ def recover(output: Path) -> None:
             if parts_of(path)["kind"] == "replaced":
                 with suppress(OSError, OutputRefused):
                     finish_aside(path, output_of(path, output), partial(require, kind="folder", check=require_either))
-        collect(folder, partial(_came_out, output))
-        tidy(folder)
+        collect(folder, partial(_finish_interrupted, output))
+        remove_stale_locks(folder)
 
 
 def finish_exchange(path: Path, inode: int, output: Path | None, check: Check) -> None:
@@ -55,19 +55,19 @@ def finish_exchange(path: Path, inode: int, output: Path | None, check: Check) -
     Raises OutputRefused for that. A removal that is cut short leaves a folder that still lists all it holds, or an
     empty one, so that any start can finish it.
     """
-    _to_the_end(partial(_finish_exchange, path, inode, output, check))
+    _finish_before_signal(partial(_finish_exchange, path, inode, output, check))
 
 
 def finish_aside(aside: Path, output: Path | None, check: Check, *, replaced: bool = False) -> None:
     """Puts a folder that was moved aside back in its place, or removes it where it was replaced or the place is taken.
     """
     if output is not None:
-        gone = renamed(fresh(output, "folder"), "folder", CAME_OUT)
-        _to_the_end(partial(_finish_aside, aside, output, gone, check, replaced))
+        gone = renamed(new_name(output, "folder"), "folder", CAME_OUT)
+        _finish_before_signal(partial(_finish_aside, aside, output, gone, check, replaced))
 
 
 def place_of_the_refused(draft: Draft, output: Path) -> Path:
-    """Where what could not be replaced lies: in its place, or if that is taken, under a name that its owner sees."""
+    """Return the path of the output that was not replaced: its own, or if that is taken, a visible name beside it."""
     for hidden in (draft.path, renamed(draft.path, "replaced")):
         if inode_of(hidden) not in (None, draft.inode):
             return _shown_again(hidden)
@@ -75,7 +75,7 @@ def place_of_the_refused(draft: Draft, output: Path) -> Path:
 
 
 def require(path: Path, kind: Kind, check: Check) -> Any:
-    """What `check` says of a file or folder; raises OutputRefused for a link and for the other kind too."""
+    """Return `check(path)`; raises OutputRefused for a link and for the other kind too."""
     require_kind(path, kind)
     return check(path)
 
@@ -108,8 +108,8 @@ def shown(path: Path) -> str:
     return str(path)[:80]
 
 
-def _came_out(near: Path, path: Path, inode: int) -> None:
-    """What a process left that was killed just after the exchange, whatever it wrote."""
+def _finish_interrupted(near: Path, path: Path, inode: int) -> None:
+    """Finish the exchange of a process that was killed just after it, whatever it wrote."""
     output = output_of(path, near)
     if output is not None and inode_of(output) == inode and in_use(output):
         return  # its writer is alive and does the same
@@ -119,7 +119,7 @@ def _came_out(near: Path, path: Path, inode: int) -> None:
         finish_exchange(path, inode, output, required)
 
 
-def _to_the_end(work: Callable[[], None]) -> None:
+def _finish_before_signal(work: Callable[[], None]) -> None:
     """Work that a signal does not cut short: the work is finished first, then the signal raises."""
     try:
         work()

@@ -1,4 +1,4 @@
-"""What `--force` may replace: a finished run, or what a failed one left, and nothing else in the folder."""
+"""Check of folders that `--force` may replace: a finished or a failed run, and nothing else in the folder."""
 
 import json
 import os
@@ -43,12 +43,12 @@ def require_run(folder: Path) -> tuple[str, ...]:
 
 
 def require_failure(folder: Path) -> tuple[str, ...]:
-    """The same for what a failed run left, by its error.json."""
+    """Return the names of the files of a failed run, its error.json last; raises as `require_run` does."""
     return _require(folder, FAILURE)
 
 
 def require_either(folder: Path) -> tuple[str, ...]:
-    """The same for a run, finished or failed."""
+    """Return the names of the files of a run, finished or failed; raises as `require_run` does."""
     try:
         return require_run(folder)
     except OutputRefused:
@@ -84,7 +84,7 @@ def _require(folder: Path, listing: Listing) -> tuple[str, ...]:
         names: tuple[str, ...] = ()
         try:
             with opened(folder) as descriptor:
-                names, why = _judged(descriptor, listing)
+                names, why = _judge(descriptor, listing)
                 if os.fstat(descriptor).st_ino != inode_of(folder):
                     continue
         except FileNotFoundError:
@@ -100,7 +100,7 @@ def _require(folder: Path, listing: Listing) -> tuple[str, ...]:
                         hint="choose another with -o")
 
 
-def _judged(folder: int, listing: Listing) -> tuple[tuple[str, ...], str]:
+def _judge(folder: int, listing: Listing) -> tuple[tuple[str, ...], str]:
     """The names that an open folder lists, its listing's own last, and why it may not be replaced, if so.
 
     Drafts of these files, which `mlcli report` may be writing, are allowed.

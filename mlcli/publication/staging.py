@@ -36,7 +36,7 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG}
 
 @frozen
 class Draft:
-    """What is being written, and what distinguishes it from anything else of its name."""
+    """A file or folder that is being written; its inode distinguishes it from anything else of its name."""
 
     path: Path
     inode: int
@@ -44,7 +44,7 @@ class Draft:
 
 
 @contextmanager
-def drafted(output: Path, kind: Kind) -> Iterator[Draft]:
+def new_draft(output: Path, kind: Kind) -> Iterator[Draft]:
     """An empty file or folder beside `output`, removed at the end if it still has its name.
 
     Missing parents are made, and removed again where they stay empty. Raises OutputRefused where nothing can be
@@ -70,9 +70,9 @@ def with_parents(output: Path) -> Iterator[None]:
 
 
 @contextmanager
-def retargeted(draft: Draft, output: Path) -> Iterator[Draft]:
-    """The same draft for another output beside it, so that the remains of both can be distinguished."""
-    named = renamed(fresh(output, draft.kind), draft.kind, draft.inode if parts_of(draft.path)["inode"] else None)
+def retarget(draft: Draft, output: Path) -> Iterator[Draft]:
+    """Rename a draft for another output beside it, so that the remains of both can be distinguished."""
+    named = renamed(new_name(output, draft.kind), draft.kind, draft.inode if parts_of(draft.path)["inode"] else None)
     with unfinished(named, draft.inode):
         yield Draft(draft.path.rename(named), draft.inode, draft.kind)
 
@@ -90,7 +90,7 @@ def collect(folder: Path, came_out: Callable[[Path, int], None]) -> None:
 
 
 def drafts_in(folder: Path) -> list[Path]:
-    """What has a draft's name in a folder and belongs to this user."""
+    """Return the paths in a folder that have the name of a draft and belong to this user."""
     try:
         with os.scandir(folder) as entries:
             return [folder / entry.name for entry in entries if NAME.fullmatch(entry.name)
@@ -107,7 +107,7 @@ def parts_of(path: Path) -> re.Match[str]:
 
 
 def key_of(output: Path) -> str:
-    """What stands for an output's whole name in the names of its drafts."""
+    """Return the hash of an output's name, which the names of its drafts contain."""
     return _digest(os.fsencode(output.name))
 
 
@@ -124,7 +124,7 @@ def renamed(path: Path, kind: str, inode: int | None = None) -> Path:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[int]:
+def folder_lock(folder: Path) -> Iterator[int]:
     """A descriptor of a folder, locked against others that ask for it, as far as its file system has locks.
 
     Raises FileNotFoundError where there is none.
@@ -162,7 +162,7 @@ def _claimed(output: Path, kind: Kind) -> tuple[Draft, int]:
     """A new draft with its lock, an open file descriptor."""
     try:
         for _ in range(TRIES):
-            claim = _claim(fresh(output, kind), kind)
+            claim = _claim(new_name(output, kind), kind)
             if claim is not None:
                 return claim
     except (OSError, ValueError) as error:
@@ -190,7 +190,7 @@ def _claim(path: Path, kind: Kind) -> tuple[Draft, int] | None:
         raise
 
 
-def fresh(output: Path, kind: Kind) -> Path:
+def new_name(output: Path, kind: Kind) -> Path:
     """A draft's name that nothing has."""
     token = secrets.token_hex(4)
     return output.with_name(f".{output.name[:LONGEST]}.{key_of(output)}-{running_kernel()}-{token}.{kind}")

@@ -9,7 +9,7 @@ from typing import Any
 import mlcli.methods  # noqa: F401  which declares what models hold
 from mlcli.base.stored import BY_TAG
 from mlcli.errors import UnsafeFile
-from mlcli.rundir.former import FORMER, renewed
+from mlcli.rundir.former import FORMER, upgrade_model
 from mlcli.rundir.names import ARRAYS, MODEL
 from mlcli.rundir.parts import require_finite, require_fit
 from mlcli.rundir.reading import is_intact, raw_json
@@ -51,7 +51,7 @@ def load(folder: Path, *, finite: bool = True, whole: bool = False, held: Mappin
         raise _unsafe("its hash is not the one in the header", arrays)
     try:
         with arrays.open("rb") as stream:
-            tree = renewed(header["model"]) if header["format"] == FORMER else header["model"]
+            tree = upgrade_model(header["model"]) if header["format"] == FORMER else header["model"]
             known = ARCHIVE.pack(held or {})[1]
             model = ARCHIVE.restored(tree, stream, header["arrays"]["bytes"], known)
         if whole or "preparation" in model:

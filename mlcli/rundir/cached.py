@@ -12,7 +12,7 @@ from mlcli.rundir.machine import environment
 
 @contextmanager
 def caching(folder: Folder | None, threads: int) -> Iterator[StageCache | None]:
-    """Has a cache answer for stages, where there is a folder for it."""
+    """Use a cache of stages in the block, where there is a folder for it."""
     if folder is None:
         yield None
         return
@@ -21,6 +21,6 @@ def caching(folder: Folder | None, threads: int) -> Iterator[StageCache | None]:
         yield cache
 
 
-def answers_of(cache: StageCache | None) -> dict[str, Any]:
-    """What run.json says of a cache: which stages were taken from it, and what the others differ in."""
+def cache_facts(cache: StageCache | None) -> dict[str, Any]:
+    """Return the facts of a cache for run.json: the stages taken from it, and how the others differ."""
     return {} if cache is None else {"cache": [asdict(answer) for answer in cache.answers]}

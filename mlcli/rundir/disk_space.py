@@ -1,10 +1,10 @@
-"""How much room a run takes on a disk, and whether there is so much."""
+"""Disk space that a run needs, and whether it is free."""
 
 from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import gettempdir
 
-from mlcli.base.rows.scratch import filed, scratch_in
+from mlcli.base.rows.scratch import bytes_on_disk, scratch_in
 from mlcli.base.rows.source import rows_of
 from mlcli.base.units import memory
 from mlcli.config.run_config import RunConfig
@@ -23,7 +23,7 @@ LARGER = "give an output directory on a larger disk (-o), or keep fewer axes"
 
 
 def temporary() -> Path:
-    """Where such files lie of a run that has no directory."""
+    """Return the folder of temporary files, for a run without a directory."""
     return Path(gettempdir())
 
 
@@ -33,7 +33,7 @@ def in_temporary_files() -> AbstractContextManager[None]:
 
 
 def disk_of(config: RunConfig) -> Path:
-    """Where a run takes room: its directory, or that of temporary files."""
+    """Return the folder whose disk a run uses: its output, or that of temporary files."""
     return temporary() if config.output == "-" else Path(config.output or "")
 
 
@@ -53,7 +53,7 @@ def numbers_written(config: RunConfig, method: Method, table: Table) -> int:
 def scratch_bytes(config: RunConfig, method: Method, table: Table) -> float:
     """Bytes of coordinates in files without a name, of a table that is read in blocks."""
     held = rows_of(table.values) is None
-    return 0.0 if held else filed(COPIES, coordinates_of(config, method, table))
+    return 0.0 if held else bytes_on_disk(COPIES, coordinates_of(config, method, table))
 
 
 def output_bytes(config: RunConfig, method: Method, table: Table, *, number: int = NUMBER, files: int = FILES) -> int:

@@ -9,7 +9,7 @@ from mlcli.errors import MlcliError, NumericalError
 from mlcli.publication.publish import publish, publishing
 from mlcli.publication.recovery import recover
 from mlcli.publication.replaceable import FORMAT, require_failure, require_run
-from mlcli.publication.staging import Draft, retargeted
+from mlcli.publication.staging import Draft, retarget
 from mlcli.rundir.manifest import hashed
 from mlcli.rundir.names import ERROR
 from mlcli.rundir.plain import json_text
@@ -33,7 +33,7 @@ def draft(output: Path, *, force: bool) -> Iterator[Path]:
 
 
 def failed_name(output: Path) -> Path:
-    """Where what a failed run computed is put."""
+    """Return the directory for the results of a failed run."""
     return output.with_name(f"{output.name}.failed")
 
 
@@ -44,7 +44,7 @@ def _set_aside(made: Draft, failed: Path, error: NumericalError) -> None:
             document = {"format": FORMAT, "error": spelled(error).fields(), "files": hashed(made.path)}
             (made.path / ERROR).write_text(json_text(document), encoding="utf-8")
             recover(failed)
-            with retargeted(made, failed) as failure:
+            with retarget(made, failed) as failure:
                 publish(failure, failed, require_failure)
     except (OSError, MlcliError):
         return

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mlcli.base.rows.scratch import filed
+from mlcli.base.rows.scratch import bytes_on_disk
 from mlcli.base.stages.stage import note, stage
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
@@ -56,7 +56,7 @@ def read_embedding(path: Path, manifest: Mapping[str, Any]) -> Table:
         given = Input(path=str(path), format=path.suffix[1:])
         given = given.replace(id_column=header[0], label_columns=tuple(header[1:-count]),
                               columns=tuple(axes)) if header else given
-        large = _read_filled(given) if filed(1, rows * count) else None
+        large = _read_filled(given) if bytes_on_disk(1, rows * count) else None
         table = read(given) if large is None else large
     if table.values.shape != (rows, count):
         raise damaged(path, f"its shape is {table.values.shape}, not {(rows, count)} as in run.json")

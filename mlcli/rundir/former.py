@@ -5,7 +5,7 @@ from typing import Any
 FORMER = 1
 
 
-def renewed(model: dict[str, Any]) -> dict[str, Any]:
+def upgrade_model(model: dict[str, Any]) -> dict[str, Any]:
     """The tree of a whole model; raises KeyError, TypeError or AttributeError where it never was one."""
     projector = model.get("projector")
     if projector is None or "neighbors" not in projector["fields"]["similarity"]["fields"]:

@@ -1,4 +1,4 @@
-"""What `report.keep` asks for: matrices in SciPy's and NumPy's formats, and the room that they take on a disk."""
+"""Matrices that `report.keep` requests, in SciPy's and NumPy's formats, and their size on disk."""
 
 import os
 import shutil
@@ -43,7 +43,7 @@ def _write(path: Path, product: Product) -> None:
 
 
 def matrix_of(product: Sparse) -> "sparse.csr_array":
-    """As a SciPy matrix in which explicit zeros stay; its indices are narrow where they can be."""
+    """Return a SciPy matrix in which explicit zeros stay; its indices are narrow where they can be."""
     from scipy import sparse
 
     size = len(product.starts) - 1
@@ -71,12 +71,12 @@ def _write_square(path: Path, product: Square) -> None:
 
 
 def bytes_of(keep: Sequence[Name], rows: int) -> int:
-    """About how much room files take on a disk, for so many rows."""
+    """Estimate the bytes of the files on disk, for so many rows."""
     return sum(16 * USUAL * rows if name in SPARSE else 8 * rows * rows for name in keep)
 
 
-def kept_step(keep: Sequence[Name], rows: int, fit: float) -> Step:
-    """What writing them would cost; rows of square matrices are computed again, in as long as the fit, about."""
+def keep_step(keep: Sequence[Name], rows: int, fit: float) -> Step:
+    """Predict the cost of writing matrices; rows of square ones are computed again, which takes about one fit."""
     squares = sum(name not in SPARSE for name in keep)
     return Step("keep", ", ".join(KEPT[name] for name in keep), squares * fit + bytes_of(keep, rows) / RATE,
                 8.0 * max(rows * min(rows, max(ROWS, ROOM // rows)), min(rows, SIDE) ** 2) if squares else float(
@@ -84,7 +84,7 @@ def kept_step(keep: Sequence[Name], rows: int, fit: float) -> Step:
 
 
 def free_bytes(output: Path) -> int:
-    """How much room there is where a run will be written."""
+    """Return the free bytes of the disk to which a run will be written."""
     around = (output.absolute(), *output.absolute().parents)
     there = next(folder for folder in around if os.path.isdir(folder))  # noqa: PTH112  False for a name too long
     return shutil.disk_usage(there).free

@@ -1,4 +1,4 @@
-"""What computes: versions of packages, and the linear algebra libraries behind them."""
+"""Versions of packages, and the linear algebra libraries that they use."""
 
 import platform
 from functools import cache
@@ -7,7 +7,7 @@ from typing import Any
 
 import mlcli
 from mlcli import native
-from mlcli.base.machine.threads import loaded
+from mlcli.base.machine.threads import blas_libraries
 
 PACKAGES = ("numpy", "scipy", "pyarrow", "pydantic", "pyyaml", "typer", "rich", "threadpoolctl")
 
@@ -18,7 +18,7 @@ def packages() -> dict[str, str | None]:
 
 
 def versions() -> dict[str, str | None]:
-    """The same with Python's and the system's."""
+    """Return the versions of Python, of the system and of all packages."""
     return {"python": platform.python_version(), "platform": system(), **packages()}
 
 
@@ -34,11 +34,11 @@ def system() -> str:
 
 
 def environment(threads: int) -> dict[str, Any]:
-    """What the last digits of results depend on besides their input: versions, kernels, threads.
+    """Return the facts besides the input that decide the last digits of results: versions, kernels, threads.
 
     It is the same before and after the libraries that SciPy brings, whose version says what they are, are loaded.
     """
-    blas = {f"{name_of(info)} {info.get('architecture')}" for info in loaded().info()
+    blas = {f"{name_of(info)} {info.get('architecture')}" for info in blas_libraries().info()
             if info["user_api"] == "blas" and user_of(info) != "scipy"}
     return {"mlcli": mlcli.__version__, "numpy": installed("numpy"), "scipy": installed("scipy"),
             "processor": platform.machine(), "kernels": native.describe(), "threads": threads, "blas": sorted(blas)}
@@ -56,7 +56,8 @@ def installed(name: str) -> str | None:
 def libraries() -> list[dict[str, Any]]:
     """The numerical libraries loaded, with their kernel and threads, in one order whichever was loaded first."""
     return [{"library": name_of(info), "used_by": user_of(info), "kernel": info.get("architecture"),
-             "threads": info["num_threads"]} for info in sorted(loaded().info(), key=lambda info: info["filepath"])]
+             "threads": info["num_threads"]}
+            for info in sorted(blas_libraries().info(), key=lambda info: info["filepath"])]
 
 
 def name_of(info: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from mlcli.findings import FINDINGS
 from mlcli.publication.publish import refuse_existing, write_whole
 from mlcli.publication.recovery import anything, require_kind
 from mlcli.publication.replaceable import FORMAT
-from mlcli.publication.staging import alone, impossible
+from mlcli.publication.staging import folder_lock, impossible
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import ERROR, MANIFEST
 from mlcli.rundir.plain import json_text, plain
@@ -23,7 +23,7 @@ from mlcli.rundir.reading import damaged, is_intact, json_of, own_file, raw_json
 
 
 def manifest_of(facts: dict[str, Any]) -> dict[str, Any]:
-    """What run.json holds besides the hashes of the files: the facts of a run and the machine's."""
+    """Return the content of run.json besides the hashes of files: the facts of the run and of the machine."""
     made = {"format": FORMAT, "mlcli": __version__, "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             **facts, "versions": versions(), "blas": libraries(), "blas_settings": blas.settings().facts()}
     return dict(plain(made))
@@ -60,7 +60,7 @@ def replace_listed(folder: Path, contents: Mapping[str, bytes], removed: Sequenc
     that no process that is killed leaves a wrong one, or a file that nothing names.
     """
     try:
-        with alone(folder) as descriptor:
+        with folder_lock(folder) as descriptor:
             here = _fixed(folder, descriptor)
             with _at(folder, here):
                 _require_same(folder, descriptor, here / MANIFEST, known)
@@ -133,7 +133,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _manifest_path(folder: Path) -> Path:
-    """Where run.json lies, after a look at its format; raises what `read_manifest` does."""
+    """Return the path of run.json after a check of its format; raises what `read_manifest` does."""
     path = folder / MANIFEST
     if (folder / ERROR).exists():
         raise NumericalError("FAILED-RUN", "this is what a run left that failed; nothing in it is to be used",

@@ -78,7 +78,7 @@ def are_categories(value: Any) -> bool:
 
 
 def declaration(part: Any) -> Storable:
-    """What a part declares of its arrays; nothing where it is a part of options."""
+    """Return the declared shapes of a part's arrays; an empty declaration for options."""
     return BY_KIND.get(type(part)) or Storable("", type(part), {}, {})
 
 

@@ -1,4 +1,4 @@
-"""What a run directory holds for later use: how new rows are read, and the steps that place them."""
+"""The model in a run directory: the reading of new rows, and the steps that place them."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -14,7 +14,7 @@ from mlcli.stages.similarities import NoProjection, Projector
 
 
 @frozen
-class Finished:
+class FinishedModel:
     """The model of a run, with those of the runs that its input went through."""
 
     kind: str  # of the first input, as are the next four but `id_name`
@@ -32,8 +32,8 @@ class Finished:
         return (*self.reductions, Reduction(self.preparation, self.projector))
 
 
-def finished(folder: Path) -> Finished:
+def read_model(folder: Path) -> FinishedModel:
     """Loads a run's model; raises InputMissing where there is none and UnsafeFile where it was changed."""
     require_intact(folder, read_manifest(folder), (names.MODEL, names.ARRAYS))
     stored = archive.load(folder, whole=True)
-    return Finished(**{part.name: stored[part.name] for part in fields(Finished)})
+    return FinishedModel(**{part.name: stored[part.name] for part in fields(FinishedModel)})

@@ -116,15 +116,15 @@ def raw_json(path: Path) -> Any:
     """A JSON document as it is; raises UnsafeFile for repeated keys and numbers that are not finite."""
     text = text_of(path)
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite)
+        return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_finite, parse_float=_finite)
     except RecursionError as error:
         raise damaged(path, "it is nested too deeply") from error
     except ValueError as error:
         raise damaged(path, str(error)[:100]) from error
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """A mapping of keys that differ."""
+def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs as a mapping; raises ValueError for a repeated key."""
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         again = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
@@ -141,7 +141,7 @@ def _finite(text: str) -> float:
 
 
 def _first_problem(error: "ValidationError", document: Any) -> tuple[str, str]:
-    """What is wrong, and the path of the keys to it."""
+    """Return the first problem in words, and the path of keys to it."""
     from mlcli.config.explain import dotted, keys_of
 
     details = error.errors(include_url=False, include_context=False)[0]

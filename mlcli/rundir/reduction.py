@@ -42,5 +42,5 @@ class Reduction:
         return self.preparation.features(require_projector(self.projector).reconstruct(embedding))
 
     def undone(self, embedding: Array) -> Array:
-        """The same for pictures, which may leave the range of doubles and are no results."""
+        """Return features as `features` does, (m, k) array to (m, d) array, for pictures: they may leave the range."""
         return self.preparation.undone(require_projector(self.projector).reconstruct(embedding))

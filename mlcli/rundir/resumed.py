@@ -1,4 +1,4 @@
-"""A run that keeps what the same command can go on from, and what run.json says of one that went on."""
+"""Resumable runs: the lock with kept results, and the facts of a resumed run for run.json."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.engine.cache import Folder
 from mlcli.engine.resume import Resuming
 from mlcli.errors import MlcliError, OutOfMemory, StorageError, TryAgain
-from mlcli.publication.output_lock import Claim, claimed
+from mlcli.publication.output_lock import Claim, output_lock
 from mlcli.publication.publish import refuse_existing
 from mlcli.publication.replaceable import require_run
 from mlcli.rundir.machine import environment
@@ -23,14 +23,14 @@ PASSING = (StorageError, OutOfMemory, TryAgain)  # after which the same command 
 
 
 @contextmanager
-def owning(output: Path, *, force: bool) -> Iterator[Claim]:
-    """The claim of a run's output; what is kept there vanishes once the run is done, or fails for good.
+def lock_run(output: Path, *, force: bool) -> Iterator[Claim]:
+    """Lock a run's output; kept results are removed once the run is done, or fails for good.
 
     Raises OutputRefused where the output exists and is not to be replaced, and TryAgain where another job makes it.
     """
     output = Path.cwd() / output  # not resolved, as its draft is not
     refuse_existing(output, "folder", require_run, force=force)
-    with claimed(output) as claim:
+    with output_lock(output) as claim:
         try:
             yield claim
             claim.forget()
@@ -50,6 +50,6 @@ def resuming(claim: Claim, compute: Compute, *, results: bool) -> Iterator[Resum
         yield resume
 
 
-def resumed_by(resume: Resuming) -> dict[str, Any]:
-    """What run.json says of a run that went on: how often something was taken, by stage; nothing for any other."""
+def resume_facts(resume: Resuming) -> dict[str, Any]:
+    """Return the facts of a resumed run for run.json: the number of restored results by stage; none otherwise."""
     return {"resumed": dict(Counter(resume.taken))} if resume.taken else {}

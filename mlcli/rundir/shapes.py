@@ -16,7 +16,7 @@ class Known(Shape):
 
 
 class Origin(Shape):
-    """What was read from a file, or from those of a run."""
+    """The input: a file, or the files of a run."""
 
     path: Text
     absolute: Text | None = None  # where the path led
@@ -139,7 +139,7 @@ class Manifest(Shape):
 
 
 class Fault(Shape):
-    """What went wrong."""
+    """An error."""
 
     code: str
     exit: Count

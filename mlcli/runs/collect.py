@@ -14,7 +14,7 @@ from mlcli.errors import InputMissing, MlcliError
 from mlcli.findings import FINDINGS
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.spectrum import SpectrumFinding
-from mlcli.pipeline.read_run import config_of, encoded, finished, without_rows
+from mlcli.pipeline.read_run import config_of, encoded, read_run, without_rows
 from mlcli.publication.publish import write_whole
 from mlcli.report.comparison.runs_page import runs_page, runs_to_draw
 from mlcli.rundir import names
@@ -51,7 +51,7 @@ class Entry:
 
 
 def summary_of(folder: Path, config: RunConfig) -> dict[str, Any]:
-    """What a finished run reported at its end, from its small files; raises InputMissing and UnsafeFile."""
+    """Return the summary of a finished run from its small files; raises InputMissing and UnsafeFile."""
     manifest = read_manifest(folder)
     wanted = [finding for finding in FINDINGS.values() if finding.columns or isinstance(finding, SpectrumFinding)]
     files = [file.name for finding in wanted for file in finding.files]
@@ -102,7 +102,7 @@ def gather(parameters: Sequence[str], rows: Sequence[Row], folders: Sequence[Pat
         drawn: dict[int, Contents] = {}
         try:
             for place in runs_to_draw(rows) if of_one_input([folders[place] for place in runs_to_draw(rows)]) else ():
-                drawn[place] = finished(folders[place])
+                drawn[place] = read_run(folders[place])
             return Collected(parameters, rows, folders, drawn)
         except MlcliError as error:
             place = next(place for place in runs_to_draw(rows) if place not in drawn)
@@ -180,7 +180,7 @@ def differing(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
 
 
 def in_order(part: str) -> tuple[float, str]:
-    """What a value is sorted by: numbers by their size, before texts."""
+    """Return the sort key of a value: numbers by size, before texts."""
     try:
         return float(part), ""
     except ValueError:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mlcli.base.machine.threads import threads_limited
-from mlcli.base.rows.scratch import some_of
+from mlcli.base.machine.threads import limit_threads
+from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
@@ -18,7 +18,7 @@ from mlcli.findings.quality import QualityFinding
 from mlcli.findings.quality.scale import relevant_figures
 from mlcli.findings.quality.section import MEASURES
 from mlcli.findings.spectrum import SpectrumFinding
-from mlcli.pipeline.read_run import finished, with_labels
+from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.report.comparison.side_by_side import Comparison, Side, align_runs, side_by_side
 from mlcli.rundir.disk_space import in_temporary_files
 
@@ -28,19 +28,19 @@ FEWEST = 2  # rows that a comparison needs
 
 def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: int,
             labels: str | None = None) -> Comparison:
-    """Compares finished runs over the rows that all of them have; raises what `finished` does, and DataError.
+    """Compares finished runs over the rows that all of them have; raises what `read_run` does, and DataError.
 
     With `labels`, those of a file stand before the first run's own.
     """
-    with threads_limited(Compute().thread_count()), in_temporary_files():
-        first, *others = [finished(Path(folder)) for folder in folders]
+    with limit_threads(Compute().thread_count()), in_temporary_files():
+        first, *others = [read_run(Path(folder)) for folder in folders]
         runs = [with_labels(first, labels), *others]
         return side_by_side(*sides_of(runs, folders, folders, label), neighbors, np.random.default_rng(seed))
 
 
 def align(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
     """Finished runs in one orientation, under some names; raises ConfigError and DataError."""
-    with threads_limited(Compute().thread_count()), in_temporary_files():
+    with limit_threads(Compute().thread_count()), in_temporary_files():
         return align_runs(*sides_of(runs, folders, names, label))
 
 
@@ -86,12 +86,12 @@ def are_counted(ids: Sequence[str]) -> bool:
 
 
 def common_numbers(ids: Sequence[Sequence[str]]) -> list[Indices]:
-    """The same of numbers from 1."""
+    """Return the places of common rows, an (m,) array for each run, whose ids are the row numbers from 1."""
     return [np.arange(min(map(len, ids)))] * len(ids)
 
 
 def common_texts(ids: Sequence[Sequence[str]]) -> list[Indices]:
-    """The same of texts."""
+    """Return the places of common rows, an (m,) array for each run, whose ids are texts."""
     places = [{name: row for row, name in enumerate(part)} for part in ids]
     common = [name for name in ids[0] if all(name in place for place in places[1:])]
     return [np.array([place[name] for name in common], dtype=np.int64) for place in places]
@@ -101,7 +101,7 @@ def _rows_of(run: Contents, rows: Indices) -> Array:
     """Some of a run's coordinates; all in their order where they lie."""
     values = run.embedding.values
     whole = len(rows) == len(values) and bool(np.all(rows[1:] > rows[:-1]))
-    return values if whole else some_of(values, rows)
+    return values if whole else take_rows(values, rows)
 
 
 def _side(name: str, run: Contents, rows: Indices) -> Side:

@@ -13,10 +13,10 @@ from mlcli.data.write.ordination import Ordination, ordination_text
 from mlcli.errors import ConfigError
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.spectrum import SpectrumFinding
-from mlcli.pipeline.read_run import finished, with_labels
+from mlcli.pipeline.read_run import read_run, with_labels
 from mlcli.publication.publish import write_whole
 from mlcli.rundir import names
-from mlcli.rundir.placement import finished as model_of
+from mlcli.rundir.placement import read_model as model_of
 
 # by method: the names under which scanpy's plots look for columns of the spectrum and for loadings
 SCANPY: Mapping[str, Mapping[str, str]] = {
@@ -37,7 +37,7 @@ def exported(folder: Path, labels: str | None = None) -> Exported:
 
     Raises ConfigError for a run without points.
     """
-    run = with_labels(finished(folder), labels)
+    run = with_labels(read_run(folder), labels)
     if not len(run.embedding.ids):
         raise ConfigError("NO-ROWS", "the run was made of a covariance matrix and has no points", where=place(
             str(folder)), hint="give the run of a table; loadings.csv holds what this one found")
@@ -62,7 +62,7 @@ def write_ordination(content: Exported, path: Path) -> None:
 
 
 def ordination_of(content: Exported) -> Iterator[str]:
-    """The same as lines."""
+    """Yield the lines of ordination results; raises ConfigError where the run has no eigenvalues."""
     run, count = content.run, content.run.embedding.values.shape[1]
     spectrum = SpectrumFinding.of(run)
     if spectrum is None:

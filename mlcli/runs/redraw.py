@@ -15,7 +15,7 @@ from mlcli.findings.decoded import DecodedFinding
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.images import ImagesFinding
 from mlcli.findings.loadings import LoadingsFinding
-from mlcli.pipeline.read_run import encoded, figure_files, finished, with_labels
+from mlcli.pipeline.read_run import encoded, figure_files, read_run, with_labels
 from mlcli.report.interactive.page import interactive_page
 from mlcli.report.page.figure_files import NAMES
 from mlcli.report.page.page import page
@@ -27,7 +27,7 @@ FIGURES = [names.figure(name, format) for name in NAMES for format in get_args(F
 
 @frozen
 class Redrawn:
-    """What was written, and what was removed, as it showed a former drawing."""
+    """Paths of the files that were written, and of outdated ones that were removed."""
 
     pages: Sequence[Path]
     figures: Sequence[Path]
@@ -70,10 +70,10 @@ def render_again(folder: Path, drawing: Layer, *, label: str | None, image: str 
 def drawn_as(folder: Path, drawing: Layer, former: Sequence[str]) -> Contents:
     """A finished run whose figures have the formats that are named, else those of its former figures."""
     if not former or "figures" in drawing.values.get("report", {}):
-        return finished(folder, drawing)
+        return read_run(folder, drawing)
     formats = list(dict.fromkeys(Path(name).suffix[1:] for name in former))
     try:
-        return finished(folder, assignment("report.figures", formats, f"figures of {folder}").over(drawing))
+        return read_run(folder, assignment("report.figures", formats, f"figures of {folder}").over(drawing))
     except DependencyMissing as error:
         raise error.changed(hint=f"{error.hint}; or --figures svg, which removes the others") from None
 

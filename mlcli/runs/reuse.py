@@ -23,7 +23,7 @@ from mlcli.report.figures.new_points import new_points_over
 from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
-from mlcli.rundir.placement import Finished, finished
+from mlcli.rundir.placement import FinishedModel, read_model
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.similarities import require_projector
 
@@ -36,13 +36,13 @@ def project(folder: Path, new: Input, compute: Compute) -> Table | MappedTable:
     Those of a table that is read in blocks are computed when they are asked for.
     """
     require_all(new)
-    run = finished(folder)
+    run = read_model(folder)
     for step in run.steps:
         step.projector.require_places()
     return blockwise(_new_rows(run, new, as_read(folder, run, new), compute), partial(placed, run))
 
 
-def as_read(folder: Path, run: Finished, new: Input) -> Input:
+def as_read(folder: Path, run: FinishedModel, new: Input) -> Input:
     """How new rows are read: as the run's own were, where nothing else is said."""
     require_intact(folder, read_manifest(folder), (names.CONFIG,))
     own = config_of(folder).input
@@ -52,7 +52,7 @@ def as_read(folder: Path, run: Finished, new: Input) -> Input:
     return new.replace(kind=run.kind, transpose=run.transpose, **said)
 
 
-def _new_rows(run: Finished, new: Input, asked: Input, compute: Compute) -> Table:
+def _new_rows(run: FinishedModel, new: Input, asked: Input, compute: Compute) -> Table:
     """The rows to place; raises DataError also for a matrix that has the names of the run's columns on both sides."""
     alone = all(require_projector(step.projector).similarity.rowwise for step in run.steps)
     read = partial(read_new, columns=run.steps[0].preparation.columns, ids=run.trained, compute=compute,
@@ -75,7 +75,7 @@ def _new_rows(run: Finished, new: Input, asked: Input, compute: Compute) -> Tabl
                             f"mlcli embed --kind {error.kind} --method {method} {new.path}") from None
 
 
-def placed(run: Finished, table: Table) -> Table:
+def placed(run: FinishedModel, table: Table) -> Table:
     """The coordinates of new rows, by every step of the run."""
     for step in run.steps:
         step.projector.require_places()
@@ -93,7 +93,7 @@ def picture(folder: Path, new: Table | MappedTable) -> Figure:
 
 
 def axes_of(folder: Path, manifest: dict[str, Any]) -> list[str]:
-    """What figures write beside the first two axes of a finished run."""
+    """Return the labels of the first two axes of a finished run, for figures."""
     require_intact(folder, manifest, (names.CONFIG,))
     return config_of(folder).method.axis_names((), 2)
 
@@ -103,13 +103,13 @@ def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
 
     Raises ConfigError where the run cannot reconstruct features.
     """
-    run = finished(folder)
+    run = read_model(folder)
     require_decoders(str(folder), run.steps)
     table = _read_coordinates(run, require_projector(run.projector).axes.shape[1], embedding, compute)
     return replace(table, values=features_of(run, table.values), columns=run.steps[0].preparation.names)
 
 
-def features_of(run: Finished, coordinates: Array) -> Array:
+def features_of(run: FinishedModel, coordinates: Array) -> Array:
     """The features (m x d) of coordinates (m x p), back through every step of the run."""
     for step in reversed(run.steps):
         coordinates = step.features(coordinates)
@@ -132,7 +132,7 @@ def variance(folder: Path, embedding: Input, compute: Compute) -> Table:
 
     Raises ConfigError where the run knows none.
     """
-    run = finished(folder)
+    run = read_model(folder)
     projector = require_projector(run.projector)
     table = _read_coordinates(run, projector.axes.shape[1], embedding, compute)
     found = projector.variance(table.values)
@@ -142,7 +142,7 @@ def variance(folder: Path, embedding: Input, compute: Compute) -> Table:
     return replace(table, values=found[:, None], columns=("variance",))
 
 
-def _read_coordinates(run: Finished, count: int, embedding: Input, compute: Compute) -> Table:
+def _read_coordinates(run: FinishedModel, count: int, embedding: Input, compute: Compute) -> Table:
     """The columns y1..yp of a table, whose id column is found by the name the run gave it."""
     require_all(embedding)
     axes = axis_names(count)

@@ -13,7 +13,7 @@ from mlcli.report.drawing.figure import Figure
 from mlcli.report.figures.path import path_over
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest
-from mlcli.rundir.placement import finished
+from mlcli.rundir.placement import read_model
 from mlcli.rundir.reading import damaged
 from mlcli.runs.reuse import axes_of
 from mlcli.stages.paths.route import Route, shortest_route
@@ -45,7 +45,7 @@ class Routed:
 
 def route(folder: Path, start: str, end: str) -> Routed:
     """The shortest path between two points of a run, named by id; raises ConfigError where the run has no graph."""
-    run = finished(folder)
+    run = read_model(folder)
     projector = require_projector(run.projector)
     graph = projector.similarity.path_graph
     if graph is None:
@@ -62,7 +62,7 @@ def route(folder: Path, start: str, end: str) -> Routed:
 
 
 def place_of(name: str, ids: Sequence[str], where: str) -> int:
-    """Which point has an id; raises ConfigError with the nearest one that there is."""
+    """Return the number of the point with an id; raises ConfigError with the most similar ids."""
     place = next((place for place, known in enumerate(ids) if known == name), None)
     if place is None:
         near = difflib.get_close_matches(name, ids[:NEAR], n=3)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import skipped
 from mlcli.base.values.quantity import Quantity
@@ -58,7 +58,7 @@ class Verified:
     certificate: Certificate
 
     def document(self, folder: Path) -> dict[str, Any]:
-        """The same as plain values."""
+        """Return the verification as plain values."""
         verdict = "changed" if self.changed else self.certificate.verdict
         return {"run": str(folder), "verdict": verdict, "changed": list(self.changed), "input": self.input,
                 "certificate": self.certificate.document()}
@@ -76,7 +76,7 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
         return Verified(changed, "not looked at", Certificate((), {}))
     config = read_as_then(moved(config_of(folder), manifest["input"], given, view), manifest)
     state = input_state(config, manifest["input"])
-    with threads_limited(config.compute.thread_count()), in_temporary_files():
+    with limit_threads(config.compute.thread_count()), in_temporary_files():
         if names.MODEL not in manifest["files"]:
             return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}))
         stored = archive.load(folder, whole=True)
@@ -89,7 +89,8 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
         model = Model(embedding=values, spectrum=spectrum and replace(spectrum, vectors=values),
                       projector=stored["projector"], fit=Figures(manifest["fit"]), objective=trace_of(folder),
                       loadings=loadings_of(folder))
-        record = (recorded if state == "unchanged" else alone)(folder, config, model, texts, stored)
+        record_of = record_with_input if state == "unchanged" else record_without_input
+        record = record_of(folder, config, model, texts, stored)
         return Verified((), state, certify(record, folder, full=full))
 
 
@@ -116,12 +117,12 @@ def moved(config: RunConfig, known: dict[str, Any], given: str | None, view: str
     if view is not None and config.input.view.path is None:
         raise ConfigError("NO-VIEW", "the run has no second view", where="--view", hint="leave it out")
     first, other = config.input.path, config.input.view
-    first = found(first, known) if given is None else given
+    first = existing_path(first, known) if given is None else given
     if other.path is not None:
-        other = other.replace(path=found(other.path, known.get("view") or {}) if view is None else view)
+        other = other.replace(path=existing_path(other.path, known.get("view") or {}) if view is None else view)
     labels = config.input.labels
     if labels.path is not None:
-        labels = labels.replace(path=found(labels.path, known.get("labels") or {}))
+        labels = labels.replace(path=existing_path(labels.path, known.get("labels") or {}))
     return config.replace(input=config.input.replace(path=first, view=other, labels=labels))
 
 
@@ -131,8 +132,8 @@ def read_as_then(config: RunConfig, manifest: dict[str, Any]) -> RunConfig:
     return config.replace(input=config.input.replace(stream="always")) if streamed else config
 
 
-def found(path: str, known: dict[str, Any]) -> str:
-    """A path, or where it led when the run was made if it leads nowhere from here."""
+def existing_path(path: str, known: dict[str, Any]) -> str:
+    """Return the path, or if nothing is there, the absolute path that the run recorded."""
     return path if path == "-" or is_there(Path(path)) else known.get("absolute") or path
 
 
@@ -147,7 +148,7 @@ def input_state(config: RunConfig, known: dict[str, Any]) -> str:
 
 
 def remote_state(path: str, known: dict[str, Any]) -> str:
-    """The same of a remote file, or of the parts of a remote directory."""
+    """Return unchanged, changed or missing for a remote file, or for the parts of a remote directory."""
     files = known.get("files") or {"": known}
     try:
         intact = all(remote_hash(path + name, state_of(path + name)) == entry["sha256"]
@@ -175,7 +176,7 @@ def file_state(path: str, known: dict[str, Any]) -> str:
     return "unchanged" if is_intact(Path(path), known) else "changed"
 
 
-def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
+def record_with_input(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
              stored: dict[str, Any]) -> Record:
     """The run with its input, read and prepared again."""
     with own_file(folder / names.CONFIG):  # the input is the one that the run read: what does not fit it is damaged
@@ -184,7 +185,7 @@ def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequ
         start = start.with_scores(scores_of(folder / names.SCORES, start.prepared.table.values.shape))
     source, prepared = start.source, start.prepared
     gone = dropped_rows(folder)
-    chosen, table = left_of(source, prepared, gone), prepared.table
+    chosen, table = remaining_rows(source, prepared, gone), prepared.table
     table = table if chosen is None else table.take(chosen)
     embedding = coordinates(table, model.embedding)
     if texts is not None:
@@ -194,7 +195,7 @@ def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequ
     return Record(config, start, embedding, replace(model, kept=chosen), tuple(gone), stored)
 
 
-def left_of(source: Table, prepared: Prepared, gone: Sequence[Dropped]) -> Indices | None:
+def remaining_rows(source: Table, prepared: Prepared, gone: Sequence[Dropped]) -> Indices | None:
     """The prepared rows that the run did not leave out later; None for all."""
     if not gone:
         return None
@@ -204,7 +205,7 @@ def left_of(source: Table, prepared: Prepared, gone: Sequence[Dropped]) -> Indic
 
 
 def scores_of(path: Path, shape: tuple[int, ...]) -> Array:
-    """What PCA ahead of the method gave it; the same bytes on any machine."""
+    """Read the scores of PCA before the method, an (n, k) array; raises UnsafeFile for another shape."""
     with own_file(path):
         scores = read(Input(path=str(path), format="npy")).values
     if scores.shape != shape:
@@ -212,7 +213,7 @@ def scores_of(path: Path, shape: tuple[int, ...]) -> Array:
     return scores
 
 
-def alone(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
+def record_without_input(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
           stored: dict[str, Any]) -> Record:
     """The run without its input: whether its files agree."""
     ids = texts[0] if texts is not None else RowNumbers.up_to(len(model.embedding))

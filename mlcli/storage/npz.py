@@ -11,7 +11,7 @@ from typing import IO, Any, BinaryIO, cast
 
 import numpy as np
 
-from mlcli.base.rows.scratch import let_go, room
+from mlcli.base.rows.scratch import allocate, release_pages
 from mlcli.base.types import AnyArray
 from mlcli.storage.fields import Unfit
 
@@ -113,12 +113,12 @@ def _array(stored: BinaryIO, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, h
         return held
     stored.seek(begin)
     checksum, size = zlib.crc32(first), entry.file_size - head
-    flat = (room(size // 8) if kind == np.float64 else np.empty(size, np.uint8)).view(np.uint8)
+    flat = (allocate(size // 8) if kind == np.float64 else np.empty(size, np.uint8)).view(np.uint8)
     done = 0
     while done < size and (count := cast(io.BufferedIOBase, stored).readinto(flat[done : done + PIECE].data)):
         checksum = zlib.crc32(flat[done : done + count].data, checksum)
         done += count
-        let_go()
+        release_pages()
     if done < size or checksum != entry.CRC:
         raise Unfit("an array is cut off, or has changed")
     return flat.view(kind).reshape(shape, order="F" if fortran else "C")

@@ -18,7 +18,7 @@ from mlcli.publication.publish import publishing
 from mlcli.publication.recovery import anything
 from mlcli.rundir.draft import draft, failed_name
 from mlcli.rundir.manifest import manifest_of, write_manifest
-from mlcli.rundir.resumed import owning
+from mlcli.rundir.resumed import lock_run
 
 CALLS = {"open", "os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir", "os.scandir", "fcntl.flock"}
 Work = Literal["folder", "file", "failed"]
@@ -28,11 +28,11 @@ FACTS = manifest_of({})
 
 def write(output: Path, work: Work, text: str, *, force: bool) -> None:
     if work == "failed":
-        with suppress(NumericalError), owning(output, force=force), draft(output, force=force) as folder:
+        with suppress(NumericalError), lock_run(output, force=force), draft(output, force=force) as folder:
             fill(folder, text)
             raise NumericalError("FAILED", text)
     elif work == "folder":
-        with owning(output, force=force), draft(output, force=force) as folder:
+        with lock_run(output, force=force), draft(output, force=force) as folder:
             fill(folder, text)
             write_manifest(folder, FACTS)
     else:

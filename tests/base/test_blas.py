@@ -75,7 +75,7 @@ def test_nothing_is_set_when_numpy_is_there_already(tmp_path: Path) -> None:
     ([], 0), (["--threads", "4"], 4), (["--threads=5", "x"], 5), (["--threads", "4", "--threads", "2"], 2),
     (["--threads"], 0), (["--threads", "auto"], 0), (["--", "--threads", "4"], 0), (["--threads=x"], 0)])
 def test_threads_on_the_command_line(arguments: list[str], count: int) -> None:
-    assert blas.threads_asked(arguments) == count
+    assert blas.requested_threads(arguments) == count
 
 
 @pytest.mark.parametrize(("vendor", "flags", "environment", "core"), [

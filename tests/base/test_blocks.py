@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from mlcli.base.machine.threads import allowed, threads_limited
+from mlcli.base.machine.threads import allowed, limit_threads
 from mlcli.base.rows import blocks
 from mlcli.base.rows.blocks import AHEAD, each, in_order, in_stages, one_by_one, row_blocks
 from tests.support import Notes
@@ -37,7 +37,7 @@ def test_results_come_in_the_order_of_the_blocks(threads: int) -> None:
         time.sleep(0.002 * (7 - block % 8))
         return block * block
 
-    with threads_limited(threads), Told() as told:
+    with limit_threads(threads), Told() as told:
         assert list(in_order(work, range(40), progress=True)) == [block * block for block in range(40)]
         assert told.told == [(done + 1, 40) for done in range(40)]
         assert list(in_order(work, [])) == []
@@ -45,9 +45,9 @@ def test_results_come_in_the_order_of_the_blocks(threads: int) -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_an_error_in_a_block_reaches_the_caller(threads: int) -> None:
-    with threads_limited(threads), pytest.raises(ZeroDivisionError):
+    with limit_threads(threads), pytest.raises(ZeroDivisionError):
         list(in_order(lambda block: 1 // block, [3, 2, 1, 0, 1]))
-    with threads_limited(threads), pytest.raises(ZeroDivisionError):
+    with limit_threads(threads), pytest.raises(ZeroDivisionError):
         each(lambda block: 1 // block, [3, 2, 1, 0, 1])
 
 
@@ -60,7 +60,7 @@ def test_few_are_in_flight_and_who_leaves_waits_for_those_that_have_begun_only()
         ended.append(block)
         return block
 
-    with threads_limited(2):
+    with limit_threads(2):
         results = in_order(work, range(100), stop=lambda: stopped.append(len(ended)))
         assert next(results) == 0
         results.close()
@@ -76,7 +76,7 @@ def test_an_interrupt_stops_what_has_begun_before_it_is_waited_for() -> None:
     def told(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
-    with threads_limited(2), pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with limit_threads(2), pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(blocks, "advance", told)
         for _ in in_order(lambda block: block == 0 or stop.wait(20), range(9), progress=True, stop=stop.set):
             started = time.monotonic()
@@ -84,7 +84,7 @@ def test_an_interrupt_stops_what_has_begun_before_it_is_waited_for() -> None:
 
 
 def test_what_runs_in_a_block_takes_no_threads_of_its_own() -> None:
-    with threads_limited(3):
+    with limit_threads(3):
         found = in_order(lambda block: set(in_order(lambda _: threading.current_thread().name, range(5))), range(6))
         assert all(len(names) == 1 and names < {"block_0", "block_1", "block_2"} for names in found)
         assert allowed() == 3
@@ -99,7 +99,7 @@ def test_tasks_of_a_stage_wait_for_all_stages_before_it() -> None:
         ended.append(stage)
         return ended.count(stage - 1) == (0, 9, 4)[stage]
 
-    with threads_limited(3), Told() as told:
+    with limit_threads(3), Told() as told:
         assert all(in_stages([9, 4, 1], task))
     assert told.told == [(1, 3), (2, 3), (3, 3)] and len(ended) == 14
 
@@ -111,7 +111,7 @@ def test_blocks_in_turn_tell_how_many_are_done() -> None:
 
 
 def test_a_forked_child_starts_threads_of_its_own() -> None:
-    with threads_limited(2):
+    with limit_threads(2):
         assert list(in_order(abs, range(4))) == [0, 1, 2, 3]
         child = os.fork()
         if child == 0:
@@ -133,6 +133,6 @@ def test_linear_algebra_has_one_thread_in_each_meanwhile() -> None:
         return max(info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas")
 
     np.linalg.eigh(np.eye(3))
-    with threads_limited(2):
+    with limit_threads(2):
         assert set(in_order(most, range(6))) == set(in_order(most, range(1))) == {1}
         assert most(0) == 2

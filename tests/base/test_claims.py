@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from mlcli.errors import OutputRefused, StorageError, TryAgain
-from mlcli.publication import output_lock
+from mlcli.publication import output_lock as locking
 from mlcli.publication.mounts import Mount
-from mlcli.publication.output_lock import OWNER, claimed, tidy
+from mlcli.publication.output_lock import OWNER, output_lock, remove_stale_locks
 
 DYING = """
-import os, signal, sys; from pathlib import Path; from mlcli.publication.output_lock import claimed
-with claimed(Path(sys.argv[1])) as claim:
+import os, signal, sys; from pathlib import Path; from mlcli.publication.output_lock import output_lock
+with output_lock(Path(sys.argv[1])) as claim:
     if sys.argv[2]: (claim.path / "kept").touch()
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -37,7 +37,7 @@ def died(output: Path, *, kept: bool = False) -> Path:
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A network's file system, where locks say nothing of other machines."""
-    monkeypatch.setattr(output_lock, "mount_of", lambda path: Mount(path, "nfs4"))
+    monkeypatch.setattr(locking, "mount_of", lambda path: Mount(path, "nfs4"))
     yield
 
 
@@ -50,7 +50,8 @@ def of_another_machine(left: Path, *, age: float) -> None:
 
 
 def test_an_output_has_one_owner_and_others_are_told_which(tmp_path: Path) -> None:
-    with claimed(tmp_path / "deep" / "out"), pytest.raises(TryAgain) as refused, claimed(tmp_path / "deep" / "out"):
+    output = tmp_path / "deep" / "out"
+    with output_lock(output), pytest.raises(TryAgain) as refused, output_lock(output):
         pytest.fail("two owners")
     assert refused.value.exit_code == 75
     assert f"process {os.getpid()} on {os.uname().nodename}" in refused.value.what
@@ -64,67 +65,67 @@ def test_what_was_kept_for_a_run_that_is_done_goes_with_its_claim(tmp_path: Path
     output.mkdir()
     moment = (left / "kept").stat().st_mtime + (1 if newer else -1)
     os.utime(output, (moment, moment))
-    tidy(tmp_path)
+    remove_stale_locks(tmp_path)
     assert left.exists() == (not newer) and output.exists()
 
 
 def test_who_looks_whether_an_owner_is_dead_owns_nothing(tmp_path: Path) -> None:
     """Another run in the same folder looks at every claim there, and locks each for a moment."""
-    with claimed(tmp_path / "out") as claim:
+    with output_lock(tmp_path / "out") as claim:
         place = claim.path
     place.mkdir()
     looking = os.open(place, os.O_RDONLY)
     fcntl.flock(looking, fcntl.LOCK_EX)
-    ends = threading.Timer(output_lock.LOOK / 5, os.close, [looking])
+    ends = threading.Timer(locking.LOOK / 5, os.close, [looking])
     ends.start()
-    with claimed(tmp_path / "out") as claim:
+    with output_lock(tmp_path / "out") as claim:
         claim.require()
     ends.join()
 
 
 def test_another_output_of_the_same_folder_is_free(tmp_path: Path) -> None:
-    with claimed(tmp_path / "a"), claimed(tmp_path / "b"):
+    with output_lock(tmp_path / "a"), output_lock(tmp_path / "b"):
         assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_the_claim_of_a_killed_process_is_taken_over_with_what_it_kept(tmp_path: Path) -> None:
     left = died(tmp_path / "out", kept=True)
-    tidy(tmp_path)
+    remove_stale_locks(tmp_path)
     assert left.exists()
-    with claimed(tmp_path / "out") as claim:
-        assert claim.path == left and claim.kept
+    with output_lock(tmp_path / "out") as claim:
+        assert claim.path == left and claim.resumable
         (left / "kept").unlink()
-        assert not claim.kept
+        assert not claim.resumable
     assert not left.exists()
 
 
 def test_a_claim_that_keeps_nothing_vanishes_when_its_owner_is_dead(tmp_path: Path) -> None:
-    with claimed(tmp_path / "alive") as claim:
-        tidy(tmp_path)
+    with output_lock(tmp_path / "alive") as claim:
+        remove_stale_locks(tmp_path)
         assert claim.path.exists()
     died(tmp_path / "out")
-    tidy(tmp_path)
+    remove_stale_locks(tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.usefixtures("elsewhere")
 def test_the_claim_of_another_machine_holds_as_long_as_it_is_touched(tmp_path: Path) -> None:
     left = died(tmp_path / "out")
-    of_another_machine(left, age=output_lock.STALE / 2)
-    with pytest.raises(TryAgain, match="on node7"), claimed(tmp_path / "out"):
+    of_another_machine(left, age=locking.STALE / 2)
+    with pytest.raises(TryAgain, match="on node7"), output_lock(tmp_path / "out"):
         pytest.fail("two owners")
-    tidy(tmp_path)
-    of_another_machine(left, age=output_lock.STALE * 2)
-    with claimed(tmp_path / "out") as claim:
+    remove_stale_locks(tmp_path)
+    of_another_machine(left, age=locking.STALE * 2)
+    with output_lock(tmp_path / "out") as claim:
         claim.require()
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.usefixtures("elsewhere")
 def test_who_was_taken_for_dead_does_not_publish(tmp_path: Path) -> None:
-    with pytest.raises(TryAgain, match="took this one for dead"), claimed(tmp_path / "out") as claim:
+    with pytest.raises(TryAgain, match="took this one for dead"), output_lock(tmp_path / "out") as claim:
         claim.require()
-        output_lock._sign(claim.path, tmp_path / "out")  # as another machine does after STALE seconds
+        locking._sign(claim.path, tmp_path / "out")  # as another machine does after STALE seconds
         claim.require()
 
 
@@ -135,10 +136,10 @@ def test_where_there_are_no_locks_the_owner_is_dead_when_it_is_not_touched(
 
     left = died(tmp_path / "out")
     monkeypatch.setattr("fcntl.flock", flock)
-    with pytest.raises(TryAgain), claimed(tmp_path / "out"):
+    with pytest.raises(TryAgain), output_lock(tmp_path / "out"):
         pytest.fail("two owners")
-    of_another_machine(left, age=output_lock.STALE * 2)
-    with claimed(tmp_path / "out") as claim:
+    of_another_machine(left, age=locking.STALE * 2)
+    with output_lock(tmp_path / "out") as claim:
         claim.require()
 
 
@@ -146,13 +147,13 @@ def test_where_there_are_no_locks_the_owner_is_dead_when_it_is_not_touched(
 def test_a_damaged_owner_is_no_owner(tmp_path: Path, owner: bytes) -> None:
     left = died(tmp_path / "out")
     (left / OWNER).write_bytes(owner)
-    with claimed(tmp_path / "out") as claim:
+    with output_lock(tmp_path / "out") as claim:
         claim.require()
 
 
 def test_a_place_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(OutputRefused), claimed(tmp_path / "file" / "out"):
+    with pytest.raises(OutputRefused), output_lock(tmp_path / "file" / "out"):
         pytest.fail("claimed")
 
 
@@ -162,6 +163,6 @@ def test_a_full_disk_is_a_storage_error_and_leaves_nothing(tmp_path: Path, monke
 
     with monkeypatch.context() as patched, pytest.raises(StorageError) as failed:
         patched.setattr(Path, "write_text", full)
-        with claimed(tmp_path / "out"):
+        with output_lock(tmp_path / "out"):
             pytest.fail("claimed")
     assert failed.value.exit_code == 74 and not list(tmp_path.iterdir())

@@ -13,7 +13,7 @@ from mlcli.errors import OutputRefused, StorageError
 from mlcli.publication import publish, renames, staging
 from mlcli.publication.publish import write_whole
 from mlcli.publication.replaceable import listing_of, require_run
-from mlcli.publication.staging import Kind, drafted, drafts_in
+from mlcli.publication.staging import Kind, drafts_in, new_draft
 from mlcli.rundir.names import MANIFEST
 from tests.base.outputs import LACKING, names, read, run_at, write
 
@@ -161,13 +161,13 @@ def test_a_change_that_does_not_reach_the_disk_is_taken_back(tmp_path: Path, mon
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
 def test_drafts_are_collected_when_their_writer_is_dead_and_only_then(tmp_path: Path, kind: Kind) -> None:
-    script = ("import os, signal, sys; from pathlib import Path; from mlcli.publication.staging import drafted\n"
-              f"with drafted(Path({str(tmp_path / 'dead')!r}), {kind!r}) as draft:\n"
+    script = ("import os, signal, sys; from pathlib import Path; from mlcli.publication.staging import new_draft\n"
+              f"with new_draft(Path({str(tmp_path / 'dead')!r}), {kind!r}) as draft:\n"
               "    target = draft.path if draft.kind == 'file' else draft.path / 'half'; target.write_text('half')\n"
               "    os.kill(os.getpid(), signal.SIGKILL)")
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
     assert len(drafts_in(tmp_path)) == 1
-    with drafted(tmp_path / "alive", kind) as alive:
+    with new_draft(tmp_path / "alive", kind) as alive:
         write(tmp_path / "out", "file", "text", force=False)
         assert drafts_in(tmp_path) == [alive.path]
     assert names(tmp_path) == ["out"]
@@ -180,7 +180,7 @@ def test_what_nobody_can_judge_is_left_alone(tmp_path: Path, monkeypatch: pytest
             raise OSError(errno.EBADF, "no locks for folders, as on NFS")
 
         monkeypatch.setattr("fcntl.flock", flock)
-    with drafted(tmp_path / "out", "folder") as draft:
+    with new_draft(tmp_path / "out", "folder") as draft:
         kept = draft.path.with_name(draft.path.name.replace(staging.running_kernel(), "0" * 8)
                                     if case == "another system" else draft.path.name)
         draft.path.rename(tmp_path / "away")  # the draft's end finds nothing to remove

@@ -13,7 +13,7 @@ from mlcli.errors import OutputRefused
 from mlcli.publication import publish, renames
 from mlcli.publication.recovery import recover
 from mlcli.publication.replaceable import require_run
-from mlcli.publication.staging import Kind, drafted, drafts_in
+from mlcli.publication.staging import Kind, drafts_in, new_draft
 from tests.base.outputs import LACKING, names, read, run_at, write
 
 
@@ -56,8 +56,8 @@ def test_writers_that_force_at_the_same_time_all_succeed(tmp_path: Path, lacking
 
 def test_an_output_that_vanishes_while_it_is_looked_at_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output = run_at(tmp_path / "out")
-    there = publish._there
-    monkeypatch.setattr(publish, "_there", lambda path: there(path) and bool(path.rename(tmp_path / "moved")))
+    there = publish._exists
+    monkeypatch.setattr(publish, "_exists", lambda path: there(path) and bool(path.rename(tmp_path / "moved")))
     write(output, "folder", "mine", force=False)
     assert read(output, "folder") == "mine" and names(tmp_path) == ["moved", "out"]
 
@@ -92,7 +92,7 @@ def test_a_refusal_names_the_place_where_the_refused_lies(tmp_path: Path, monkey
 
 def test_a_run_is_replaced_while_a_file_in_it_is_written_anew(tmp_path: Path, system: str) -> None:
     output = run_at(tmp_path / "out")
-    with drafted(output / "data", "file") as draft:
+    with new_draft(output / "data", "file") as draft:
         draft.path.write_text("half")
         write(output, "folder", "second", force=True)
     assert read(output, "folder") == "second" and names(output) == ["data", "run.json"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.rows import scratch
-from mlcli.base.rows.scratch import by_rows, extents, in_file, parts, room, scratch_in, some_of
+from mlcli.base.rows.scratch import allocate, in_file, map_blocks, nonzero_columns, parts, scratch_in, take_rows
 from mlcli.base.types import Array
 from mlcli.base.values.signs import leading_signs
 from mlcli.errors import StorageError
@@ -27,7 +27,7 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Arra
     monkeypatch.setattr(scratch, "HELD", 1 << 20)
     values = np.random.default_rng(0).standard_normal((ROWS, 3)) * [1, 0, 5]
     with scratch_in(tmp_path, tmp_path, ""):
-        filed = room(ROWS, 3)
+        filed = allocate(ROWS, 3)
         filed[:] = values
         yield values, filed
 
@@ -35,16 +35,16 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Arra
 def test_only_large_arrays_lie_in_a_file_and_none_is_seen(pair: tuple[Array, Array], tmp_path: Path) -> None:
     values, filed = pair
     assert in_file(filed) and in_file(filed[5:, :2]) and not in_file(values) and not in_file(filed[[1, 2]])
-    assert not in_file(room(10, 3)) and list(tmp_path.iterdir()) == []
+    assert not in_file(allocate(10, 3)) and list(tmp_path.iterdir()) == []
 
 
 def test_the_same_numbers_follow_from_both(pair: tuple[Array, Array]) -> None:
     values, filed = pair
-    doubled = by_rows(lambda some: 2 * some, filed)
+    doubled = map_blocks(lambda some: 2 * some, filed)
     assert in_file(doubled) and np.array_equal(doubled, 2 * values)
-    assert extents(filed).tolist() == extents(values).tolist() == [True, False, True]
+    assert nonzero_columns(filed).tolist() == nonzero_columns(values).tolist() == [True, False, True]
     rows = np.array([ROWS - 1, 0, 77, 77, *range(500)])
-    assert np.array_equal(some_of(filed, rows), values[rows])
+    assert np.array_equal(take_rows(filed, rows), values[rows])
 
 
 def test_signs_do_not_depend_on_where_the_largest_numbers_lie(pair: tuple[Array, Array]) -> None:
@@ -57,18 +57,18 @@ def test_signs_do_not_depend_on_where_the_largest_numbers_lie(pair: tuple[Array,
 
 def test_few_pages_are_in_memory_at_a_time(pair: tuple[Array, Array]) -> None:
     _, filed = pair
-    scratch.let_go()
+    scratch.release_pages()
     before = shared()
     most = max(shared() for some in parts(filed) if some.sum() is not None)
     assert most - before < filed.nbytes / 2
     assert filed.sum() and shared() - before > 0.9 * filed.nbytes  # as it would be otherwise
-    scratch.let_go()
+    scratch.release_pages()
     assert shared() - before < filed.nbytes / 10
 
 
 def test_a_disk_that_is_full_is_an_error_and_no_crash(tmp_path: Path) -> None:
     with scratch_in(tmp_path, Path("runs/out"), "keep fewer axes"), pytest.raises(StorageError) as caught:
-        room(1 << 50, 2)
+        allocate(1 << 50, 2)
     error = caught.value
     assert (error.code, error.exit_code, error.where, error.hint) == ("E-SCRATCH", 74, "runs/out", "keep fewer axes")
     assert "16777216 GiB of coordinates" in error.what

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mlcli.process.shared_status import SIDE, START, Board
+from mlcli.process.shared_status import SIDE, START, SharedStatus
 
 
 class Raced(bytearray):
@@ -24,7 +24,7 @@ class Raced(bytearray):
 def test_facts_that_are_read_while_others_are_posted_are_whole(looks: int) -> None:
     """After two posts the side that is read holds other facts; read across both, they were no JSON."""
     memory = Raced(START + 2 * SIDE)
-    writer, reader = Board(memory), Board(memory)  # type: ignore[arg-type]
+    writer, reader = SharedStatus(memory), SharedStatus(memory)  # type: ignore[arg-type]
     writer.post(doing="eigensolve, pass 3, 1 of 100")
 
     def twice() -> None:

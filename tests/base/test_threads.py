@@ -1,17 +1,17 @@
 """The number of threads holds for every library in use."""
 
-from mlcli.base.machine.threads import allowed, threads_limited
+from mlcli.base.machine.threads import allowed, limit_threads
 from tests.processes import python
 
 LATER = """
 import numpy
 from threadpoolctl import threadpool_info
-from mlcli.base.machine.threads import single_threaded_blas, threads_limited
+from mlcli.base.machine.threads import single_threaded_blas, limit_threads
 
 def counts():
     return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
 
-with threads_limited(3):
+with limit_threads(3):
     with single_threaded_blas():
         before = counts()
     import scipy.linalg
@@ -24,7 +24,7 @@ def test_pyarrow_has_as_many_threads_as_the_run() -> None:
     import pyarrow
 
     before = pyarrow.cpu_count()
-    with threads_limited(3):
+    with limit_threads(3):
         assert (pyarrow.cpu_count(), allowed()) == (3, 3)
     pyarrow.set_cpu_count(before)
 

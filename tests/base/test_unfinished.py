@@ -38,7 +38,7 @@ def test_watchers_know_what_is_unfinished(draft: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(unfinished, "_entries", [])
     monkeypatch.setattr(unfinished, "_watchers", [])
     told: list[list[unfinished.Entry]] = []
-    unfinished.watched_by(lambda entries: told.append(list(entries)))
+    unfinished.add_watcher(lambda entries: told.append(list(entries)))
     with unfinished.unfinished(draft, 7):
         pass
     assert told == [[(draft, 7)], []]

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from mlcli import native
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.checkup.triangle import SLACK, violations
 
 
@@ -73,9 +73,9 @@ def test_the_largest_excess_added_mends_all() -> None:
 
 def test_threads_change_nothing() -> None:
     distances = cases()["squares"]
-    with threads_limited(1):
+    with limit_threads(1):
         one = violations(distances)
-    with threads_limited(2):
+    with limit_threads(2):
         two = violations(distances)
     assert (one.violations, one.excess.tolist(), one.left.tolist()) == (two.violations, two.excess.tolist(),
                                                                         two.left.tolist())

@@ -14,7 +14,7 @@ import pytest
 
 from mlcli.base.context import set_context
 from mlcli.base.values.compute import Compute
-from mlcli.cli.batch.jobs import told_division
+from mlcli.cli.batch.jobs import announce_division
 from mlcli.data.formats import separated
 from mlcli.pipeline import run as pipeline
 from tests.cli.support import Caller, process, write_points
@@ -121,7 +121,7 @@ def test_jobs_and_threads_stay_within_the_limit(
     monkeypatch.setattr("mlcli.base.machine.resources.cpu_quota", lambda root: 0)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    division = told_division(asked, [Compute(threads=count) for count in threads], "log", False)
+    division = announce_division(asked, [Compute(threads=count) for count in threads], "log", False)
     assert (division.jobs, division.threads.count) == expected
     assert ("N-JOBS" in capsys.readouterr().err) == (division.jobs < min(asked, len(threads)))
 

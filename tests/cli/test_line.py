@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.cli.line.completion import offering
+from mlcli.cli.line.completion import completer_of
 from mlcli.cli.program import COMMANDS, run
 from mlcli.methods import METHODS
 from tests.cli.support import Caller
@@ -123,9 +123,9 @@ def shown_until(terminal: int, end: str) -> str:
 
 
 def test_lists_are_completed_at_their_last_item() -> None:
-    assert offering(METHODS)("l") == [name for name in METHODS if name.startswith("l")]
-    assert offering(["sqrt", "log1p", "clr"], commas=True)("sqrt,") == ["sqrt,sqrt", "sqrt,log1p", "sqrt,clr"]
-    assert offering(["sqrt"])("sqrt,") == []
+    assert completer_of(METHODS)("l") == [name for name in METHODS if name.startswith("l")]
+    assert completer_of(["sqrt", "log1p", "clr"], commas=True)("sqrt,") == ["sqrt,sqrt", "sqrt,log1p", "sqrt,clr"]
+    assert completer_of(["sqrt"])("sqrt,") == []
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])

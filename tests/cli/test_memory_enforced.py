@@ -16,7 +16,7 @@ from tests.processes import python
 
 BEYOND = """
 from mlcli.base.machine import limits
-with limits.enforced(200 << 20, 1):
+with limits.enforce_limit(200 << 20, 1):
     bytearray(40 << 20)
     try:
         bytearray(800 << 20)

@@ -131,8 +131,8 @@ def test_a_signal_to_the_whole_group_is_one_signal(busy: str) -> None:
     (signal.SIGKILL, 137, "killed"), (signal.SIGBUS, 74, "(SIGBUS)"),
     (signal.SIGSEGV, 1, "crashed (SIGSEGV)"), (signal.SIGABRT, 1, "crashed (SIGABRT)")])
 def test_the_death_of_the_computation_is_one_line_and_leaves_nothing(number: int, code: int, said: str) -> None:
-    at = 'BOARD.post(doing="eigensolve, 3 of 9")'
-    child = started(program(f"from mlcli.process.shared_status import BOARD; {at}; os.kill(os.getpid(), {number})"))
+    at = 'STATUS.post(doing="eigensolve, 3 of 9")'
+    child = started(program(f"from mlcli.process.shared_status import STATUS; {at}; os.kill(os.getpid(), {number})"))
     returned, line = ended(child)
     assert (returned, line.count(b"\n")) == (code, 1), line
     assert said in line.decode() and "it was at: eigensolve, 3 of 9; it had used" in line.decode()
@@ -283,7 +283,7 @@ def test_a_stop_waits_no_longer_than_what_it_would_lose(
     watching, asked = supervisor.Supervisor(0), list[int]()
     now = time.monotonic()
     watching.begun, watching.job_end = now, end
-    monkeypatch.setattr(supervisor, "BOARD", SimpleNamespace(
+    monkeypatch.setattr(supervisor, "STATUS", SimpleNamespace(
         read_all=lambda: iter([{"claim": "x", "saved": now - saved}]), ask=asked.append))
     monkeypatch.setattr(supervisor.os, "kill", lambda *_: None)
     watching.stop(signal.SIGUSR1)
@@ -302,7 +302,7 @@ def test_three_quarters_of_a_short_limit_can_be_used(job: int | None, limit: flo
     clock, asked = SimpleNamespace(time=lambda: 1e9, monotonic=lambda: 0.0), list[int]()
     facts = [] if limit is None else [{"limit": limit}]
     monkeypatch.setattr(supervisor, "time", clock)
-    monkeypatch.setattr(supervisor, "BOARD", SimpleNamespace(read_all=lambda: iter(facts), ask=asked.append))
+    monkeypatch.setattr(supervisor, "STATUS", SimpleNamespace(read_all=lambda: iter(facts), ask=asked.append))
     monkeypatch.setattr(supervisor.os, "kill", lambda *_: None)
     monkeypatch.setenv(supervisor.JOB_END, "" if job is None else str(10**9 + job))
     watching = supervisor.Supervisor(0)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import RowNumbers
@@ -170,7 +170,7 @@ def test_blocks_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, f
     values = np.random.default_rng(0).standard_normal((97, 3))
     label = tuple(f"a{i % 5}" for i in range(97))
     path = tmp_path / f"t.{format}"
-    with threads_limited(threads):
+    with limit_threads(threads):
         write_table(numbered(values, labels={"l": label}), path, format)
     options = {} if format == "npy" else {"id_column": "id", "label_columns": ("l",)}
     back = read(Input(path=str(path), **options))

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("distributed", reason="needs mlcli[dask]")
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.engine.executor import results, running_on
 from mlcli.errors import DataError
 from mlcli.stages.graph.graph import graph_of
@@ -63,7 +63,7 @@ def test_a_pass_in_the_threads_of_dask(tmp_path: Path) -> None:
     from mlcli.engine.cluster.executor import Cluster
 
     source = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32")
-    with (threads_limited(2), distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False,
+    with (limit_threads(2), distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False,
                                                        dashboard_address="127.0.0.1:0") as own,
           distributed.Client(own) as client):
         here = a_pass(Streamed(source))

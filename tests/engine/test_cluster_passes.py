@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 pytest.importorskip("distributed", reason="needs mlcli[dask]")
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.compute import Compute
 from mlcli.engine.cluster.connect import Connections, clustered
 from mlcli.errors import InputMissing
@@ -91,7 +91,7 @@ WORK = pytest.mark.parametrize("work", [neighbors, measures, scores], ids=lambda
 @WORK
 def test_whatever_the_workers(work: Callable[[Path], list[bytes]], workers: int, table: Path, tmp_path: Path,
                               monkeypatch: pytest.MonkeyPatch) -> None:
-    with threads_limited(2):
+    with limit_threads(2):
         here = work(table)
         monkeypatch.setattr("mlcli.engine.executor.WORTH", 0.0)
         with Loopback(tmp_path, **OWN_KERNEL) as loopback:
@@ -107,7 +107,7 @@ def test_whatever_the_workers(work: Callable[[Path], list[bytes]], workers: int,
 @WORK
 def test_a_worker_that_is_killed(work: Callable[[Path], list[bytes]], table: Path, tmp_path: Path,
                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    with threads_limited(2):
+    with limit_threads(2):
         here = work(table)
         monkeypatch.setattr("mlcli.engine.executor.WORTH", 0.0)
         with Loopback(tmp_path, **OWN_KERNEL) as loopback:
@@ -133,6 +133,6 @@ def test_a_file_that_workers_do_not_see(table: Path, tmp_path: Path) -> None:
               "file_id.open_regular = lambda path, open=file_id.open_regular: open(path + '.absent')\n")
     with Loopback(tmp_path, **OWN_KERNEL) as loopback:
         loopback.worker(hidden)
-        with (threads_limited(2), clustered(Compute(cluster=loopback.cluster)),
+        with (limit_threads(2), clustered(Compute(cluster=loopback.cluster)),
               pytest.raises(InputMissing, match=r"a worker on .* fails to read the input")):
             scores(table)

@@ -10,7 +10,7 @@ import pytest
 
 from mlcli import native
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.values.compute import Compute
 from mlcli.engine.block import Block
@@ -55,7 +55,7 @@ def test_tiles_of_a_kernel_function(function: Any, kind: Any, processes: Executo
     tiles = Tiles(function, MANY, kind)
     assert tiles.blocks == 3
     tiles.rows(np.array([1]))  # what it keeps for itself does not travel
-    with threads_limited(2):
+    with limit_threads(2):
         here = a_pass(Streamed(tiles))
         with running_on(processes, 2):
             assert a_pass(Streamed(tiles)) == here
@@ -64,7 +64,7 @@ def test_tiles_of_a_kernel_function(function: Any, kind: Any, processes: Executo
 def test_geodesics_by_dijkstra(processes: Executor) -> None:
     source = DijkstraRows(graph_of(nearest(POINTS, 9), "union"))
     assert source.blocks == 5
-    with threads_limited(2):
+    with limit_threads(2):
         here = a_pass(Streamed(source))
         with running_on(processes, 2):
             assert a_pass(Streamed(source)) == here
@@ -74,7 +74,7 @@ def test_geodesics_by_dijkstra(processes: Executor) -> None:
 @pytest.mark.parametrize("keep", [False, True])
 def test_geodesics_by_elimination(keep: bool, processes: Executor) -> None:
     source = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32", keep)
-    with threads_limited(2):
+    with limit_threads(2):
         here = a_pass(Streamed(source))
         with running_on(processes, 2):
             assert a_pass(Streamed(source)) == here
@@ -83,7 +83,7 @@ def test_geodesics_by_elimination(keep: bool, processes: Executor) -> None:
 @pytest.mark.parametrize("columns", [3, 40], ids=["tree", "products"])
 def test_neighbors(columns: int, processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(1).integers(0, 3, (500, columns)).astype(float)  # with many ties
-    with threads_limited(2):
+    with limit_threads(2):
         here = nearest(points, 7)
         monkeypatch.setattr("mlcli.engine.executor.WORTH", 0.0)
         with running_on(processes, 2):
@@ -105,7 +105,7 @@ def test_neighbors_under_a_metric(name: str, processes: Executor, monkeypatch: p
                  within(comparison, points, points, far, without_self=True)]
         return [part.tobytes() for some in lists for part in (some.starts, some.indices, some.lengths)]
 
-    with threads_limited(2):
+    with limit_threads(2):
         here = found()
         monkeypatch.setattr("mlcli.engine.executor.WORTH", 0.0)
         with running_on(processes, 2):
@@ -138,7 +138,7 @@ def test_quality(rows: int, anchors: int, columns: int, name: str, processes: Ex
                            sample=anchors, generator=np.random.default_rng(5))
         return repr(measured.figures), measured.pairs.tobytes()
 
-    with threads_limited(2):
+    with limit_threads(2):
         here = found()
         monkeypatch.setattr("mlcli.engine.executor.WORTH", 0.0)
         with running_on(processes, 2):
@@ -150,7 +150,7 @@ def test_quality_along_a_graph(processes: Executor, monkeypatch: pytest.MonkeyPa
     """Whose distances are swept from the eliminated graph."""
     monkeypatch.setattr(streamed, "STORED", 1)
     monkeypatch.setattr(spaces, "STORED", 1)
-    with threads_limited(2):
+    with limit_threads(2):
         model = fit("isomap", POINTS, neighbors=9, paths={"store": "streamed"})
         kept = model.space(Compute())
         assert kept is not None and kept.portable and isinstance(pickle.loads(pickle.dumps(kept)), spaces.GeodesicSpace)
@@ -169,7 +169,7 @@ def test_quality_along_a_graph(processes: Executor, monkeypatch: pytest.MonkeyPa
 def test_a_whole_fit(method: str, processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "STORED", 1)
     points, options = (MANY, KPCA) if method == "kpca" else (POINTS, ISOMAP)
-    with threads_limited(2), Notes() as notes:
+    with limit_threads(2), Notes() as notes:
         here = fit(method, points, **options)
         with running_on(processes, 2):
             there = fit(method, points, **options)
@@ -233,6 +233,6 @@ class Counting:
 @pytest.mark.parametrize("threads", [2, 4])
 def test_an_error_stops_the_source(threads: int) -> None:
     source = Counting(100, 20, [], [])
-    with threads_limited(threads), pytest.raises(ZeroDivisionError):
+    with limit_threads(threads), pytest.raises(ZeroDivisionError):
         list(results(source))
     assert len(source.stops) == 1 and 20 in source.begun and max(source.begun) <= 20 + threads + AHEAD

@@ -13,7 +13,7 @@ from pyarrow import csv, ipc, parquet
 from scipy import sparse
 from scipy.spatial.distance import pdist, squareform
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows.source import Rows, Sample
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.config.build import build
@@ -79,7 +79,7 @@ def test_a_run_of_a_file(path: str, options: list[str], processes: Executor, tmp
                          monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # where the processes are not
     FILES[path](path)
-    with threads_limited(2):
+    with limit_threads(2):
         here = run(path, *options).model
         with running_on(processes, 2):
             there = run(path, *options).model

@@ -20,8 +20,8 @@ from mlcli.pipeline import run as pipeline
 from mlcli.process import signals
 from mlcli.process.memory_gate import admit
 from mlcli.process.signals import Stopped
-from mlcli.publication.output_lock import claimed
-from mlcli.rundir.resumed import owning
+from mlcli.publication.output_lock import output_lock
+from mlcli.rundir.resumed import lock_run
 from mlcli.stages.algebra.krylov import Checkpoint
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels import streamed, tiles
@@ -296,15 +296,15 @@ def test_how_a_stop_ends(number: int, kept: bool, code: int) -> None:
 def test_what_is_kept_stays_only_where_it_can_be_of_use(error: BaseException | None, stays: bool,
                                                         tmp_path: Path) -> None:
     try:
-        with owning(tmp_path / "out", force=False) as claim:
+        with lock_run(tmp_path / "out", force=False) as claim:
             (claim.path / "kept").touch()
             if error is not None:
                 raise error
     except (MlcliError, Killed) as raised:
         assert raised is error
     assert bool(list(tmp_path.iterdir())) == stays
-    with claimed(tmp_path / "out") as claim:
-        assert claim.kept == stays
+    with output_lock(tmp_path / "out") as claim:
+        assert claim.resumable == stays
 
 
 @pytest.mark.parametrize("early", [True, False])

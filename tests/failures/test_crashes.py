@@ -38,7 +38,7 @@ main()
 """
 CRASH = "ctypes.string_at(0)"
 HANG = "ctypes.PyDLL(None).pause()"  # in C, and never lets another thread of Python run
-UNTIL = "from mlcli.process.shared_status import BOARD; BOARD.post(limit=0.5); " + HANG  # as --time-limit posts it
+UNTIL = "from mlcli.process.shared_status import STATUS; STATUS.post(limit=0.5); " + HANG  # as --time-limit posts it
 
 
 Starter = Callable[..., subprocess.Popen[str]]

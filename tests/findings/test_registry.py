@@ -19,7 +19,7 @@ from mlcli.findings import FINDINGS, NAMES, STAGES
 from mlcli.findings.finding import Finding, Place
 from mlcli.findings.frame.contents import Contents, Rows
 from mlcli.pipeline import run as pipeline
-from mlcli.pipeline.read_run import finished
+from mlcli.pipeline.read_run import read_run
 from mlcli.report.page.page import page
 from tests.fuzz.directories import CHOSEN, SAMPLES
 
@@ -170,4 +170,4 @@ def test_the_page_of_memory_is_the_page_of_the_files(
         runs: dict[str, Made], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mlcli.report.paper.drawings.LABELED", 0)
     made = runs[name]
-    assert (made.folder / "report.html").read_text(encoding="utf-8") == page(finished(made.folder))
+    assert (made.folder / "report.html").read_text(encoding="utf-8") == page(read_run(made.folder))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from mlcli.process.shared_status import BOARD
+from mlcli.process.shared_status import STATUS
 
 WAIT = 120.0  # seconds of a case, also where other work takes the processor
 ROOM = 2 << 30  # bytes of data beyond those that the process has at first
@@ -57,7 +57,7 @@ def carried_out(case: Case, keys: Sequence[Key], crashing: tuple[str, ...]) -> I
     ours.close()
     assert key is not None or status == 0, "the process ended between two cases"
     if key is not None:
-        doing = BOARD.read().get("doing", "")
+        doing = STATUS.read().get("doing", "")
         crash = key[0].endswith(crashing) and status < 0 and not hung and doing.partition(",")[0] == "read"
         yield key, "" if crash else f"nothing for {WAIT:.0f} s" if hung else f"its process ended with {status}"
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlcli import native
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.native.library import kernels
 from mlcli.stages.graph.graph import Graph
 from tests.native.support import (
@@ -193,7 +193,7 @@ def test_threads_change_nothing() -> None:
     order = orders(graph).get("dissected", np.arange(graph.size))
     elimination = native.Elimination(graph.starts, graph.indices, graph.lengths, order)
     alone = finished(elimination.weights("float32"))
-    with threads_limited(4):
+    with limit_threads(4):
         together = finished(elimination.weights("float32"))
     assert max(alone.stages) > 1
     rows = np.empty((2, 64, graph.size))

@@ -31,5 +31,5 @@ def test_libraries_stand_in_one_order(turned: bool, monkeypatch: pytest.MonkeyPa
     """They come from a set, whose order is another one in each process."""
     found = [{"filepath": f"/{package}.libs/x.so", "internal_api": "openblas", "num_threads": 1}
              for package in ("numpy", "scipy")]
-    monkeypatch.setattr(machine, "loaded", lambda: SimpleNamespace(info=lambda: found[:: -1 if turned else 1]))
+    monkeypatch.setattr(machine, "blas_libraries", lambda: SimpleNamespace(info=lambda: found[:: -1 if turned else 1]))
     assert [library["used_by"] for library in machine.libraries()] == ["numpy", "scipy"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.pipeline import run as pipeline
 from mlcli.stages.kernels import factored, sides
@@ -78,10 +78,10 @@ def test_a_factor_made_in_many_blocks_loses_nothing(threads: int, monkeypatch: p
     monkeypatch.setattr(factored, "PART", 24)
     monkeypatch.setattr(factored, "PARTS", 3)
     points = of_units(100)
-    with threads_limited(threads):
+    with limit_threads(threads):
         model = fit("pca", points, eigensolve={"components": 4})
     assert worst(model.spectrum.eigenvalues, exact_variances(points)) <= 1e-12
-    with threads_limited(3 - threads):
+    with limit_threads(3 - threads):
         assert np.array_equal(fit("pca", points, eigensolve={"components": 4}).embedding, model.embedding)
 
 

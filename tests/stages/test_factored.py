@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.data.table.row_numbers import RowNumbers
@@ -47,7 +47,7 @@ def test_the_result_does_not_depend_on_the_number_of_threads() -> None:
     data = Features(POINTS, RowNumbers.up_to(700))
     models = []
     for threads in (1, 2, 4):
-        with threads_limited(threads):
+        with limit_threads(threads):
             models.append(PCA().fit(data, COMPUTE))
     for model in models[1:]:
         assert np.array_equal(model.embedding, models[0].embedding)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import Unit
 from mlcli.stages.kernels import median_distance
@@ -33,7 +33,7 @@ def test_it_is_the_median_of_all_pairs(name: str) -> None:
     points = DATA[name] - DATA[name].mean(axis=0)
     found = []
     for threads in (1, 3):
-        with threads_limited(threads):
+        with limit_threads(threads):
             found.append(median_squared_distance(points))
     assert found[0] == found[1] == pytest.approx(median(points), rel=1e-13)
 

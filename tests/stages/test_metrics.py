@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from pydantic import TypeAdapter, ValidationError
 from scipy.spatial.distance import cdist
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features
 from mlcli.errors import DataError, GeometryError
@@ -99,7 +99,7 @@ def test_all_pairs_are_those_of_blocks_whatever_the_threads(name: str, threads: 
     comparison = ready(name, points)
     whole = between(comparison, points, points)
     monkeypatch.setattr("mlcli.stages.algebra.metrics.blocks.SIDE", 7)
-    with threads_limited(threads):
+    with limit_threads(threads):
         distances = pairwise(comparison, points)
     assert distances.tobytes() == whole.tobytes() == whole.T.copy().tobytes()
     assert not np.diag(distances).any()

@@ -161,7 +161,7 @@ BUSY = """
 import os
 import numpy as np
 from mlcli.base.values.compute import Compute
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.standard import Standard
 
@@ -186,7 +186,7 @@ def train():
     return training.train(objective, rows, objective.start([700, 1000, 9], np.random.default_rng(0)), LEARNING).trace
 
 for threads in (1, 3, 1):
-    with threads_limited(threads):
+    with limit_threads(threads):
         train()  # which compiles
         before = ticks()
         trace, after = train(), ticks()

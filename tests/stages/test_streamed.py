@@ -10,7 +10,7 @@ import pytest
 
 from mlcli import native
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.rows import blocks
 from mlcli.base.rows.memo import Memo, open_memo
 from mlcli.base.values.compute import Compute
@@ -190,7 +190,7 @@ class Identity:
 def test_a_pass_that_is_left_tells_its_blocks_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = Identity(50, [])
     kernel = Streamed(rows)
-    with threads_limited(2):
+    with limit_threads(2):
         kernel.apply(np.ones((50, 2)))
     assert not rows.stopped
 
@@ -198,7 +198,7 @@ def test_a_pass_that_is_left_tells_its_blocks_to_end(monkeypatch: pytest.MonkeyP
         raise KeyboardInterrupt
 
     monkeypatch.setattr(blocks, "advance", interrupted)
-    with threads_limited(2), pytest.raises(KeyboardInterrupt):
+    with limit_threads(2), pytest.raises(KeyboardInterrupt):
         kernel.apply(np.ones((50, 2)))
     assert rows.stopped == [True]
 

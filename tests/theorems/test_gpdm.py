@@ -8,7 +8,7 @@ import pytest
 import scipy.linalg  # noqa: F401  before its threads are limited
 from scipy.stats import multivariate_normal
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, GeometryError
 from mlcli.stages.gaussian.covariances import Covariance, Linear, Rbf, start_covariance
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 @pytest.fixture(scope="module")
 def one_thread() -> Iterator[None]:
     """Small matrices take far longer on several threads of a busy machine."""
-    with threads_limited(1):
+    with limit_threads(1):
         yield
 
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg  # noqa: F401  before its threads are limited
 from numpy.polynomial.hermite_e import hermegauss
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.stages.algebra.minimize import Likeliest
@@ -35,7 +35,7 @@ NOTHING = POINTS[:0]
 @pytest.fixture(scope="module")
 def one_thread() -> Iterator[None]:
     """Small matrices take far longer on several threads of a busy machine."""
-    with threads_limited(1):
+    with limit_threads(1):
         yield
 
 

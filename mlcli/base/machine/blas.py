@@ -25,7 +25,7 @@ NEEDED = frozenset({"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"}) 
 
 @frozen
 class Settings:
-    """What was set for the libraries, and why."""
+    """The settings of the linear algebra libraries, and the reasons for them."""
 
     threads: Threads | None = None  # of the environment as the user gave it; None where it is wrong
     count: int = 1  # of threads that the command line asks for, else the environment
@@ -34,7 +34,7 @@ class Settings:
     reason: str = "NumPy was loaded by another program"  # for OpenBLAS's core type, or for not setting it
 
     def facts(self) -> dict[str, object]:
-        """The same as plain values, for run.json and doctor."""
+        """Return the settings as plain values, for run.json and doctor."""
         return {"exported": dict(self.exported), "core_type": self.exported.get(CORE), "reason": self.reason}
 
 
@@ -42,7 +42,7 @@ _settings: ContextVar[Settings | None] = ContextVar("blas", default=None)
 
 
 def settings() -> Settings:
-    """What was set when the program started."""
+    """Return the settings made when the program started; the defaults if `export` was not called."""
     return _settings.get() or Settings()
 
 
@@ -57,7 +57,7 @@ def environment_limits() -> tuple[Threads, ...]:
 
 
 def allow(threads: Threads) -> None:
-    """From now on the environment allows so many threads: the share of a process that is one of several."""
+    """Set the number of threads that the environment allows: the share of one of several processes."""
     _settings.set(replace(settings(), threads=threads))
 
 
@@ -67,7 +67,7 @@ def export(arguments: Sequence[str], environment: MutableMapping[str, str] = os.
         allowed = resources.threads(environment, root)
     except ConfigError:  # reported when the threads are needed
         allowed = None
-    count = threads_asked(arguments) or (allowed.count if allowed else 1)
+    count = requested_threads(arguments) or (allowed.count if allowed else 1)
     limits = tuple(resources.thread_limits(environment, root))
     settings = Settings(allowed, count, limits)
     if "numpy" not in sys.modules:
@@ -79,7 +79,7 @@ def export(arguments: Sequence[str], environment: MutableMapping[str, str] = os.
     return settings
 
 
-def threads_asked(arguments: Sequence[str]) -> int:
+def requested_threads(arguments: Sequence[str]) -> int:
     """The number that --threads gives on a command line not yet parsed; 0 where there is none or it is not valid."""
     texts = [""]
     for place, argument in enumerate(arguments):
@@ -94,7 +94,7 @@ def threads_asked(arguments: Sequence[str]) -> int:
 
 
 def core_type(environment: Mapping[str, str], root: Path = ROOT) -> tuple[str, str]:
-    """The kernels that OpenBLAS must be told to use, or none, and why."""
+    """Return the core type to set for OpenBLAS (empty for none), and the reason."""
     if environment.get(CORE):
         return "", f"{CORE} was set already"
     if environment.get(OFF, "0") not in ("", "0"):

@@ -1,4 +1,4 @@
-"""What a process uses before it holds any data: the program, its libraries, its threads. Imports nothing heavy.
+"""Memory of a process without data: the program, its libraries, its threads. Imports nothing heavy.
 
 Sizes are resident memory, measured in fresh processes (`benchmarks/plan.py`).
 """
@@ -55,7 +55,7 @@ def after_fit() -> AfterFit:
 
 
 def workers_fitting(left: float, each: float) -> str:
-    """What to do where so many bytes are left for workers of this machine, each of which takes so many."""
+    """Return a hint: the number of local workers of `each` bytes that fit into `left` bytes, or to use none."""
     count = int((left - DASK) / each)
     return f"{option('compute.cluster', f'local:{count}')} fits" if count > 0 else "leave {compute.cluster} out"
 

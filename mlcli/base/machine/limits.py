@@ -1,4 +1,4 @@
-"""What `ulimit` leaves this process of address space and data, and what threads take of both. Imports nothing heavy.
+"""Limits of `ulimit` on address space and data, and the share that threads take. Imports nothing heavy.
 
 A run maps far more than it uses: libraries, stacks, and the buffers that OpenBLAS takes for each thread when NumPy
 loads, and without which it ends the process. So too low a limit is an error before NumPy is imported.
@@ -31,8 +31,8 @@ def limit(name: str) -> int:
     return 0 if soft == resource.RLIM_INFINITY else soft
 
 
-def as_set(source: str) -> str:
-    """Where a limit of memory comes from; of one that was set for more than memory, what was set."""
+def source_text(source: str) -> str:
+    """Return the source of a memory limit for messages; for a `ulimit`, with the value that was set (KiB)."""
     return f"what {source} {limit(source) // 1024} leaves" if source in LIMITS else source
 
 
@@ -66,8 +66,8 @@ def memory(threads: int) -> list[Memory]:
 
 
 @contextmanager
-def at_most(size: int) -> Iterator[None]:
-    """Within the block, allocations fail that would take so many bytes more than there are now, but for some slack.
+def limit_allocations(size: int) -> Iterator[None]:
+    """In the block, allocations fail beyond the present data size plus `size` bytes and `SLACK`.
 
     Where the system does not say how many there are (not Linux), nothing is limited.
     """
@@ -81,8 +81,8 @@ def at_most(size: int) -> Iterator[None]:
 
 
 @contextmanager
-def enforced(size: int, threads: int) -> Iterator[None]:
-    """Within the block, allocations fail that would take this process beyond so many bytes of memory.
+def enforce_limit(size: int, threads: int) -> Iterator[None]:
+    """In the block, allocations fail that would take this process beyond `size` bytes of memory.
 
     The system's limit counts what is reserved, so that what threads and libraries reserve is added to it.
     """

@@ -1,4 +1,4 @@
-"""How long a core takes for a unit of each kind of work: what predictions of time are made of. Imports nothing heavy.
+"""Seconds of a core for a unit of each kind of work, from which times are predicted. Imports nothing heavy.
 
 The reference was measured on one core of a processor with AVX-512 (`benchmarks/plan.py`). `mlcli doctor --calibrate
 FILE` measures another machine's (`calibration.py`), which a plan then goes by. Choices between algorithms always go by
@@ -73,7 +73,7 @@ def chosen_file(path: str | None, environment: Mapping[str, str] = os.environ) -
 
 
 def document(measured: Rates, machine: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file of rates holds; `machine` says where they were measured."""
+    """Return the content of a file of rates; `machine` describes the machine of the measurement."""
     return {"format": FORMAT, "machine": dict(machine), "seconds": asdict(measured)}
 
 

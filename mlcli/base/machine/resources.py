@@ -1,4 +1,4 @@
-"""What the machine and the job leave this process: threads, memory, the kind of processor. Imports nothing heavy."""
+"""Threads, memory and kind of processor that this process may use. Imports nothing heavy."""
 
 import math
 import os
@@ -17,7 +17,7 @@ UNLIMITED = 2**60  # bytes: version 1 of control groups writes "none" as a numbe
 
 
 def threads(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> Threads:
-    """What MLCLI_THREADS says, else the smallest of the limits; raises ConfigError for a bad MLCLI_THREADS."""
+    """Return MLCLI_THREADS, else the smallest of the limits; raises ConfigError for a bad MLCLI_THREADS."""
     text = environment.get(CHOSEN, "").strip()
     if not text:
         return min(thread_limits(environment, root), key=lambda limit: limit.count)
@@ -28,7 +28,7 @@ def threads(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> T
 
 
 def thread_limits(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> list[Threads]:
-    """What the batch job, OMP_NUM_THREADS, the groups' quota and the affinity each allow, as far as they say so."""
+    """Return the limits of the batch job, OMP_NUM_THREADS, the control groups' quota and the affinity, where set."""
     nested = scheduler.number(environment.get("OMP_NUM_THREADS", "").partition(",")[0])  # it may list nested levels
     limits = [*scheduler.threads(environment), Threads(nested, "OMP_NUM_THREADS"),
               Threads(cpu_quota(root), "cgroup quota"), Threads(affinity(), "affinity")]
@@ -111,7 +111,7 @@ def text_of(file: Path) -> str:
 
 
 def instruction_set(root: Path = ROOT) -> str:
-    """What linear algebra libraries can use of the processor: v4 (AVX-512), v3 (AVX2) or base."""
+    """Return the instruction set that linear algebra libraries can use: v4 (AVX-512), v3 (AVX2) or base."""
     _, features = processor(root)
     return "v4" if "avx512f" in features else "v3" if {"avx2", "fma"} <= features else "base"
 

@@ -1,4 +1,6 @@
-"""What batch schedulers grant a job, as their variables say: Slurm, SGE, PBS, Torque, LSF. Imports nothing heavy.
+"""Threads and memory that batch schedulers grant a job, by their variables: Slurm, SGE, PBS, Torque, LSF.
+
+Imports nothing heavy.
 
 A variable that is absent or not a number is ignored. Memory that SGE, PBS and LSF grant comes as limits
 of the process (`limits.py`) or of the control group (`machine.py`), not as variables.
@@ -35,7 +37,7 @@ class Memory:
 
     @property
     def remedy(self) -> str:
-        """What gives more."""
+        """The way to get more memory, for hints."""
         return next((remedy for kind, remedy in MORE.items() if self.source.startswith(kind)), f"raise {self.source}")
 
 
@@ -62,7 +64,7 @@ def memory(environment: Mapping[str, str]) -> list[Memory]:
 
 
 def _cores_of_a_task(environment: Mapping[str, str]) -> list[Threads]:
-    """What Slurm says of the cores of a task."""
+    """Return Slurm's counts of the cores of a task, each with its variable."""
     tasks, shared = _tasks(environment)
     asked = Threads(number(environment.get("SLURM_CPUS_PER_TASK", "")), "SLURM_CPUS_PER_TASK")
     return [*([asked] if asked.count else []), *(Threads(max(min(cores) // tasks, 1), name + shared)

@@ -22,14 +22,14 @@ def allowed() -> int:
 
 
 @contextmanager
-def threads_limited(count: int) -> Iterator[None]:
+def limit_threads(count: int) -> Iterator[None]:
     """Limits the linear algebra libraries, pyarrow where it is in use already, and the stages to `count` threads."""
     before = {name: os.environ.get(name) for name in LATE}
     os.environ.update(dict.fromkeys(LATE, str(count)))
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].set_cpu_count(count)
     try:
-        with set_context(threads=count), loaded().limit(limits=count):
+        with set_context(threads=count), blas_libraries().limit(limits=count):
             yield
     finally:
         for name, value in before.items():
@@ -39,11 +39,11 @@ def threads_limited(count: int) -> Iterator[None]:
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """One thread for each call into linear algebra, where the threads are busy with blocks of their own."""
-    with loaded().limit(limits=1):
+    with blas_libraries().limit(limits=1):
         yield
 
 
-def loaded() -> "ThreadpoolController":
+def blas_libraries() -> "ThreadpoolController":
     """The linear algebra libraries in use, their threads as they are now."""
     return _libraries(len(sys.modules))
 

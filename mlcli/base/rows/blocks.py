@@ -1,4 +1,4 @@
-"""Work in blocks: rows cut into blocks, and what is made of each block, in order, on all threads.
+"""Work in blocks of rows: one function for every block, on all threads, with results in order.
 
 This is the one place that starts threads for work. It lies in `base`, and not in `engine`, because scaling and checking
 data (`base/values/scaling.py`) take threads too: one thread alone takes two to four times as long for large tables.
@@ -51,14 +51,13 @@ def each(work: Callable[[T], object], blocks: Sequence[T], *, progress: bool = F
 def in_order(work: Callable[[T], R], blocks: Sequence[T], *, progress: bool = False, done: int = 0, ahead: int = AHEAD,
              stop: Callable[[], None] = lambda: None, workers: Workers | None = None,
              most: int = 0) -> Generator[R, None, None]:
-    """What the work makes of each block, in the order of the blocks, by as many threads as allowed, or other workers.
+    """Yield `work(block)` for each block, in order, computed by all allowed threads or by other workers.
 
-    Where memory holds fewer blocks than there are threads, `most` says how many.
-
-    Few blocks are begun `ahead` of the one that is waited for. When a block fails, or the consumer leaves early, `stop`
-    tells the blocks that have begun, and no other begins. With `progress`, listeners are notified of how many are done,
-    with so many `done` before. Meanwhile linear algebra runs on one thread in each, also where there is only one block:
-    how a product is shared among threads decides how it is rounded. So the result is the same for any number of them.
+    `most` limits the threads where memory holds fewer blocks. At most `ahead` blocks are submitted beyond one for each
+    worker. When a block fails, or the consumer leaves early, `stop` is called for the blocks that have started, and no
+    other starts. With `progress`, listeners get the number of finished blocks, plus `done`. Linear algebra runs on one
+    thread in each block, even a single one: the number of threads changes the rounding of a product, so the result is
+    the same for any number of them.
     """
     threads = min(most or allowed(), allowed())
     if workers is None and min(threads, len(blocks)) > 1:

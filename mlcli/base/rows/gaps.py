@@ -29,7 +29,7 @@ class Gaps:
 
     @classmethod
     def of(cls, first: int, rows: Array, shift: Array) -> "Gaps":
-        """Those of some rows, which are given with the number of the first."""
+        """Return the gaps of `rows`, an (m, d) array whose first row has number `first`; sums are about `shift` (d)."""
         finite = np.isfinite(rows)
         where = np.flatnonzero(~finite.all(axis=1))
         some, there = rows[where], finite[where]

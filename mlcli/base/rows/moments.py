@@ -28,7 +28,7 @@ class Moments:
     exponent: Indices | None = None  # all of it is of x 2**-exponent, for columns whose squares have no doubles (d)
 
     def __add__(self, other: "Moments") -> "Moments":
-        """Those of both, about the same shift."""
+        """Add the sums of other rows about the same shift."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # of far ones other sums are made
             return Moments(self.rows + other.rows, self.shift, sums=self.sums + other.sums,
                            products=self.products + other.products, least=np.minimum(self.least, other.least),
@@ -52,7 +52,7 @@ class Moments:
 
     @property
     def plain(self) -> "Moments":
-        """The same in the units of the data, where squares may vanish or be infinite."""
+        """These moments in the units of the data, where squares may underflow or overflow."""
         return self if self.exponent is None else self.times_power(np.zeros(len(self.sums), dtype=np.int64))
 
     @property
@@ -67,7 +67,7 @@ class Moments:
 
     @property
     def rest(self) -> Array:
-        """What the shift lacks of the means (d)."""
+        """The means minus the shift (d)."""
         return self.sums / self.rows
 
     @property
@@ -77,7 +77,7 @@ class Moments:
 
     @property
     def constant(self) -> AnyArray:
-        """Which columns hold one number only."""
+        """A mask (d) of the constant columns."""
         flat: AnyArray = self.least == self.most
         return flat
 
@@ -99,7 +99,7 @@ class Moments:
         return bool(finite and np.all(self.constant | (self.rows * self.rest**2 <= TRIFLE * self.squares)))
 
     def times_power(self, power: Indices) -> "Moments":
-        """Those of x 2**power (d), exact but at the ends of the range."""
+        """Return the moments of x 2**power (`power` has length d), exact except at the ends of the range."""
         power = power if self.exponent is None else power + self.exponent
         with np.errstate(over="ignore", under="ignore"):
             return Moments(self.rows, np.ldexp(self.shift, power), sums=np.ldexp(self.sums, power),
@@ -107,7 +107,7 @@ class Moments:
                            least=np.ldexp(self.least, power), most=np.ldexp(self.most, power))
 
     def scaled(self, factor: Array, center: Array) -> "Moments":
-        """Those of (x - center) factor, for a factor of zero or more for each column; in the units of the data."""
+        """Return the moments of (x - center) * factor; `factor` and `center` are (d,) arrays, factor >= 0."""
         known = self.plain
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             products = known.products * (np.outer(factor, factor) if self.whole else factor**2)
@@ -115,7 +115,7 @@ class Moments:
                            least=(known.least - center) * factor, most=(known.most - center) * factor)
 
     def of_columns(self, chosen: AnyArray) -> "Moments":
-        """Those of some of the columns."""
+        """Return the moments of the chosen columns, a mask or indices of shape (c,)."""
         products = self.products[np.ix_(chosen, chosen)] if self.whole else self.products[chosen]
         return Moments(self.rows, self.shift[chosen], sums=self.sums[chosen], products=products,
                        least=self.least[chosen], most=self.most[chosen],

@@ -1,7 +1,7 @@
-"""Coordinates too large to be held: arrays in a file without a name, few of whose pages are in memory at a time.
+"""Coordinates too large for memory: arrays mapped to a file without a name, few of whose pages are in memory.
 
-NumPy takes them for arrays. What makes another array of such a one, or looks at all of it, does so a few rows at a time
-(`by_rows`, `parts`), so that pages can leave memory meanwhile. Of an array in memory both take all rows at once.
+They are NumPy arrays. Code that derives another array from one, or reads all of it, takes a few rows at a time
+(`map_blocks`, `parts`), so that pages can leave memory meanwhile. For an array in memory both take all rows at once.
 """
 
 import math
@@ -25,13 +25,12 @@ from mlcli.errors import StorageError
 
 HELD = 1 << 24  # bytes of an array that is held in memory
 TOGETHER = 1 << 18  # numbers that are looked at together
-SCATTERED = 128  # single rows that are
-
+SCATTERED = 128  # single rows that are read together
 
 
 @frozen
 class Scratch:
-    """Where large arrays are made in files, and what is said where there is no room."""
+    """The folder of arrays in files, and place and hint of the error for a full disk."""
 
     folder: Path
     where: str  # as the user knows it
@@ -46,13 +45,16 @@ def scratch_in(folder: Path, where: Path, hint: str) -> AbstractContextManager[N
     return set_context(scratch=Scratch(folder, str(where), hint))
 
 
-def room(*shape: int) -> Array:
-    """An array to be filled: a large one in a file, where a folder is known. Raises StorageError for a full disk."""
+def allocate(*shape: int) -> Array:
+    """Return an array of this shape to be filled, in a file if it is large and the context names a folder.
+
+    Raises StorageError for a full disk.
+    """
     scratch, size = context().scratch, 8 * math.prod(shape)
     if scratch is None or size <= HELD:
         return np.empty(shape)
     try:
-        pages = mapped(size, scratch.folder)
+        pages = map_file(size, scratch.folder)
     except OSError as error:
         raise StorageError("SCRATCH", f"no room for {memory(size)} of coordinates: {error.strerror or error}",
                            where=scratch.where, hint=scratch.hint) from error
@@ -60,8 +62,8 @@ def room(*shape: int) -> Array:
     return np.frombuffer(pages, dtype=np.float64).reshape(shape)
 
 
-def mapped(size: int, folder: Path) -> mmap.mmap:
-    """So many bytes of a file that vanishes with the process; raises OSError.
+def map_file(size: int, folder: Path) -> mmap.mmap:
+    """Map `size` bytes of a file that vanishes with the process; raises OSError.
 
     The file is given all its blocks at once, so that a full disk is an error here and not a crash later.
     """
@@ -70,72 +72,72 @@ def mapped(size: int, folder: Path) -> mmap.mmap:
         return mmap.mmap(file.fileno(), size)
 
 
-def held(copies: int, numbers: int) -> float:
-    """The bytes that so many arrays of this size take of memory."""
+def bytes_in_memory(copies: int, numbers: int) -> float:
+    """Return the bytes of memory that `copies` arrays of `numbers` numbers take."""
     return 8.0 * copies * (numbers if 8 * numbers <= HELD else TOGETHER)
 
 
-def filed(copies: int, numbers: int) -> float:
-    """The bytes that so many arrays of this size take of the disk."""
+def bytes_on_disk(copies: int, numbers: int) -> float:
+    """Return the bytes on disk that `copies` arrays of `numbers` numbers take."""
     return 8.0 * copies * numbers if 8 * numbers > HELD else 0.0
 
 
 def in_file(values: Any) -> bool:
-    """Whether an array, or what it is a part of, lies in such a file."""
+    """Whether an array, or the array that it is a view of, lies in such a file."""
     while isinstance(values, np.ndarray):
         values = values.base
     return isinstance(values, memoryview) and isinstance(values.obj, mmap.mmap)
 
 
-def let_go() -> None:
+def release_pages() -> None:
     """Takes the pages of all such arrays out of memory; their numbers stay in the files."""
     for pages in list(_maps):
         pages.madvise(mmap.MADV_DONTNEED)
 
 
 def parts(values: Array) -> Iterator[Array]:
-    """The rows of an array, all at once or a few at a time."""
+    """Yield blocks of rows of an (n, k) array: all of an array in memory, else a few at a time."""
     if not in_file(values):
         yield values
         return
     for rows in row_blocks(len(values), TOGETHER, math.prod(values.shape[1:])):
         yield values[rows]
-        let_go()
+        release_pages()
 
 
-def together(first: Array, second: Array) -> Iterator[tuple[Array, Array]]:
-    """The same rows of two arrays, all at once or a few at a time."""
+def zip_blocks(first: Array, second: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield equal blocks of rows of an (n, k) and an (n, m) array: all at once, or a few if one is in a file."""
     blocks = [slice(None)]
     if in_file(first) or in_file(second):
         blocks = row_blocks(len(first), TOGETHER, first.shape[1] + second.shape[1])
     for rows in blocks:
         yield first[rows], second[rows]
-        let_go()
+        release_pages()
 
 
-def some_of(values: Array, rows: Indices) -> Array:
-    """Some rows, in memory; few at a time, for the system reads many pages around each."""
+def take_rows(values: Array, rows: Indices) -> Array:
+    """Return the chosen rows of an (n, k) array in memory, read few at a time: each read brings many pages."""
     if not in_file(values):
         return values[rows]
     found = np.empty((len(rows), *values.shape[1:]))
     for chosen in row_blocks(len(rows), SCATTERED):
         found[chosen] = values[rows[chosen]]
-        let_go()
+        release_pages()
     return found
 
 
-def by_rows(work: Callable[[Array], Array], values: Array) -> Array:
-    """What is made of an array's rows, each by itself."""
+def map_blocks(work: Callable[[Array], Array], values: Array) -> Array:
+    """Return `work(values)`, an array with n rows, for an (n, k) array and a `work` that treats every row alone."""
     if not in_file(values):
         return work(values)
     found, place = np.empty(0), 0
     for some in map(work, parts(values)):
-        found = found if place else room(len(values), *some.shape[1:])
+        found = found if place else allocate(len(values), *some.shape[1:])
         found[place : place + len(some)] = some
         place += len(some)
     return found
 
 
-def extents(values: Array) -> AnyArray:
-    """Which columns hold a number that is not zero."""
+def nonzero_columns(values: Array) -> AnyArray:
+    """Return a mask (k,) of the columns of an (n, k) array that hold a nonzero number."""
     return np.asarray(np.any([np.any(some != 0, axis=0) for some in parts(values)], axis=0))

@@ -1,7 +1,7 @@
 """Rows that are not in memory: a table read in blocks of rows, as often as it is needed.
 
-Such rows stand where an array does. What works on blocks asks `rows_of` for them; NumPy is refused the whole of them,
-so that nothing takes the memory for it by accident.
+Such rows stand where an array does. Code that works on blocks gets them from `rows_of`; converting them to a NumPy
+array raises an error, so that nothing takes the memory for it by accident.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class RowSource(Protocol):
 
     @property
     def bounds(self) -> tuple[int, ...]:
-        """Where blocks begin, and behind them the number of rows."""
+        """The first row of every block, then the number of rows."""
 
     @property
     def columns(self) -> int:
@@ -51,7 +51,7 @@ class RowSource(Protocol):
         """The rows of a block, a few at a time; raises DataError and StorageError."""
 
     def key(self) -> str:
-        """What distinguishes its content."""
+        """Return a key of the content: equal keys mean equal rows."""
 
 
 class HalfSource(RowSource, Protocol):
@@ -62,13 +62,13 @@ class HalfSource(RowSource, Protocol):
 
 
 class RowMap(Protocol):
-    """What is done to rows as they are read: a value that can be pickled."""
+    """A transformation of rows as they are read: a value that can be pickled."""
 
     def __call__(self, first: int, rows: Array) -> Array:
-        """Some rows, the first of them by its number among those of the source; as many, or fewer, in their order."""
+        """Return the transformed rows, as many or fewer; `rows` is an (m, d) array that starts at row `first`."""
 
     def key(self) -> Any:
-        """What distinguishes it, as plain values and arrays."""
+        """Return the parameters of the map, as plain values and arrays."""
 
 
 @frozen
@@ -79,7 +79,7 @@ class Sample:
     values: Array
 
     def find(self, chosen: Indices) -> Indices | None:
-        """Where some rows are among these; None where one is not."""
+        """Return the positions of the rows `chosen`, shape (m,), in the sample; None if one is not in it."""
         if not len(self.values):
             return None  # rows of which only the places are known
         found = np.searchsorted(self.places, chosen)
@@ -123,7 +123,7 @@ class Rows:
         return 8 * WORKING * min(self.source.part, max(len(self), 1)) * self.shape[1] + self.source.buffer_bytes
 
     def at_once(self, threads: int) -> int:
-        """How many of its blocks so many threads read at once."""
+        """Return the number of blocks that so many threads read at once."""
         return min(self.lanes or threads, threads)
 
     @property
@@ -179,8 +179,8 @@ class Rows:
                 yield place, rows
 
     @property
-    def once(self) -> bool:
-        """Whether these are a symmetric matrix of which the file holds each pair of points once."""
+    def half_stored(self) -> bool:
+        """Whether the file holds each pair of points of a symmetric matrix once."""
         return hasattr(self.source, "wedges")
 
     def wedges(self, number: int) -> Iterator[Part]:
@@ -205,7 +205,7 @@ class Rows:
                        gaps=NO_GAPS)
 
     def without(self, gaps: Indices) -> "Rows":
-        """These rows but for some; the moments are known to be those of the others."""
+        """Return the rows without those at `gaps`, shape (m,), ascending; the moments already exclude them."""
         assert not self.maps
         sample = self.sample
         if sample is not None:
@@ -216,11 +216,11 @@ class Rows:
 
     @property
     def at_hand(self) -> Indices:
-        """The rows that are held in memory."""
+        """The positions of the rows that are in memory, shape (m,)."""
         return np.zeros(0, dtype=np.int64) if self.sample is None else self.sample.places
 
     def some(self, most: int | None = None) -> Indices:
-        """The same, at most so many of them, spread over all."""
+        """Return the positions of at most `most` rows in memory, evenly spread; of all by default."""
         count = len(self.at_hand) if most is None else min(most, len(self.at_hand))
         return self.at_hand[np.linspace(0, len(self.at_hand) - 1, count).astype(np.int64)]
 
@@ -259,7 +259,7 @@ class Rows:
                             hint="give more memory ({compute.memory_limit}), or leave out what needs the whole table")
 
     def key(self) -> Any:
-        """What distinguishes their content, as plain values and arrays."""
+        """Return a key of the content, as plain values and arrays."""
         return (self.source.key(), self.left_out, tuple(change.key() for change in self.maps))
 
 
@@ -269,7 +269,7 @@ def rows_of(values: object) -> Rows | None:
 
 
 def as_array(rows: Rows) -> Array:
-    """The rows where an array is declared."""
+    """Cast rows to the array type, for parameters that are declared as arrays."""
     return cast(Array, rows)
 
 

@@ -1,4 +1,4 @@
-"""Rows of mostly zeros, held by their entries: a source of rows, and what maps make of entries.
+"""Rows of mostly zeros, stored by their entries: a source of rows, and maps of entries.
 
 Blocks of them are made dense one by one where something works on dense rows. Products need the entries alone, as long
 as every map keeps zeros zero, but for a center that is taken from each row.
@@ -40,7 +40,7 @@ class SparseRows:
 
     @cached_property
     def bounds(self) -> tuple[int, ...]:
-        """Where blocks begin, and behind them the number of rows."""
+        """The first row of every block, then the number of rows."""
         rows, step = self.matrix.shape[0], max(BLOCK // max(self.columns, 1), self.part)
         return (*range(0, rows, step), rows)
 
@@ -91,7 +91,7 @@ class KeepsZeros(Protocol):
         """Whether it keeps zeros zero, but for a center."""
 
     def of_entries(self, rows: Moved) -> Moved:
-        """What becomes of rows whose center is zero."""
+        """Return the mapped rows; the center of `rows` is zero."""
 
 
 def entries_of(rows: Rows, number: int) -> Moved | None:

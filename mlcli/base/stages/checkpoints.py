@@ -1,4 +1,4 @@
-"""Checkpoints: where a loop stands. It offers them to whoever keeps them, and goes on from the one that was left.
+"""Checkpoints: the state of a loop. A loop offers them to a keeper, and goes on from the latest of an earlier process.
 
 A loop is an iteration, the passes of an eigensolver or the epochs of a training; it knows of no keeper. What it goes on
 from leads to the same bytes. A loop inside of another one offers none: the outer one repeats it. A step that is long,
@@ -18,12 +18,12 @@ C = TypeVar("C")
 
 
 class Place(Generic[C]):
-    """Where a loop's checkpoints go: nowhere."""
+    """The destination of a loop's checkpoints; this base discards them."""
 
     left: C | None = None  # the checkpoint of an earlier process
 
     def offer(self, checkpoint: Callable[[], C]) -> None:
-        """Between two steps: what is kept is written before the loop goes on, so that it need not be a copy."""
+        """Offer a checkpoint between two steps. It is written before the loop goes on, so it need not be a copy."""
 
     def within(self, kind: type[Any]) -> "Place[Any]":
         """The place of the parts of a step, whose checkpoints are of this kind."""
@@ -31,7 +31,7 @@ class Place(Generic[C]):
 
 
 class Keeper(Protocol):
-    """Who keeps checkpoints."""
+    """A store of checkpoints."""
 
     def place(self, kind: type[Any]) -> Place[Any]:
         """The place of the next loop, whose checkpoints are of this kind."""

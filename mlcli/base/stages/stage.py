@@ -44,7 +44,7 @@ class Note:
 
 @frozen
 class Stage:
-    """What listeners are given about a stage."""
+    """Name and version of a stage, as listeners get them."""
 
     name: str
     version: int | None = None  # raised with the formula; None: the result depends on more than the inputs
@@ -56,13 +56,13 @@ class Listener(Protocol):
     caches: bool  # whether it has `around`, and keeps notes with the results of stages
 
     def begin(self, name: str) -> None:
-        """A stage is being computed."""
+        """A stage begins."""
 
     def end(self, name: str) -> None:
-        """It has ended, well or not."""
+        """A stage ended, with or without an error."""
 
     def advance(self, name: str, part: str, done: int, total: int) -> None:
-        """How far it, or the part of it that is named, has come, in units of its own (blocks, iterations)."""
+        """The stage, or the named part of it, did `done` of `total` units of its own (blocks, iterations)."""
 
     def note(self, note: Note) -> None:
         """A warning or a fact."""
@@ -95,20 +95,20 @@ class Watcher:
 
 @frozen
 class WithoutNotes(Watcher):
-    """A listener that is told of no notes."""
+    """A listener that gets everything but notes."""
 
     listener: Listener
 
     def begin(self, name: str) -> None:
-        """The listener is told."""
+        """Pass on to the listener."""
         self.listener.begin(name)
 
     def end(self, name: str) -> None:
-        """The listener is told."""
+        """Pass on to the listener."""
         self.listener.end(name)
 
     def advance(self, name: str, part: str, done: int, total: int) -> None:
-        """The listener is told."""
+        """Pass on to the listener."""
         self.listener.advance(name, part, done, total)
 
 

@@ -1,11 +1,11 @@
-"""What a run would do, stage by stage, with its cost: what `mlcli plan` shows."""
+"""The stages of a run with their predicted costs, as `mlcli plan` shows them."""
 
 from mlcli.base.frozen import frozen
 
 
 @frozen
 class Passes:
-    """What a stage computes in blocks that can run on the workers of a cluster, such as passes over a file."""
+    """Work of a stage in blocks that workers of a cluster can run, such as passes over a file."""
 
     count: int
     seconds: float  # of one core, for a pass
@@ -18,8 +18,8 @@ class Passes:
     working: float = 0.0  # bytes that a worker of one thread takes besides what it is sent and what it gives back
 
     @property
-    def held(self) -> float:
-        """Bytes that a worker of one thread holds: what it was sent, and two results, one of them on its way."""
+    def worker_bytes(self) -> float:
+        """Memory of a worker of one thread in bytes: its inputs, and two results, one of them in transfer."""
         return self.once + self.sent + self.working + 2 * self.returned / self.blocks
 
 

@@ -94,7 +94,7 @@ class Compute(Options):
         """
         limit = self.allowed_memory()
         if needed > limit.bytes:
-            left = f"{limits.as_set(limit.source)} is" if limit.source in limits.LIMITS else "the limit is"
+            left = f"{limits.source_text(limit.source)} is" if limit.source in limits.LIMITS else "the limit is"
             fewer = "use fewer threads" if limit.source in limits.LIMITS and self.thread_count() > 1 else ""
             raise RefusedByPlan(
                 "MEMORY", f"{purpose} needs about {units.memory(needed)} and {left} {units.memory(limit.bytes)}",

@@ -15,7 +15,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.rows.memo import memoize
-from mlcli.base.rows.scratch import in_file, let_go, room
+from mlcli.base.rows.scratch import allocate, in_file, release_pages
 from mlcli.base.rows.source import as_array, in_unit, rows_of
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array
@@ -76,7 +76,7 @@ def _extent(values: AnyArray) -> Extent:
 
 def _extent_of(values: AnyArray, rows: slice) -> Extent:
     found = _extent_of_block(values[rows])
-    let_go()
+    release_pages()
     return found
 
 
@@ -168,7 +168,7 @@ def _scale(values: Array, exponent: int) -> Array:
 
 def _multiply(values: Array, exponent: int) -> Array:
     """Return 2**exponent * values as a new array."""
-    found = room(*values.shape) if in_file(values) else np.empty(values.shape)
+    found = allocate(*values.shape) if in_file(values) else np.empty(values.shape)
 
     def fill(rows: slice | EllipsisType) -> None:
         with np.errstate(over="ignore", under="ignore"):
@@ -176,7 +176,7 @@ def _multiply(values: Array, exponent: int) -> Array:
                 np.multiply(values[rows], np.ldexp(1.0, exponent), out=found[rows])  # the same, several times faster
             else:
                 np.ldexp(values[rows], exponent, out=found[rows])
-        let_go()
+        release_pages()
 
     if values.size <= BLOCK:
         fill(...)

@@ -37,7 +37,7 @@ class Division:
     threads: Threads
 
 
-def divided(asked: int, runs: Sequence[Compute]) -> Division:
+def divide_threads(asked: int, runs: Sequence[Compute]) -> Division:
     """So many runs at once as the threads suffice for: each has those that it asks for, else an equal share.
 
     Threads are those of MLCLI_THREADS, else what job, quota and affinity allow; of a share OMP_NUM_THREADS is the most.
@@ -59,23 +59,23 @@ def divided(asked: int, runs: Sequence[Compute]) -> Division:
 
 @frozen
 class Shown:
-    """What is shown of the runs, and how."""
+    """Options of the display of several runs."""
 
     mode: Mode
     quiet: bool
     form: Form
 
 
-def told_division(asked: int, runs: Sequence[Compute], mode: Mode, quiet: bool) -> Division:
-    """The same, once the user has been told where it is not what was asked for."""
+def announce_division(asked: int, runs: Sequence[Compute], mode: Mode, quiet: bool) -> Division:
+    """Divide the threads among jobs as `divide_threads` does, and show its notes to the user."""
     with listening(shown_as(mode, quiet)), recording() as journal:
-        division = divided(asked, runs)
+        division = divide_threads(asked, runs)
     for item in journal.noted("N-") if not quiet and mode != "json" else ():
         say(line_of(item["code"], item["message"]))
     return division
 
 
-def at_once(work: Callable[[int], Result], names: Sequence[str], division: Division,
+def run_in_parallel(work: Callable[[int], Result], names: Sequence[str], division: Division,
             shown: Shown, families: Sequence[Any], until: float = math.inf) -> Iterator[tuple[int, Result]]:
     """The results of runs by their numbers, as they end; what a run says is shown at its end, and not mixed up.
 
@@ -103,7 +103,7 @@ def at_once(work: Callable[[int], Result], names: Sequence[str], division: Divis
 
 
 def lost(name: str, what: Lost, form: Form) -> Result:
-    """What is reported of a run whose process died; what it left is removed."""
+    """Return the result of a run whose process died, after its remains are removed."""
     recover(Path.cwd() / name)
     error = (died_of(-what.code, what.doing, what.memory, kept=what.kept, kills=what.kills) if what.code < 0 else
              MlcliError("CRASH", f"the process of the run ended by itself, with {what.code}",

@@ -18,7 +18,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.engine.cache import Folder, folder_of
 from mlcli.errors import UsageError
 from mlcli.pipeline.process import ALONE, Process
-from mlcli.process.shared_status import BOARD
+from mlcli.process.shared_status import STATUS
 
 
 @frozen
@@ -39,7 +39,7 @@ class Manner:
         return not (self.quiet or self.json or self.progress == "json")
 
     def folder(self, config: RunConfig) -> Folder | None:
-        """Where results of stages are kept; the folder that the run's options name stands before a sweep's."""
+        """Return the folder of the stage cache: that of the run's options, else a sweep's; None for no cache."""
         if self.cache == "none":
             return None
         return folder_of(config.compute) or (None if self.cache == "chosen" else self.cache)
@@ -47,14 +47,14 @@ class Manner:
 
 @contextmanager
 def enforcing(compute: Compute) -> Iterator[None]:
-    """Where a run asks for it, allocations beyond its limit fail, and the supervisor knows what a death then means."""
+    """Enforce the memory limit in the block if `compute.memory_enforce` is set, and post that to the supervisor."""
     if not compute.memory_enforce:
         yield
         return
-    BOARD.post(enforced=True)
-    with limits.enforced(compute.memory_bytes(), compute.thread_count()):
+    STATUS.post(enforced=True)
+    with limits.enforce_limit(compute.memory_bytes(), compute.thread_count()):
         yield
-    BOARD.post(enforced=False)
+    STATUS.post(enforced=False)
 
 
 def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
     check_streams(config, manner)
     limit = config.compute.time_seconds()
     if math.isfinite(limit):
-        BOARD.post(limit=limit)
+        STATUS.post(limit=limit)
     with watching(manner.progress, manner.quiet), enforcing(config.compute):
         from mlcli.pipeline import run as pipeline
 

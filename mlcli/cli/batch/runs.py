@@ -16,7 +16,7 @@ from mlcli.base.context import spelled
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.resources import forget_peak_memory
 from mlcli.base.rows.memo import Memo
-from mlcli.cli.batch.jobs import Document, Result, Shown, at_once, told_division
+from mlcli.cli.batch.jobs import Document, Result, Shown, announce_division, run_in_parallel
 from mlcli.cli.batch.launch import Manner, launch
 from mlcli.cli.batch.shard import Shard
 from mlcli.cli.line.build_config import built
@@ -39,9 +39,9 @@ from mlcli.errors import (
     UsageError,
 )
 from mlcli.methods.frame.base import Method
-from mlcli.process.shared_status import BOARD
+from mlcli.process.shared_status import STATUS
 from mlcli.publication.publish import vacant, write_whole
-from mlcli.publication.staging import drafted
+from mlcli.publication.staging import new_draft
 from mlcli.rundir.runs_table import NAME, Row, RunsTable, failed_row, finished_row
 
 LATE = ("method.eigensolve.", "method.axes.", "report.")  # options of what comes after the costly stages
@@ -124,7 +124,7 @@ def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch)
                     documents[place] = document
                 codes.append(code)
                 if batch.skip_existing and not code and not document.get("skipped"):
-                    BOARD.post(done=True)  # the same command goes on after it
+                    STATUS.post(done=True)  # the same command goes on after it
                 if LEFT_OUT not in document and runs[place].values:
                     output = output_of(runs[place])
                     row = _row(output.name, runs[place], document)
@@ -133,12 +133,12 @@ def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch)
         codes += [attempt(table.write, form) for table in tables.values()]
     if batch.shard is None and batch.due is None:
         codes += [attempt(partial(write_page, folder, table, manner), form) for folder, table in tables.items()]
-    return [documents.get(place) or left_out(run) for place, run in enumerate(runs)], max(codes, default=0)
+    return [documents.get(place) or skipped_document(run) for place, run in enumerate(runs)], max(codes, default=0)
 
 
 def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -> Generator[tuple[int, Result]]:
-    """What becomes of each run, by its place, as the runs end: one after another, or several at once."""
-    division = told_division(batch.jobs, [run.config.compute for run in runs], manner.progress, manner.quiet)
+    """Yield place and result of each run as the runs end: one after another, or several at once."""
+    division = announce_division(batch.jobs, [run.config.compute for run in runs], manner.progress, manner.quiet)
     if division.jobs == 1 and batch.due is None:
         from mlcli.engine.cluster.connect import Connections
 
@@ -154,27 +154,28 @@ def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -
     names, shown = [str(output_of(run)) for run in runs], Shown(manner.progress, manner.quiet, form)
     families = [family(run) for run in runs]
     if batch.due is None:
-        yield from at_once(lambda place: result(runs[place], inside, form, batch), names, division, shown, families)
+        yield from run_in_parallel(lambda place: result(runs[place], inside, form, batch), names, division, shown,
+                                   families)
     else:
-        yield from at_once(partial(trial, runs, replace(inside, quiet=True), form, batch), names, division, shown,
-                           families, batch.due.end)
+        yield from run_in_parallel(partial(trial, runs, replace(inside, quiet=True), form, batch), names, division,
+                                   shown, families, batch.due.end)
 
 
 def family(run: Planned) -> tuple[str, ...]:
-    """What tells apart runs that share little: the values of options that say more than what is kept and reported."""
+    """Return the option values that determine the computation of a run; runs with equal ones share results."""
     return tuple(value for path, value in run.values.items() if not path.startswith(LATE))
 
 
 def trial(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch, place: int) -> Result:
-    """What becomes of a run that may begin while it is expected to end in time, or that is there already."""
+    """Return the result of a run that exists already or is expected to end in time; else that of one left out."""
     there = batch.skip_existing and not vacant(output_of(runs[place]), "folder")
     if there or batch.due is None or batch.due.admits(place):
         return result(runs[place], manner, form, batch)
-    return left_out(runs[place]), 0
+    return skipped_document(runs[place]), 0
 
 
-def left_out(run: Planned) -> Document:
-    """What is reported of a trial for which there was no time."""
+def skipped_document(run: Planned) -> Document:
+    """Return the document of a trial for which there was no time."""
     return {"run": run.config.output, LEFT_OUT: "the budget ended before it did"}
 
 
@@ -192,7 +193,7 @@ def write_page(folder: Path, table: RunsTable, manner: Manner) -> None:
 
 
 def result(run: Planned, manner: Manner, form: Form, batch: Batch) -> Result:
-    """What is reported of one run, and its exit code."""
+    """Carry out a run; returns its document and exit code."""
     documents: list[Document] = []
     forget_peak_memory()
     code = attempt(partial(_one, run, manner, batch, documents), replace(form, run=run.config.output or ""))
@@ -201,7 +202,7 @@ def result(run: Planned, manner: Manner, form: Form, batch: Batch) -> Result:
 
 
 def output_of(run: Planned) -> Path:
-    """Where a run is written."""
+    """Return the output directory of a run."""
     return Path(run.config.output or "")
 
 
@@ -219,7 +220,7 @@ def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
         return
     most, folder = max(neighbors_of(run.config.method) for run in runs), output_of(runs[0]).parent
     process = replace(manner.process, input=SharedInput(), memo=Memo(shared=True), neighbors=most)
-    with drafted(folder / "cache", "folder") as draft:
+    with new_draft(folder / "cache", "folder") as draft:
         yield replace(manner, cache=Folder(draft.path), process=process)
 
 
@@ -246,7 +247,7 @@ def launched(run: Planned, manner: Manner, batch: Batch) -> Document:
 
 
 def existing(run: Planned, manner: Manner) -> Document | None:
-    """What a run reported that is there already: whole, with the same options, of the input as it is now.
+    """Return the document of a run that exists already: whole, with the same options, of the unchanged input.
 
     None where nothing is there, or under --force something else; raises OutputRefused where something else is.
     """
@@ -288,5 +289,5 @@ def _row(name: str, run: Planned, document: Document) -> Row:
 
 
 def _parameters(runs: Sequence[Planned]) -> list[str]:
-    """What the runs differ by."""
+    """Return the paths of the options that differ among runs."""
     return list(dict.fromkeys(path for run in runs for path in run.values))

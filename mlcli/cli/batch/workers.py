@@ -28,7 +28,7 @@ from mlcli.cli import supervisor
 from mlcli.cli.batch.queue import Left
 from mlcli.errors import STOPPING
 from mlcli.process import signals
-from mlcli.process.shared_status import BOARD, SEATS
+from mlcli.process.shared_status import SEATS, STATUS
 from mlcli.process.signals import NUDGE, PATIENT, Stopped
 
 GRACE = supervisor.GRACE / 2  # seconds that a worker has to clean up, so that it ends before its parent must
@@ -39,7 +39,7 @@ Live = Callable[[int, str], None]
 
 @frozen
 class Lost:
-    """What became of work whose process died, and what was known of it then."""
+    """The end of work whose process died, and the last known state."""
 
     code: int  # the exit code, or the signal as a negative number
     doing: str = ""  # the stage, and how far it had come
@@ -63,7 +63,7 @@ class Worker:
 
     process: int
     connection: Connection
-    seat: int  # on the board
+    seat: int  # in the shared status
     number: int | None = None  # of what it does
     kills: int | None = field(default_factory=supervisor.kills_for_memory)  # of processes, before it
     said: list[str] = field(default_factory=list)
@@ -87,15 +87,15 @@ class Worker:
         return done
 
     def lost(self) -> Lost:
-        """What became of it, once it is dead; what it left unfinished is removed."""
+        """Describe the end of a dead process, and remove its unfinished files."""
         _, status, used = os.wait4(self.process, 0)
-        doing = BOARD.seat(self.seat).read().get("doing", "")
+        doing = STATUS.seat(self.seat).read().get("doing", "")
         return Lost(os.waitstatus_to_exitcode(status), doing, used.ru_maxrss / 2**10, self.clean(),
                     supervisor.kills_since(self.kills))
 
     def clean(self) -> bool:
         """Removes what it left unfinished, once it is dead; whether something is kept to go on from."""
-        seat = BOARD.seat(self.seat)
+        seat = STATUS.seat(self.seat)
         kept = supervisor.remove_unfinished(seat.read())
         seat.post()
         return kept
@@ -115,29 +115,29 @@ def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Calla
     """
     left, workers, jobs = Left([*numbers], family), list[Worker](), min(jobs, SEATS)
     gc.freeze()  # so that no collection in a worker copies what it shares with its parent
-    BOARD.post(seats=jobs)
-    hire = partial(staff, workers, left, jobs, lambda: hired(work, settle, workers))
+    STATUS.post(seats=jobs)
+    hire = partial(staff, workers, left, jobs, lambda: start_worker(work, settle, workers))
     hire()
     return results(workers, left, hire, live, until)
 
 
-def staff(workers: list[Worker], left: Left, jobs: int, hired: Callable[[], Worker]) -> None:
+def staff(workers: list[Worker], left: Left, jobs: int, hire: Callable[[], Worker]) -> None:
     """Has as many processes as there are jobs for, each with work."""
     while left and len(workers) < jobs:
-        workers.append(hired())
+        workers.append(hire())
         workers[-1].give(left.take(workers[-1].last, [other.last for other in workers]))
 
 
 def results(workers: list[Worker], left: Left, hire: Callable[[], None],
             live: Live | None, until: float) -> Generator[Ended]:
-    """What processes make of their work; those that die are replaced."""
+    """Yield the results of work as it ends; processes that die are replaced."""
     try:
         while (left or workers) and time.monotonic() < until:
             hire()
             rest = None if until == math.inf else max(until - time.monotonic(), 0.0)
             for connection in wait([worker.connection for worker in workers], rest):
                 worker = next(worker for worker in workers if worker.connection is connection)
-                done = heard(worker, live)
+                done = receive(worker, live)
                 if done is None:
                     continue
                 if isinstance(done.result, Lost):
@@ -155,7 +155,7 @@ def results(workers: list[Worker], left: Left, hire: Callable[[], None],
         dismiss(workers)
 
 
-def heard(worker: Worker, live: Live | None) -> Ended | None:
+def receive(worker: Worker, live: Live | None) -> Ended | None:
     """Takes a message of a worker: what it says, what it waits for, or its result, which is returned."""
     try:
         kind, content = worker.connection.recv()
@@ -196,9 +196,9 @@ def retire(worker: Worker) -> None:
 
 def dismiss(workers: Sequence[Worker]) -> None:
     """Stops processes, and waits for them; none outlives its grace, which is long where it is to keep a checkpoint."""
-    cause = BOARD.asked or signal.SIGTERM
+    cause = STATUS.requested_signal or signal.SIGTERM
     for worker in workers:
-        BOARD.seat(worker.seat).ask(cause)
+        STATUS.seat(worker.seat).ask(cause)
         os.kill(worker.process, NUDGE)
     end = time.monotonic() + (supervisor.PATIENCE if cause in PATIENT else GRACE)
     for worker in workers:
@@ -207,16 +207,16 @@ def dismiss(workers: Sequence[Worker]) -> None:
                 worker.connection.recv()
             os.kill(worker.process, signal.SIGKILL)
         retire(worker)
-    gained = any(BOARD.seat(worker.seat).read().get("gained") for worker in workers)
+    gained = any(STATUS.seat(worker.seat).read().get("gained") for worker in workers)
     kept = [worker.clean() for worker in workers]
-    BOARD.post(kept=any(kept), gained=gained)
+    STATUS.post(kept=any(kept), gained=gained)
 
 
-def hired(work: Work, settle: Callable[[], None], others: Sequence[Worker]) -> Worker:
+def start_worker(work: Work, settle: Callable[[], None], others: Sequence[Worker]) -> Worker:
     """A new process that waits for work, on a seat that is free."""
     ours, its = Pipe()
     parent, seat = os.getpid(), min({*range(1, 1 + SEATS)} - {other.seat for other in others})
-    BOARD.seat(seat).ask(0)
+    STATUS.seat(seat).ask(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # threads there are: none of them holds a lock now
         process = os.fork()
@@ -227,7 +227,7 @@ def hired(work: Work, settle: Callable[[], None], others: Sequence[Worker]) -> W
     try:
         for connection in (*(other.connection for other in others), ours):
             connection.close()
-        BOARD.sit(seat)
+        STATUS.sit(seat)
         code = serve(its, work, settle, parent)
     finally:
         os._exit(code)
@@ -237,7 +237,7 @@ def serve(connection: Connection, work: Work, settle: Callable[[], None], parent
     """A worker's life, with its exit code: signals end it, silently, and so does the death of its parent."""
     try:
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
-        signals.heed()
+        signals.install_handlers()
         end_with(parent)
         sys.stderr = Told(connection)
         settle()

@@ -33,15 +33,15 @@ def cache(run: Run = None, *, folder: Where = None, clear: Clear = False, json: 
     if run is not None and (clear or folder is not None):
         raise UsageError("CACHE", "a run was given with an option for the cache itself", where="mlcli cache",
                          hint="ask for one of the two")
-    document = answers(Path(run)) if run is not None else held(folder, clear=clear)
+    document = answers(Path(run)) if run is not None else cache_content(folder, clear=clear)
     if json:
         print_json(document)
     else:
-        tell((answer_lines if run is not None else held_lines)(document))
+        tell((answer_lines if run is not None else content_lines)(document))
 
 
-def held(folder: str | None, *, clear: bool) -> dict[str, Any]:
-    """The results in the cache, by stage, once it has been cleared where that is asked for."""
+def cache_content(folder: str | None, *, clear: bool) -> dict[str, Any]:
+    """Return the results in the cache by stage, after clearing it if requested; raises UsageError for no cache."""
     chosen = folder or os.environ.get("MLCLI__COMPUTE__CACHE")
     cached = Folder(Path(chosen)) if chosen else folder_of(Compute())
     if cached is None:
@@ -56,8 +56,8 @@ def held(folder: str | None, *, clear: bool) -> dict[str, Any]:
             "removed": removed, "stages": stages}
 
 
-def held_lines(document: dict[str, Any]) -> list[str]:
-    """The same in lines for people."""
+def content_lines(document: dict[str, Any]) -> list[str]:
+    """Format the results in the cache as lines of text."""
     lines = [f"{document['folder']}: {memory(document['bytes'])}"]
     if document["removed"]:
         lines.append(f"{document['removed']:,} results removed")
@@ -66,7 +66,7 @@ def held_lines(document: dict[str, Any]) -> list[str]:
 
 
 def answers(run: Path) -> dict[str, Any]:
-    """What a finished run says of its cache; raises what reading one does, and UsageError where it had none."""
+    """Return the cache facts of a finished run; raises what reading one does, and UsageError where it had none."""
     from mlcli.rundir.manifest import read_manifest
 
     manifest = read_manifest(run)
@@ -77,7 +77,7 @@ def answers(run: Path) -> dict[str, Any]:
 
 
 def answer_lines(document: dict[str, Any]) -> list[str]:
-    """The same in lines for people."""
+    """Format the cache facts of a run as lines of text."""
     seconds = {stage["stage"]: stage["seconds"] for stage in document["stages"]}
     return [f"{answer['stage']}: {why(answer)}"
             + (f" ({duration(seconds[answer['stage']])})" if answer["stage"] in seconds else "")

@@ -92,7 +92,7 @@ def self_test() -> dict[str, Any]:
 
 
 def lines(document: dict[str, Any]) -> list[str]:
-    """The same for people."""
+    """Format the document as lines of text."""
     settings, test = document["blas_settings"], document["eigensolver"]
     instead = f"; numpy and scipy compute: {document['native_absence']}" if document["native_absence"] else ""
     return [
@@ -102,9 +102,10 @@ def lines(document: dict[str, Any]) -> list[str]:
           for library in document["blas"]),
         f"variables set for them: {variables(settings['exported'])}",
         f"OpenBLAS core type: {settings['core_type'] or 'left alone'} ({settings['reason']})",
-        f"threads: {document['threads']} ({document['threads_source']}); found: {listed(document['threads_found'])}",
-        f"memory: {units.memory(document['memory'])} ({limits.as_set(document['memory_source'])}); found: "
-        + listed({source: units.memory(size) for source, size in document["memory_found"].items()}),
+        f"threads: {document['threads']} ({document['threads_source']}); found: "
+        + with_sources(document["threads_found"]),
+        f"memory: {units.memory(document['memory'])} ({limits.source_text(document['memory_source'])}); found: "
+        + with_sources({source: units.memory(size) for source, size in document["memory_found"].items()}),
         f"native kernels: {document['native']}{instead}",
         f"eigensolver: {'right' if test['right'] else 'WRONG'} (residual {test['residual']}, orthogonality "
         f"{test['orthogonality']}, {test['seconds'] * 1000:.0f} ms)",
@@ -112,8 +113,8 @@ def lines(document: dict[str, Any]) -> list[str]:
     ]
 
 
-def listed(items: Mapping[str, object]) -> str:
-    """What was found, each with where."""
+def with_sources(items: Mapping[str, object]) -> str:
+    """Format values with their sources."""
     return ", ".join(f"{value} ({source})" for source, value in items.items())
 
 

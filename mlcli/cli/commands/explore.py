@@ -33,7 +33,7 @@ from mlcli.engine.cluster.address import address_of
 from mlcli.engine.cluster.notes import note_here
 from mlcli.errors import MlcliError, OutOfMemory, OutputRefused, RefusedByPlan, TimeUp, UsageError
 from mlcli.publication.publish import require_folder_name, write_whole
-from mlcli.publication.staging import drafted
+from mlcli.publication.staging import new_draft
 from mlcli.rundir.runs_table import NAME as TABLE
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     docs/explore.md says how to read the page.
     """
     begun = time.monotonic()
-    layer = checked(data, outside_layer(os.environ, assignments or [], layer_of({**flags, "output": output})))
+    layer = input_layer(data, outside_layer(os.environ, assignments or [], layer_of({**flags, "output": output})))
     with watching("none", quiet, tell=not json):
         layer = here(layer)
     folder = Path(layer.values.get("output") or f"runs/{file_name(data)}-explore")
@@ -85,7 +85,7 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     manner = Manner(force=force, quiet=quiet, json="full" if json else "", progress=mode_of(progress))
     seconds = parse_seconds(budget, "--budget")
     again = partial(command, data, flags, assignments or [], os.environ, output=folder / "chosen")
-    with drafted(folder / "cache", "folder") as draft:
+    with new_draft(folder / "cache", "folder") as draft:
         cache = Folder(draft.path)
         shared = replace(manner, cache=cache)
         form = Form(json or manner.progress == "json", debug)
@@ -102,8 +102,8 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     raise typer.Exit(code if recommended else max(code, RefusedByPlan.exit_code))
 
 
-def checked(data: str, outside: Layer) -> Layer:
-    """What is given of the input; raises UsageError for what cannot be explored."""
+def input_layer(data: str, outside: Layer) -> Layer:
+    """Return the options with the input path; raises UsageError for input that cannot be explored."""
     from mlcli.explore.settings import require_explorable
 
     if data == "-":
@@ -136,7 +136,7 @@ def refuse_existing(folder: Path, *, replaces: bool) -> None:
 
 def examine(layer: Layer, components: int | None, time_of: tuple[float, float], cache: Folder,
             shown: Shown) -> "Examination":
-    """What is known before the first trial, found by a process of its own: readers start threads, and forks follow.
+    """Examine the data before the first trial, in a process of its own: readers start threads, and forks follow.
 
     Raises RefusedByPlan where the budget allows no trial after it.
     """

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from mlcli.cli.line.completion import offering
+from mlcli.cli.line.completion import completer_of
 from mlcli.errors import UsageError
 
 
@@ -12,7 +12,7 @@ def commands(incomplete: str) -> list[str]:
     """The commands that a shell may complete."""
     from mlcli.cli.program import COMMANDS
 
-    return offering(COMMANDS)(incomplete)
+    return completer_of(COMMANDS)(incomplete)
 
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=commands, help=(
@@ -29,11 +29,11 @@ def help(names: Names = None) -> None:
     """
     from mlcli.cli.program import dispatch
 
-    dispatch(asked(names or []))
+    dispatch(help_arguments(names or []))
 
 
-def asked(names: list[str]) -> list[str]:
-    """The command line that answers; raises UsageError for names that are not one thing."""
+def help_arguments(names: list[str]) -> list[str]:
+    """Return the command line that shows the help; raises UsageError for more than one command or method."""
     from mlcli.cli.program import COMMANDS
 
     if len(names) == 2 and names[0] == "methods":

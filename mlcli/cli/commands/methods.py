@@ -7,7 +7,7 @@ import typer
 
 from mlcli.base.context import context
 from mlcli.cli.line.behavior import Json
-from mlcli.cli.line.completion import offering
+from mlcli.cli.line.completion import completer_of
 from mlcli.cli.line.flags import FLAGS
 from mlcli.cli.screen.columns import GAP, wrapped
 from mlcli.cli.screen.output import print_json
@@ -17,7 +17,7 @@ from mlcli.config.run_config import option_rows
 from mlcli.errors import UsageError, spell
 from mlcli.methods import ALIASES, METHODS, remedy_for
 
-Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=offering(METHODS),
+Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=completer_of(METHODS),
                                             help="A method, to see its options.")]
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlcli.base.machine.limits import as_set
+from mlcli.base.machine.limits import source_text
 from mlcli.base.units import duration, memory
 from mlcli.cli.line import behavior
 from mlcli.cli.line.build_config import built
@@ -64,7 +64,7 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
     if json:
         print_json(document)
     else:
-        tell(_told(document) if not quiet else [] if document["fits"] else _room(document))
+        tell(_plan_lines(document) if not quiet else [] if document["fits"] else _room(document))
     raise typer.Exit(0 if document["fits"] else 82)
 
 
@@ -80,8 +80,8 @@ def _layer(what: str, assignments: list[str], flags: dict[str, Any]) -> Layer:
     return runs[0].layer
 
 
-def _told(document: dict[str, Any]) -> list[str]:
-    """The plan in lines for people."""
+def _plan_lines(document: dict[str, Any]) -> list[str]:
+    """Format the plan as lines of text."""
     size = f"{document['rows']} rows x {document['columns']} columns"
     if document["kind"] == "covariance":
         size = f"the covariance of {document['columns']} columns"
@@ -107,8 +107,8 @@ def _time(document: dict[str, Any]) -> str:
 
 
 def _room(document: dict[str, Any]) -> list[str]:
-    """What the run needs of memory and disk, with what would fit instead."""
-    limit, source = memory(document["memory_limit"]), as_set(document["memory_source"])
+    """Format the run's needs of memory and disk, with a remedy where they do not fit."""
+    limit, source = memory(document["memory_limit"]), source_text(document["memory_source"])
     needed = memory(document["memory"])
     lines = [f"on disk about {memory(document['disk'])} of {memory(document['disk_free'])} free"
              + ("" if document["disk_fits"] else ": does not fit"),

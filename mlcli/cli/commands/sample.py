@@ -6,10 +6,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.values.compute import Compute
 from mlcli.cli.line.behavior import Force, Quiet
-from mlcli.cli.line.completion import offering
+from mlcli.cli.line.completion import completer_of
 from mlcli.cli.screen.failure import escaped, say
 from mlcli.cli.screen.output import format_of, refuse_existing, write_out
 from mlcli.config.layers import value_of
@@ -17,7 +17,7 @@ from mlcli.data.samples.surfaces import NAMES, TABLES, names_with_columns
 from mlcli.data.samples.surfaces import sample as sample_of
 from mlcli.errors import UsageError
 
-Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, autocompletion=offering(NAMES),
+Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, autocompletion=completer_of(NAMES),
                                      help=f"One of {', '.join(NAMES)}.")]
 Rows = Annotated[str | None, typer.Option("--rows", metavar="N", show_default=False, help=(
     "Number of rows [default: 1000; " + "; ".join(f"of {name} {table.rows}" for name, table in TABLES.items()) + "]."))]
@@ -53,7 +53,7 @@ def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = 
     refuse_existing(output, force)
     sizes = [None if text is None else whole(text, flag) for text, flag in ((rows, "--rows"), (columns, "--columns"))]
     level = None if noise is None else number(noise, "--noise")
-    with threads_limited(Compute().thread_count()):
+    with limit_threads(Compute().thread_count()):
         table = sample_of(name, sizes[0], whole(seed, "--seed"), level, truth=truth or labels is not None,
                           columns=sizes[1])
         if labels is not None:

@@ -49,7 +49,7 @@ def verify(run: Run, *, given: Given = None, view: View = None, full: Full = Fal
 
 
 def lines_of(document: dict[str, Any]) -> list[str]:
-    """What was found, in lines for people."""
+    """Format the verification as lines of text."""
     lines = [f"{document['run']}: {document['verdict']}; the input is {document['input']}"]
     for check in document["certificate"]["checks"]:
         figure = "" if check["verdict"] == "skipped" else f" {check['value']:.3g} (allowed {check['tolerance']:.3g})"

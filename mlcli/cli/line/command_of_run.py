@@ -22,7 +22,7 @@ def command(data: str, flags: Mapping[str, Any], assignments: Sequence[str], env
     words = ["mlcli", "embed", *(["--", data] if data.startswith("-") else [data])]
     for name, value in flags.items():
         if name not in OWN and value not in (None, False):
-            words += given(FLAGS[name].names[-1], value)
+            words += flag_words(FLAGS[name].names[-1], value)
     for name in sorted(name for name in environment if name.startswith(PREFIX)):
         words += ["--set", f"{'.'.join(name.removeprefix(PREFIX).lower().split('__'))}={environment[name]}"]
     for assigned in assignments:
@@ -37,7 +37,7 @@ def command(data: str, flags: Mapping[str, Any], assignments: Sequence[str], env
     return shlex.join(words)
 
 
-def given(flag: str, value: Any) -> list[str]:
+def flag_words(flag: str, value: Any) -> list[str]:
     """A flag with its value, once for each of several."""
     if value is True:
         return [flag]

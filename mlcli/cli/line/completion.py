@@ -102,8 +102,8 @@ def whole(words: list[str], place: int) -> tuple[list[str], int]:
     return joined, place - moved
 
 
-def offering(names: Iterable[str], *, commas: bool = False) -> Callable[[str], list[str]]:
-    """What completes a value that is one of some names, or several of them with commas between."""
+def completer_of(names: Iterable[str], *, commas: bool = False) -> Callable[[str], list[str]]:
+    """Return a completer of one of these names, or with `commas` of a list of them."""
 
     def complete(incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",") if commas else ("", "", incomplete)
@@ -113,7 +113,7 @@ def offering(names: Iterable[str], *, commas: bool = False) -> Callable[[str], l
 
 
 def assignments(context: typer.Context, incomplete: str) -> list[str]:
-    """What completes KEY=VALUE: options of the method that was chosen, or of all; then the names that one takes."""
+    """Complete KEY=VALUE: options of the chosen method, or of all; then the names that an option takes."""
     from mlcli.config.describe import names_of
     from mlcli.config.run_config import option_rows
     from mlcli.methods import ALIASES

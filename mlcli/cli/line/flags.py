@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.base.frozen import frozen
-from mlcli.cli.line.completion import offering
+from mlcli.cli.line.completion import completer_of
 from mlcli.config.describe import LIST, TAG, Row, names_of, unique
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import option_rows
@@ -110,7 +110,7 @@ def parameter(name: str) -> inspect.Parameter:
     kind: Any = bool if flag.constant else list[str] | None if takes_list(flag.path) else str | None
     option = typer.Option(*flag.names, help=sentence(flag, described), show_default=False,
                           metavar=None if flag.constant else metavar(described),
-                          autocompletion=offering(names_of(described), commas=flag.path in COMMAS))
+                          autocompletion=completer_of(names_of(described), commas=flag.path in COMMAS))
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option],
                              default=False if flag.constant else None)
 
@@ -150,14 +150,14 @@ def default_of(described: list[Row]) -> str:
 
 
 def metavar(described: list[Row]) -> str:
-    """What a flag takes: the choices of any method, where they fit on a line; else the name of the option."""
+    """Return the metavariable of a flag: the choices of any method if they fit on a line, else the option's name."""
     named = "|".join(names_of(described)) if described[0].type.removeprefix(LIST).startswith("'") else ""
     name = described[0].path.removesuffix(f".{TAG}").rpartition(".")[2].upper()
     return named if named and len(named) <= LINE else name
 
 
 def layer_of(values: Mapping[str, Any]) -> Layer:
-    """What the flags that were given say."""
+    """Return the options that flags set, as a layer; raises UsageError for two flags that disagree."""
     layer, set_by = Layer(), dict[str, tuple[str, Any]]()
     for name, given in values.items():
         if given is None or given is False:

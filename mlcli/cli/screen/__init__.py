@@ -1,1 +1,1 @@
-"""What a terminal shows: progress, tables, errors, JSON."""
+"""Output to a terminal: progress, tables, errors, JSON."""

@@ -32,7 +32,7 @@ def table(document: dict[str, Any]) -> list[str]:
 
 
 def figures(runs: Sequence[dict[str, Any]]) -> list[Cells]:
-    """What is known of every run, a row for each: sizes, seconds, quality, leading eigenvalues and their shares."""
+    """Return a row for each figure of the runs: sizes, seconds, quality, leading eigenvalues and their shares."""
     most = min(max(len(run["eigenvalues"]) for run in runs), LEADING)
     ranks = [(word, name, place) for word, name in RANKS.items() for place in range(most)]
     return [*((word, *(brief(run[name]) for run in runs)) for word, name in SIZES.items()),

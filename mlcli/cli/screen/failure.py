@@ -25,8 +25,8 @@ from mlcli.errors import (
     UsageError,
     conceal,
 )
-from mlcli.process.shared_status import BOARD
-from mlcli.process.signals import TIME_UP, Stopped, kind_of, worth_another_try
+from mlcli.process.shared_status import STATUS
+from mlcli.process.signals import TIME_UP, Stopped, kind_of, should_retry
 
 STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
 NO_THREAD = "can't start new thread"  # Python's own words
@@ -160,11 +160,11 @@ def say(text: str) -> None:
 
 def stopped(stop: BaseException, form: Form) -> int:
     """Shows that a signal ended the run and returns the code that shells give it."""
-    facts = BOARD.read()
+    facts = STATUS.read()
     number = stop.number if isinstance(stop, Stopped) else signal.SIGINT
-    error = stop_error(number, kept=worth_another_try(number, [facts], kept=bool(facts.get("kept"))))
+    error = stop_error(number, kept=should_retry(number, [facts], kept=bool(facts.get("kept"))))
     say(rendered(error, form))
-    BOARD.post(told=True)
+    STATUS.post(told=True)
     return error.exit_code
 
 
@@ -184,13 +184,13 @@ def stop_error(number: int, *, kept: bool) -> MlcliError:
 
 
 def last_words(form: Form) -> dict[int, tuple[str, str]]:
-    """What the supervisor says of each signal, and where something was kept.
+    """Return the supervisor's messages for each signal: without and with kept results.
 
     A terminal whose cursor a bar has hidden gets it back.
     """
     shown = "\x1b[?25h" if sys.stderr.isatty() else ""
 
-    def said(number: int, *, kept: bool) -> str:
+    def message(number: int, *, kept: bool) -> str:
         return f"{shown}{rendered(stop_error(number, kept=kept), form)}\n"
 
-    return {int(number): (said(number, kept=False), said(number, kept=True)) for number in (*STOPPING, TIME_UP)}
+    return {int(number): (message(number, kept=False), message(number, kept=True)) for number in (*STOPPING, TIME_UP)}

@@ -17,7 +17,7 @@ AXES = 10  # whose eigenvalues and shares are told
 
 
 def headline(document: Document) -> dict[str, Any]:
-    """What a run is judged by, under the names of the whole document: some of its keys, and the first axes."""
+    """Return the leading facts of a run under the keys of the whole document, with the first axes only."""
     short = {name: document[name] for name in FACTS if name in document}
     for name, inner in INNER.items():
         if short.get(name):
@@ -32,12 +32,12 @@ def print_headlines(documents: Sequence[Document], *, alone: bool) -> None:
     """The headline of one run, a line for each fact; or of several, a line for each run."""
     short = [headline(plain(document)) for document in documents]
     if alone:
-        text = "{\n" + ",\n".join(f"  {told(name)}: {told(value)}" for name, value in short[0].items()) + "\n}"
+        text = "{\n" + ",\n".join(f"  {one_line(name)}: {one_line(value)}" for name, value in short[0].items()) + "\n}"
     else:
-        text = '{"runs": [\n' + ",\n".join(f"  {told(document)}" for document in short) + "\n]}"
+        text = '{"runs": [\n' + ",\n".join(f"  {one_line(document)}" for document in short) + "\n]}"
     standard_output().write(f"{text}\n".encode())
 
 
-def told(value: Any) -> str:
+def one_line(value: Any) -> str:
     """A value on one line of JSON."""
     return json.dumps(value, allow_nan=False)

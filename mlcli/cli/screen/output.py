@@ -47,7 +47,7 @@ def drawn(figure: Any, output: str, *, force: bool) -> AbstractContextManager[No
 
     path = Path(output)
     content = render(figure, path.suffix[1:].lower())
-    return publish.written(path, lambda draft: draft.write_bytes(content), force=force)
+    return publish.publish_file(path, lambda draft: draft.write_bytes(content), force=force)
 
 
 def require_picture(picture: str | None, output: str, force: bool) -> None:

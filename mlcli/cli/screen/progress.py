@@ -1,4 +1,4 @@
-"""What a run shows of itself while it works: a bar on a terminal, lines in a log, JSON for programs."""
+"""Progress of a run: a bar on a terminal, lines in a log, JSON for programs."""
 
 import json
 import os
@@ -35,12 +35,12 @@ class Shown(Listener, Protocol):
 
 @dataclass
 class Pace:
-    """How long what goes on has taken, and will take if it goes on like this."""
+    """An estimate of the remaining time of stages, by their speed so far."""
 
     begun: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)  # when first reported, and how far
 
-    def left(self, stage: str, part: str, done: int, total: int) -> float | None:
-        """Seconds until `total`; None where nothing is known yet."""
+    def remaining(self, stage: str, part: str, done: int, total: int) -> float | None:
+        """Estimate the seconds until `total`; None before there is a rate."""
         now = time.monotonic()
         work = stage, part.partition(",")[0]
         started, before = self.begun.setdefault(work, (now, done))
@@ -133,7 +133,7 @@ class Log(Watcher):
 
     def advance(self, name: str, part: str, done: int, total: int) -> None:
         """A stage has come further."""
-        left = self.pace.left(name, part, done, total)
+        left = self.pace.remaining(name, part, done, total)
         ahead = "" if left is None else f", about {duration(left)} left of it"
         self.running = f"{titled(name, part)} {done}/{total}{ahead}"
 
@@ -170,7 +170,7 @@ class Events(Watcher):
         now, work = time.monotonic(), (name, part.partition(",")[0])
         if name and (done >= total or now - self.last.get(work, 0.0) >= FASTEST):
             self.last[work] = now
-            left = self.pace.left(name, part, done, total)
+            left = self.pace.remaining(name, part, done, total)
             self.emit("advance", stage=name, part=part or None, done=done, total=total,
                       left=None if left is None else round(left, 1))
 

@@ -42,7 +42,7 @@ class Whole(io.RawIOBase):
         except BaseException as error:
             self.failed = True
             if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-                raise as_ours(error) from error
+                raise output_error(error) from error
             raise
         return size
 
@@ -57,8 +57,8 @@ class Whole(io.RawIOBase):
             return 0
 
 
-class Unheard(Whole):
-    """The same where a failure cannot be reported."""
+class SilentWriter(Whole):
+    """A stream like `Whole`, for standard error, whose own failures cannot be reported."""
 
     def write(self, data: Any) -> int:
         """Writes what can be written."""
@@ -75,13 +75,13 @@ def own() -> None:
     """Puts such streams in the place of Python's, which lose bytes where a write takes a part of them."""
     occupy()
     sys.stdout = text_stream(io.BufferedWriter(Whole(STDOUT)), sys.stdout)
-    sys.stderr = text_stream(Unheard(STDERR), sys.stderr)  # without a buffer, which would repeat what was cut off
+    sys.stderr = text_stream(SilentWriter(STDERR), sys.stderr)  # without a buffer, which would repeat what was cut off
 
 
 def text_stream(binary: Any, before: TextIO | None) -> io.TextIOWrapper:
     """A stream for text with the encoding that Python chose, line by line where somebody may be reading along."""
     return io.TextIOWrapper(binary, before.encoding if before else "utf-8", "backslashreplace", "\n",
-                            line_buffering=binary.isatty() or isinstance(binary, Unheard))
+                            line_buffering=binary.isatty() or isinstance(binary, SilentWriter))
 
 
 def occupy() -> None:
@@ -102,8 +102,8 @@ def refused() -> OutputRefused:
     return OutputRefused("STDOUT", "standard output is closed", hint="open it, or give a file or directory with -o")
 
 
-def as_ours(error: OSError) -> MlcliError:
-    """What went wrong under standard output."""
+def output_error(error: OSError) -> MlcliError:
+    """Convert an error of standard output."""
     try:
         require_standard_output()
     except OutputRefused as closed:

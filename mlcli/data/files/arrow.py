@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from mlcli.base import units
-from mlcli.base.machine.limits import at_most
+from mlcli.base.machine.limits import limit_allocations
 from mlcli.base.machine.threads import allowed
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.wording import place, shown
@@ -50,7 +50,7 @@ def memory_limited(format: str, compute: Compute) -> Iterator[None]:
     """Limit the memory of a library that reads a file to that of the run; raises RefusedByPlan beyond it."""
     limit = compute.allowed_memory()
     try:
-        with at_most(limit.bytes):
+        with limit_allocations(limit.bytes):
             yield
     except MemoryError:
         raise RefusedByPlan("MEMORY", f"reading this {format} file takes more than {units.memory(limit.bytes)}",

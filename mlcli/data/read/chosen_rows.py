@@ -83,7 +83,7 @@ def subset(rows: Rows, kept: Indices, *, square: bool) -> Rows:
     """
     if isinstance(rows.source, SparseRows):
         return Rows(SparseRows(rows.source.matrix[kept]))
-    return Rows((SomeRows if not square else SomePairs if rows.once else SomePoints)(rows.source, kept))
+    return Rows((SomeRows if not square else SomePairs if rows.half_stored else SomePoints)(rows.source, kept))
 
 
 def condition_mask(table: Table, input: Input, again: Columns) -> AnyArray:

@@ -5,7 +5,7 @@ from contextlib import closing
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order
-from mlcli.base.rows.scratch import let_go, room
+from mlcli.base.rows.scratch import allocate, release_pages
 from mlcli.base.rows.source import Part, Rows
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
@@ -70,7 +70,7 @@ def names_in(file: RowFile, names: tuple[str, ...]) -> list[Sequence[str]]:
 
 def fill_array(rows: Rows) -> Array:
     """Return all rows as an (n, d) array, in a file if they are many."""
-    values = room(*rows.shape)
+    values = allocate(*rows.shape)
 
     def block(number: int) -> list[Part]:
         return list(rows.parts(number))
@@ -78,5 +78,5 @@ def fill_array(rows: Rows) -> Array:
     for parts in in_order(block, range(rows.blocks), progress=True):
         for first, some in parts:
             values[first : first + len(some)] = some
-        let_go()
+        release_pages()
     return values

@@ -66,7 +66,7 @@ class ScanPass:
         """Do nothing: blocks are short."""
 
     def _parts(self, number: int) -> Iterator[Scan]:
-        return self._wedges(number) if self.rows.once else self._whole(number)
+        return self._wedges(number) if self.rows.half_stored else self._whole(number)
 
     def _wedges(self, number: int) -> Iterator[Scan]:
         for first, wedge in self.rows.wedges(number):

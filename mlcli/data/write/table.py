@@ -12,7 +12,7 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.rows.blocks import in_order, row_blocks
-from mlcli.base.rows.scratch import let_go, parts
+from mlcli.base.rows.scratch import parts, release_pages
 from mlcli.base.stages.stage import note
 from mlcli.base.values.scaling import all_finite
 from mlcli.data.files.arrow import pyarrow
@@ -63,7 +63,7 @@ def write_lines(table: Table, stream: BinaryIO) -> None:
     blocks = row_blocks(len(table.ids), CELLS, 1 + len(table.columns))
     for text in in_order(partial(csv_text, table), blocks):
         stream.write(text)
-        let_go()
+        release_pages()
 
 
 def csv_text(table: Table, rows: slice) -> bytes:
@@ -107,7 +107,7 @@ def write_parquet(table: Table, stream: BinaryIO) -> None:
     with parquet_writer(table, stream) as writer:
         for rows in row_blocks(len(table.ids), GROUP):
             write_group(writer, table, rows)
-            let_go()
+            release_pages()
 
 
 def parquet_writer(table: Table, stream: BinaryIO) -> Any:

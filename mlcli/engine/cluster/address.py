@@ -1,4 +1,4 @@
-"""Where a cluster is: what `compute.cluster` may say."""
+"""Addresses of clusters: the values of `compute.cluster`."""
 
 import re
 from ipaddress import IPv6Address

@@ -16,10 +16,10 @@ from mlcli.base.machine.small_files import content_of
 from mlcli.base.stages.stage import note
 from mlcli.base.values.compute import Compute
 from mlcli.engine.cluster.address import Address, address_of, is_open, is_scheduler, own_workers
-from mlcli.engine.cluster.worker import ALIKE, examined, kinds, refuse_unlike, versions
+from mlcli.engine.cluster.worker import ALIKE, examine_worker, kinds, refuse_unlike, versions
 from mlcli.engine.executor import running_on
 from mlcli.errors import DependencyMissing, OutputRefused
-from mlcli.publication.staging import collect, drafted
+from mlcli.publication.staging import collect, new_draft
 
 if TYPE_CHECKING:
     import distributed
@@ -84,8 +84,8 @@ def clustered(compute: Compute, connections: Connections | None = None) -> Itera
             yield cluster
 
 
-def used(cluster: "Cluster | None") -> dict[str, Any]:
-    """What run.json says of the cluster: blocks, and bytes that were sent; nothing without one."""
+def cluster_facts(cluster: "Cluster | None") -> dict[str, Any]:
+    """Return the facts of the cluster for run.json: numbers of blocks and of bytes sent; none without a cluster."""
     return {} if cluster is None else {"cluster": dict(cluster.counts)}
 
 
@@ -198,7 +198,7 @@ def _examine(client: "distributed.Client", where: str) -> None:
 
 async def _asked(client: "distributed.Client") -> Any:
     """What every worker says of itself, by address: versions and kernels, or an error."""
-    return await client.run(examined, on_error="return")
+    return await client.run(examine_worker, on_error="return")
 
 
 @contextmanager
@@ -224,7 +224,7 @@ def _folder(parent: Path, mode: int) -> Iterator[Path]:
         try:
             if not parent.is_dir():
                 raise OutputRefused("OUTPUT", "there is no such folder")
-            draft = stack.enter_context(drafted(parent.absolute() / "mlcli-cluster", "folder"))
+            draft = stack.enter_context(new_draft(parent.absolute() / "mlcli-cluster", "folder"))
         except OutputRefused as error:
             raise OutputRefused("CLUSTER-FOLDER", f"no folder can be made there: {error.found}", where=str(parent),
                                 hint="name a folder that this machine can write and all workers can read") from None

@@ -51,7 +51,7 @@ async def _awaited(future: Any) -> Any:
 
 @frozen
 class Shipment:
-    """What the blocks of a source need on their way."""
+    """A source of blocks, packed for workers."""
 
     source: Any
     task: Task

@@ -1,4 +1,4 @@
-"""What was said of a cluster and came to nothing is told."""
+"""Notes about cluster options that had no effect."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ WORKED = "docs/scale-out.md says what workers do"
 
 
 def note_unused(compute: Compute, cluster: "Cluster | None") -> None:
-    """Tells of a cluster that a run used nothing of, and of a folder that has no cluster."""
+    """Note a cluster that computed no block of the run, and a cluster folder without a cluster."""
     if cluster is not None and not cluster.counts["blocks"]:
         note("N-CLUSTER-UNUSED", f"nothing of this run was computed on {compute.cluster}: {WORKED}")
     if cluster is None and compute.cluster_folder is not None:
@@ -20,7 +20,7 @@ def note_unused(compute: Compute, cluster: "Cluster | None") -> None:
 
 
 def note_here(cluster: object) -> None:
-    """Tells of a cluster that was named for a command which computes where it runs."""
+    """Note a cluster given to a command that computes on this machine."""
     if cluster is not None:
         note("N-CLUSTER-HERE", f"this command computes here, and nothing on {cluster}: `mlcli embed` and `mlcli run` "
              "use clusters")

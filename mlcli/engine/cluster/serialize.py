@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.threads import loaded
+from mlcli.base.machine.threads import blas_libraries
 from mlcli.base.types import AnyArray
 from mlcli.errors import StorageError
 from mlcli.storage.keys import Keys
@@ -58,7 +58,7 @@ class Packing:
         return file.getvalue()
 
     def packed_lasting(self, value: Any, lasting: dict[str, AnyArray]) -> bytes:
-        """The same for a value that is lasting, all of whose arrays are."""
+        """Return the pickle of a lasting value, packed once, and add its arrays to `lasting`."""
         known = self._known.get(id(value))
         if known is None:
             own: dict[str, AnyArray] = {}
@@ -136,7 +136,7 @@ def one_thread_each() -> None:
     A limit for each block would not do: the block that ends first would lift it for the others.
     """
     with _blas:
-        libraries = loaded()
+        libraries = blas_libraries()
         if any(library["num_threads"] != 1 for library in libraries.info()):
             libraries.limit(limits=1)
 

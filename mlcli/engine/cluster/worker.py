@@ -1,4 +1,4 @@
-"""What a worker of a cluster does: it compares its versions with the client's, and runs blocks."""
+"""The work of a cluster's worker: compare versions with the client's, and run blocks."""
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 import mlcli
 from mlcli import native
 from mlcli.base.frozen import frozen
-from mlcli.base.machine.threads import loaded
+from mlcli.base.machine.threads import blas_libraries
 from mlcli.base.types import AnyArray
 from mlcli.engine.block import Block
 from mlcli.engine.cluster.serialize import one_thread_each, opened, read_array
@@ -28,7 +28,7 @@ Versions = Mapping[str, str]
 
 @frozen
 class Task:
-    """What the blocks of a source share on their way: the message, and where its arrays are."""
+    """The message that all blocks of a source share, and the places of its arrays."""
 
     pickled: bytes
     keys: Sequence[str]  # of the arrays that come with the task
@@ -38,28 +38,28 @@ class Task:
 
 @cache
 def versions() -> Versions:
-    """What must be the same on all machines."""
+    """Return the versions that must be equal on all machines."""
     return {"mlcli": mlcli.__version__, "python": platform.python_version(),
             **{name: _installed(name) for name in PACKAGES}}
 
 
 def kinds() -> Sequence[str]:
-    """What rounding depends on: the kernels that this machine's processor has."""
+    """Return the kernels that this machine uses, on which rounding depends."""
     import scipy.linalg  # noqa: F401 (brings its own library)
 
-    libraries = {f"{info['internal_api']} {info.get('architecture')}" for info in loaded().info()
+    libraries = {f"{info['internal_api']} {info.get('architecture')}" for info in blas_libraries().info()
                  if info["user_api"] == "blas"}
     return [f"native {native.describe()}", *sorted(libraries)]
 
 
 def differences(here: Versions, there: Versions) -> str:
-    """What is not the same, in words; empty where all is."""
+    """Describe the versions that differ; empty if none does."""
     return ", ".join(f"{name} {there.get(name, 'none')} instead of {here[name]}" for name in here
                      if here[name] != there.get(name))
 
 
-def examined() -> tuple[Versions, Sequence[str]]:
-    """What the client asks every worker when it connects."""
+def examine_worker() -> tuple[Versions, Sequence[str]]:
+    """Return versions and kernels, which the client compares when it connects."""
     return versions(), kinds()
 
 
@@ -71,7 +71,7 @@ def refuse_unlike(here: Versions, there: Versions, where: str) -> None:
 
 
 def work(task: Task, number: int, *arrays: AnyArray) -> Any:
-    """What a block gives, in a thread of a worker."""
+    """Compute a block in a thread of a worker; raises DependencyMissing for other versions than the client's."""
     refuse_unlike(task.versions, versions(), platform.node())
     one_thread_each()
     given = dict(zip(task.keys, arrays, strict=True))
@@ -85,7 +85,7 @@ def work(task: Task, number: int, *arrays: AnyArray) -> Any:
 
 @contextmanager
 def reading_here() -> Iterator[None]:
-    """Says of an input that a worker does not reach, or finds to be another one, that workers read it themselves."""
+    """Explain, in errors of an unreachable or changed input, that workers read it themselves."""
     here = platform.node()
     try:
         yield
@@ -106,7 +106,7 @@ def reading_here() -> Iterator[None]:
 
 
 def _own(error: MlcliError) -> str:
-    """What to do so that workers can read an input."""
+    """Return the hint how workers can read an input."""
     return OWN_STORE if "://" in error.where else OWN_READING
 
 

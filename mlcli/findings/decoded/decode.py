@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from mlcli.base.rows.blocks import in_order, row_blocks
-from mlcli.base.rows.scratch import some_of
+from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stages.stage import note, running
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.scaling import Unit
@@ -28,10 +28,10 @@ def decode_result(result: Result) -> Decoded | None:
     """Return the decoded rows and places of a run; of a table read in blocks, from rows that are in memory."""
     model, table, start, sample = result.model, result.prepared, result.start, result.sample()
     if not result.source.rows:
-        table = result.given
+        table = result.method_input
     if sample is None:
         return decode_rows(model, table, start.undone, start.features, result.config)
-    some = replace(model, embedding=some_of(model.embedding, sample))
+    some = replace(model, embedding=take_rows(model.embedding, sample))
     shown = decode_rows(some, table.take(sample), start.undone, start.features, result.config)
     return shown and replace(shown, rows=sample[shown.rows])
 

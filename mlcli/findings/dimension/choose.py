@@ -43,7 +43,7 @@ def with_recommended_axes(method: Method, data: Input, advise: Callable[[], Mapp
 
 def rules_of(result: Result) -> Mapping[str, Any]:
     """Return the answers of the rules about a run."""
-    table = result.prepared if result.source.rows else result.given
+    table = result.prepared if result.source.rows else result.method_input
     answers: Mapping[str, Any] = plain(dimension(result.config.method, result.model, as_compared(result, table),
                                                  result.config.compute))
     return answers

@@ -8,7 +8,7 @@ narrow sheet's second axis shows next to a long first one.
 import numpy as np
 
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.rows.scratch import some_of
+from mlcli.base.rows.scratch import take_rows
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.scaling import Unit
 from mlcli.findings.dimension.spectral import below_chord
@@ -34,7 +34,7 @@ def residual_variance(evidence: Evidence) -> Verdict | NotApplicable:
     distances = evidence.distances(sources, targets)
     if not np.isfinite(distances).all():
         return NotApplicable("some distances are larger than any double")
-    curve = residual_variances(distances, some_of(axes, sources), some_of(axes, targets))
+    curve = residual_variances(distances, take_rows(axes, sources), take_rows(axes, targets))
     if not np.isfinite(curve).all():
         return NotApplicable("all distances are equal")
     figures = {"residual_variances": curve.tolist(), "from": len(sources), "to": len(targets),

@@ -6,7 +6,7 @@ from functools import reduce
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.scratch import by_rows, extents, parts, together
+from mlcli.base.rows.scratch import map_blocks, nonzero_columns, parts, zip_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.stages.algebra.linalg import singular, triangle_of
@@ -22,7 +22,7 @@ def standardize(values: Array) -> Array:
     mean = np.sum([some.sum(axis=0) for some in parts(near_one)], axis=0) / max(len(near_one), 1)
     size = float(np.sqrt(sum(float(np.square(some - mean).sum()) for some in parts(near_one))))
     rounding = 4 * EPS * largest_of(near_one) * np.sqrt(values.size)
-    return by_rows(lambda some: np.zeros_like(some) if size <= rounding else (some - mean) / size, near_one)
+    return map_blocks(lambda some: np.zeros_like(some) if size <= rounding else (some - mean) / size, near_one)
 
 
 @frozen
@@ -42,11 +42,11 @@ def procrustes(first: Array, second: Array) -> Fit:
     """
     width = max(first.shape[1], second.shape[1])
     u, sizes, vt = singular(_pad(products(second, first), width, width))
-    turned = by_rows(lambda some: _pad(some, len(some), width) @ (u @ vt), second)
-    if not extents(first).any() or not extents(second).any():
+    turned = map_blocks(lambda some: _pad(some, len(some), width) @ (u @ vt), second)
+    if not nonzero_columns(first).any() or not nonzero_columns(second).any():
         return Fit(float("nan"), turned)
     left = sum(float(np.square(_pad(one, len(one), width) - sizes.sum() * other).sum())
-               for one, other in together(first, turned))
+               for one, other in zip_blocks(first, turned))
     return Fit(min(left, 1.0), turned)
 
 
@@ -56,7 +56,7 @@ def _pad(values: Array, rows: int, width: int) -> Array:
 
 def products(left: Array, right: Array) -> Array:
     """Return LᵀR, a (p, q) array, of the columns of two arrays with the same rows."""
-    return np.sum([one.T @ other for one, other in together(left, right)], axis=0)
+    return np.sum([one.T @ other for one, other in zip_blocks(left, right)], axis=0)
 
 
 def principal_angles(first: Array, second: Array) -> Array:
@@ -72,7 +72,7 @@ def principal_angles(first: Array, second: Array) -> Array:
         return np.empty(0)
     turned = products(left, right)
     cosines = singular(turned)[1]
-    sines = _sizes(other - one @ turned for one, other in together(left, right))[::-1]
+    sines = _sizes(other - one @ turned for one, other in zip_blocks(left, right))[::-1]
     angles = np.where(cosines**2 < 0.5, np.arccos(np.clip(cosines, 0, 1)), np.arcsin(np.clip(sines, 0, 1)))
     degrees: Array = np.degrees(angles)
     return degrees
@@ -84,9 +84,9 @@ def _basis(values: Array) -> Array:
     scale = np.maximum(largest, np.finfo(float).tiny)
     _, sizes, turn = singular(_triangle(some / scale for some in parts(values)))
     spanning = sizes > sizes.max(initial=0.0) * max(values.shape) * EPS
-    near = by_rows(lambda some: some / scale @ (turn[spanning].T / sizes[spanning]), values)
+    near = map_blocks(lambda some: some / scale @ (turn[spanning].T / sizes[spanning]), values)
     again = np.linalg.inv(_triangle(parts(near)))
-    return by_rows(lambda some: some @ again, near)
+    return map_blocks(lambda some: some @ again, near)
 
 
 def _sizes(rows: Iterable[Array]) -> Array:

@@ -46,7 +46,7 @@ class Result(Protocol):
         """The table as it was read."""
 
     @property
-    def given(self) -> Table:
+    def method_input(self) -> Table:
         """All rows of the method's input."""
 
     @property
@@ -67,4 +67,4 @@ class Result(Protocol):
 
 def as_compared(result: Result, table: Table) -> Input:
     """Return some of the prepared rows in the form in which the method compared them."""
-    return with_metric_of(table.data(), result.config.method.with_metric(result.given.data()))
+    return with_metric_of(table.data(), result.config.method.with_metric(result.method_input.data()))

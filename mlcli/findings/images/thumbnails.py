@@ -5,7 +5,7 @@ import io
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.scratch import some_of
+from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.config.report_options import Image
@@ -42,7 +42,7 @@ class Thumbnails:
 def thumbnails_of(result: Result, image: Image) -> Thumbnails | None:
     """Return some rows of a run as images; of a table read in blocks, rows that are in memory."""
     table, embedding, sample = result.prepared, result.model.embedding, result.sample()
-    rows = choose_rows(embedding if sample is None else some_of(embedding, sample), image, result.config.compute.seed)
+    rows = choose_rows(embedding if sample is None else take_rows(embedding, sample), image, result.config.compute.seed)
     rows = rows if sample is None else sample[rows]
     with np.errstate(over="ignore", invalid="ignore"):
         found = Thumbnails(rows, result.start.undone(table.take(rows).values))

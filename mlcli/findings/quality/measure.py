@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.scratch import some_of
+from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stages.stage import note, running
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features, Given
@@ -49,7 +49,7 @@ def measure_quality(result: Result, asked: Quality) -> QualityResult | None:
     if (sample := result.sample(EXACT)) is not None:
         note("N-QUALITY-ROWS", f"quality is measured among {len(sample):,} of {table.rows:,} rows, as the table is "
              "read in blocks")
-        table, embedding = table.take(sample), some_of(embedding, sample)
+        table, embedding = table.take(sample), take_rows(embedding, sample)
     if not all_finite(table.values):
         whole = np.flatnonzero(np.isfinite(table.values).all(axis=1))
         note("N-QUALITY-ROWS", f"quality is measured on the {len(whole):,} of {table.rows:,} rows without gaps")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlcli.base.rows.scratch import by_rows
+from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.stages.stage import note
 from mlcli.base.values.inputs import Covariance, Features
 from mlcli.base.values.scaling import all_finite
@@ -46,7 +46,7 @@ def factor_model(found: Factors, observed: Observed, points: Points, columns: Se
         points, similarity = complete_factor(points, found.covariance(observed))
         embedding = score_points(points, found.axes)
         found = found.with_signs(signs := leading_signs(embedding))
-        embedding = by_rows(lambda some: some * signs, embedding)
+        embedding = map_blocks(lambda some: some * signs, embedding)
         figures = points.figures if isinstance(points, GappedPoints) else {}
         projector = Projector(similarity, points.centering, found.axes,
                               Affine(points.centering.means, found.loadings))

@@ -24,7 +24,7 @@ from mlcli.base.machine.footprint import (
     resident,
     workers_fitting,
 )
-from mlcli.base.rows.scratch import held
+from mlcli.base.rows.scratch import bytes_in_memory
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.compute import Compute
@@ -132,7 +132,7 @@ def sample_memory(rows: Rows) -> float:
 
 def coordinates_memory(method: Planned, data: Given) -> float:
     """Return the bytes of the coordinates in memory."""
-    return held(1, len(data.values) * method.axes_of(data)) if rows_of(data.values) is not None else (
+    return bytes_in_memory(1, len(data.values) * method.axes_of(data)) if rows_of(data.values) is not None else (
         8.0 * len(data.values) * method.axes_of(data))
 
 
@@ -144,7 +144,7 @@ def weights_memory(method: Planned, data: Given) -> float:
 
 def worker_memory(steps: Sequence[Step]) -> float:
     """Return the bytes of a worker on this machine that takes part in these steps."""
-    return WORKER + max((step.passes.held for step in steps if step.passes is not None), default=0.0)
+    return WORKER + max((step.passes.worker_bytes for step in steps if step.passes is not None), default=0.0)
 
 
 def checks_memory(method: Planned, data: Given) -> float:

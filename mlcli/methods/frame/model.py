@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.scratch import by_rows
+from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices, RowsOf
@@ -144,7 +144,7 @@ class Model:
         """
         unit = data.unit**powers.coordinates
         spectrum = None if self.spectrum is None else in_unit(self.spectrum, data.unit**powers.spectrum)
-        embedding = by_rows(lambda some: unit.plain(some) + 0.0, self.embedding)
+        embedding = map_blocks(lambda some: unit.plain(some) + 0.0, self.embedding)
         if np.isfinite(largest_of(self.embedding)) and not in_range(embedding, self.embedding):
             raise NumericalError("RANGE", "coordinates in the data's unit leave the range of double precision",
                                  hint="give the data in another unit, features with {prepare.scale=standard}")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mlcli.base.rows.scratch import by_rows
+from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
@@ -79,5 +79,5 @@ class NetworkMethod(Method):
         signs = leading_signs(codes)
         projector = projector_of(*encoder_and_decoder(standard, networks), signs)
         affine = projector.affine
-        return Model(embedding=by_rows(lambda some: some * signs, codes), projector=projector, **more,
+        return Model(embedding=map_blocks(lambda some: some * signs, codes), projector=projector, **more,
                      loadings=None if affine is None else Loadings(affine.directions, data.columns))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.rows.scratch import by_rows, held, let_go, room
+from mlcli.base.rows.scratch import allocate, bytes_in_memory, map_blocks, release_pages
 from mlcli.base.rows.source import Part, Rows
 from mlcli.base.stages.steps import Passes
 from mlcli.base.types import Array
@@ -48,12 +48,12 @@ def place_points(fit: Fitted, rows: Array) -> Fitted:
 
 def place_rows(fit: Fitted, rows: Rows) -> Fitted:
     """Return the fit of landmarks with all points of a file placed by one pass, and signs set again."""
-    embedding = room(len(rows), fit.projector.axes.shape[1])
+    embedding = allocate(len(rows), fit.projector.axes.shape[1])
     with closing(results(Placement(rows, fit.projector))) as every:
         for block in every:
             for first, some in block:
                 embedding[first : first + len(some)] = some
-            let_go()
+            release_pages()
     return _fix_signs(fit, embedding)
 
 
@@ -61,7 +61,8 @@ def placing_memory(rows: Rows | None, points: int, landmarks: int, axes: int, th
     """Return the bytes that placing `points` points takes in memory, or from `rows` of a file."""
     if rows is None:
         return 8.0 * 2 * landmarks * points
-    return rows.at_once(threads) * (8.0 * HELD * max(TOGETHER, landmarks) + rows.nbytes) + held(COPIES, points * axes)
+    passes = rows.at_once(threads) * (8.0 * HELD * max(TOGETHER, landmarks) + rows.nbytes)
+    return passes + bytes_in_memory(COPIES, points * axes)
 
 
 def placing_passes(rows: Rows, landmarks: int, axes: int, seconds: float) -> Passes:
@@ -73,6 +74,6 @@ def placing_passes(rows: Rows, landmarks: int, axes: int, seconds: float) -> Pas
 
 def _fix_signs(fit: Fitted, embedding: Array) -> Fitted:
     signs = leading_signs(embedding)
-    return replace(fit, embedding=by_rows(lambda some: some * signs, embedding),
+    return replace(fit, embedding=map_blocks(lambda some: some * signs, embedding),
                    spectrum=replace(fit.spectrum, vectors=fit.spectrum.vectors * signs),
                    projector=replace(fit.projector, axes=fit.projector.axes * signs))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
-from mlcli.base.rows.scratch import by_rows
+from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
@@ -53,7 +53,7 @@ class ColumnChain:
         projector = Projector(Columns(), kernel.centering, directions * stretch,
                               Affine(kernel.centering.means, directions * shrink))
         sizes = chain.coordinates.sizes(spectrum)
-        embedding = by_rows(lambda some: some * sizes, spectrum.vectors)
+        embedding = map_blocks(lambda some: some * sizes, spectrum.vectors)
         # columns that are not centered have no variances to report
         spectrum = spectrum if chain.centering == "columns" else replace(spectrum, directions=None)
         return Fitted(embedding=embedding, spectrum=spectrum, projector=projector)

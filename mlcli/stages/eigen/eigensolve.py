@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from mlcli.base.rows.scratch import by_rows, extents, parts
+from mlcli.base.rows.scratch import map_blocks, nonzero_columns, parts
 from mlcli.base.stages.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
@@ -175,7 +175,7 @@ def _canonical_axes(kernel: Kernel, solved: Solved, count: int) -> tuple[Array, 
     groups = _tied_groups(kernel, solved, count)
     vectors, directions = solved.take(max([count, *(last for _, last in groups)]))
     positive = solved.values[: vectors.shape[1]] > solved.floor
-    vectors = by_rows(lambda some: np.where(positive, some, 0.0), vectors)
+    vectors = map_blocks(lambda some: np.where(positive, some, 0.0), vectors)
     for first, last in groups:
         rotation = canonical_basis(vectors[:, first:last])
         roots = np.sqrt(solved.values[first:last]) if kernel.by_factor else np.ones(last - first)
@@ -186,7 +186,7 @@ def _canonical_axes(kernel: Kernel, solved: Solved, count: int) -> tuple[Array, 
                                          directions[:, last:]], axis=1)
     vectors = vectors[:, :count]
     signs = leading_signs(vectors)
-    return by_rows(lambda some: some * signs, vectors), None if directions is None else directions[:, :count] * signs
+    return map_blocks(lambda some: some * signs, vectors), None if directions is None else directions[:, :count] * signs
 
 
 def _tied_groups(kernel: Kernel, solved: Solved, count: int) -> list[tuple[int, int]]:
@@ -209,7 +209,7 @@ def _tied_groups(kernel: Kernel, solved: Solved, count: int) -> list[tuple[int, 
 
 def _verify(kernel: Kernel, solved: Solved, vectors: Array, directions: Array | None) -> None:
     """Raise NumericalError unless K v = λ v holds for every kept axis to 60 n eps (LAPACK's own line)."""
-    values = np.where(extents(vectors), solved.values[: vectors.shape[1]], 0.0)
+    values = np.where(nonzero_columns(vectors), solved.values[: vectors.shape[1]], 0.0)
     residuals = kernel.residuals(values, vectors, directions)
     if residuals is None:
         return

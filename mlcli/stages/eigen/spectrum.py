@@ -5,7 +5,7 @@ from dataclasses import field
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.scratch import by_rows, extents
+from mlcli.base.rows.scratch import map_blocks, nonzero_columns
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.base.values.scaling import Unit
@@ -80,7 +80,7 @@ class Spectrum:
     @property
     def axis_eigenvalues(self) -> Array:
         """The eigenvalues of the kept axes as solved (p), zero for an axis without extent."""
-        return np.where(extents(self.vectors), self.solved[: self.vectors.shape[1]], 0.0)
+        return np.where(nonzero_columns(self.vectors), self.solved[: self.vectors.shape[1]], 0.0)
 
     @property
     def proportions(self) -> Array:
@@ -115,7 +115,7 @@ class Spectrum:
     def coordinates(self) -> Array:
         """Return the points on the kept axes, V √λ (n x p), in the units of `solved`."""
         roots = np.sqrt(self.axis_eigenvalues)
-        return by_rows(lambda some: some * roots, self.vectors)
+        return map_blocks(lambda some: some * roots, self.vectors)
 
     def inverse_roots(self) -> Array:
         """Return V / √λ (n x p), which maps centered kernel rows of new points to coordinates."""

@@ -46,7 +46,7 @@ class FileRows:
         """Return the share of a block of rows in K Q, for (n, b) `vectors` Q. The diagonal is zero, so there is no
         trace.
         """
-        fold = self._fold_pairs if self.lengths.once else self._fold_rows
+        fold = self._fold_pairs if self.lengths.half_stored else self._fold_rows
         return fold(number, vectors, moments)
 
     def _fold_rows(self, number: int, vectors: Array, moments: bool) -> list[BlockSums]:
@@ -94,4 +94,4 @@ def file_steps(rows: Rows, threads: int) -> list[Step]:
     return [Step("eigensolve", f"block Krylov: about {PASSES} passes over a file of {size:,} x {size:,} numbers",
                  PASSES * READ * size**2 / threads, held,
                  passes=Passes(PASSES, READ * size**2, rows.blocks, sent=vectors, working=float(rows.nbytes),
-                               returned=vectors * (rows.blocks / 2 if rows.once else 1)))]
+                               returned=vectors * (rows.blocks / 2 if rows.half_stored else 1)))]

@@ -17,7 +17,7 @@ from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.rows.moments import Moments
 from mlcli.base.rows.passes import in_memory
-from mlcli.base.rows.scratch import held, let_go, room
+from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
 from mlcli.base.rows.source import Rows, as_array, rows_of
 from mlcli.base.rows.sparse import Moved, entries_of, is_sparse
 from mlcli.base.stages.stage import part, running
@@ -244,14 +244,14 @@ class RowFactor:
 
     def _products(self, directions: Array, keep: bool = True) -> tuple[Array, Array]:
         directions = np.ascontiguousarray(directions)  # as in another process: rounding depends on the layout
-        scores = room(len(self.rows), directions.shape[1]) if keep else np.empty((0, 0))
+        scores = allocate(len(self.rows), directions.shape[1]) if keep else np.empty((0, 0))
         total = np.zeros(directions.shape)
         with self._pass(), closing(results(Products(self.rows, self.means, directions))) as every:
             for found, image in every:
                 total += image
                 for first, some in found if keep else ():
                     scores[first : first + len(some)] = some
-                let_go()
+                release_pages()
         return scores, total
 
     def _pass(self) -> AbstractContextManager[None]:
@@ -273,7 +273,7 @@ def row_steps(rows: Rows, demand: SpectrumRequest, threads: int) -> list[Step]:
     count, columns = rows.shape
     kept, lanes = demand.wanted(columns), rows.at_once(threads)
     block = int(np.diff(rows.source.bounds).max(initial=0))
-    taken = rows.nbytes * (lanes - 1) + held(COPIES, count * kept) + 8.0 * (lanes + AHEAD + 1) * block * kept
+    taken = rows.nbytes * (lanes - 1) + bytes_in_memory(COPIES, count * kept) + 8.0 * (lanes + AHEAD + 1) * block * kept
     if columns <= WIDE:
         whole = demand.step(columns, threads, 8.0 * 3 * columns**2 + taken)
         scores = replace(_product_passes(rows, 1, kept), here=whole.seconds)

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcli.base.machine.footprint import LINEAR
 from mlcli.base.machine.rates import rates
-from mlcli.base.rows.scratch import by_rows
+from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
@@ -169,7 +169,7 @@ def _from_vectors(kernel: Factor, values: Array, vectors: Array, floor: float) -
 def _over_roots(columns: Array, values: Array, floor: float) -> Array:
     above = values > floor
     roots = np.sqrt(np.where(above, values, 1.0))
-    return by_rows(lambda some: np.divide(some, roots, out=np.zeros_like(some), where=above), columns)
+    return map_blocks(lambda some: np.divide(some, roots, out=np.zeros_like(some), where=above), columns)
 
 
 def _solve_svd(kernel: Factor) -> Solved:

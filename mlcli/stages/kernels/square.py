@@ -6,7 +6,7 @@ from tempfile import gettempdir
 import numpy as np
 
 from mlcli.base.rows.blocks import each, row_blocks
-from mlcli.base.rows.scratch import mapped
+from mlcli.base.rows.scratch import map_file
 from mlcli.base.types import Array
 from mlcli.base.units import memory
 from mlcli.base.values.compute import Compute
@@ -38,7 +38,7 @@ def lower_of_both(matrix: Array) -> None:
 
 def _mapped(size: int) -> Array:
     try:
-        return np.frombuffer(mapped(8 * size * size, Path(gettempdir()))).reshape(size, size)
+        return np.frombuffer(map_file(8 * size * size, Path(gettempdir()))).reshape(size, size)
     except OSError as error:
         raise StorageError("SCRATCH", f"no room for {memory(8 * size * size)} of distances: {error.strerror}",
                            where=gettempdir(), hint="set TMPDIR to a larger disk, or stream them") from error

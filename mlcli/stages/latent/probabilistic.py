@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.scratch import by_rows
+from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
@@ -53,7 +53,7 @@ def fit_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: 
     shrinkage = np.divide(latent.lengths, variances, out=np.zeros_like(variances), where=variances > 0)  # 1 - σ²/λ
     value = note_unbounded(closed_log_likelihood(variances, noise, rows, columns) if noise > 0 else None)
     sizes = np.sqrt(rows * shrinkage)
-    means = by_rows(lambda some: some * sizes, spectrum.vectors)
+    means = map_blocks(lambda some: some * sizes, spectrum.vectors)
     return Fitted(latent, means, spectrum, value, points.size)
 
 

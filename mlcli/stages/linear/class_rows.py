@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.footprint import LINEAR
-from mlcli.base.rows.scratch import held, let_go, room
+from mlcli.base.rows.scratch import allocate, bytes_in_memory, release_pages
 from mlcli.base.rows.source import Rows
 from mlcli.base.stages.stage import part
 from mlcli.base.stages.steps import Passes, Step
@@ -130,7 +130,7 @@ def class_row_step(rows: Rows, count: int, threads: int) -> Step:
     """Return the step of the passes, with `count` axes."""
     size, width = rows.shape
     seconds = size * width * (PASSES * READ + 2.0 * (1 + TALL) / TALL * width / product_rate(1))
-    taken = rows.at_once(threads) * (rows.nbytes + 8.0 * (2 + TALL) * width**2) + held(COPIES, size * count)
+    taken = rows.at_once(threads) * (rows.nbytes + 8.0 * (2 + TALL) * width**2) + bytes_in_memory(COPIES, size * count)
     return Step("discriminants", f"by {PASSES} passes over {size:,} rows", seconds / threads, taken, needs=LINEAR,
                 passes=Passes(PASSES, seconds / PASSES, rows.blocks, sent=8.0 * width**2, working=float(rows.nbytes),
                               returned=8.0 * (size * count / PASSES + rows.blocks * width**2)))
@@ -158,7 +158,7 @@ def score_rows(rows: Rows, classes: Indices, found: Discriminants, count: int) -
 
     `classes` (n) are the rows' classes; all discriminants classify.
     """
-    scores, place, wrong = room(len(rows), count), 0, 0
+    scores, place, wrong = allocate(len(rows), count), 0, 0
     with part("scores"), closing(results(
             Scores(rows, classes, found.mean, np.ones(len(found.mean), dtype=bool), found, count))) as every:
         for parts, errors in every:
@@ -166,5 +166,5 @@ def score_rows(rows: Rows, classes: Indices, found: Discriminants, count: int) -
             for some in parts:
                 scores[place : place + len(some)] = some
                 place += len(some)
-            let_go()
+            release_pages()
     return scores, wrong

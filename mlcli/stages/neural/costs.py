@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from mlcli.base.machine.footprint import JAX
 from mlcli.base.machine.rates import rates
-from mlcli.base.rows.scratch import held
+from mlcli.base.rows.scratch import bytes_in_memory
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
@@ -31,4 +31,4 @@ def network_steps(points: Array, sizes: Sequence[int], learning: Learning, threa
     return [repeated("training", f"{weights:,} weights, epochs of {rows} rows", each, taken,
                      usual=learning.epochs, most=learning.epochs, needs=JAX),
             Step("coordinates", "one pass through both networks", placing,
-                 (held(CODES, codes) if in_file else 8.0 * CODES * codes) + taken)]
+                 (bytes_in_memory(CODES, codes) if in_file else 8.0 * CODES * codes) + taken)]

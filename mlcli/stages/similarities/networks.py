@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import in_order, row_blocks
-from mlcli.base.rows.scratch import let_go, room
+from mlcli.base.rows.scratch import allocate, release_pages
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.stages.stage import stage
 from mlcli.base.stored import stored
@@ -122,7 +122,7 @@ def encode_rows(encoder: Encoder, points: Array, measure: Measure) -> tuple[Arra
     """
     width = max(encoder.network.width, measure.width)
     if (rows := rows_of(points)) is not None:
-        return _gather(Encoding(rows, encoder, measure, width), room(len(rows), encoder.network.outputs))
+        return _gather(Encoding(rows, encoder, measure, width), allocate(len(rows), encoder.network.outputs))
     outputs = np.empty((len(points), encoder.network.outputs))
 
     def block(rows: slice) -> Array:
@@ -168,7 +168,7 @@ def _gather(source: Encoding, outputs: Array) -> tuple[Array, Array]:
             for first, some, sums in block:
                 outputs[first : first + len(some)] = some
                 total = total + sums
-            let_go()
+            release_pages()
     return outputs, np.asarray(total)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mlcli.base.machine.threads import threads_limited
+from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
@@ -92,7 +92,7 @@ def test_a_sample_agrees_with_all_points_within_its_standard_errors() -> None:
 
 def test_a_seed_gives_one_sample_and_threads_change_nothing() -> None:
     def found(threads: int) -> dict[str, object]:
-        with threads_limited(threads):
+        with limit_threads(threads):
             return measured(MANY, MANY[:, :2], labels=LABELS)
 
     once = found(1)
