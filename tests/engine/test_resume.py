@@ -120,7 +120,7 @@ def test_passes_over_a_kernel_that_is_never_stored_go_on_after_any_of_them(
     monkeypatch.setattr(streamed, "STORED", 1)
     monkeypatch.setitem(RUNS, name, (PASSES[name], ROLL))
     run(tmp_path, name)
-    whole, keep, passes = computed(tmp_path), Resuming.keep, Streamed._made
+    whole, keep, passes = computed(tmp_path), Resuming.keep, Streamed._run_pass
     made, deaths, said = list[int](), 0, {}
 
     def dies(self: Resuming, scope: Any, kind: str, *rest: Any) -> bool:
