@@ -11,7 +11,7 @@ from functools import cache
 
 
 def give_back() -> None:
-    """Gives back what the allocators of C and Arrow keep: a millisecond or two."""
+    """Return the free memory of the allocators of C and Arrow to the system; takes a millisecond or two."""
     _trim()(0)
     pool = getattr(sys.modules.get("pyarrow"), "default_memory_pool", None)  # none while it is being imported
     if pool is not None:

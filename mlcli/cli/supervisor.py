@@ -167,7 +167,7 @@ def end_children() -> None:
 
 
 def remove_unfinished(facts: dict[str, Any]) -> bool:
-    """Removes what a dead process was writing, but for what it kept to go on from; whether there is such."""
+    """Remove the unfinished files of a dead process, except kept results; returns whether there are any."""
     from pathlib import Path
 
     entries, claim = facts.get("unfinished", []), facts.get("claim")
@@ -184,7 +184,7 @@ def remove_unfinished(facts: dict[str, Any]) -> bool:
 
 
 def kills_for_memory() -> int | None:
-    """How many processes of this machine the kernel has killed for lack of memory; None where it does not say."""
+    """Return the number of processes that the kernel has killed for lack of memory; None if unknown."""
     try:
         with open("/proc/vmstat", encoding="ascii") as counts:  # noqa: PTH123 (no import)
             return next((int(line.split()[1]) for line in counts if line.startswith("oom_kill ")), None)
@@ -193,7 +193,7 @@ def kills_for_memory() -> int | None:
 
 
 def kills_since(before: int | None) -> int | None:
-    """How many of them since it was so many; None where that is not known."""
+    """Return the number of processes killed since the count was `before`; None if unknown."""
     now = kills_for_memory()
     return None if before is None or now is None else now - before
 

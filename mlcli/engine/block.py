@@ -14,13 +14,13 @@ class Source(Protocol[Result]):
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are."""
+        """The number of blocks."""
 
     def work(self, number: int) -> Result:
         """Compute a block."""
 
     def stop(self) -> None:
-        """Lets blocks that have begun in this process end early, because nobody will use the result."""
+        """Let running blocks of this process end early: their results are not needed."""
 
 
 @frozen

@@ -55,7 +55,7 @@ class Entry:
 
 @frozen
 class Answer:
-    """Whether a stage's result was there, and where not, what is different from the nearest one that is."""
+    """Whether a stage's result was taken from the cache, and if not, how the nearest stored one differs."""
 
     stage: str
     taken: bool
@@ -92,7 +92,7 @@ class Folder:
         return result, notes
 
     def keep(self, name: str, archive: Archive, value: Any, said: Mapping[str, Any]) -> bool:
-        """Keeps a value under a name with what is said of it; False where it cannot be stored or does not fit."""
+        """Store a value under a name with a header; False where it cannot be stored or does not fit."""
         try:
             tree, arrays = archive.stored({"value": value})
         except TypeError:

@@ -19,7 +19,7 @@ from mlcli.engine.cluster.connect import cluster_facts, clustered
 from mlcli.engine.resume import Resuming
 from mlcli.methods import Method
 from mlcli.pipeline.process import ALONE, Process
-from mlcli.publication.output_lock import Claim
+from mlcli.publication.output_lock import OutputLock
 from mlcli.rundir.cached import cache_facts, caching
 from mlcli.rundir.disk_space import LARGER, in_temporary_files
 from mlcli.rundir.draft import draft
@@ -38,7 +38,7 @@ class Session:
     process: Process
     journal: Journal
     cluster: Cluster | None = None
-    lock: Claim | None = None  # on the output
+    lock: OutputLock | None = None  # on the output
     cache: StageCache | None = None
     checkpoints: Resuming | None = None
 

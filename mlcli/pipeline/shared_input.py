@@ -61,7 +61,7 @@ def is_sketch(table: Table) -> bool:
 
 
 def state_of(input: Input) -> tuple[tuple[int, ...] | None, ...]:
-    """Return what changes when the files of an input do; None for one that is not a regular file."""
+    """Return a fingerprint of the files of an input; None for one that is not a regular file."""
     states: list[tuple[int, ...] | None] = []
     for path in map(Path, filter(None, (input.path, input.view.path, input.labels.path))):
         known = path.stat() if is_there(path) and path.is_file() else None

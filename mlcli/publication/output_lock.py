@@ -31,7 +31,7 @@ TRIES = 20  # each fails only where another process removes the folder at the sa
 
 
 @frozen
-class Claim:
+class OutputLock:
     """A folder that this process owns."""
 
     path: Path
@@ -43,7 +43,7 @@ class Claim:
         return any(path.name != OWNER and not path.name.startswith(".") for path in self.path.iterdir())
 
     def forget(self) -> None:
-        """Removes what is kept."""
+        """Remove the kept results."""
         for path in [*self.path.iterdir()]:
             if path.name != OWNER:
                 remove(path)
@@ -56,7 +56,7 @@ class Claim:
 
 
 @contextmanager
-def output_lock(output: Path) -> Iterator[Claim]:
+def output_lock(output: Path) -> Iterator[OutputLock]:
     """Lock an output; the folder is removed at the end if it holds nothing but its owner.
 
     Raises TryAgain where a live process owns it, OutputRefused and StorageError where nothing can be written.
@@ -69,7 +69,7 @@ def output_lock(output: Path) -> Iterator[Claim]:
             with _writing(output):
                 token = _sign(path, output)
             STATUS.post(claim=os.fspath(path), saved=time.monotonic(), gained=False)  # there is nothing to lose yet
-            yield Claim(path, token)
+            yield OutputLock(path, token)
         finally:
             STATUS.post(claim=None, kept=not _leave(path))
             os.close(descriptor)

@@ -48,7 +48,7 @@ def publishing(output: Path, kind: Kind, check: Check, *, force: bool) -> Iterat
 
 @contextmanager
 def publish_file(path: Path, write: Callable[[Path], Any], *, force: bool) -> Iterator[None]:
-    """Has a file written that appears, whole, when the block ends well; raises as `publishing` does."""
+    """Write a file that appears, whole, when the block ends well; raises as `publishing` does."""
     with publishing(path, "file", anything, force=force) as draft:
         with writing(path):
             write(draft.path)
@@ -56,7 +56,7 @@ def publish_file(path: Path, write: Callable[[Path], Any], *, force: bool) -> It
 
 
 def write_whole(path: Path, write: Callable[[Path], Any], *, force: bool) -> None:
-    """Has a file written whole or not at all; raises as `publishing` does."""
+    """Write a file whole or not at all; raises as `publishing` does."""
     with publish_file(path, write, force=force):
         pass
 
@@ -131,7 +131,7 @@ def writing(what: Path | str, hint: str = "check the disk's free space and quota
 
 
 def _take_place(draft: Draft, output: Path, check: Check) -> None:
-    """The draft in the place of what may be replaced, or of nothing; raises OutputRefused and OSError."""
+    """Move the draft to the output, replacing only what `check` allows; raises OutputRefused and OSError."""
     for _ in range(TRIES):
         try:
             if vacant(output, draft.kind):

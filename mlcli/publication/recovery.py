@@ -35,7 +35,7 @@ CAME_OUT = 0  # the inode in the name of what was moved aside and is to be remov
 
 
 def recover(output: Path) -> None:
-    """Ends what dead processes left beside an output and in it, whatever they wrote.
+    """Clean up the drafts of dead processes beside an output and in it.
 
     Drafts vanish, what came out of an exchange is removed or goes back, and a run that was moved aside comes back.
     """
@@ -120,7 +120,7 @@ def _finish_interrupted(near: Path, path: Path, inode: int) -> None:
 
 
 def _finish_before_signal(work: Callable[[], None]) -> None:
-    """Work that a signal does not cut short: the work is finished first, then the signal raises."""
+    """Do work that a signal does not cut short: finish it first, then let the signal raise."""
     try:
         work()
     except Exception:

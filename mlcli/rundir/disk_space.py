@@ -38,7 +38,7 @@ def disk_of(config: RunConfig) -> Path:
 
 
 def coordinates_of(config: RunConfig, method: Method, table: Table) -> int:
-    """How many coordinates a run has; of a share of the variance, as if all axes were kept."""
+    """Return the number of coordinates of a run; all axes are counted where a share of variance decides."""
     return table.rows * method.axes_of(table.data())
 
 

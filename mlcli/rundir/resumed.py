@@ -13,7 +13,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.engine.cache import Folder
 from mlcli.engine.resume import Resuming
 from mlcli.errors import MlcliError, OutOfMemory, StorageError, TryAgain
-from mlcli.publication.output_lock import Claim, output_lock
+from mlcli.publication.output_lock import OutputLock, output_lock
 from mlcli.publication.publish import refuse_existing
 from mlcli.publication.replaceable import require_run
 from mlcli.rundir.machine import environment
@@ -23,7 +23,7 @@ PASSING = (StorageError, OutOfMemory, TryAgain)  # after which the same command 
 
 
 @contextmanager
-def lock_run(output: Path, *, force: bool) -> Iterator[Claim]:
+def lock_run(output: Path, *, force: bool) -> Iterator[OutputLock]:
     """Lock a run's output; kept results are removed once the run is done, or fails for good.
 
     Raises OutputRefused where the output exists and is not to be replaced, and TryAgain where another job makes it.
@@ -42,8 +42,8 @@ def lock_run(output: Path, *, force: bool) -> Iterator[Claim]:
 
 
 @contextmanager
-def resuming(claim: Claim, compute: Compute, *, results: bool) -> Iterator[Resuming]:
-    """Keeps checkpoints, and with `results` those of stages, in the folder of a claim, and goes on from these."""
+def resuming(claim: OutputLock, compute: Compute, *, results: bool) -> Iterator[Resuming]:
+    """Keep checkpoints, and with `results` results of stages, in the folder of a lock, and restore them."""
     resume = Resuming(Folder(claim.path), partial(environment, compute.thread_count()),
                       compute.memory_bytes() / PART, results=results)
     with listening(resume), keeping(resume):

@@ -89,7 +89,7 @@ def led_by(run: Contents, label: str) -> Contents:
 
 
 def require_drawable(run: Contents) -> None:
-    """Raises ConfigError where the run lacks what its figures are to show."""
+    """Raise ConfigError where the run lacks labels or loadings that its figures should show."""
     report, table = run.config.report, run.embedding
     report.require_point_labels(len(table.ids), table.labels)
     report.require_arrows(table.values.shape[1], loaded=LoadingsFinding.of(run) is not None)

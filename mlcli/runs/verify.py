@@ -43,7 +43,7 @@ LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the rang
 
 
 class Figures(dict[str, Any]):
-    """The figures of a fit in run.json; one that is asked for and not there is a fault of the file."""
+    """The figures of a fit in run.json; reading one that is missing raises an error of the file."""
 
     def __missing__(self, name: str) -> Any:
         raise damaged(Path(names.MANIFEST), f"fit.{name} is missing", f"fit.{name}")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mlcli.cli.batch.queue import Left
+from mlcli.cli.batch.queue import WorkQueue
 from mlcli.cli.batch.workers import GRACE, Ended, Lost, in_processes
 from mlcli.process.memory_gate import admit
 
@@ -105,7 +105,7 @@ def test_leaving_early_stops_all_even_those_that_are_deaf(tmp_path: Path) -> Non
 
 
 def test_work_of_one_family_goes_to_one_process_as_long_as_none_is_without_work(tmp_path: Path) -> None:
-    left = Left([*range(6)], lambda number: number // 3)  # two families of three
+    left = WorkQueue([*range(6)], lambda number: number // 3)  # two families of three
     first = left.take(None, [None])
     second = left.take(None, [first, None])
     assert (first, second) == (0, 3)

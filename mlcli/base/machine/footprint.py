@@ -61,7 +61,7 @@ def workers_fitting(left: float, each: float) -> str:
 
 
 def resident(threads: int, needs: Iterable[str] = ()) -> int:
-    """The bytes that a run without data uses: with so many threads, what is loaded, and what its stages will load."""
+    """Return the resident bytes of a run without data, with `threads` and all libraries that are or will be loaded."""
     names = {*needs, *(name for name in (*LIBRARIES, *BESIDE) if name in sys.modules)}
     scipy = max((LIBRARIES[name] for name in names & LIBRARIES.keys()), default=0)
     return PROGRAM + CHECKS + THREAD * (threads - 1) + scipy + sum(BESIDE[name] for name in names & BESIDE.keys())

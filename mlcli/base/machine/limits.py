@@ -116,7 +116,7 @@ def _data() -> int:
 
 
 def spare_addresses(environment: MutableMapping[str, str]) -> None:
-    """Arrow takes its memory from the C library, where what is freed can be given back: its own pools keep it.
+    """Set Arrow to the allocator of the C library, whose freed memory can be returned: its own pools keep it.
 
     Where a limit is in force, allocators that reserve far more addresses than they use are kept from that as well.
     """

@@ -43,7 +43,7 @@ def one_by_one(blocks: Sequence[T]) -> Iterator[T]:
 
 
 def each(work: Callable[[T], object], blocks: Sequence[T], *, progress: bool = False) -> None:
-    """Does the work for each block, as `in_order` does, where the work has no result but what it writes."""
+    """Do the work for each block, as `in_order` does, for work without results."""
     for _ in in_order(work, blocks, progress=progress, ahead=len(blocks)):
         pass
 

@@ -73,7 +73,7 @@ class RowMap(Protocol):
 
 @frozen
 class Sample:
-    """Some rows that are held in memory, for what looks at single rows."""
+    """Some rows in memory, for computations on single rows."""
 
     places: Indices  # in ascending order
     values: Array
@@ -89,7 +89,7 @@ class Sample:
 
 @frozen
 class Rows:
-    """Rows of numbers (n x d) in a file, with what one pass over them has shown."""
+    """Rows of numbers (n x d) in a file, with moments, sample and gaps from one pass over them."""
 
     source: RowSource
     maps: tuple[RowMap, ...] = ()
@@ -114,7 +114,7 @@ class Rows:
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """The number of cells."""
         return self.shape[0] * self.shape[1]
 
     @property
@@ -163,7 +163,7 @@ class Rows:
 
     @property
     def blocks(self) -> int:
-        """How many blocks of work a pass has."""
+        """The number of blocks of a pass."""
         return len(self.source.bounds) - 1
 
     def parts(self, number: int) -> Iterator[Part]:
@@ -237,7 +237,7 @@ class Rows:
         return self.read(chosen) if found is None or self.sample is None else self.sample.values[found]
 
     def read(self, chosen: Indices) -> Array:
-        """Some rows (m x d) from the file, whose blocks that hold none of them are passed over."""
+        """Read some rows (m x d) from the file; blocks without any of them are skipped."""
         if self.source.direct and not len(self.left_out):
             rows = self.source.take(chosen)
             for change in self.maps:

@@ -130,7 +130,7 @@ def mute_notes() -> AbstractContextManager[None]:
 
 @contextmanager
 def running(name: str) -> Iterator[None]:
-    """Names the stage that the block is, for those who watch; inside another one it is a part of that."""
+    """Announce the block as a stage to listeners; inside another stage it is a part of that."""
     if outer := context().stage:
         with part("" if name == outer else name):
             yield

@@ -31,7 +31,7 @@ Result = tuple[Document, int]  # what is reported of a run, and its exit code
 
 @frozen
 class Division:
-    """How many runs go on at once, and the threads that each of them may use where it does not say so itself."""
+    """The number of concurrent runs, and the threads of each that sets none itself."""
 
     jobs: int
     threads: Threads
@@ -77,7 +77,7 @@ def announce_division(asked: int, runs: Sequence[Compute], mode: Mode, quiet: bo
 
 def run_in_parallel(work: Callable[[int], Result], names: Sequence[str], division: Division,
             shown: Shown, families: Sequence[Any], until: float = math.inf) -> Iterator[tuple[int, Result]]:
-    """The results of runs by their numbers, as they end; what a run says is shown at its end, and not mixed up.
+    """Yield number and result of each run as it ends; the messages of a run are shown together at its end.
 
     Runs of one family go to one process where they can. What goes on at the time `until` is stopped.
 

@@ -22,7 +22,7 @@ from mlcli.process.shared_status import STATUS
 
 
 @frozen
-class Manner:
+class Presentation:
     """How a run is carried out and shown."""
 
     force: bool = False
@@ -57,7 +57,7 @@ def enforcing(compute: Compute) -> Iterator[None]:
     STATUS.post(enforced=False)
 
 
-def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
+def launch(config: RunConfig, manner: Presentation) -> dict[str, Any]:
     """Runs a configuration and returns its summary."""
     check_streams(config, manner)
     limit = config.compute.time_seconds()
@@ -77,7 +77,7 @@ def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
     return summary
 
 
-def check_streams(config: RunConfig, manner: Manner) -> None:
+def check_streams(config: RunConfig, manner: Presentation) -> None:
     """Refuses what standard output cannot do; raises UsageError and OutputRefused."""
     if manner.json or config.output == "-":
         require_standard_output()

@@ -6,8 +6,8 @@ from itertools import chain
 
 
 @dataclass
-class Left:
-    """Numbers of work, and the family of each: the work of one family shares what it computes."""
+class WorkQueue:
+    """The queue of runs by number. Runs of one family share intermediate results and go to the same worker."""
 
     numbers: list[int]
     family: Callable[[int], Hashable]

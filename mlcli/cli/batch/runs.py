@@ -17,7 +17,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.resources import forget_peak_memory
 from mlcli.base.rows.memo import Memo
 from mlcli.cli.batch.jobs import Document, Result, Shown, announce_division, run_in_parallel
-from mlcli.cli.batch.launch import Manner, launch
+from mlcli.cli.batch.launch import Presentation, launch
 from mlcli.cli.batch.shard import Shard
 from mlcli.cli.line.build_config import built
 from mlcli.cli.screen.failure import Form, attempt, escaped, say, understood
@@ -50,7 +50,7 @@ UNSUITED = (ConfigError, DataError, GeometryError, NumericalError, RefusedByPlan
 
 
 @frozen
-class Planned:
+class PlannedRun:
     """A checked run, where each of its options comes from, and what it differs by, as texts by config path."""
 
     config: RunConfig
@@ -59,8 +59,8 @@ class Planned:
 
 
 @frozen
-class Due:
-    """The time that runs have together, and what each is expected to take."""
+class TimeBudget:
+    """The time budget of all runs, and the expected seconds of each."""
 
     until: float  # of the monotonic clock: what is not expected to end by then does not begin,
     end: float  # and what goes on then is stopped
@@ -73,17 +73,17 @@ class Due:
 
 @frozen
 class Batch:
-    """How several runs are carried out."""
+    """Options of the execution of several runs."""
 
     jobs: int = 1  # at once
     skip_existing: bool = False
     shard: Shard | None = None  # which of them
-    due: Due | None = None  # of runs that are trials: they go on quietly, and what does not fit is left out
+    due: TimeBudget | None = None  # of runs that are trials: they go on quietly, and what does not fit is left out
 
 
-def planned(variants: Sequence[Variant]) -> list[Planned]:
+def planned(variants: Sequence[Variant]) -> list[PlannedRun]:
     """The runs, checked; raises what `build` does, and ConfigError where two would write to one place."""
-    runs = [Planned(built(variant.layer), variant.layer,
+    runs = [PlannedRun(built(variant.layer), variant.layer,
                     {path: text(value) for path, value in flatten(variant.values)}) for variant in variants]
     place, count = Counter(run.config.output for run in runs).most_common(1)[0]
     if count > 1:
@@ -92,7 +92,7 @@ def planned(variants: Sequence[Variant]) -> list[Planned]:
     return runs
 
 
-def finish(runs: Sequence[Planned], manner: Manner, batch: Batch, *, debug: bool) -> NoReturn:
+def finish(runs: Sequence[PlannedRun], manner: Presentation, batch: Batch, *, debug: bool) -> NoReturn:
     """Carries out runs and ends the command with their documents and exit code; raises what a single run does."""
     alone = len(runs) == 1 and not runs[0].values
     if alone and batch.shard is None:
@@ -106,7 +106,7 @@ def finish(runs: Sequence[Planned], manner: Manner, batch: Batch, *, debug: bool
     raise typer.Exit(code)
 
 
-def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -> tuple[list[Document], int]:
+def carry_out(runs: Sequence[PlannedRun], manner: Presentation, form: Form, batch: Batch) -> tuple[list[Document], int]:
     """The documents of all runs of this share, and the worst exit code: the largest.
 
     Runs of a sweep, and those of several inputs, have a `runs.csv` beside them, which grows as they end.
@@ -136,7 +136,8 @@ def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch)
     return [documents.get(place) or skipped_document(run) for place, run in enumerate(runs)], max(codes, default=0)
 
 
-def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -> Generator[tuple[int, Result]]:
+def results(runs: Sequence[PlannedRun], manner: Presentation, form: Form,
+            batch: Batch) -> Generator[tuple[int, Result]]:
     """Yield place and result of each run as the runs end: one after another, or several at once."""
     division = announce_division(batch.jobs, [run.config.compute for run in runs], manner.progress, manner.quiet)
     if division.jobs == 1 and batch.due is None:
@@ -161,12 +162,12 @@ def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -
                                    shown, families, batch.due.end)
 
 
-def family(run: Planned) -> tuple[str, ...]:
+def family(run: PlannedRun) -> tuple[str, ...]:
     """Return the option values that determine the computation of a run; runs with equal ones share results."""
     return tuple(value for path, value in run.values.items() if not path.startswith(LATE))
 
 
-def trial(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch, place: int) -> Result:
+def trial(runs: Sequence[PlannedRun], manner: Presentation, form: Form, batch: Batch, place: int) -> Result:
     """Return the result of a run that exists already or is expected to end in time; else that of one left out."""
     there = batch.skip_existing and not vacant(output_of(runs[place]), "folder")
     if there or batch.due is None or batch.due.admits(place):
@@ -174,12 +175,12 @@ def trial(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch, pla
     return skipped_document(runs[place]), 0
 
 
-def skipped_document(run: Planned) -> Document:
+def skipped_document(run: PlannedRun) -> Document:
     """Return the document of a trial for which there was no time."""
     return {"run": run.config.output, LEFT_OUT: "the budget ended before it did"}
 
 
-def write_page(folder: Path, table: RunsTable, manner: Manner) -> None:
+def write_page(folder: Path, table: RunsTable, manner: Presentation) -> None:
     """Writes the page over the runs of a table beside it; raises what `page_of` and `write_whole` do."""
     from mlcli.pipeline.read_run import encoded
     from mlcli.runs.collect import PAGE, gather, page_of
@@ -192,7 +193,7 @@ def write_page(folder: Path, table: RunsTable, manner: Manner) -> None:
             say(escaped(f"mlcli: wrote {table.path} and {folder / PAGE}"))
 
 
-def result(run: Planned, manner: Manner, form: Form, batch: Batch) -> Result:
+def result(run: PlannedRun, manner: Presentation, form: Form, batch: Batch) -> Result:
     """Carry out a run; returns its document and exit code."""
     documents: list[Document] = []
     forget_peak_memory()
@@ -201,14 +202,14 @@ def result(run: Planned, manner: Manner, form: Form, batch: Batch) -> Result:
     return documents[-1], code
 
 
-def output_of(run: Planned) -> Path:
+def output_of(run: PlannedRun) -> Path:
     """Return the output directory of a run."""
     return Path(run.config.output or "")
 
 
 @contextmanager
-def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
-    """Lets the runs of one input share its table, and results of stages in a hidden folder beside them.
+def sharing(runs: Sequence[PlannedRun], manner: Presentation) -> Iterator[Presentation]:
+    """Share the table of one input among runs, and results of stages in a hidden folder beside them.
 
     The folder vanishes at the end. Neighbors are searched for once, for the run that needs the most of them.
     """
@@ -225,12 +226,12 @@ def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
 
 
 def neighbors_of(method: Method) -> int:
-    """How many neighbors a method searches for, where it says so; 1 where it does not."""
+    """Return the number of neighbors that a method searches for; 1 if it has no such option."""
     stated = getattr(method, "neighbors", None) or getattr(getattr(method, "graph", None), "neighbors", None)
     return getattr(stated, "count", None) or 1
 
 
-def launched(run: Planned, manner: Manner, batch: Batch) -> Document:
+def launched(run: PlannedRun, manner: Presentation, batch: Batch) -> Document:
     """The summary of one run, which may be there already; raises what went wrong, with the place of an option at fault.
     """
     with locate_errors(run.layer):
@@ -246,7 +247,7 @@ def launched(run: Planned, manner: Manner, batch: Batch) -> Document:
             return known  # another job has made it meanwhile
 
 
-def existing(run: Planned, manner: Manner) -> Document | None:
+def existing(run: PlannedRun, manner: Presentation) -> Document | None:
     """Return the document of a run that exists already: whole, with the same options, of the unchanged input.
 
     None where nothing is there, or under --force something else; raises OutputRefused where something else is.
@@ -268,8 +269,8 @@ def existing(run: Planned, manner: Manner) -> Document | None:
                         hint="replace it with --force, or choose another with -o")
 
 
-def _one(run: Planned, manner: Manner, batch: Batch, documents: list[Document]) -> None:
-    """Carries out one run and adds its summary, or what went wrong."""
+def _one(run: PlannedRun, manner: Presentation, batch: Batch, documents: list[Document]) -> None:
+    """Carry out one run, and add its summary or its error to `documents`."""
     try:
         documents.append(launched(run, manner, batch))
     except BrokenPipeError:
@@ -281,13 +282,13 @@ def _one(run: Planned, manner: Manner, batch: Batch, documents: list[Document]) 
             raise known from error
 
 
-def _row(name: str, run: Planned, document: Document) -> Row:
+def _row(name: str, run: PlannedRun, document: Document) -> Row:
     """The row of a run in `runs.csv`."""
     if "error" in document:
         return failed_row(name, run.values, document["error"])
     return finished_row(name, run.values, document)
 
 
-def _parameters(runs: Sequence[Planned]) -> list[str]:
+def _parameters(runs: Sequence[PlannedRun]) -> list[str]:
     """Return the paths of the options that differ among runs."""
     return list(dict.fromkeys(path for run in runs for path in run.values))

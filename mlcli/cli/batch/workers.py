@@ -25,7 +25,7 @@ from typing import Any
 from mlcli.base.context import set_context
 from mlcli.base.frozen import frozen
 from mlcli.cli import supervisor
-from mlcli.cli.batch.queue import Left
+from mlcli.cli.batch.queue import WorkQueue
 from mlcli.errors import STOPPING
 from mlcli.process import signals
 from mlcli.process.shared_status import SEATS, STATUS
@@ -50,7 +50,7 @@ class Lost:
 
 @frozen
 class Ended:
-    """Work that has ended: its number, its result, and what it said."""
+    """Finished work: its number, its result and its messages."""
 
     number: int
     result: Any
@@ -73,7 +73,7 @@ class Worker:
     last: int | None = None  # what it did before
 
     def give(self, number: int) -> None:
-        """Has it carry out some work."""
+        """Assign work to the process."""
         self.number, self.last, self.granted = number, number, 0.0
         with suppress(OSError):  # it is dead, which shows when it is listened to
             self.connection.send(number)
@@ -113,7 +113,7 @@ def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Calla
     What work says is part of its result, or is given to `live` at once. The processes are forked here, before the
     first result is asked for. When the consumer leaves, or on an error, they are stopped, and waited for.
     """
-    left, workers, jobs = Left([*numbers], family), list[Worker](), min(jobs, SEATS)
+    left, workers, jobs = WorkQueue([*numbers], family), list[Worker](), min(jobs, SEATS)
     gc.freeze()  # so that no collection in a worker copies what it shares with its parent
     STATUS.post(seats=jobs)
     hire = partial(staff, workers, left, jobs, lambda: start_worker(work, settle, workers))
@@ -121,14 +121,14 @@ def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Calla
     return results(workers, left, hire, live, until)
 
 
-def staff(workers: list[Worker], left: Left, jobs: int, hire: Callable[[], Worker]) -> None:
-    """Has as many processes as there are jobs for, each with work."""
+def staff(workers: list[Worker], left: WorkQueue, jobs: int, hire: Callable[[], Worker]) -> None:
+    """Start processes up to the number of jobs, each with work."""
     while left and len(workers) < jobs:
         workers.append(hire())
         workers[-1].give(left.take(workers[-1].last, [other.last for other in workers]))
 
 
-def results(workers: list[Worker], left: Left, hire: Callable[[], None],
+def results(workers: list[Worker], left: WorkQueue, hire: Callable[[], None],
             live: Live | None, until: float) -> Generator[Ended]:
     """Yield the results of work as it ends; processes that die are replaced."""
     try:
@@ -189,7 +189,7 @@ def admit_first(workers: Sequence[Worker]) -> None:
 
 
 def retire(worker: Worker) -> None:
-    """Lets a process end that has no work."""
+    """End a process without work."""
     worker.connection.close()
     os.waitpid(worker.process, 0)
 
@@ -259,7 +259,7 @@ def serve(connection: Connection, work: Work, settle: Callable[[], None], parent
 
 
 def end_with(parent: int) -> None:
-    """Has this process stopped when its parent dies, where the system can do that (Linux)."""
+    """Stop this process when its parent dies, where the system can do that (Linux)."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGTERM)
     if os.getppid() != parent:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlcli.cli.batch.launch import Manner
+from mlcli.cli.batch.launch import Presentation
 from mlcli.cli.batch.runs import Batch, finish, planned
 from mlcli.cli.batch.shard import shard_of
 from mlcli.cli.line import behavior
@@ -41,7 +41,7 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     """
     outside = outside_layer(os.environ, assignments or [], layer_of(flags))
     runs = planned(inputs(data, outside, flags["output"]))
-    manner = Manner(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
+    manner = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
                     cache="none" if no_cache else "chosen")
     batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
     finish(runs, manner, batch, debug=debug)

@@ -14,8 +14,8 @@ import typer
 from mlcli.base.machine import blas
 from mlcli.base.values.compute import parse_seconds
 from mlcli.cli.batch.jobs import Shown, overview
-from mlcli.cli.batch.launch import Manner
-from mlcli.cli.batch.runs import LEFT_OUT, UNSUITED, Batch, Due, Planned, carry_out, existing, planned
+from mlcli.cli.batch.launch import Presentation
+from mlcli.cli.batch.runs import LEFT_OUT, UNSUITED, Batch, PlannedRun, TimeBudget, carry_out, existing, planned
 from mlcli.cli.batch.workers import Lost, in_processes
 from mlcli.cli.line import behavior
 from mlcli.cli.line.command_of_run import command
@@ -82,7 +82,7 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     folder = Path(layer.values.get("output") or f"runs/{file_name(data)}-explore")
     refuse_existing(folder, replaces=force or skip_existing)
     require_standard_output()
-    manner = Manner(force=force, quiet=quiet, json="full" if json else "", progress=mode_of(progress))
+    manner = Presentation(force=force, quiet=quiet, json="full" if json else "", progress=mode_of(progress))
     seconds = parse_seconds(budget, "--budget")
     again = partial(command, data, flags, assignments or [], os.environ, output=folder / "chosen")
     with new_draft(folder / "cache", "folder") as draft:
@@ -169,7 +169,7 @@ def examine(layer: Layer, components: int | None, time_of: tuple[float, float], 
     return found
 
 
-def explored(layer: Layer, examined: "Examination", folder: Path, manner: Manner, batch: Batch,
+def explored(layer: Layer, examined: "Examination", folder: Path, manner: Presentation, batch: Batch,
              time_of: tuple[float, float], form: Form, again: Any) -> tuple["Exploration", int]:
     """Carries out the trials that fit into the budget, and concludes; with the worst exit code."""
     from mlcli.explore.conclude import Clock, conclude
@@ -187,7 +187,7 @@ def explored(layer: Layer, examined: "Examination", folder: Path, manner: Manner
                               for setting, fit in zip(examined.settings, fits, strict=True) if not fit)]
     runs = trials(settings, layer, folder, examined)
     until = clock.begun + TRIALS * clock.budget
-    due = Due(until, max(until, time.monotonic() + LEAST), [setting.seconds for setting in settings])
+    due = TimeBudget(until, max(until, time.monotonic() + LEAST), [setting.seconds for setting in settings])
     if batch.skip_existing:
         for run in runs:  # before the first trial: none is lost to a folder that another exploration wrote
             existing(run, replace(manner, quiet=True))
@@ -218,7 +218,7 @@ def nothing_made(folder: Path, tried: Sequence["Exclusion"]) -> MlcliError:
                          hint="give more time, or see what mlcli check says of the data")
 
 
-def trials(settings: Sequence[Any], layer: Layer, folder: Path, examined: "Examination") -> list[Planned]:
+def trials(settings: Sequence[Any], layer: Layer, folder: Path, examined: "Examination") -> list[PlannedRun]:
     """The runs of some settings, below a folder, named by their values."""
     from mlcli.explore.settings import layer_of as trial_layer
     from mlcli.explore.settings import with_axes

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlcli.cli.batch.launch import Manner
+from mlcli.cli.batch.launch import Presentation
 from mlcli.cli.batch.runs import Batch, finish, planned
 from mlcli.cli.batch.shard import shard_of
 from mlcli.cli.line import behavior
@@ -49,7 +49,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
                          hint="set `output` in each file")
     runs = planned([variant for path in configs for variant in described(path, outside)])
     refuse_read_twice(configs, [run.config for run in runs])
-    manner = Manner(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
+    manner = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
                     cache="none" if no_cache else "chosen")
     batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
     finish(runs, manner, batch, debug=debug)

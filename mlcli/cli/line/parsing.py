@@ -14,7 +14,7 @@ JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it tak
 
 
 class Command(TyperCommand):
-    """A command that leaves nothing unread of what was said."""
+    """A command that refuses repeated options, and names options in errors as its own flags."""
 
     def invoke(self, ctx: Any) -> Any:
         """Carry the command out, with its own options in all messages."""
@@ -35,7 +35,7 @@ class Command(TyperCommand):
 
 
 def of_data(error: InputMissing) -> MlcliError:
-    """The error of data where a run was expected, with what is to be said of a run of them."""
+    """Return the error; for data where a run was expected, with the hint for making a run of them."""
     if error.code != "E-NO-RUN":
         return error
     from mlcli.cli.line.build_config import with_next

@@ -217,7 +217,7 @@ def line_of(code: str, message: str) -> str:
 
 
 def shown_as(mode: Mode, quiet: bool) -> Shown:
-    """The way to show progress; a bar needs a terminal, whatever was asked for."""
+    """Return the display of progress for a mode; a bar needs a terminal."""
     if quiet or mode == "none":
         return Silent()
     if mode == "json":

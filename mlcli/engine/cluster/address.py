@@ -41,7 +41,7 @@ def address_of(text: str, where: str = "compute.cluster") -> Address:
 
 
 def own_workers(compute: Compute) -> int:
-    """How many workers a run starts on this machine; 0 where it has no such cluster."""
+    """Return the number of workers that a run starts on this machine; 0 without a local cluster."""
     workers = None if compute.cluster is None else address_of(compute.cluster).workers
     return 0 if workers is None else workers or compute.thread_count()
 

@@ -80,7 +80,7 @@ class Cluster(Executor):
 
     @property
     def count(self) -> int:
-        """How many blocks should be in flight; workers may come and go."""
+        """The number of blocks to have in flight; workers may come and go."""
         return max(EACH * sum(count for name, count in self._threads.items() if name not in self._slow), EACH)
 
     def submit(self, run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -94,7 +94,7 @@ class Cluster(Executor):
         return asyncio.run_coroutine_threadsafe(self._result(self._shipment, block.number), self._loop)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Lets go of the cluster, which goes on without this run."""
+        """Leave the cluster, which continues without this run."""
         self._watch.cancel()
 
     @property
