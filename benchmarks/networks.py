@@ -94,7 +94,7 @@ def main() -> None:
     images = np.load(given.images)[: given.rows]
     points = images.reshape(len(images), -1) / 255.0
     with limit_threads(given.threads):
-        from mlcli.stages.neural import training
+        from mlcli.stages.neural import feeding, training
         from mlcli.stages.neural.autoencoding import Autoencoding
         from mlcli.stages.neural.constraints import Dense, Uncorrupted
         from mlcli.stages.neural.learning import Learning
@@ -102,7 +102,7 @@ def main() -> None:
 
         learning = Learning(epochs=given.epochs, validation=0.0)
         objective = Autoencoding(hidden="softplus", corruption=Uncorrupted(), sparsity=Dense())
-        rows = training.Rows.of(points, Standard.of(points), learning, Compute())
+        rows = feeding.Rows.of(points, Standard.of(points), learning, Compute())
         start = objective.start([points.shape[1], 500, 250, 16], np.random.default_rng(0))
         sides = {"mlcli": lambda: float(training.train(objective, rows, start, learning).trace[-1, 0]),
                  "JAX": lambda: by_hand(rows, start, learning)}

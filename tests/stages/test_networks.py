@@ -179,10 +179,10 @@ def train():
     from mlcli.stages.neural import training
     from mlcli.stages.neural.autoencoding import Autoencoding
     from mlcli.stages.neural.constraints import Dense, Uncorrupted
-    from mlcli.stages.neural.feeding import fed
+    from mlcli.stages.neural.feeding import training_rows
 
     objective = Autoencoding(hidden="tanh", corruption=Uncorrupted(), sparsity=Dense())
-    rows = fed(POINTS, Standard.of(POINTS), LEARNING, Compute())
+    rows = training_rows(POINTS, Standard.of(POINTS), LEARNING, Compute())
     return training.train(objective, rows, objective.start([700, 1000, 9], np.random.default_rng(0)), LEARNING).trace
 
 for threads in (1, 3, 1):
