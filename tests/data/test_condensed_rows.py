@@ -43,7 +43,7 @@ def source_of(folder: Path, values: Array) -> CondensedRows:
 
 
 def test_wedges_and_blocks_cover_each_number_once(rows: Rows) -> None:
-    assert rows.shape == SQUARE.shape and rows.once and rows.blocks > 5
+    assert rows.shape == SQUARE.shape and rows.half_stored and rows.blocks > 5
     above, whole = np.zeros_like(SQUARE), []
     for number in range(rows.blocks):
         for first, wedge in rows.wedges(number):
