@@ -17,12 +17,11 @@ from manual import manual
 import mlcli
 from mlcli import errors
 from mlcli.base.values.options import Options
-from mlcli.cli.line.spelling import spelling_of
+from mlcli.cli.line.spelling import in_flags
 from mlcli.config.build import aliases
 from mlcli.config.describe import Row, alternatives, rows, tag_of
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
-from mlcli.errors import spell
 from mlcli.findings import STAGES
 from mlcli.methods import METHODS, Method
 
@@ -52,12 +51,7 @@ def pages() -> dict[Path, str]:
 
 def inputs_of(kind: type[Method]) -> str:
     """The inputs that a method takes."""
-    return " or ".join(dict.fromkeys(on_the_line(accepted.description()) for accepted in kind.accepts))
-
-
-def on_the_line(text: str) -> str:
-    """A message with options as flags of the command line."""
-    return spell(text, spelling_of(frozenset()))
+    return " or ".join(dict.fromkeys(in_flags(accepted.description()) for accepted in kind.accepts))
 
 
 def method_page(name: str, kind: type[Method]) -> str:
@@ -214,14 +208,14 @@ def errors_page() -> str:
     exits = [f"| {kind.exit_code} | {(kind.__doc__ or '').splitlines()[0]} |" for kind in branches]
     ends = ["| 141 | The reader of standard output has gone. |"]
     listed = ["## Error codes", "| code | exit | says | what to do |", "|---|---|---|---|",
-              *(f"| `E-{code}` | {number} | {says} | {on_the_line(hint)} |"
+              *(f"| `E-{code}` | {number} | {says} | {in_flags(hint)} |"
                  for (code, number), (says, hint) in raised_codes())]
     notes = ["## Warnings and notes", "Warnings are written to `run.json` and printed at the end of a run.",
              "| code | says |", "|---|---|",
-             *(f"| `{code}` | {on_the_line(text)} |" for code, text in sorted(noted_codes().items()))]
+             *(f"| `{code}` | {in_flags(text)} |" for code, text in sorted(noted_codes().items()))]
     findings = ["## Findings of a checkup", "What `mlcli check` reports, and under `--strict` ends with 65 for; "
                 "[check.md](check.md) explains the lines around them.", "| code | says | what to do |", "|---|---|---|",
-                *(f"| `{code}` | {says} | {on_the_line(advice)} |"
+                *(f"| `{code}` | {says} | {in_flags(advice)} |"
                   for code, (says, advice) in sorted(found_codes().items()))]
     parts = [spaced(part) for part in (listed, notes, findings)]
     lines = ["\n\n".join(head[:2]), "", *head[2:], *exits, *ends, *(line for part in parts for line in ("", *part))]

@@ -38,8 +38,6 @@ from urllib.parse import unquote
 
 CREDENTIALS = re.compile(r"(?<=://)(?:[^\s/'\"]+|[^\s/:'\"]+:[^\s'\"]+)@")  # user and password of an address
 PARTS = ("where", "hint", "columns", "kind", "row", "name")  # of an error, besides its code and what was found
-
-
 OPTION = re.compile(r"\{((?:input|prepare|method|compute|report)\.[\w.]+)(?:=([^{}]*))?\}")  # in messages and hints
 Spelling = Callable[[str, str], str]  # of an option by its config path and its value, which is empty where it has none
 
@@ -91,7 +89,7 @@ class MlcliError(Exception):
         self.row, self.name = row, name  # of the row that is wrong: its place, from 0, and its id as it is shown
         self.found = what = conceal(what)
         self.what = what if row is None else f"row {row + 1}{name and f' ({name})'}, {what}"
-        super().__init__("; ".join(spell(part) for part in (self.what, self.where, self.hint) if part))
+        super().__init__("; ".join(part for part in (self.what, self.where, spell(self.hint)) if part))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Errors come from other processes, too."""

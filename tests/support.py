@@ -14,8 +14,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Labeled, Similarities, TwoViews
 from mlcli.base.values.signs import leading_signs
-from mlcli.cli.line.spelling import spelling_of
-from mlcli.errors import spell
+from mlcli.cli.line.spelling import in_flags
 from mlcli.methods import METHODS, Model
 
 EPS = float(np.finfo(float).eps)
@@ -90,11 +89,6 @@ def gram(embedding: Array) -> Array:
     return embedding @ embedding.T
 
 
-def on_the_line(text: str) -> str:
-    """A message with options as flags of the command line."""
-    return spell(text, spelling_of(frozenset()))
-
-
 class Notes(Watcher):
     """Collects the notes of a `with` block."""
 
@@ -112,4 +106,4 @@ class Notes(Watcher):
         return {note.code for note in self.notes}
 
     def note(self, note: Note) -> None:
-        self.notes.append(replace(note, message=on_the_line(note.message)))
+        self.notes.append(replace(note, message=in_flags(note.message)))

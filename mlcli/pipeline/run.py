@@ -34,7 +34,7 @@ from mlcli.pipeline.session import Session
 from mlcli.pipeline.start import Start
 from mlcli.publication.publish import writing
 from mlcli.rundir import archive, names
-from mlcli.rundir.disk_space import require_disk
+from mlcli.rundir.disk_space import in_temporary_files, require_disk
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.embedding import note_unnamed
 from mlcli.rundir.kept import write_kept
@@ -74,7 +74,7 @@ def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, str
 
 def stream(config: RunConfig, out: BinaryIO, process: Process = ALONE, *, strict: bool = False) -> dict[str, Any]:
     """Run a configuration and write the embedding as CSV to an open file; `strict` makes warnings errors."""
-    with Session.open(config, process) as session, session.temporary():
+    with Session.open(config, process) as session, in_temporary_files():
         result = compute(session)
         certificate = certificate_of(result, None)
         require_passed(certificate)

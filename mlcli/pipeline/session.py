@@ -21,7 +21,7 @@ from mlcli.methods import Method
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.publication.output_lock import OutputLock
 from mlcli.rundir.cached import cache_facts, caching
-from mlcli.rundir.disk_space import LARGER, in_temporary_files
+from mlcli.rundir.disk_space import LARGER
 from mlcli.rundir.draft import draft
 from mlcli.rundir.journal import Journal, recording
 from mlcli.rundir.resumed import lock_run, resume_facts, resuming
@@ -64,10 +64,6 @@ class Session:
               resuming(self.lock, compute, results=self.cache is None) as self.checkpoints,
               scratch_in(folder, output, LARGER)):
             yield folder
-
-    def temporary(self) -> AbstractContextManager[None]:
-        """Make large arrays in temporary files, for a run without an output directory."""
-        return in_temporary_files()
 
     def fitting(self, method: Method, data: Input) -> AbstractContextManager[None]:
         """Give checkpoints the inputs of this fit, which their keys follow from."""

@@ -7,12 +7,13 @@ import pytest
 
 from mlcli.base.values.inputs import Covariance, Features, Labeled, TwoViews
 from mlcli.base.values.scaling import Unit
+from mlcli.cli.line.spelling import in_flags
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
 from mlcli.methods.frame.base import Method
 from mlcli.stages.eigen.axes import Axes
-from tests.support import Notes, names, on_the_line
+from tests.support import Notes, names
 
 VALUES = np.random.default_rng(0).standard_normal((6, 3))
 
@@ -90,7 +91,7 @@ def test_a_table_gives_all_that_it_has() -> None:
 def test_what_is_missing_or_of_no_use_is_named(method: Method, given: dict[str, Any], code: str, hint: str) -> None:
     with pytest.raises(ConfigError) as caught:
         method.resolve(table(**given).data())
-    assert caught.value.code == code and hint in on_the_line(caught.value.hint)
+    assert caught.value.code == code and hint in in_flags(caught.value.hint)
 
 
 def test_counts_of_axes_are_clipped_or_refused_as_those_of_the_eigensolve() -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from mlcli.base.stages.stage import Note, Watcher, listening
 from mlcli.base.values.compute import Compute
+from mlcli.cli.line.spelling import in_flags
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.data.table.table import Table
 from mlcli.errors import MlcliError
-from tests.support import on_the_line
 
 
 class Notes(Watcher):
@@ -64,7 +64,7 @@ def refused(path: str, error: type[MlcliError], code: str, compute: Compute | No
     assert caught.value.code == f"E-{code}", repr(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.what
-    return caught.value.changed(hint=on_the_line(caught.value.hint))
+    return caught.value.changed(hint=in_flags(caught.value.hint))
 
 
 def feed(monkeypatch: pytest.MonkeyPatch, content: bytes, terminal: bool = False) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from mlcli.cli.line.spelling import in_flags
 from mlcli.data.options.input import Input
 from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.second_view import View
@@ -21,7 +22,6 @@ from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError, DependencyMissing, MlcliError, UnsafeFile
 from tests.data.helpers import noted
 from tests.processes import neutral
-from tests.support import on_the_line
 
 CELLS = Path(__file__).parents[1] / "tables" / "anndata" / "cells.h5ad.gz"  # as anndata 0.12 writes it
 X = np.array([[1, 0, 0, 2], [0, 3, 0, 0], [0, 0, 4.5, 0], [5, 0, 0, 6], [0, 7, 8, 0]])
@@ -70,7 +70,7 @@ def refused(path: Path, error: type[MlcliError], code: str, *said: str, **option
     with pytest.raises(error) as caught:
         read(Input(path=str(path), **options))
     assert caught.value.code == f"E-{code}"
-    assert all(word in on_the_line(f"{caught.value.what}; {caught.value.where}; {caught.value.hint}") for word in said)
+    assert all(word in in_flags(f"{caught.value.what}; {caught.value.where}; {caught.value.hint}") for word in said)
 
 
 def test_a_file_of_anndata_is_a_table_with_its_names_and_labels(cells: Path) -> None:
@@ -336,4 +336,4 @@ def test_hints_name_the_key_of_the_file_that_needs_it(tmp_path: Path) -> None:
         with pytest.raises(DataError) as caught:
             read(Input(**options))
         assert caught.value.code == "E-HDF5-KEY"
-        assert hint.replace("/", "") in on_the_line(caught.value.hint).replace("/", "")
+        assert hint.replace("/", "") in in_flags(caught.value.hint).replace("/", "")

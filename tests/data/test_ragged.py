@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
+from mlcli.cli.line.spelling import in_flags
 from mlcli.errors import DataError, option
 from tests.data.helpers import refused, table_of, written
-from tests.support import on_the_line
 
 POINTS = np.random.default_rng(3).normal(size=(9, 5))
 TOGETHER, APART = np.corrcoef(POINTS.T), np.linalg.norm(POINTS.T[:, None] - POINTS.T, axis=2)
@@ -49,7 +49,7 @@ def test_every_form_of_a_triangle_is_the_whole_matrix(tmp_path: Path, values: Ar
     named = form.get("names", NAMES) if form.get("ids", True) or form.get("header") != "none" else tuple("12345")
     assert table.columns == named
     hint = refused(written(tmp_path, text), DataError, "LOOKS-LIKE-MATRIX").hint
-    assert on_the_line(option("input.kind", kind)) in hint
+    assert in_flags(option("input.kind", kind)) in hint
 
 
 def test_a_triangle_of_correlations_without_a_diagonal(tmp_path: Path) -> None:

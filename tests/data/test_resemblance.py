@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
+from mlcli.cli.line.spelling import in_flags
 from mlcli.data.options.input import Input
 from mlcli.data.read.resemblance import resemblance
 from mlcli.data.read.table import read_unchecked
 from mlcli.errors import DataError, option
 from tests.data.helpers import refused, table_of, written
-from tests.support import on_the_line
 
 POINTS = np.random.default_rng(0).normal(size=(12, 5))
 APART = np.sqrt(((POINTS[:, None] - POINTS) ** 2).sum(axis=2))
@@ -32,7 +32,7 @@ def content(values: Array, *, ids: bool = True, names: bool = True) -> str:
 def test_a_matrix_is_recognized_by_its_diagonal(tmp_path: Path, values: Array, kind: str, ids: bool,
                                                 names: bool) -> None:
     error = refused(written(tmp_path, content(values, ids=ids, names=names)), DataError, "LOOKS-LIKE-MATRIX")
-    assert error.hint.startswith(on_the_line("give " + option("input.kind", kind)))
+    assert error.hint.startswith(in_flags("give " + option("input.kind", kind)))
     said = table_of(tmp_path, content(values, ids=ids, names=names), kind="features")
     assert np.array_equal(said.values, values)
 

@@ -11,11 +11,10 @@ from mlcli.cli.batch.launch import Presentation
 from mlcli.cli.batch.runs import Batch, finish, planned
 from mlcli.cli.batch.shard import shard_of
 from mlcli.cli.line import behavior
-from mlcli.cli.line.build_config import with_next
 from mlcli.cli.line.flags import layer_of, with_flags
 from mlcli.cli.screen.progress import mode_of
 from mlcli.config.build import outside_layer, variants_of
-from mlcli.config.layers import Layer, assignment
+from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import Variant
 from mlcli.data.files.signatures import YAML as ENDINGS
@@ -50,7 +49,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     runs = planned([variant for path in configs for variant in described(path, outside)])
     refuse_read_twice(configs, [run.config for run in runs])
     manner = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
-                    cache="none" if no_cache else "chosen")
+                          cache="none" if no_cache else "chosen")
     batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
     finish(runs, manner, batch, debug=debug)
 
@@ -62,8 +61,7 @@ def described(path: str, outside: Layer) -> list[Variant]:
     except (ConfigError, InputMissing) as error:
         if path == "-" or not Path(path).exists() or Path(path).suffix.lower() in ENDINGS:
             raise
-        embed = error.changed(hint=f"name a YAML file; data there are run by mlcli embed {quote(path)}")
-        raise with_next(embed, assignment("input.path", path, "DATA")) from None
+        raise error.changed(hint=f"name a YAML file; data there are run by mlcli embed {quote(path)}") from None
 
 
 def refuse_read_twice(configs: list[str], runs: list[RunConfig]) -> None:

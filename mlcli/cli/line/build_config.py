@@ -21,13 +21,8 @@ def built(layer: Layer) -> "RunConfig":
         near = method_instead(name) if isinstance(name, str) and name not in {*METHODS, *ALIASES} else ""
         if not near:
             raise
-        raise with_next(error, assignment("method.name", near, "").over(layer)) from None
-
-
-def with_next(error: MlcliError, layer: Layer) -> MlcliError:
-    """Return an error with the one that the configuration which its hint leads to would meet, if any."""
-    try:
-        build(layer)
-    except MlcliError as other:
-        return error.changed(hint=f"{error.hint}; besides, {other.what}: {other.hint}")
-    return error
+        try:
+            build(assignment("method.name", near, "").over(layer))
+        except MlcliError as other:
+            raise error.changed(hint=f"{error.hint}; besides, {other.what}: {other.hint}") from None
+        raise

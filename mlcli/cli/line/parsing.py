@@ -8,7 +8,7 @@ from typer.core import TyperCommand
 
 from mlcli.base.context import set_context
 from mlcli.cli.line.spelling import spelling_of
-from mlcli.errors import InputMissing, MlcliError, UsageError
+from mlcli.errors import MlcliError, UsageError
 
 JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it takes a word; alone it is the first
 
@@ -23,7 +23,7 @@ class Command(TyperCommand):
             try:
                 return super().invoke(ctx)
             except MlcliError as error:
-                raise (of_data(error) if isinstance(error, InputMissing) else error).spelled(spelling) from None
+                raise error.spelled(spelling) from None
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reads the arguments; raises UsageError for an option that is given twice and would be read once."""
@@ -32,16 +32,6 @@ class Command(TyperCommand):
         if not ctx.resilient_parsing:
             require_once(self.make_parser(ctx).parse_args(args=list(args))[2])
         return super().parse_args(ctx, args)
-
-
-def of_data(error: InputMissing) -> MlcliError:
-    """Return the error; for data where a run was expected, with the hint for making a run of them."""
-    if error.code != "E-NO-RUN":
-        return error
-    from mlcli.cli.line.build_config import with_next
-    from mlcli.config.layers import assignment
-
-    return with_next(error, assignment("input.path", error.where, "DATA"))
 
 
 def require_once(given: Sequence[Any]) -> None:

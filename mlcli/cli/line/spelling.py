@@ -1,8 +1,9 @@
 """Options in messages, as the command at hand takes them: by their flags, or with --set."""
 
 import re
+from shlex import quote
 
-from mlcli.errors import Spelling
+from mlcli.errors import Spelling, spell
 
 SET = "--set"
 PLAIN = re.compile(r"[\w./:@%+=-]+(,[\w./:@%+=-]+)*")  # what no shell and no YAML takes for something else
@@ -18,7 +19,7 @@ def spelling_of(flags: frozenset[str]) -> Spelling:
         for flag in fitting:
             if value and value == written(flag.constant):
                 return flag.names[-1]
-        quoted = value if PLAIN.fullmatch(value) else f"'{value}'"
+        quoted = value if PLAIN.fullmatch(value) else f"'{value}'" if quote(value) == value else quote(value)
         for flag in fitting:
             if flag.constant is None:
                 return f"{flag.names[-1]} {quoted}" if value else flag.names[-1]
@@ -27,6 +28,11 @@ def spelling_of(flags: frozenset[str]) -> Spelling:
         return f"{SET} {path}={f'[{value}]' if takes_list(path) else quoted}"
 
     return spelled
+
+
+def in_flags(text: str) -> str:
+    """Return a message with options as flags of `embed`, for pages that no command prints."""
+    return spell(text, spelling_of(frozenset()))
 
 
 def written(constant: object) -> str:

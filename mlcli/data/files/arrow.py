@@ -14,6 +14,7 @@ from mlcli.data.options.wording import place, shown
 from mlcli.errors import DataError, DependencyMissing, RefusedByPlan
 
 OLDEST = (23, 0, 1)  # earlier versions read memory after freeing it: CVE-2026-25087
+DAMAGED = "if the file should be small, it is damaged: write it again"
 
 
 @cache
@@ -54,8 +55,7 @@ def memory_limited(format: str, compute: Compute) -> Iterator[None]:
             yield
     except MemoryError:
         raise RefusedByPlan("MEMORY", f"reading this {format} file takes more than {units.memory(limit.bytes)}",
-                            where=limit.source, hint=f"if the file should be small, it is damaged: write it again; "
-                            f"else {limit.remedy}") from None
+                            where=limit.source, hint=f"{DAMAGED}; else {limit.remedy}") from None
 
 
 @contextmanager
@@ -81,8 +81,7 @@ def block_faults(path: str, format: str) -> Iterator[None]:
             yield
     except MemoryError:
         raise RefusedByPlan("MEMORY", f"a block of rows of this {format} file takes more than the memory",
-                            where=place(path), hint="if the file should be small, it is damaged: write it again; "
-                            "else write it with smaller blocks of rows") from None
+                            where=place(path), hint=f"{DAMAGED}; else write it with smaller blocks of rows") from None
 
 
 def corrupt(path: str, format: str, error: Exception) -> DataError:

@@ -21,7 +21,7 @@ from mlcli.data.options.numbers import are_numbers
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Source, Table
-from mlcli.errors import ConfigError, DataError, with_paths
+from mlcli.errors import ConfigError, DataError, option, with_paths
 
 ENDINGS = FORMATS["images"].endings
 
@@ -177,7 +177,7 @@ def _none_in_common(ids: Sequence[str], columns: Texts, key: str, path: str,
     return DataError("LABELS-DIFFER", f"none of {counted(len(ids), 'id')} stands in column {shown(key)}: the rows are "
                      f"called {listed(ids, 2)}, the labels {listed(columns[key], 2)}", where=path,
                      hint="write them alike in both files, or name the columns of ids: {input.id_column}, and "
-                     f"{{input.labels.id_column=NAME}}; {{input.labels.columns={others}}} joins row by row"
+                     f"{{input.labels.id_column=NAME}}; {option('input.labels.columns', others)} joins row by row"
                      if set(columns_of_table).isdisjoint(columns[key]) else
                      "the labels are those of columns: give {input.transpose=true} to make these the rows")
 
