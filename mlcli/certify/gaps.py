@@ -129,5 +129,5 @@ def _pairwise(subject: Subject) -> Iterator[Check]:
     deviations = np.nanstd(points[:, varying], axis=0)
     wrong = max_abs(covariance[np.ix_(varying, varying)] / np.outer(deviations, deviations) - expected)
     rough = EPS * max(*points.shape, 10) + mean_rounding(points[:, varying], np.nanmean(points[:, varying], axis=0),
-                                                     deviations)
+                                                         deviations)
     yield ratio("moments", wrong, 8 * rough, "the correlations are those of the rows that have both columns")

@@ -76,7 +76,7 @@ def kernel_checks(subject: Subject) -> Iterator[Check]:
     yield _trace(subject, rows, means, rounding)
     if subject.plan.full:
         yield count_check(lambda: np.concatenate([part for _, part in rows.centered(means)]), size,
-                            float(subject.values[-1]), len(subject.values) - 1, slack)
+                          float(subject.values[-1]), len(subject.values) - 1, slack)
     else:
         yield later("count")
 

@@ -108,7 +108,7 @@ def _in_noise_units(subject: Subject, observed: DataCovariance, loadings: Array)
     latent = subject.similarity.parts.latent if subject.places else None
     if latent is not None:
         return NoiseUnitModel(loadings, np.eye(loadings.shape[1]), np.ones(columns), latent.noise,
-                      np.arange(columns), variances=True)
+                              np.arange(columns), variances=True)
     shares = np.array([np.nan if value is None else value for value in dict(fit.get("uniquenesses", {})).values()])
     varying = np.flatnonzero(np.isfinite(shares))
     if len(shares) != columns or not len(varying):
@@ -118,7 +118,7 @@ def _in_noise_units(subject: Subject, observed: DataCovariance, loadings: Array)
         return NoiseUnitModel(loadings[varying], factors, np.ones(len(varying)), float(noise.mean()), varying)
     weights = np.sqrt(noise)
     return NoiseUnitModel(loadings=loadings[varying] / weights[:, None], factors=factors, weights=weights, level=1.0,
-                  varying=varying, shares=shares[varying])
+                          varying=varying, shares=shares[varying])
 
 
 def _maximum(subject: Subject, observed: DataCovariance, loadings: Array, unit: Unit) -> Iterator[Check]:
@@ -159,7 +159,7 @@ def _maximum(subject: Subject, observed: DataCovariance, loadings: Array, unit: 
         yield later("count")
     elif converged and u.shape[1] < len(u):
         yield count_check(lambda: whitened(np.eye(len(u))), len(u), float(values[-1]), u.shape[1] - 1,
-                            allowed + loose * top)
+                          allowed + loose * top)
     if scaled.level > 0:
         yield from _likelihood(subject, scaled, variances, images, unit, lost)
     far = loose if scaled.variances else 0.0  # sums of squares of loadings are exact wherever the iteration ended
@@ -191,7 +191,7 @@ def _likelihood(subject: Subject, scaled: NoiseUnitModel, variances: Array, imag
         (len(u) - u.shape[1]) * np.log(scaled.level), float(np.linalg.slogdet(scaled.inner)[1]),
         len(u) * (np.log(2 * np.pi) + 2 * unit.logarithm(1))]])
     yield from _stated(subject, -rows / 2 * (float(logs.sum()) + whole - explained),
-                          rounding * rows / 2 * (whole + len(u) + float(np.abs(logs).sum())))
+                       rounding * rows / 2 * (whole + len(u) + float(np.abs(logs).sum())))
 
 
 def _spectrum(subject: Subject, scaled: NoiseUnitModel, observed: DataCovariance, allowed: float) -> Check:

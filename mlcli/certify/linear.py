@@ -107,7 +107,7 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
     if subject.plan.full:
         allowed = subject.precision * subject.top + cancellation(subject) * np.sqrt(subject.top)
         yield count_check(lambda: data.covariance(np.eye(len(axes))), len(axes), float(subject.values[-1]),
-                            axes.shape[1] - 1, allowed)
+                          axes.shape[1] - 1, allowed)
     else:
         yield later("count")
 

@@ -102,7 +102,7 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
         yield later("count")
     elif last > 2 * rounding:  # the last cost kept is not below the shift, but the constant vector's zero is
         yield count_check(lambda: -(root.T @ root).toarray(), subject.size, -last, subject.embedding.shape[1],
-                            rounding / 10 + 1e-4 * last)
+                          rounding / 10 + 1e-4 * last)
     yield neighbor_check(subject, adjacency(subject, lists.starts, lists.indices), "lists")
 
 

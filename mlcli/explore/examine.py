@@ -244,7 +244,7 @@ def summary_of(config: RunConfig, data: Input, report: Report, sampled: Sample |
     apart = input_space(compared).between(rows, rows)[np.triu_indices(len(rows), 1)]
     rows_in_all = len(data.values) if sampled is None else sampled.of
     return InputSummary(data.kind, rows_in_all, data.values.shape[1], features and config.method.distance.plain, counts,
-                pieces, float(np.median(apart[apart > 0] ** 2)) if (apart > 0).any() else None)
+                        pieces, float(np.median(apart[apart > 0] ** 2)) if (apart > 0).any() else None)
 
 
 def most_axes(data: Input) -> int:
@@ -254,7 +254,7 @@ def most_axes(data: Input) -> int:
 
 
 def predict(setting: Setting, layer: Layer, start: Start, axes: int, reading: float,
-              time_of: tuple[float, float]) -> Setting | Exclusion:
+            time_of: tuple[float, float]) -> Setting | Exclusion:
     """Return a setting with its predicted seconds, or an exclusion with the reason."""
     data, (search, budget) = start.prepared.table.data(), time_of
     try:

@@ -69,7 +69,7 @@ def read_trial(setting: Setting, folder: Path, config: RunConfig, document: Mapp
     spectrum, dimension = SpectrumFinding.of(run), DimensionFinding.of(run) or {}
     eigenvalues = [] if spectrum is None else spectrum.numbers("eigenvalue")
     return Trial(setting, folder, config, float(document["seconds"]), run.embedding.values, eigenvalues,
-                dimension.get("recommendation") or {}, [item["code"] for item in document["warnings"]])
+                 dimension.get("recommendation") or {}, [item["code"] for item in document["warnings"]])
 
 
 def ranks_in(budget: float) -> float:
@@ -78,7 +78,7 @@ def ranks_in(budget: float) -> float:
 
 
 def reference_of(data: Given, compared: Given, table: Table, settings: int, connecting: int,
-              generator: np.random.Generator, work: float) -> Reference:
+                 generator: np.random.Generator, work: float) -> Reference:
     """Return the points that embeddings are scored from, all or a seeded sample, and the input's distances.
 
     `connecting` is the number of neighbors that connects the graph.

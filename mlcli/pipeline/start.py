@@ -130,9 +130,9 @@ class Start:
     def finished(self, input: Input, embedding: Table, projector: Projector | NoProjection) -> FinishedModel:
         """Return the model of a run for later use; new rows are read as those of the first input were."""
         here = FinishedModel(kind=input.gives, id_name=text_names(embedding)[0],
-                        trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
-                        categories=self.source.categories, reductions=self.reductions,
-                        preparation=self.prepared.preparation, projector=projector)
+                             trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
+                             categories=self.source.categories, reductions=self.reductions,
+                             preparation=self.prepared.preparation, projector=projector)
         first = self.run
         return here if first is None else replace(
             here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories)

@@ -84,8 +84,8 @@ def write_anndata(content: Exported, path: Path) -> None:
     facts = {**{known.get(name, name): values for name, values in columns.items()}, "options": run.config_text,
              "mlcli": str(run.manifest["mlcli"]), "input_sha256": str(run.manifest["input"]["sha256"])}
     write_h5ad(Content(method, run.embedding.values, run.embedding.ids, run.embedding.labels, facts=facts,
-                         features=content.features, loadings=content.directions,
-                         loadings_name=known.get("loadings", method)), path)
+                       features=content.features, loadings=content.directions,
+                       loadings_name=known.get("loadings", method)), path)
 
 
 WRITERS: Mapping[str, Callable[[Exported, Path], None]] = {"h5ad": write_anndata, "ordination": write_ordination}

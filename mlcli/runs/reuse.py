@@ -89,7 +89,7 @@ def picture(folder: Path, new: Table | MappedTable) -> Figure:
     manifest = read_manifest(folder)
     _, embedding = intact_embedding(folder, manifest)
     return new_points_over(embedding.values, new.values, new.ids, new.labels, axes=axes_of(folder, manifest),
-                       seed=int(manifest.get("seed") or 0))
+                           seed=int(manifest.get("seed") or 0))
 
 
 def axes_of(folder: Path, manifest: dict[str, Any]) -> list[str]:

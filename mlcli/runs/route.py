@@ -40,7 +40,7 @@ class Routed:
     def figure(self) -> Figure:
         """The path over the first two axes."""
         return path_over(self.embedding.values, self.embedding.ids, self.route.points, float(self.route.lengths[-1]),
-                        axes=self.axes, seed=self.seed)
+                         axes=self.axes, seed=self.seed)
 
 
 def route(folder: Path, start: str, end: str) -> Routed:

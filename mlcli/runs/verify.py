@@ -177,7 +177,7 @@ def file_state(path: str, known: dict[str, Any]) -> str:
 
 
 def record_with_input(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
-             stored: dict[str, Any]) -> Record:
+                      stored: dict[str, Any]) -> Record:
     """The run with its input, read and prepared again."""
     with own_file(folder / names.CONFIG):  # the input is the one that the run read: what does not fit it is damaged
         start = begin(config)
@@ -214,7 +214,7 @@ def scores_of(path: Path, shape: tuple[int, ...]) -> Array:
 
 
 def record_without_input(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
-          stored: dict[str, Any]) -> Record:
+                         stored: dict[str, Any]) -> Record:
     """The run without its input: whether its files agree."""
     ids = texts[0] if texts is not None else RowNumbers.up_to(len(model.embedding))
     labels = {} if texts is None else {str(i): tuple(column) for i, column in enumerate(texts[1:])}

@@ -111,7 +111,7 @@ class Archive:
         if "options" in value:
             return _construct(kind, value["options"], place)
         made = _construct(kind, {name: self._unpacked(part, f"{place}.{name}", arrays)
-                            for name, part in value["fields"].items()}, place)
+                                 for name, part in value["fields"].items()}, place)
         if is_dataclass(made):
             require_types(made, place)
         return made

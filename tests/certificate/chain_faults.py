@@ -100,7 +100,7 @@ CHAIN_FAULTS: dict[str, Fault] = {
         {"prepare": {"transform": ["cpm"]}}),
     "transforms are applied in another order": Fault(
         {"name": "pca"}, replacing("mlcli.data.prepare.prepare.apply_transforms",
-                                    lambda whole, x, names: whole(x, names[::-1])),
+                                   lambda whole, x, names: whole(x, names[::-1])),
         {"prepared"}, COUNTS, {"prepare": {"transform": ["sqrt", "unit"]}}),
     "a sigmoid's offset is left out": Fault(
         chain(kernel={"name": "sigmoid", "gamma": 0.05, "coef0": 0.5}), instead(

@@ -64,7 +64,7 @@ def test_a_pass_in_the_threads_of_dask(tmp_path: Path) -> None:
 
     source = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32")
     with (limit_threads(2), distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False,
-                                                       dashboard_address="127.0.0.1:0") as own,
+                                                     dashboard_address="127.0.0.1:0") as own,
           distributed.Client(own) as client):
         here = a_pass(Streamed(source))
         for folder in (None, tmp_path):

@@ -58,7 +58,7 @@ def made(decoder: Decoder | None, points: Array, embedding: Array, prepare: dict
     projector = Projector(Columns(), Centering(np.zeros(points.shape[1]), across=False),
                           np.zeros((points.shape[1], embedding.shape[1])), decoder, unit, unit)
     return decode_rows(Model(embedding=embedding, projector=projector), prepared.table, prepared.preparation.undone,
-                   len(prepared.table.columns), config)
+                       len(prepared.table.columns), config)
 
 
 def parabola() -> tuple[Parabola, Array, Array]:
@@ -107,7 +107,7 @@ def test_features_are_those_of_the_input_and_errors_those_of_the_method() -> Non
                  {"transform": ["log1p"], "scale": "standard"})
     assert found is not None
     assert np.allclose(found.originals, points[found.rows]) and np.allclose(found.reconstructed[:, :2],
-                                                                          found.originals[:, :2])
+                                                                            found.originals[:, :2])
     assert np.allclose(found.errors, np.abs(prepared[found.rows, 2]))
 
 

@@ -68,9 +68,9 @@ class Seen(HTMLParser):
 def test_the_page_is_well_formed_and_holds_every_section() -> None:
     run = contents(axes=4, labels={"kind": ["a", "b", "c"] * 10},
                    quality=QualityResult({"neighbors": 12, "anchors": 30, "exact": False, "distances": "euclidean",
-                                     "trustworthiness": 0.91, "trustworthiness_se": 0.002,
-                                     "q_nx": {"neighbors": [1, 2, 3], "values": [0.2, 0.4, 0.5]}},
-                                    np.array([[1.0, 0.5], [2.0, 2.0]])),
+                                          "trustworthiness": 0.91, "trustworthiness_se": 0.002,
+                                          "q_nx": {"neighbors": [1, 2, 3], "values": [0.2, 0.4, 0.5]}},
+                                         np.array([[1.0, 0.5], [2.0, 2.0]])),
                    trace=Rows({"step": ["1", "2", "3"], "objective": ["9", "4", "3"]}),
                    loadings=Rows({"column": ["width", "height"], "y1": ["0.5", "-0.9"], "y2": ["1", "0"]}),
                    certificate={"verdict": "pass", "checks": [{"name": "residual", "value": 0.5, "tolerance": 10.0,

@@ -76,7 +76,7 @@ def announce_division(asked: int, runs: Sequence[Compute], mode: Mode, quiet: bo
 
 
 def run_in_parallel(work: Callable[[int], Result], names: Sequence[str], division: Division,
-            shown: Shown, families: Sequence[Any], until: float = math.inf) -> Iterator[tuple[int, Result]]:
+                    shown: Shown, families: Sequence[Any], until: float = math.inf) -> Iterator[tuple[int, Result]]:
     """Yield number and result of each run as it ends; the messages of a run are shown together at its end.
 
     Runs of one family go to one process where they can. What goes on at the time `until` is stopped.

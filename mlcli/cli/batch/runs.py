@@ -84,7 +84,7 @@ class Batch:
 def planned(variants: Sequence[Variant]) -> list[PlannedRun]:
     """The runs, checked; raises what `build` does, and ConfigError where two would write to one place."""
     runs = [PlannedRun(built(variant.layer), variant.layer,
-                    {path: text(value) for path, value in flatten(variant.values)}) for variant in variants]
+                       {path: text(value) for path, value in flatten(variant.values)}) for variant in variants]
     place, count = Counter(run.config.output for run in runs).most_common(1)[0]
     if count > 1:
         raise ConfigError("ONE-OUTPUT", f"{count} of the runs would write to the same place", where=str(place)[:80],

@@ -142,7 +142,7 @@ def _of_cells(file: Hdf5, key: str, member: Any) -> Sparse:
     def names_at(path: str, size: int) -> tuple[str, ...]:
         found = file.member(f"{key}/{path}")
         return require_length(() if found is None else file.texts(found), size, f"{shown(key)} has {size:,} of {path}",
-                         file.path)
+                              file.path)
 
     genes = names_at("features/name", entries.shape[1])
     genes = genes if len(set(genes)) == len(genes) else names_at("features/id", entries.shape[1])

@@ -91,7 +91,7 @@ def read_sheet(opened: Opened, input: Input, format: Format, compute: Compute, l
 
 
 def block_file_of(opened: Opened, input: Input, format: Format, compute: Compute,
-             known: tuple[str, ...] = ()) -> BlockFile | None:
+                  known: tuple[str, ...] = ()) -> BlockFile | None:
     """Return the file for reading in blocks; None if its format or the options do not allow it.
 
     `known` are columns that it must have. None also for a text that fits in memory whatever its columns.

@@ -43,7 +43,7 @@ class Scan:
 
     def __add__(self, other: "Scan") -> "Scan":
         return Scan(self.gaps + other.gaps, (*self.negative, *other.negative)[:5], max(self.largest, other.largest),
-                      max(self.diagonal, other.diagonal), self.across + other.across, (*self.along, *other.along))
+                    max(self.diagonal, other.diagonal), self.across + other.across, (*self.along, *other.along))
 
 
 @frozen
@@ -78,7 +78,7 @@ class ScanPass:
                 wedge = np.nan_to_num(wedge, nan=0.0, posinf=0.0, neginf=0.0)
             below = np.argwhere(wedge < 0)[:1].tolist() if least < 0 else []
             yield Scan(gaps, tuple((first + row, first + column) for row, column in below), max(largest, -least),
-                         0.0, 0.0, ())
+                       0.0, 0.0, ())
 
     def _whole(self, number: int) -> Iterator[Scan]:
         for first, rows in self.rows.parts(number):
@@ -90,7 +90,7 @@ class ScanPass:
             below = np.argwhere(rows < 0)[:5].tolist() if least < 0 else []
             diagonal = float(np.abs(rows[own - first, own]).max())
             yield Scan(gaps, tuple((first + row, column) for row, column in below), max(largest, -least), diagonal,
-                         rows.T @ self.probe[own], (rows @ self.probe,))
+                       rows.T @ self.probe[own], (rows @ self.probe,))
 
 
 def points_in(file: RowFile, input: Input) -> RowNumbers:

@@ -168,7 +168,7 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
     if folder := read_folder(input, compute):
         sheet, source = folder
         return add_labels(_table(sheet, match_columns(sheet, tuple(columns), input.path, "column"), tuple(columns),
-                              input, source), input, compute)
+                                 input, source), input, compute)
     if not input.square and (files := parts_of(input.path)):
         return _new_of_parts(files, input, tuple(columns), compute, streams)
     with open_input(matrix_in(input.path), compute) as file:

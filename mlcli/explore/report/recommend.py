@@ -121,7 +121,7 @@ def fewer_axes_sentence(options: Sequence[Option], curves: Sequence[Sequence[tup
 
 
 def choose_fewer_axes(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Assessment]]], place: int,
-               axes: int) -> tuple[int, int]:
+                      axes: int) -> tuple[int, int]:
     """Return the position and the number of axes of the method that keeps as much with the fewest axes.
 
     Differences below `ENOUGH` do not count. The method at `place` is preferred; else the first by rank.

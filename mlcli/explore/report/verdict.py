@@ -98,7 +98,7 @@ def verdict_of(structure: Structure | None, chance: Chance | None, surface: Surf
 
 def _name_and_sentence(structure: Structure | None, chance: Chance | None, surface: Surface | None, axes: int,
                        columns: int,
-           names: Sequence[str]) -> tuple[str, str]:
+                       names: Sequence[str]) -> tuple[str, str]:
     """Return the name of a verdict and its sentence."""
     if structure is not None and structure.unrelated and chance is not None:
         return "none", (

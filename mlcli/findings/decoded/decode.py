@@ -54,7 +54,7 @@ def decode_rows(model: Model, table: Table, features: Map, width: int, config: R
 
 
 def _decode(projector: Projector, decode: Map, embedding: Array, points: Array, features: Map,
-             config: RunConfig) -> Decoded:
+            config: RunConfig) -> Decoded:
     """Return the decoded numbers, some of which may be out of range; features in the input's units."""
     seed, width = config.compute.seed, points.shape[1]
     rows, errors = _spread(decode, points, embedding, seed)

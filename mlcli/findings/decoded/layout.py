@@ -12,7 +12,7 @@ PLANE = "The latent plane, decoded"
 
 
 def grid_labels(ends: Array, whole: tuple[float, float], cell: tuple[float, float],
-           axes: Sequence[str]) -> list[Mark]:
+                axes: Sequence[str]) -> list[Mark]:
     """Return the coordinates of the first and last places of a grid, next to their cells, and the axes' names.
 
     `ends` is a (2, 2) array, or (1, 2) with one axis: the first and the last place on each axis.

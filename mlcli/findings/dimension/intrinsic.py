@@ -29,14 +29,14 @@ def two_nn_verdict(nearest: Array, seen: dict[str, int | bool]) -> Verdict | Not
     """Return the estimate from the first two neighbors; `nearest` is an (m, k) array of distances."""
     value, error = two_nn(nearest), two_nn_error(nearest)
     return axes_verdict(value, "The intrinsic dimension by the ratio of second to first neighbor distances (TwoNN).",
-                   f"{value:.2f}, standard error {error:.2f}", {"estimate": value, "estimate_se": error, **seen})
+                        f"{value:.2f}, standard error {error:.2f}", {"estimate": value, "estimate_se": error, **seen})
 
 
 def likelihood_verdict(nearest: Array, seen: dict[str, int | bool]) -> Verdict | NotApplicable:
     """Return the estimate from all neighbors; `nearest` is an (m, k) array of distances."""
     value, neighbors = maximum_likelihood(nearest), nearest.shape[1]
     return axes_verdict(value, "The intrinsic dimension by maximum likelihood (Levina and Bickel).",
-                   f"{value:.2f} from {neighbors} neighbors", {"estimate": value, "neighbors": neighbors, **seen})
+                        f"{value:.2f} from {neighbors} neighbors", {"estimate": value, "neighbors": neighbors, **seen})
 
 
 def axes_verdict(value: float, rule: str, detail: str,

@@ -78,7 +78,7 @@ def _curvatures(eigenvalues: Array, noise: Array) -> Array:
 
 
 def cross_validate(points: Array, fit: Callable[[Array, int], Gaussian], counts: Sequence[int], folds: int,
-                    generator: np.random.Generator) -> Array:
+                   generator: np.random.Generator) -> Array:
     """Return the mean log-likelihood of a held-out point for every count of axes, a (c,) array.
 
     `points` is an (n, d) array; `fit` maps the points of the other folds and a count to a normal distribution.

@@ -16,7 +16,7 @@ def variance_kept(evidence: Evidence, share: float) -> Verdict | NotApplicable:
         return NotApplicable(no_variances(evidence))
     if evidence.factors:
         return NotApplicable(f"the axes of {evidence.method.name} are not principal components: their shares are in "
-                       "spectrum.csv")
+                             "spectrum.csv")
     cumulative = np.cumsum(evidence.spectrum.proportions)
     if not np.isfinite(cumulative).all() or not len(cumulative):
         return NotApplicable("the trace is zero or not known")
@@ -101,7 +101,7 @@ def kaiser(evidence: Evidence) -> Verdict | NotApplicable:
     parts = evidence.parts
     if not evidence.of_columns or parts is None or not parts[0] or not parts[1] > 0:
         return NotApplicable("it compares variances of columns, and there are none"
-                       if not evidence.of_columns else "no column varies")
+                             if not evidence.of_columns else "no column varies")
     mean = parts[1] / parts[0]
     values = evidence.positive
     if len(values) < parts[0] and (values > mean).all():

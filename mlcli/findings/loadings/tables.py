@@ -89,7 +89,7 @@ def loadings_of(run: Contents) -> FactorLoadings | None:
     axes = tuple(run.config.method.axis_names((), len(columns)))
     found = FactorLoadings(names=names, columns=tuple(columns), axes=axes, values=values, head=head,
                            correlations=correlations,
-                   standardized=standardized, adequacy=_column_figures(fit, "sampling_adequacy", names))
+                           standardized=standardized, adequacy=_column_figures(fit, "sampling_adequacy", names))
     return _with_shares(run, found, variances, _column_figures(fit, "uniquenesses", names))
 
 

@@ -51,7 +51,7 @@ def stability_of(result: Result, asked: Stability) -> StabilityResult | None:
                  "well")
             return None
         found = summarize(model, made, asked=len(drawn), level=asked.level,
-                       drawn=None if share is None else draw_size(size, share))
+                          drawn=None if share is None else draw_size(size, share))
     return replace(found, figures=plain(found.figures))
 
 
@@ -145,8 +145,8 @@ def stability_table(id_name: str, ids: Sequence[str], found: StabilityResult) ->
     """Return stability.csv: for each point the number of resamples with it, and the deviations of its coordinates."""
     names, numbers = spreads_of(found)
     return csv_table([id_name, "resamples", *names],
-                   ([name, int(count), *("" if math.isnan(value) else digits(value) for value in row)]
-                    for name, count, row in zip(ids, found.counts.tolist(), numbers.tolist(), strict=True)))
+                     ([name, int(count), *("" if math.isnan(value) else digits(value) for value in row)]
+                      for name, count, row in zip(ids, found.counts.tolist(), numbers.tolist(), strict=True)))
 
 
 def read_stability(figures: dict[str, Any], moves: Rows | None, shape: tuple[int, ...], path: Path) -> StabilityResult:

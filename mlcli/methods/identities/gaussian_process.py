@@ -14,7 +14,7 @@ from mlcli.stages.gaussian.posterior import Posterior
 
 
 def process_checks(posterior: Posterior, points: Array, latent: Array, stated: float | None, *,
-               exact: bool = True) -> list[Check]:
+                   exact: bool = True) -> list[Check]:
     """Check places, decoder and likelihood of features (n x d) at latent points (n x p), without inducing points.
 
     `stated` is the log-likelihood in the unit of the features; None where the run states none. `exact` is false where

@@ -98,9 +98,9 @@ def across(first: str, rows: Rows, sides: Sequence[Side], *, numeric: bool) -> P
     """Return a table with a column for each run; of many runs, several tables below each other."""
     names = heads(sides)
     return join(table((first, *names[start : start + ACROSS]),
-                        [(name, *values[start : start + ACROSS]) for name, values in rows],
-                        range(1, 1 + ACROSS) if numeric else (), (0,), pinned=len(sides) > FEW)
-                  for start in range(0, len(names), ACROSS)) if rows else None
+                      [(name, *values[start : start + ACROSS]) for name, values in rows],
+                      range(1, 1 + ACROSS) if numeric else (), (0,), pinned=len(sides) > FEW)
+                for start in range(0, len(names), ACROSS)) if rows else None
 
 
 def digits(value: float | None, sides: Sequence[Side]) -> str:

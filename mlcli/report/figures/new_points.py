@@ -27,7 +27,7 @@ FAINT = 0.8  # radius of the run's points over that of the new ones
 
 
 def new_points_over(values: Array, new: Array, ids: Sequence[str], labels: Mapping[str, Sequence[str]], *,
-                axes: Sequence[str], seed: int) -> Figure:
+                    axes: Sequence[str], seed: int) -> Figure:
     """Draw new points, an (m, p) array, over an embedding, an (n, p) array, colored by the first label column.
 
     Samples of very many. New points of a single axis are over the numbers of their own rows.

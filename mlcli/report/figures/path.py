@@ -14,7 +14,7 @@ NAMED, LETTER = 24, 7.0  # largest number of characters of an id, and pixels of 
 
 
 def path_over(values: Array, ids: Sequence[str], way: Indices, length: float, *, axes: Sequence[str],
-             seed: int) -> Figure:
+              seed: int) -> Figure:
     """Draw the path over the first two axes of an embedding, an (n, p) array, and a sample of very many points.
 
     `way` is an (m,) array of row numbers, `length` its length.

@@ -53,8 +53,8 @@ def plot_cost(report: Report, table: NamedRows, *, unsure: bool) -> AfterFit:
     wide, high = inches(report.look, SIZE)
     instead = [*([UNNAMED] if names else []), *([f"leave out {', '.join(others)}"] if others else [])]
     return AfterFit((PLOT, SPARSE) if names else (PLOT,),
-                 PIXEL * RESOLUTION**2 * wide * high * ("png" in report.figures),
-                 (NAMES + NAME * len(names)) * bool(names), "; ".join(instead))
+                    PIXEL * RESOLUTION**2 * wide * high * ("png" in report.figures),
+                    (NAMES + NAME * len(names)) * bool(names), "; ".join(instead))
 
 
 def has_matplotlib() -> bool:

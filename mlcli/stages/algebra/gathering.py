@@ -60,7 +60,7 @@ class Checkpoint:
     def sums_about(self, shift: Array) -> RowSums:
         """Return the sums over these blocks, about a shift, a (d,) array."""
         return RowSums(Moments(self.rows, shift, sums=self.sums, products=self.products, least=self.least,
-                                most=self.most), NO_GAPS, (self.sampled,))
+                               most=self.most), NO_GAPS, (self.sampled,))
 
 
 @frozen
@@ -83,7 +83,7 @@ class Gathering:
         size = len(self.shift)
         zeros = np.zeros((size, size) if self.products else size)
         total = RowSums(Moments(0, self.shift, sums=np.zeros(size), products=zeros, least=np.full(size, np.inf),
-                                 most=np.full(size, -np.inf)), NO_GAPS)
+                                most=np.full(size, -np.inf)), NO_GAPS)
         return reduce(RowSums.__add__, self._parts(self.first + number), total)
 
     def stop(self) -> None:
@@ -101,7 +101,7 @@ class Gathering:
                 least, most = rows.min(axis=0, initial=np.inf), rows.max(axis=0, initial=-np.inf)
             sums, products = self._sums(rows)
             yield RowSums(Moments(len(rows), self.shift, sums=sums, products=products, least=least, most=most), gaps,
-                           sampled)
+                          sampled)
 
     def _sums(self, rows: Array) -> tuple[Array, Array]:
         """Sums of deviations from the shift, and of their products or squares."""

@@ -39,7 +39,7 @@ class Stages(Options):
     def compose(self, data: Any, compute: Compute, require: Callable[[Sequence[Step], Given], None]) -> Composition:
         """Return the computation of coordinates from `data`; `require` refuses steps that memory does not allow."""
         return choose_composition(ChainInput(**{name: getattr(self, name) for name in Stages.model_fields}, data=data,
-                                      compute=compute, require=require))
+                                             compute=compute, require=require))
 
     def search_steps(self, data: Any, compute: Compute) -> list[Step] | None:
         """Return the steps of the neighbor search, where other steps depend on its graph; None where they do not."""

@@ -55,7 +55,7 @@ class CloudGradient:
 
     def __add__(self, other: "CloudGradient") -> "CloudGradient":
         return CloudGradient(means=self.means + other.means, variances=self.variances + other.variances,
-                      places=self.places + other.places, logs=self.logs + other.logs)
+                             places=self.places + other.places, logs=self.logs + other.logs)
 
 
 @frozen
@@ -132,8 +132,8 @@ def expected_gradient(kernel: Rbf, cloud: Cloud, places: Array, weights: Array) 
     spread = means**2 * rows - 2 * means * first + weighted @ places**2
     lengths = squares * (rows * variances * near / squares + near**2 * spread).sum(axis=0)
     return CloudGradient(means=near * (first - means * rows), variances=0.5 * near * (near * spread - rows),
-                  places=weighted.T @ (near * means) - places * (weighted.T @ near),
-                  logs=np.append(weighted.sum(), lengths))
+                         places=weighted.T @ (near * means) - places * (weighted.T @ near),
+                         logs=np.append(weighted.sum(), lengths))
 
 
 def expected_products(kernel: Rbf, cloud: Cloud, places: Array) -> Array:
@@ -172,4 +172,4 @@ def expected_products_gradient(kernel: Rbf, cloud: Cloud, places: Array, weights
     lengths = 2 * squares * ((rows * variances * near / squares + near**2 * spread).sum(axis=0)
                              + columns @ gaps**2 / (4 * squares**2))
     return CloudGradient(means=2 * near * (first - means * rows), variances=near * (2 * near * spread - rows),
-                  places=by_places, logs=np.append(2 * columns.sum(), lengths))
+                         places=by_places, logs=np.append(2 * columns.sum(), lengths))

@@ -96,8 +96,8 @@ class Problem:
         points, places = self.latents.points(latent), state.places @ turn
         value = self.evidence(covariance, points, places).value
         return FittedProcess(latent=latent, points=points, covariance=covariance, value=value, iterated=iterated,
-                     posterior=self.evidence.posterior(covariance, points, places),
-                     jitter=self.evidence.jitter(covariance, points, places))
+                             posterior=self.evidence.posterior(covariance, points, places),
+                             jitter=self.evidence.jitter(covariance, points, places))
 
 
 @frozen

@@ -165,7 +165,7 @@ def descend(rows: Rows, points: Array) -> tuple[Array, Array]:
         active[here[~hopeful]] = False
         here, steps = here[hopeful], steps[hopeful]
         moved, reached, slope, lower = _line_search(rows.take(here), points=points[here], values=values[here],
-                                                 slopes=slopes[here], steps=steps)
+                                                    slopes=slopes[here], steps=steps)
         shift, change = moved - points[here], slope - slopes[here]
         curved = np.einsum("ij,ij->i", shift, change)
         keep = lower & (curved > 0)

@@ -30,7 +30,7 @@ def blocks(rows: int, width: int) -> list[slice]:
 
 
 def refine(new: Array, points: Array, candidates: Indices, count: int,
-            excluded: Indices | None) -> tuple[Indices, Array]:
+           excluded: Indices | None) -> tuple[Indices, Array]:
     """Return the `count` nearest of each row's candidates (m x c) by exact (squared distance, index), (m, count)
     arrays.
     """

@@ -101,7 +101,7 @@ class Search(RowSearch):
         candidates_of, width = self._finder
         part = self.parts[number]
         return concatenate([self.near(slice(part.start + block.start, part.start + block.stop), candidates_of)
-                       for block in blocks(part.stop - part.start, width)])
+                            for block in blocks(part.stop - part.start, width)])
 
     def near(self, block: slice, candidates_of: Finder) -> tuple[Indices, Array]:
         """Return exact distances of a block's candidates, and of all points where candidates may not suffice."""
@@ -112,7 +112,7 @@ class Search(RowSearch):
             everyone, at = np.arange(len(self.points))[None, :], slice(block.start + row, block.start + row + 1)
             mine = None if self.excluded is None else self.excluded[at]
             indices[row], squared[row] = (found[0] for found in refine(self.new[at], self.points, everyone, self.count,
-                                                                        mine))
+                                                                       mine))
         return indices, squared
 
     @cached_property
@@ -131,7 +131,7 @@ def _select(new: Array, points: Array, count: int, excluded: Indices | None) -> 
     else:
         candidates_of, width = finder(new, points, count + SPARE + 1, excluded)
         indices, squared = concatenate(list(in_order(lambda block: search.near(block, candidates_of),
-                                                blocks(len(new), width), progress=True)))
+                                                     blocks(len(new), width), progress=True)))
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(), np.sqrt(squared).ravel())
 
 

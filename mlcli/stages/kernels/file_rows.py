@@ -55,7 +55,7 @@ class FileRows:
         for first, lengths in self.lengths.parts(number):
             part, place = _halved(lengths), slice(first, first + len(lengths))
             found.append(BlockSums(place, part @ vectors, part.sum(axis=1) if moments else 0.0,
-                                float(np.vdot(part, part)) if moments else 0.0))
+                                   float(np.vdot(part, part)) if moments else 0.0))
         return found
 
     def _fold_pairs(self, number: int, vectors: Array, moments: bool) -> list[BlockSums]:

@@ -35,7 +35,7 @@ def fill_of(points: Array, count: int, *, squared: bool) -> float | None:
 def _fill(points: Array, count: int, squared: bool) -> int:
     """Return the number of entries in the factor of a sample."""
     return memoize(f"fill {len(points)}", (points, count, squared),
-                    lambda: _eliminated(_joined(points, count, squared)))
+                   lambda: _eliminated(_joined(points, count, squared)))
 
 
 def _joined(points: Array, count: int, squared: bool) -> "sparse.csr_array":

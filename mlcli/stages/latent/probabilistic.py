@@ -83,7 +83,7 @@ def fit_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, 
 
 @stage("coordinates")
 def orthogonal_fit(latent: Latent, data: Grouped, center: Array, complete: bool, trace: Array | None,
-          facts: dict[str, Any]) -> Fitted:
+                   facts: dict[str, Any]) -> Fitted:
     """Return the fit of a model with orthogonal loadings, signs by the sign rule; `center` is a (d,) array.
 
     The model is that of data less its center; `trace` (one number for each step) is that of the iteration, if any.

@@ -214,7 +214,7 @@ def maximize(sequence: Sequence, states: Smoothed) -> StateSpace:
     innovation = (first + steps) / len(means)
     loadings, noise = _regressions(sequence, states, moments)
     return bound_noise(StateSpace(transition=transition, innovation=(innovation + innovation.T) / 2, loadings=loadings,
-                              noise=noise), sequence)
+                                  noise=noise), sequence)
 
 
 def bound_noise(model: StateSpace, sequence: Sequence) -> StateSpace:

@@ -150,7 +150,7 @@ def class_moments_of_rows(rows: Rows, classes: Indices, counts: Indices) -> Clas
             results(Triangles(rows, classes, mean, varying, centers))) as triangles:
         within = reduce(lambda above, below: triangle_of(np.vstack([above, below])), triangles)
     return ClassMoments(mean=mean, centers=centers, within=within, extent=extent,
-                sphered=lambda sphere: Extent(len(rows), extent.largest @ sphere))
+                        sphered=lambda sphere: Extent(len(rows), extent.largest @ sphere))
 
 
 def score_rows(rows: Rows, classes: Indices, found: Discriminants, count: int) -> tuple[Array, int]:

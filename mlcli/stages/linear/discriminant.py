@@ -75,7 +75,7 @@ def _class_moments(points: Array, classes: Indices, counts: Indices) -> ClassMom
     np.add.at(centers, classes, centered)
     centers /= counts[:, None]
     return ClassMoments(mean=mean, centers=centers, within=centered - centers[classes], extent=Extent.of(points),
-                sphered=lambda sphere: Extent.of(points @ sphere))
+                        sphered=lambda sphere: Extent.of(points @ sphere))
 
 
 def score_points(found: Discriminants, points: Array, classes: Indices, count: int) -> tuple[Array, int]:

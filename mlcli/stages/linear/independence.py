@@ -73,7 +73,7 @@ def fastica(white: Array, contrast: Contrast, order: Order, iterate: Iterate,
     best = np.argsort(-negentropy, kind="stable")
     trace = np.concatenate([np.zeros(0), *(run.trace for run in runs)])
     return IndependentComponents(directions[best], negentropy[best], trace,
-                   {"iterations": len(trace), "converged": all(run.converged for run in runs)})
+                                 {"iterations": len(trace), "converged": all(run.converged for run in runs)})
 
 
 def _symmetric_runs(white: Array, contrast: Contrast, iterate: Iterate, start: Array) -> list[Iterated[Unmixing]]:

@@ -46,7 +46,7 @@ class Autoencoding:
         inputs = self.corruption(rows, corrupting) if training else rows
         codes = forward(encoder, inputs, self.hidden, self.sparsity.code, self.dropout, coding if training else None)
         back = forward(self.decoder(weights), codes, self.hidden, "identity", self.dropout,
-                      decoding if training else None)
+                       decoding if training else None)
         value = jnp.mean(jnp.square(back - rows)) + self.sparsity(codes)
         if self.contraction > 0:
             def code(row: Traced) -> Traced:

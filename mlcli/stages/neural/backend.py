@@ -37,7 +37,7 @@ def limit_threads() -> None:
 
 
 def forward(layers: Layers, values: Traced, hidden: str, last: str = "identity", dropout: float = 0.0,
-           key: Traced = None) -> Traced:
+            key: Traced = None) -> Traced:
     """Return the outputs of layers for rows of values; with a key, random hidden units are dropped, others raised."""
     for place, (weights, biases) in enumerate(layers):
         values = values @ weights + biases

@@ -125,7 +125,7 @@ def _train(objective: Objective, rows: TrainingRows, start: Any, learning: Learn
             advance(epoch + 1, learning.epochs)
         kept.offer(partial(_itself, now))
     return TrainingResult(jax.tree.unflatten(tree, now.best), now.trace, len(now.trace) - now.since, rows.held,
-                   objective.figures)
+                          objective.figures)
 
 
 def _itself(checkpoint: Checkpoint) -> Checkpoint:

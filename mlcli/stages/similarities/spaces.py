@@ -89,7 +89,7 @@ class Euclidean:
             rows = self._all_at_once(anchors)
         else:
             rows = memoize("rows of points", (points, anchors), lambda: read_only(self._all_at_once(anchors)),
-                            once=True)
+                           once=True)
         return lambda part: rows[part]
 
     def _all_at_once(self, anchors: Indices) -> Array:

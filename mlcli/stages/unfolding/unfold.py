@@ -194,7 +194,7 @@ class Unfolding:
         places = pairs.shortest_between(groups)
         squared = pairs.squared[places]
         program = PenalizedProgram(pairs.take(places).differences(basis), squared, self.equal,
-                            penalty=ceiling / (self.softness * len(squared) * float(squared.mean()) ** 2))
+                                   penalty=ceiling / (self.softness * len(squared) * float(squared.mean()) ** 2))
         solution = maximize_over_basis(program, self.tolerance, self.limit)
         factor = basis @ solution.root
         proof = certificate(program, solution, factor, pairs, self.tolerance)

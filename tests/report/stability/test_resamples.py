@@ -129,7 +129,7 @@ def test_intervals_cover_the_true_eigenvalues_as_often_as_they_say() -> None:
         data = features(generator.standard_normal((1000, 3)) * np.sqrt(true))
         model = method.fit(data, COMPUTE)
         made = refit_draws(model, lambda rows, data=data: method.fit(data.take(rows), COMPUTE),
-                         draws(1000, 100, None, generator))
+                           draws(1000, 100, None, generator))
         found = summarize(model, made, asked=100, level=level, drawn=None).figures["eigenvalues"]
         covered += [item["low"] <= value <= item["high"] for item, value in zip(found, true, strict=True)]
     error = math.sqrt(level * (1 - level) / trials)

@@ -49,7 +49,7 @@ def with_metric(metric: Metric, data: Input) -> Input:
         return data
     require_domain(metric, data)
     return MetricFeatures(data.values, data.ids, columns=data.columns, categories=data.categories,
-                    metric=metric.fitted(data.values, data.categories))
+                          metric=metric.fitted(data.values, data.categories))
 
 
 def with_metric_of(data: Input, other: Input) -> Input:

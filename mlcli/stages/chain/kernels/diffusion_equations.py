@@ -21,7 +21,7 @@ TOGETHER = 2**20  # numbers of rows in memory at once
 
 
 def walk_checks(similarity: Any, data: Spatial, embedding: Array, spectrum: Spectrum, alpha: float, time: float, *,
-            full: bool) -> list[Check]:
+                full: bool) -> list[Check]:
     """Check densities, widths and residuals of an embedding (n x p), in some rows or all.
 
     With all rows, check also orthogonality under the stationary distribution π.
