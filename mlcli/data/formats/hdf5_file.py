@@ -17,6 +17,7 @@ from mlcli.data.files.arrow import corrupt, memory_limited
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import require_within_limits
 from mlcli.data.formats.arrays import KINDS
+from mlcli.data.formats.hdf5_heaps import HeapCheckedFile
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.errors import DataError, UnsafeFile
@@ -130,7 +131,7 @@ def open_hdf5(opened: Opened, input: Input, compute: Compute) -> Iterator[Hdf5]:
     library = h5py()
     try:
         with (memory_limited("HDF5", compute), opened.stream() as stream,
-              library.File(stream, "r", rdcc_nbytes=1 << 24) as root):
+              library.File(HeapCheckedFile(stream), "r", rdcc_nbytes=1 << 24) as root):
             yield Hdf5(root, opened.path, input, compute)
     except OSError as error:
         if error.errno:
