@@ -129,3 +129,21 @@ def test_groups_that_the_walk_does_not_leave_are_told() -> None:
 def test_stages_that_a_walk_has_no_use_for_are_refused(options: dict) -> None:
     with pytest.raises(ConfigError, match="makes no sense"):
         fit("chain", POINTS, kernel={"name": "diffusion"}, **options)
+
+
+@pytest.mark.parametrize("time", [0.0, 1.0])
+def test_no_axis_has_a_part_of_the_constant_function_however_small_its_eigenvalue(time: float) -> None:
+    """Rounding of the kernel that is without it is as large as the least of these eigenvalues."""
+    groups = distances(POINTS[:14]) + 1e6 * (np.arange(14)[:, None] % 2 != np.arange(14) % 2)
+    model = fit("diffusion", dissimilarities(groups), components=6, time=time)
+    _, sums = walk_of(groups)
+    functions = model.embedding / model.spectrum.solved[:6] ** time
+    assert model.spectrum.solved[5] < 1e-6
+    assert np.abs(sums / sums.sum() @ functions).max() <= 1e-13
+
+
+def walk_of(apart: Array) -> tuple[Array, Array]:
+    """The affinities without their density (n x n), of distances, and their sums (n)."""
+    weights = np.exp(-apart**2 / np.median(apart[np.triu_indices(len(apart), 1)] ** 2))
+    weights /= np.outer(weights.sum(axis=1), weights.sum(axis=1))
+    return weights, weights.sum(axis=1)

@@ -120,7 +120,7 @@ class DiffusionChain:
             note("W-WALK", f"{still} eigenvalues are nearly one: the walk hardly leaves {still + 1} groups of points, "
                  "which the first axes tell apart; a larger epsilon joins them")
         steps = np.where(spectrum.axis_eigenvalues > 0, spectrum.axis_eigenvalues, 1.0)
-        functions = spectrum.vectors / first[:, None]  # ψ
+        functions = orthogonal_to(first, spectrum.vectors) / first[:, None]  # ψ
         embedding = functions * steps**kernel.time
         signs = leading_signs(embedding)
         similarity = Transitions(base, widths, densities, kernel.bandwidth.nearest)
@@ -158,6 +158,15 @@ def walk_matrix(halved: Array, widths: Array, alpha: float) -> tuple[Array, Arra
     first = np.sqrt(sums / sums.sum())
     each(symmetrize, blocks)
     return densities, first
+
+
+def orthogonal_to(first: Array, vectors: Array) -> Array:
+    """Return vectors (n x p) without their parts along a unit vector (n).
+
+    The kernel is without its first eigenpair but for rounding, of which an eigenvector takes a share that grows as its
+    own eigenvalue comes near zero.
+    """
+    return vectors - first[:, None] * (first @ vectors)
 
 
 class DiffusionKernel(KernelOptions):

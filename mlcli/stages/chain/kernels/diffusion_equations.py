@@ -32,6 +32,7 @@ def walk_checks(similarity: Any, data: Spatial, embedding: Array, spectrum: Spec
     values = spectrum.solved[:axes]
     powers = np.where(values > 0, values, 0.0) ** time
     there = (values > 0) & (powers > np.finfo(np.float64).tiny)  # long walks forget the rest
+    there &= (values > size * EPS) | embedding.any(axis=0)  # axes of no extent, as of points that are all equal
     powers = np.where(there, powers, 1.0)
     density, width, residual, noise, sums = 0.0, 0.0, np.zeros(axes), 0.0, np.zeros(len(chosen))
     for part in row_blocks(len(chosen), TOGETHER, size):
