@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.fuzz.directories import edited, made
+from tests.fuzz.directories import damaged, edited, made
 from tests.fuzz.trials import commands, tried
 
 DAMAGES: dict[str, tuple[str, str, Any]] = {  # file, place, what is put there; None: the key is deleted
@@ -38,3 +38,11 @@ def test_a_number_of_rows_that_is_a_table_is_refused(tmp_path: Path) -> None:
     copy = edited(made(tmp_path, "mds"), tmp_path / "damaged", "quality.json", "rows", {"rows": 3})
     trials = [tried(*arguments) for arguments in commands(copy, "quality.json")]
     assert [trial.fault for trial in trials if trial.fault] == [] and any(trial.code == 83 for trial in trials)
+
+
+@pytest.mark.parametrize("share", ["9223372036854775808", "1e308", ""])
+def test_a_spectrum_whose_shares_do_not_add_up_is_refused(run: Path, tmp_path: Path, share: str) -> None:
+    head, first, *others = (run / "spectrum.csv").read_text(encoding="utf-8").splitlines()
+    changed = "\n".join([head, ",".join([*first.split(",")[:3], share]), *others, ""])
+    trial = tried("report", str(damaged(run, tmp_path / "damaged", "spectrum.csv", changed.encode())), "-q")
+    assert trial.code == 83 and "spectrum.csv:2" in trial.err

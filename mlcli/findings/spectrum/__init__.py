@@ -38,8 +38,13 @@ class SpectrumFinding(Finding["Rows"]):
         write_text(folder / TABLE.name, spectrum_text(value))
 
     def read(self, folder: Path, run: "Contents") -> "Rows | None":
-        """Return the columns of spectrum.csv."""
-        return TABLE.read(folder)
+        """Return the columns of spectrum.csv; raises UnsafeFile where shares do not add up."""
+        rows: Rows | None = TABLE.read(folder)
+        if rows is not None:
+            from mlcli.findings.spectrum.table import require_running_sums
+
+            require_running_sums(rows, folder / TABLE.name)
+        return rows
 
     def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
         """Return scree plot, cumulative shares and a table."""

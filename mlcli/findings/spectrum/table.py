@@ -1,10 +1,14 @@
 """The table spectrum.csv: eigenvalues, their shares of the trace, the running sum of shares, and for M⁺ their costs."""
 
+from pathlib import Path
+
 import numpy as np
 
 from mlcli.findings.frame.contents import Rows
+from mlcli.rundir.reading import damaged
 from mlcli.stages.eigen.spectrum import Spectrum
 
+ALIKE = 1e-9  # relative difference of sums that were added otherwise
 HEADER = ("component", "eigenvalue", "proportion", "cumulative")
 
 
@@ -24,6 +28,17 @@ def spectrum_rows(spectrum: Spectrum, rows: int | None) -> Rows:
     shown = [column[:rows] for column in columns]
     places = np.arange(1, len(shown[0]) + 1, dtype=np.float64)
     return Rows(dict(zip(HEADER if costs is None else (*HEADER, "cost"), [places, *shown], strict=True)))
+
+
+def require_running_sums(rows: Rows, path: Path) -> None:
+    """Raise UnsafeFile where the running sum of shares is another than that of the shares."""
+    shares, given = rows.array("proportion"), rows.array("cumulative")
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums, sizes = np.cumsum(shares), np.cumsum(np.abs(shares))
+        wrong = ~((given == sums) | (np.abs(given - sums) <= ALIKE * sizes) | (np.isnan(given) & np.isnan(sums)))
+    if wrong.any():
+        line = int(np.flatnonzero(wrong)[0]) + 2  # the first one holds the names
+        raise damaged(path, "cumulative is not the sum of the proportions so far", line)
 
 
 def spectrum_text(rows: Rows) -> str:
