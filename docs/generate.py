@@ -9,6 +9,7 @@ import inspect
 import json
 import re
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -16,14 +17,12 @@ from manual import manual
 
 import mlcli
 from mlcli import errors
-from mlcli.base.values.options import Options
 from mlcli.cli.line.spelling import in_flags
-from mlcli.config.build import aliases
-from mlcli.config.describe import Row, alternatives, rows, tag_of
+from mlcli.config.describe import Row, aliases, alternatives, rows, tag_of
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
 from mlcli.findings import STAGES
-from mlcli.methods import METHODS, Method
+from mlcli.methods import METHODS, NAMES, Method
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
@@ -62,7 +61,7 @@ def method_page(name: str, kind: type[Method]) -> str:
     takes = f"Takes: {inputs}. {kind.holds().replace('spectrum.csv', '`spectrum.csv`')}"
     made = kind().makes()
     takes += f" A run may keep {' and '.join(f'`{name}`' for name in made)} (`--keep`)." if made else ""
-    called = [other_names(kind).strip()] if kind.aliases else []
+    called = [other_names(NAMES[name]).strip()] if NAMES[name] else []
     return "\n\n".join([f"# {title(kind)}: `{name}`", *paragraphs, takes, *called, *chain_of(name, kind),
                         "## Options", table(own),
                         f"In a shell: `mlcli embed --method {name} DATA`; all options: `mlcli methods {name}`."]) + "\n"
@@ -143,9 +142,8 @@ def table(described: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def other_names(kind: type[Options]) -> str:
+def other_names(names: Sequence[str]) -> str:
     """What else people may type for one of several kinds, as a sentence."""
-    names = aliases(kind)
     return f" Also called {' or '.join(f'`{name}`' for name in names)}." if names else ""
 
 
@@ -160,7 +158,8 @@ def metrics_page() -> str:
               "id, the column and a remedy. New points are held to the same, and placed under the same metric. "
               "Neighbors are exact under every metric. Rows are compared as `prepare` leaves them: a scale that "
               "centers columns makes numbers below zero of amounts.")
-    sections = [f"## `{tag_of(kind)}`\n\n{' '.join((kind.__doc__ or '').split())}{other_names(kind)}" for kind in kinds]
+    sections = [f"## `{tag_of(kind)}`\n\n{' '.join((kind.__doc__ or '').split())}{other_names(aliases(kind))}"
+                for kind in kinds]
     return "\n\n".join(["# Metrics", intro, domain, *sections]) + "\n"
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import mlcli
 from mlcli import errors
+from mlcli.cli.line.parsing import Command
 from mlcli.cli.program import COMMANDS, SETTINGS, command, program
 
 HEAD = r""".\" made by `python docs/generate.py`; change the declarations instead
@@ -45,6 +46,8 @@ def section(name: str) -> list[str]:
 
 def options(known: Any) -> list[str]:
     """The arguments and options of a command, each with what it is for."""
+    if isinstance(known, Command):
+        known.describe()
     context = known.context_class(known, info_name=known.name, **SETTINGS)
     records = [record for item in known.get_params(context) if (record := item.get_help_record(context))]
     return [line for names, said in records for line in (".TP", rf"\fB{escaped(names)}\fR", escaped(said))]

@@ -118,7 +118,7 @@ class Run:
         Raises DataError for coordinates that do not fit, and ConfigError where no way leads back to features.
         """
         from mlcli.runs.reuse import features_of, require_decoders
-        from mlcli.stages.similarities import require_projector
+        from mlcli.stages.similarities.projector import require_projector
 
         model = self._model
         require_decoders(HERE if isinstance(self.source, FinishedModel) else str(self.source), model.steps)

@@ -10,13 +10,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from mlcli.base.machine.limits import require_room
+from mlcli.base.values.choices import TAG
 from mlcli.base.values.compute import parse_bytes
 from mlcli.base.values.extras import require
 from mlcli.base.values.options import Options
-from mlcli.config.describe import TAG, alternatives, tag_of
-from mlcli.config.explain import applies, explain
+from mlcli.config.describe import Row, alternative, alternatives, is_section, rows, several, tag_of
+from mlcli.config.explain import applies, chosen_in, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file
-from mlcli.config.run_config import RunConfig, option_rows
+from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import file_name, flatten
 from mlcli.config.sweep import Variant, expand
 from mlcli.config.yaml_write import dump
@@ -25,7 +26,6 @@ from mlcli.engine.cluster.address import address_of
 from mlcli.errors import ConfigError
 from mlcli.findings import FINDINGS
 from mlcli.methods import METHODS, Method
-from mlcli.methods.chain import Chain
 from mlcli.stages.chain.stages import Stages
 
 UNASKED = ("output", "input.path", "input.view.path", "input.labels.path", "compute.threads", "compute.memory_limit",
@@ -34,6 +34,7 @@ UNASKED = ("output", "input.path", "input.view.path", "input.labels.path", "comp
 # options of findings in every fingerprint; a newer option counts only if chosen, so that runs of earlier versions
 # keep their fingerprints
 HASHED = ("quality", "dimension", "stability")
+CHAIN = "chain"  # the method of any stages
 COMMENTED = "# Values in comments are defaults that the data may change; uncommented they count as chosen.\n"
 
 
@@ -111,16 +112,16 @@ def with_tags(options: type[Options], values: Any) -> Any:
         return values
     filled = dict(values)
     for key, info in options.model_fields.items():
-        kinds = alternatives(info)
         section = filled.get(key, {} if info.is_required() else None)
-        if not isinstance(section, dict) or not kinds:
+        if not (isinstance(section, dict) and is_section(info)):
             continue
-        if len(kinds) > 1 and TAG not in section:
-            section = {TAG: tag_of(type(info.default)), **section}
-        name = str(section.get(TAG)).lower()  # names ignore case
-        kind = next((kind for kind in kinds if len(kinds) == 1 or name in (tag_of(kind), *aliases(kind))), None)
-        if kind is not None and len(kinds) > 1:
-            section = {**section, TAG: tag_of(kind)}
+        kind: type[Options] | None
+        if several(info):
+            section = section if TAG in section else {TAG: tag_of(type(info.default)), **section}
+            kind = alternative(info, str(section[TAG]))  # names ignore case
+            section = section if kind is None else {**section, TAG: tag_of(kind)}
+        else:
+            kind = next(iter(alternatives(info)), None)
         filled[key] = section if kind is None else with_tags(kind, section)
     return filled
 
@@ -128,7 +129,7 @@ def with_tags(options: type[Options], values: Any) -> Any:
 def resolve_either(layer: Layer) -> Layer:
     """Return the layer with each value that has two possible paths at the one that is an option."""
     for first, second in layer.either.items():
-        there = {row.path for row in option_rows() if row.path in (first, second) and applies(row, layer.values)}
+        there = {row.path for row in rows_of_method(layer.values) if row.path in (first, second)}
         if there == {second}:
             keys = tuple(first.split("."))
             value, values = pop_value(layer.values, keys)
@@ -136,6 +137,12 @@ def resolve_either(layer: Layer) -> Layer:
             origins = {path: origin for path, origin in layer.origins.items() if path[: len(keys)] != keys}
             layer = moved.over(Layer(values, origins))
     return layer
+
+
+def rows_of_method(values: Mapping[str, Any]) -> list[Row]:
+    """Return the options of the chosen method and of the alternatives chosen in it; none where there is no such."""
+    kind = alternative(RunConfig.model_fields["method"], str(chosen_in(values, "method")))
+    return [] if kind is None else [row for row in rows(kind, "method") if applies(row, values)]
 
 
 def chain_document(method: Method, kind: str = "features") -> str:
@@ -146,7 +153,7 @@ def chain_document(method: Method, kind: str = "features") -> str:
         raise ConfigError("NO-CHAIN", f"{method.name} is no chain of stages", where="--yaml",
                           hint=f"these are: {', '.join(chains)}")
     stages = {name: value for name, value in option_values(chain).items() if name in Stages.model_fields}
-    text = dump({"method": {TAG: tag_of(Chain), **stages}})
+    text = dump({"method": {TAG: CHAIN, **stages}})
     return COMMENTED + sub("^( *)'# (\\w+)':", r"\1# \2:", text, flags=MULTILINE)
 
 
@@ -167,11 +174,6 @@ def pop_value(values: dict[str, Any], keys: Sequence[str]) -> tuple[Any, dict[st
     value, inner = pop_value(values[key], rest)
     others = {name: value for name, value in values.items() if name != key}
     return value, {**others, key: inner} if inner else others
-
-
-def aliases(kind: type[Options]) -> tuple[str, ...]:
-    """Return other names of an alternative."""
-    return getattr(kind, "aliases", ())
 
 
 def fingerprint(config: RunConfig) -> str:

@@ -9,9 +9,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from mlcli.base.frozen import frozen
+from mlcli.base.values.choices import TAG, Choices
 from mlcli.base.values.options import Options, Synonyms
 
-TAG = "name"  # the field that names the alternative of a section
 KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 SECTION = "a section"
 LIST = "a list of items, each "
@@ -36,10 +36,12 @@ class Row:
         return f"{self.type} {'of ' if self.range[:2] == 'at' else ''}{self.range}".strip()
 
 
-def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None = None) -> Iterator[Row]:
-    """Yield every option of a set, sections before their options, alternatives one after another."""
+def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None = None,
+         fields: Iterable[str] | None = None) -> Iterator[Row]:
+    """Yield every option of a set, or of some of its fields, sections before their options and alternatives in turn."""
     only = only or {}
-    for name, info in options.model_fields.items():
+    for name in options.model_fields if fields is None else fields:
+        info = options.model_fields[name]
         here, classes = f"{path}.{name}" if path else name, alternatives(info)
         if name == TAG and here != TAG:
             continue  # stands with the section that it chooses
@@ -68,7 +70,37 @@ def synonyms_of(info: FieldInfo) -> Mapping[str, str]:
 
 def alternatives(info: FieldInfo) -> list[type[Options]]:
     """Return the sets of options that a field may take: none for a plain value, several where a name chooses."""
-    return [kind for kind in flat(info.annotation) if isinstance(kind, type) and issubclass(kind, Options)]
+    choices = choices_of(info)
+    kinds = flat(info.annotation) if choices is None else choices.values()
+    return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Options)]
+
+
+def choices_of(info: FieldInfo) -> Choices | None:
+    """Return the table of the alternatives of a field, where they are loaded by name."""
+    return next((item for item in info.metadata if isinstance(item, Choices)), None)
+
+
+def is_section(info: FieldInfo) -> bool:
+    """Whether a field takes options, of one kind or of several."""
+    return choices_of(info) is not None or bool(alternatives(info))
+
+
+def several(info: FieldInfo) -> bool:
+    """Whether a name chooses among alternatives of a field."""
+    return choices_of(info) is not None or len(alternatives(info)) > 1
+
+
+def alternative(info: FieldInfo, name: str) -> type[Options] | None:
+    """Return the set of options that a name or an alias, in any case, chooses for a field; None where there is none."""
+    choices = choices_of(info)
+    if choices is not None:
+        return choices.named(name)
+    return next((kind for kind in alternatives(info) if name.lower() in (tag_of(kind), *aliases(kind))), None)
+
+
+def aliases(kind: type[Options]) -> tuple[str, ...]:
+    """Return other names of an alternative."""
+    return getattr(kind, "aliases", ())
 
 
 def flat(annotation: Any) -> Iterator[Any]:

@@ -6,8 +6,9 @@ from typing import Any
 from pydantic_core import PydanticUndefined
 
 from mlcli.base.frozen import frozen
+from mlcli.base.values.choices import TAG
 from mlcli.base.values.options import Options
-from mlcli.config.describe import TAG, show, tag_of
+from mlcli.config.describe import show, tag_of
 
 OWN = ("input.path", "output")  # options without a meaningful default
 

@@ -97,4 +97,10 @@ class RunConfig(Options):
 @cache
 def option_rows() -> tuple[Row, ...]:
     """Return every option of a run, in words."""
-    return tuple(rows(RunConfig))
+    return tuple(row for section in RunConfig.model_fields for row in section_rows(section))
+
+
+@cache
+def section_rows(section: str) -> tuple[Row, ...]:
+    """Return the options of a section of a run, in words; for the method those of all methods, which imports them."""
+    return tuple(rows(RunConfig, fields=(section,)))

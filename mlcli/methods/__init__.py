@@ -1,54 +1,43 @@
 """The methods: one file each, and the table that names them."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field
-
+from mlcli.base.values.choices import Choices
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.not_included import instead, remedy
-from mlcli.stages.similarities import Projector
+from mlcli.stages.similarities.projector import Projector
 
-NAMES = (
-    "pca",
-    "ppca",
-    "fa",
-    "mds",
-    "kpca",
-    "isomap",
-    "lle",
-    "laplacian",
-    "diffusion",
-    "sde",
-    "chain",
-    "lda",
-    "cca",
-    "ibfa",
-    "sfa",
-    "lgssm",
-    "ica",
-    "autoencoder",
-    "vae",
-    "gplvm",
-    "gpdm",
-)
-
-
-def load_method(name: str) -> type[Method]:
-    """Return the method of this name, which the file of the same name declares."""
-    kinds: list[Any] = list(vars(import_module(f"mlcli.methods.{name}")).values())
-    return next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Method)
-                and "name" in kind.model_fields and kind.model_fields["name"].default == name)
-
-
-METHODS = {name: load_method(name) for name in NAMES}
-ALIASES = {alias: name for name, kind in METHODS.items() for alias in kind.aliases}
+NAMES = {  # each with other names that people type
+    "pca": ("principal-components", "prcomp", "princomp", "eigenfaces"),
+    "ppca": ("probabilistic-pca",),
+    "fa": ("factanal", "factor-analysis", "efa"),
+    "mds": ("pcoa", "cmdscale", "classical-mds", "principal-coordinates"),
+    "kpca": ("kernel-pca",),
+    "isomap": (),
+    "lle": ("locally-linear-embedding",),
+    "laplacian": ("spectral-embedding", "laplacian-eigenmaps", "eigenmaps"),
+    "diffusion": ("diffusion-maps", "diffusion-map", "diffmap", "dm"),
+    "sde": ("mvu", "maximum-variance-unfolding"),
+    "chain": (),
+    "lda": ("linear-discriminant-analysis", "discriminant-analysis"),
+    "cca": ("canonical-correlation",),
+    "ibfa": ("inter-battery",),
+    "sfa": ("slow-feature-analysis",),
+    "lgssm": ("state-space", "kalman", "lds"),
+    "ica": ("fastica",),
+    "autoencoder": ("ae",),
+    "vae": ("variational-autoencoder",),
+    "gplvm": ("gp-lvm",),
+    "gpdm": ("gp-dm",),
+}
+ALIASES = {alias: name for name, others in NAMES.items() for alias in others}
+METHODS = Choices(Method, {name: f"mlcli.methods.{name}" for name in NAMES}, ALIASES)
 
 if TYPE_CHECKING:
     AnyMethod = Method
 else:
-    AnyMethod = Annotated[Union[tuple(METHODS.values())], Field(discriminator="name")]  # noqa: UP007
+    AnyMethod = Annotated[Method, METHODS]
 
 __all__ = [
     "ALIASES",

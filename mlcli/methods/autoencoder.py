@@ -44,7 +44,6 @@ class Autoencoder(NetworkMethod):
     constraints: Vincent et al., 2008 (denoising); Ng, 2011 (sparse); Rifai et al., 2011 (contractive).
     """
 
-    aliases: ClassVar = ("ae",)
     variants: ClassVar = (
         variant(),
         variant("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick", **QUICK))

@@ -21,7 +21,9 @@ from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.canonical import canonical
 from mlcli.stages.linear.whitening import whiten
-from mlcli.stages.similarities import Affine, Columns, Projector
+from mlcli.stages.similarities.columns import Columns
+from mlcli.stages.similarities.decoders import Affine
+from mlcli.stages.similarities.projector import Projector
 
 
 class CCA(TwoViewMethod):
@@ -39,7 +41,6 @@ class CCA(TwoViewMethod):
     correlations of one whatever the data. Source: Hotelling, 1936; Björck and Golub, 1973.
     """
 
-    aliases: ClassVar = ("canonical-correlation",)
     axis: ClassVar = "CCA"
     name: Literal["cca"] = "cca"
     axes: Axes = Axes()

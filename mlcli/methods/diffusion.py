@@ -35,7 +35,6 @@ class Diffusion(Method):
     accepts: ClassVar = (Features, Dissimilarities)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     decodes: ClassVar = None
-    aliases: ClassVar = ("diffusion-maps", "diffusion-map", "diffmap", "dm")
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True
     variants: ClassVar = (

@@ -40,7 +40,6 @@ class FA(Method):
     missing: ClassVar = True
     proof: ClassVar = "latent"
     ranked_by: ClassVar = "sums of squared loadings"
-    aliases: ClassVar = ("factanal", "factor-analysis", "efa")
     rules: ClassVar = ("fa_cross_validation", "parallel_analysis", "velicer_map")
     columns_model: ClassVar = "own noise"
     variants: ClassVar = (

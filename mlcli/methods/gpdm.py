@@ -31,8 +31,8 @@ from mlcli.stages.gaussian.fitting import best
 from mlcli.stages.gaussian.forecasting import forecast
 from mlcli.stages.gaussian.inference import FLOOR, SQUARES, USUAL, exact_seconds
 from mlcli.stages.gaussian.posterior import Posterior
-from mlcli.stages.similarities import require_projector
 from mlcli.stages.similarities.gaussian import LatentSequence, latent_projector
+from mlcli.stages.similarities.projector import require_projector
 
 
 class GPDM(GaussianProcessMethod):
@@ -63,7 +63,6 @@ class GPDM(GaussianProcessMethod):
     Fua, "3D people tracking with Gaussian process dynamical models", 2006 (balanced).
     """
 
-    aliases: ClassVar = ("gp-dm",)
     variants: ClassVar = (
         variant("", "permutation", "twins", "alone", minimize={"limit": 12}),
         variant("second order", "permutation", "twins", "alone", dynamics={"order": 2}, minimize={"limit": 12},

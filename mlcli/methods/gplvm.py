@@ -30,8 +30,8 @@ from mlcli.stages.gaussian.fitting import best
 from mlcli.stages.gaussian.inference import Induced, Inference, MostProbable
 from mlcli.stages.gaussian.latents import BackConstraint, Unconstrained
 from mlcli.stages.gaussian.posterior import Posterior
-from mlcli.stages.similarities import require_projector
 from mlcli.stages.similarities.gaussian import projector_of
+from mlcli.stages.similarities.projector import require_projector
 
 USED = 0.01  # of the largest relevance: an axis below it counts as switched off
 FEWER = "use a lower method.constraint.hidden"  # weights of a network
@@ -72,7 +72,6 @@ class GPLVM(GaussianProcessMethod):
     Titsias and Lawrence, "Bayesian Gaussian process latent variable model", 2010.
     """
 
-    aliases: ClassVar = ("gp-lvm",)
     variants: ClassVar = (
         variant("", "twins", minimize={"limit": 12}),
         variant("sparse", inference={"name": "sparse", "inducing": 6}, minimize={"limit": 6}),

@@ -18,7 +18,9 @@ from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.canonical import canonical, log_likelihood, posterior_means, posterior_variances
 from mlcli.stages.linear.whitening import whiten
-from mlcli.stages.similarities import Affine, Columns, Projector
+from mlcli.stages.similarities.columns import Columns
+from mlcli.stages.similarities.decoders import Affine
+from mlcli.stages.similarities.projector import Projector
 
 
 class IBFA(TwoViewMethod):
@@ -35,7 +37,6 @@ class IBFA(TwoViewMethod):
     1979; Bach and Jordan, "A probabilistic interpretation of canonical correlation analysis", 2005.
     """
 
-    aliases: ClassVar = ("inter-battery",)
     variants: ClassVar = (variant(), variant("first", given="first"))
     axis: ClassVar = "Factor"
     name: Literal["ibfa"] = "ibfa"

@@ -22,7 +22,9 @@ from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.linear.independence import USUAL, Contrast, Order, fastica, step_seconds
 from mlcli.stages.linear.whitening import WHITE, whiten
-from mlcli.stages.similarities import Affine, Columns, Projector
+from mlcli.stages.similarities.columns import Columns
+from mlcli.stages.similarities.decoders import Affine
+from mlcli.stages.similarities.projector import Projector
 
 
 class ICA(Method):
@@ -42,7 +44,6 @@ class ICA(Method):
     accepts: ClassVar = (Features,)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = None
-    aliases: ClassVar = ("fastica",)
     rules: ClassVar = ()
     variants: ClassVar = (variant(), variant("deflation", "quick", algorithm="deflation", contrast="cube"))
     can_resample: ClassVar = True

@@ -1,6 +1,8 @@
 """Kernel principal component analysis."""
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
 
 from mlcli.base.values.inputs import Features, Input, Similarities
 from mlcli.base.values.options import option, option_of
@@ -10,12 +12,14 @@ from mlcli.methods.frame.model import Powers
 from mlcli.methods.frame.trials import InputSummary, Trials, by_width, single_trial
 from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
-from mlcli.stages.chain.kernels import KernelFunction
 from mlcli.stages.chain.kernels.pairs import Given, Products
 from mlcli.stages.chain.options import Coordinates
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.kernels.functions import Gaussian
+from mlcli.stages.kernels.functions import Function, Gaussian
+from mlcli.stages.kernels.laplacian import LaplacianKernel
+
+KernelFunction = Annotated[Function | LaplacianKernel, Field(discriminator="name")]
 
 
 class KernelPCA(Method):
@@ -36,7 +40,6 @@ class KernelPCA(Method):
     accepts: ClassVar = (Features, Similarities)
     proof: ClassVar = "kernel"
     decodes: ClassVar = "linear kernel"
-    aliases: ClassVar = ("kernel-pca",)
     rules: ClassVar = ("broken_stick", "elbow")
     variants: ClassVar = (
         variant(), variant("gaussian", kernel={"name": "gaussian", "rate": 0.05}),

@@ -38,7 +38,6 @@ class Laplacian(Method):
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)
     decodes: ClassVar = None
-    aliases: ClassVar = ("spectral-embedding", "laplacian-eigenmaps", "eigenmaps")
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True
     repeat_tolerance: ClassVar = 1e-7  # the smallest costs have few correct digits

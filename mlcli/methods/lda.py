@@ -17,7 +17,8 @@ from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.discriminant import classes_of, discriminant_steps, discriminants, score_points
-from mlcli.stages.similarities import Columns, Projector
+from mlcli.stages.similarities.columns import Columns
+from mlcli.stages.similarities.projector import Projector
 
 
 class LDA(Method):
@@ -40,7 +41,6 @@ class LDA(Method):
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "ratios of variance between classes to that within"
     decodes: ClassVar = None
-    aliases: ClassVar = ("linear-discriminant-analysis", "discriminant-analysis")
     rules: ClassVar = ()
     can_resample: ClassVar = True
     axis: ClassVar = "LDA"

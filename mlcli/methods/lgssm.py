@@ -20,7 +20,9 @@ from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.latent.state_space import USUAL, fit_model, smoother_seconds
-from mlcli.stages.similarities import Affine, Projector, Smoother, require_projector
+from mlcli.stages.similarities.columns import Smoother
+from mlcli.stages.similarities.decoders import Affine
+from mlcli.stages.similarities.projector import Projector, require_projector
 
 
 class LGSSM(Method):
@@ -46,7 +48,6 @@ class LGSSM(Method):
     missing: ClassVar = True
     powers: ClassVar = Powers(coordinates=0, spectrum=2)
     ranked_by: ClassVar = "variances carried by the states"
-    aliases: ClassVar = ("state-space", "kalman", "lds")
     rules: ClassVar = ()
     repeat_tolerance: ClassVar = 1e-5  # EM stops where the likelihood is flat, and a state is the root of that
     variants: ClassVar = (

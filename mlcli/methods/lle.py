@@ -35,7 +35,6 @@ class LLE(Method):
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     proof: ClassVar = "weights"
     decodes: ClassVar = None
-    aliases: ClassVar = ("locally-linear-embedding",)
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True
     repeat_tolerance: ClassVar = 1e-5  # gaps of M⁺ are small relative to rounding in the weights

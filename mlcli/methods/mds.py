@@ -31,7 +31,6 @@ class MDS(Method):
     baseline: ClassVar = True
     proof: ClassVar = "kernel"
     decodes: ClassVar = "features, Euclidean, no correction"
-    aliases: ClassVar = ("pcoa", "cmdscale", "classical-mds", "principal-coordinates")
     rules: ClassVar = ("broken_stick", "residual_variance", "elbow")
     isometric: ClassVar = True
     variants: ClassVar = (

@@ -37,7 +37,6 @@ class PCA(Method):
     baseline: ClassVar = True
     proof: ClassVar = "kernel"
     unscaled: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
-    aliases: ClassVar = ("principal-components", "prcomp", "princomp", "eigenfaces")
     rules: ClassVar = ("parallel_analysis", "velicer_map", "broken_stick", "elbow")
     columns_model: ClassVar = "equal noise"
     isometric: ClassVar = True

@@ -20,7 +20,9 @@ from mlcli.stages.kernels.row_factor import row_steps
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.latent.em import EXPECTED, USUAL, em_seconds
 from mlcli.stages.latent.probabilistic import fit_closed_form, fit_em
-from mlcli.stages.similarities import Affine, Completed, Projector
+from mlcli.stages.similarities.columns import Completed
+from mlcli.stages.similarities.decoders import Affine
+from mlcli.stages.similarities.projector import Projector
 
 
 class PPCA(Method):
@@ -39,7 +41,6 @@ class PPCA(Method):
     proof: ClassVar = "latent"
     powers: ClassVar = Powers(coordinates=0, spectrum=2)
     ranked_by: ClassVar = "eigenvalues of the covariance"
-    aliases: ClassVar = ("probabilistic-pca",)
     rules: ClassVar = ("minka_evidence", "ppca_bic", "parallel_analysis", "velicer_map")
     columns_model: ClassVar = "equal noise"
     variants: ClassVar = (variant("", "constant column"), variant(

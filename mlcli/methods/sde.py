@@ -33,7 +33,6 @@ class SDE(Method):
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph)
     proof: ClassVar = "spectrum"
     decodes: ClassVar = None
-    aliases: ClassVar = ("mvu", "maximum-variance-unfolding")
     variants: ClassVar = (
         variant("", "quick", neighbors={"count": 6}),
         variant("at most", "quick", neighbors={"count": 6}, constraints="at_most"),

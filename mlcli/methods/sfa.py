@@ -18,7 +18,9 @@ from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.slowness import monomials, slow_features
 from mlcli.stages.linear.whitening import WHITE, whiten
-from mlcli.stages.similarities import Affine, Monomials, Projector
+from mlcli.stages.similarities.columns import Monomials
+from mlcli.stages.similarities.decoders import Affine
+from mlcli.stages.similarities.projector import Projector
 
 
 class SFA(Method):
@@ -41,7 +43,6 @@ class SFA(Method):
     ranked_by: ClassVar = "slownesses, the smallest first"
     variance_shares: ClassVar = False
     decodes: ClassVar = "degree 1"
-    aliases: ClassVar = ("slow-feature-analysis",)
     rules: ClassVar = ()
     variants: ClassVar = (
         variant("", "permutation", "descending"), variant("quadratic", "permutation", "descending", degree=2))

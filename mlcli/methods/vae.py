@@ -48,7 +48,6 @@ class VAE(NetworkMethod):
     """
 
     unscaled: ClassVar = 100  # so that what lies between 0 and 1 is found there
-    aliases: ClassVar = ("variational-autoencoder",)
     variants: ClassVar = (
         variant("", "constant column"),
         variant("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick", **QUICK))

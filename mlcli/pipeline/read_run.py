@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.types import Indices
+from mlcli.base.values.choices import TAG
 from mlcli.base.values.scaling import all_finite
 from mlcli.config import build
-from mlcli.config.describe import TAG
 from mlcli.config.layers import Layer, from_file
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.input import Input

@@ -39,7 +39,7 @@ from mlcli.rundir.reading import is_there
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.eigen.axes import Count, Share
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.similarities import NoProjection
+from mlcli.stages.similarities.projector import NoProjection
 
 
 @frozen

@@ -12,7 +12,7 @@ from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import axis_names
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.similarities import NoProjection, Projector
+from mlcli.stages.similarities.projector import NoProjection, Projector
 from mlcli.stages.unfolding.unfolded import Unfolded
 from mlcli.storage.fields import Unfit, is_of, nested_parts
 

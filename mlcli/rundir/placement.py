@@ -10,7 +10,7 @@ from mlcli.data.prepare.prepare import Preparation
 from mlcli.rundir import archive, names
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.reduction import Reduction
-from mlcli.stages.similarities import NoProjection, Projector
+from mlcli.stages.similarities.projector import NoProjection, Projector
 
 
 @frozen

@@ -9,7 +9,7 @@ from mlcli.base.types import Array
 from mlcli.data.options.wording import counted, listed
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table, coordinates
-from mlcli.stages.similarities import NoProjection, Projector, require_projector
+from mlcli.stages.similarities.projector import NoProjection, Projector, require_projector
 
 
 @stored("reduction")

@@ -25,7 +25,7 @@ from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.placement import FinishedModel, read_model
 from mlcli.rundir.reduction import Reduction
-from mlcli.stages.similarities import require_projector
+from mlcli.stages.similarities.projector import require_projector
 
 REPEATED = ("id_column", "missing_markers")  # options of a run's input that hold for new rows as well
 

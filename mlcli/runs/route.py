@@ -17,7 +17,7 @@ from mlcli.rundir.placement import read_model
 from mlcli.rundir.reading import damaged
 from mlcli.runs.reuse import axes_of
 from mlcli.stages.paths.route import Route, shortest_route
-from mlcli.stages.similarities import require_projector
+from mlcli.stages.similarities.projector import require_projector
 
 NEAR = 10_000  # ids among which the nearest one is looked for
 

@@ -105,9 +105,9 @@ class Archive:
             return tuple(self._unpacked(item, f"{place}.{i}", arrays) for i, item in enumerate(value["items"]))
         if "mapping" in value:
             return {key: self._unpacked(item, f"{place}.{key}", arrays) for key, item in value["mapping"].items()}
-        if value.get("type") not in self._types:
+        kind = self._types.get(str(value.get("type")))
+        if kind is None:
             raise Unfit(f"{place} is of a type that no model has")
-        kind = self._types[value["type"]]
         if "options" in value:
             return _construct(kind, value["options"], place)
         made = _construct(kind, {name: self._unpacked(part, f"{place}.{name}", arrays)

@@ -8,7 +8,7 @@ import pytest
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance
 from mlcli.methods import METHODS, Model
-from mlcli.stages.similarities import NoProjection
+from mlcli.stages.similarities.projector import NoProjection
 from tests import support
 from tests.agreement.tables import TABLES, column, facts, read
 

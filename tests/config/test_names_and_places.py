@@ -15,7 +15,7 @@ from mlcli.errors import ConfigError, DependencyMissing
 from mlcli.methods import ALIASES, METHODS, remedy_for
 from mlcli.methods.frame.not_included import BY_NAME, LACKING, NotIncluded
 from mlcli.methods.frame.variants import LAWS, variant
-from mlcli.stages.similarities import Similarity
+from mlcli.stages.similarities.base import Similarity
 
 
 def made(text: str, tmp_path: Path, **flags: object) -> RunConfig:

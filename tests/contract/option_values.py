@@ -6,8 +6,9 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from mlcli.base.values.choices import TAG
 from mlcli.base.values.options import Options
-from mlcli.config.describe import TAG, alternatives, flat, tag_of
+from mlcli.config.describe import alternatives, flat, tag_of
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError, GeometryError, MlcliError
 from mlcli.findings.spectrum.table import spectrum_table
 from mlcli.methods import METHODS, Model
-from mlcli.stages.chain.kernels import ChainKernel
+from mlcli.stages.chain import kernels
 from mlcli.stages.chain.refusals import chain_paths
 from tests.contract.test_contract import CONFIGURATIONS, POINTS
 from tests.support import Notes, dissimilarities, distances, features, fit, similarities
@@ -160,7 +160,7 @@ ROOMS = [path for path in (Path(mlcli.__file__).parent / "stages").rglob("*.py")
          if path.parent.name not in ("gaussian", "latent", "linear", "neural")
          and path.name not in ("axes.py", "gaussian.py", "networks.py", "starts.py")]
 OF_CHAINS = {row.path for row in rows(RunConfig) if row.only.get("method") == "chain"}
-KERNELS: list[Any] = list(get_args(get_args(ChainKernel)[0]))
+KERNELS: list[Any] = list(kernels.KERNELS.values())
 
 
 def named_in(tree: ast.AST) -> set[str]:

@@ -8,10 +8,9 @@ import contextlib
 import json
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal, Union
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
 
 from mlcli import methods
 from mlcli.base.frozen import frozen
@@ -25,7 +24,9 @@ from mlcli.methods.frame.model import Model
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.minimize import Minimize
 from mlcli.stages.eigen.axes import Axes
-from mlcli.stages.similarities import Columns, Decoder, NoProjection, Projector
+from mlcli.stages.similarities.columns import Columns
+from mlcli.stages.similarities.decoders import Decoder
+from mlcli.stages.similarities.projector import NoProjection, Projector
 
 
 @stored("parabola", mean="d", slope="d", bend="d")
@@ -109,8 +110,8 @@ class Fixed(methods.Method):
 
 def main(commands: Sequence[Sequence[str]]) -> list[Any]:
     """The exit codes of commands, where the toy is one of the methods; what they print goes to standard error."""
-    methods.METHODS |= {"toy": Toy, "fixed": Fixed}
-    methods.AnyMethod = Annotated[Union[tuple(methods.METHODS.values())], Field(discriminator="name")]  # noqa: UP007
+    methods.METHODS.add(Toy)
+    methods.METHODS.add(Fixed)
     from mlcli.cli.program import run
 
     codes = []

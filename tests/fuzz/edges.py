@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from mlcli.config.describe import TAG, rows
+from mlcli.base.values.choices import TAG
+from mlcli.config.describe import rows
 from mlcli.config.run_config import RunConfig
 from tests.fuzz.trials import SECONDS, tried
 

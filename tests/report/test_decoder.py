@@ -24,7 +24,9 @@ from mlcli.report.figures import shade
 from mlcli.report.figures.scatter import panel_of
 from mlcli.report.page.page import page
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.similarities import Affine, Columns, Decoder, Projector
+from mlcli.stages.similarities.columns import Columns
+from mlcli.stages.similarities.decoders import Affine, Decoder
+from mlcli.stages.similarities.projector import Projector
 from tests.contract.toy import Parabola
 from tests.report.png import images, pixels
 from tests.report.support import contents, with_findings

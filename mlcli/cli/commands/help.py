@@ -12,7 +12,7 @@ def commands(incomplete: str) -> list[str]:
     """The commands that a shell may complete."""
     from mlcli.cli.program import COMMANDS
 
-    return completer_of(COMMANDS)(incomplete)
+    return completer_of(lambda: COMMANDS)(incomplete)
 
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=commands, help=(

@@ -17,8 +17,8 @@ from mlcli.config.run_config import option_rows
 from mlcli.errors import UsageError, spell
 from mlcli.methods import ALIASES, METHODS, remedy_for
 
-Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=completer_of(METHODS),
-                                            help="A method, to see its options.")]
+Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=completer_of(
+    lambda: METHODS), help="A method, to see its options.")]
 
 
 Yaml = Annotated[bool, typer.Option("--yaml", help="Write the method as a chain of stages, for `mlcli run`.")]
@@ -58,7 +58,8 @@ def page(name: str) -> str:
     """A method's page: what it is, what it takes, its options."""
     accepts = spell(", ".join(dict.fromkeys(kind.description() for kind in METHODS[name].accepts)), context().spelling)
     takes = f"Takes {accepts}. {METHODS[name].holds()}"
-    other = [f"Also called {' or '.join(METHODS[name].aliases)}."] if METHODS[name].aliases else []
+    names = METHODS.other_names(name)
+    other = [f"Also called {' or '.join(names)}."] if names else []
     parts = [f"{name}: {paragraphs(name)[0]}", *paragraphs(name)[1:], takes, *other, "Options:"]
     return "\n\n".join([*map(wrapped, parts), *(option(row) for row in options_of(name))])
 
@@ -89,4 +90,4 @@ def facts(name: str) -> dict[str, Any]:
                 "sentence": row.sentence, "only": row.only} for row in options_of(name)]
     accepts = list(dict.fromkeys(kind.kind for kind in METHODS[name].accepts))
     return {"name": name, "sentence": paragraphs(name)[0], "accepts": accepts,
-            "aliases": list(METHODS[name].aliases), "ranked_by": METHODS[name].ranked_by, "options": options}
+            "aliases": METHODS.other_names(name), "ranked_by": METHODS[name].ranked_by, "options": options}

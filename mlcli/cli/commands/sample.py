@@ -17,7 +17,7 @@ from mlcli.data.samples.surfaces import NAMES, TABLES, names_with_columns
 from mlcli.data.samples.surfaces import sample as sample_of
 from mlcli.errors import UsageError
 
-Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, autocompletion=completer_of(NAMES),
+Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, autocompletion=completer_of(lambda: NAMES),
                                      help=f"One of {', '.join(NAMES)}.")]
 Rows = Annotated[str | None, typer.Option("--rows", metavar="N", show_default=False, help=(
     "Number of rows [default: 1000; " + "; ".join(f"of {name} {table.rows}" for name, table in TABLES.items()) + "]."))]

@@ -102,12 +102,12 @@ def whole(words: list[str], place: int) -> tuple[list[str], int]:
     return joined, place - moved
 
 
-def completer_of(names: Iterable[str], *, commas: bool = False) -> Callable[[str], list[str]]:
-    """Return a completer of one of these names, or with `commas` of a list of them."""
+def completer_of(names: Callable[[], Iterable[str]], *, commas: bool = False) -> Callable[[str], list[str]]:
+    """Return a completer of one of the names that a function gives, or with `commas` of a list of them."""
 
     def complete(incomplete: str) -> list[str]:
         before, comma, last = incomplete.rpartition(",") if commas else ("", "", incomplete)
-        return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+        return [f"{before}{comma}{name}" for name in names() if name.startswith(last)]
 
     return complete
 

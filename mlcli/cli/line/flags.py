@@ -1,16 +1,17 @@
 """The flags that stand for config paths; all that their help says comes from the options themselves."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
 
 from mlcli.base.frozen import frozen
+from mlcli.base.values.choices import TAG
 from mlcli.cli.line.completion import completer_of
-from mlcli.config.describe import LIST, TAG, Row, names_of, unique
+from mlcli.config.describe import LIST, Row, names_of, unique
 from mlcli.config.layers import Layer, assignment, value_of
-from mlcli.config.run_config import option_rows
+from mlcli.config.run_config import section_rows
 from mlcli.data.options.input import NO_IDS
 from mlcli.errors import UsageError
 from mlcli.methods import METHODS
@@ -104,25 +105,43 @@ def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., Non
 
 
 def parameter(name: str) -> inspect.Parameter:
-    """A flag as a parameter of a command."""
+    """Return a flag as a parameter of a command, without the words for its help: these take all methods' options."""
     flag = EVERY[name]
-    described = rows_at(flag.path) + (rows_at(flag.also) if flag.also else [])
     kind: Any = bool if flag.constant else list[str] | None if takes_list(flag.path) else str | None
-    option = typer.Option(*flag.names, help=sentence(flag, described), show_default=False,
-                          metavar=None if flag.constant else metavar(described),
-                          autocompletion=completer_of(names_of(described), commas=flag.path in COMMAS))
+    option = typer.Option(*flag.names, help="", show_default=False, autocompletion=completer_of(
+        lambda: names_of(rows_of(flag)), commas=flag.path in COMMAS))
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option],
                              default=False if flag.constant else None)
 
 
+def describe(options: Iterable[Any]) -> None:
+    """Set the help and the metavariable of those options of a command that `parameter` made."""
+    for option in options:
+        if option.name in EVERY and option.help == "":
+            flag = EVERY[option.name]
+            described = rows_of(flag)
+            option.help = sentence(flag, described)
+            option.metavar = None if flag.constant else metavar(described)
+
+
+def rows_of(flag: Flag) -> list[Row]:
+    """Return the descriptions of a flag's config paths."""
+    return rows_at(flag.path) + (rows_at(flag.also) if flag.also else [])
+
+
 def rows_at(path: str) -> list[Row]:
-    """The descriptions of a config path, one for each method that has it."""
-    return [row for row in option_rows() if row.path == path]
+    """Return the descriptions of a config path, one for each method that has it."""
+    return [row for row in section_rows(path.partition(".")[0]) if row.path == path]
+
+
+def type_of(path: str) -> str:
+    """Return the type of a config path in words; empty for a method's, which take one value, by YAML's rules."""
+    return "" if path.startswith("method.") else rows_at(path)[0].type
 
 
 def takes_list(path: str) -> bool:
     """Whether a config path takes several values."""
-    return rows_at(path)[0].type.startswith(LIST)
+    return type_of(path).startswith(LIST)
 
 
 def sentence(flag: Flag, described: list[Row]) -> str:
@@ -180,6 +199,6 @@ def value_for(flag: Flag, given: Any) -> Any:
         return flag.constant
     if isinstance(given, list):
         parts = [part for item in given for part in item.split(",")] if flag.path in COMMAS else given
-        numbers = rows_at(flag.path)[0].type.startswith(f"{LIST}a number")
+        numbers = type_of(flag.path).startswith(f"{LIST}a number")
         return [value_of(part, flag.names[0]) for part in parts] if numbers else parts
-    return given if rows_at(flag.path)[0].type == "a text" else value_of(given, flag.names[0])
+    return given if type_of(flag.path) == "a text" else value_of(given, flag.names[0])

@@ -25,6 +25,17 @@ class Command(TyperCommand):
             except MlcliError as error:
                 raise error.spelled(spelling) from None
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of all options."""
+        self.describe()
+        super().format_options(ctx, formatter)
+
+    def describe(self) -> None:
+        """Set the help of the flags that stand for config paths, which parsing does not need."""
+        from mlcli.cli.line.flags import describe
+
+        describe(self.params)
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reads the arguments; raises UsageError for an option that is given twice and would be read once."""
         if any(JSON in option.opts and not getattr(option, "is_flag", False) for option in self.params):

@@ -16,7 +16,7 @@ from mlcli.findings.decoded.decoded import CANDIDATES, CELLS, FEWEST, IMAGES, LI
 from mlcli.findings.frame.result import Result
 from mlcli.methods import Model
 from mlcli.report.figures.scatter import panel_of, sample_rows
-from mlcli.stages.similarities import Projector
+from mlcli.stages.similarities.projector import Projector
 
 BLOCK = 2**20  # numbers in a block of decoding
 WORK = 2**12  # numbers for the deviation of a place, about

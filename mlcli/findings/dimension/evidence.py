@@ -19,7 +19,7 @@ from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.graph.metric_neighbors import nearest
 from mlcli.stages.graph.nearest import nearest_in_matrix
-from mlcli.stages.similarities import NoProjection, Projector
+from mlcli.stages.similarities.projector import NoProjection, Projector
 from mlcli.stages.similarities.spaces import input_space
 
 WIDEST = 300  # number of columns up to which the eigenvalues of their correlations cost little

@@ -22,7 +22,7 @@ from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import SAME_BOTH_WAYS, Neighbors
-from mlcli.stages.similarities import NoProjection
+from mlcli.stages.similarities.projector import NoProjection
 
 
 class Method(Options):
@@ -42,7 +42,6 @@ class Method(Options):
     decodes: ClassVar[str | None] = ""  # the condition of a decoder to features; empty: always; None: never
     in_blocks: ClassVar[str | None] = None  # the condition of reading features in blocks; empty: always; None: never
     decoder_variance: ClassVar[bool] = False  # whether its decoder gives variances
-    aliases: ClassVar[tuple[str, ...]] = ()  # other names that people type
     rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow", "two_nn")  # for the number of axes, best first
     # the linear-Gaussian model of the columns: with equal noise in all, or noise of its own in each
     columns_model: ClassVar[Literal["none", "equal noise", "own noise"]] = "none"

@@ -16,7 +16,9 @@ from mlcli.stages.kernels.row_factor import AnyFactor, factor_of
 from mlcli.stages.latent.factor_model import Factors, Observed, covariance_moments, point_moments
 from mlcli.stages.latent.factor_scores import score_points
 from mlcli.stages.latent.gaps import GappedPoints, Gaps, estimate_moments
-from mlcli.stages.similarities import OF_COVARIANCE, Affine, NoProjection, Projector, complete_factor
+from mlcli.stages.similarities.decoders import Affine
+from mlcli.stages.similarities.explained import complete_factor
+from mlcli.stages.similarities.projector import OF_COVARIANCE, NoProjection, Projector
 
 Points = AnyFactor | GappedPoints | None
 

@@ -19,8 +19,8 @@ from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.errors import NumericalError
 from mlcli.stages.chain.chain_input import Fitted
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.gaussian.forecasting import Forecast
-from mlcli.stages.similarities import OF_COVARIANCE, NoProjection, Projector, require_projector
+from mlcli.stages.gaussian.forecast import Forecast
+from mlcli.stages.similarities.projector import OF_COVARIANCE, NoProjection, Projector, require_projector
 from mlcli.stages.similarities.spaces import Euclidean, Space
 from mlcli.stages.unfolding.unfolded import Unfolded
 

@@ -13,7 +13,7 @@ from mlcli.base.values.check import EPS, Check, later, ratio, skipped
 from mlcli.base.values.inputs import Features
 from mlcli.methods.frame.model import Model
 from mlcli.stages.neural.network import Layer, Network
-from mlcli.stages.similarities import require_projector
+from mlcli.stages.similarities.projector import require_projector
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.corrections import Rule
 from mlcli.stages.paths.paths import Paths
-from mlcli.stages.similarities import Projector
+from mlcli.stages.similarities.projector import Projector
 from mlcli.stages.unfolding.unfolded import Unfolded
 
 

@@ -12,7 +12,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.signs import leading_signs
 from mlcli.engine.executor import results
 from mlcli.stages.chain.chain_input import Fitted
-from mlcli.stages.similarities import Projector
+from mlcli.stages.similarities.projector import Projector
 
 TOGETHER = 1 << 19  # numbers of kernel rows that a thread holds
 HELD = 3  # arrays of them at once

@@ -24,7 +24,10 @@ from mlcli.stages.kernels.row_factor import factor_of, row_steps
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
 from mlcli.stages.kernels.tiles import tiled_passes
-from mlcli.stages.similarities import Affine, Columns, KernelValues, Projector, linear_decoder
+from mlcli.stages.similarities.columns import Columns
+from mlcli.stages.similarities.decoders import Affine, linear_decoder
+from mlcli.stages.similarities.kernels import KernelValues
+from mlcli.stages.similarities.projector import Projector
 
 IN_MEMORY = 6  # functions of one distance that an entry of a kernel in memory is worth besides
 HALF = 0.75  # of a pass over all pairs, for one that computes each once and multiplies it twice

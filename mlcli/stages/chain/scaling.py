@@ -10,7 +10,9 @@ from mlcli.stages.chain.chain_input import ChainInput, Fitted
 from mlcli.stages.eigen.eigensolve import NOTABLE
 from mlcli.stages.eigen.solved import Kernel
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.similarities import Affine, Projector, Similarity
+from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.decoders import Affine
+from mlcli.stages.similarities.projector import Projector
 
 
 def solve_spectrum(chain: ChainInput, kernel: Kernel, limit: int, notable: float = NOTABLE) -> Spectrum:

@@ -5,28 +5,12 @@ and the variance of f there, plus Vₜ propagated by its slopes. Source: Girard,
 Murray-Smith, "Gaussian process priors with uncertain inputs", 2003; Wang, Fleet and Hertzmann, 2008.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
-from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.base.values.scaling import Unit
 from mlcli.stages.gaussian.dynamics import Motion
+from mlcli.stages.gaussian.forecast import Forecast
 from mlcli.stages.gaussian.posterior import Posterior
-
-
-@frozen
-class Forecast:
-    """Predicted rows after the last one."""
-
-    points: Array  # N x p, latent
-    means: Array  # N x d
-    deviations: Array  # N x d
-
-    def plain(self, unit: Unit) -> "Forecast":
-        """Return the forecast in plain numbers, given the unit of features."""
-        return replace(self, means=unit.plain(self.means), deviations=unit.plain(self.deviations))
 
 
 def forecast(posterior: Posterior, motion: Motion, latent: Array, count: int) -> Forecast:

@@ -39,6 +39,12 @@ class KernelOptions(Options):
     rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow")  # rules that may choose the number of axes, best first
     exponent: ClassVar[int] = 2  # the power of lengths that its factor, a rate or gamma, multiplies
     of_points: ClassVar[tuple[str, ...]] = ()  # options without effect on a given graph
+    if TYPE_CHECKING:  # every kernel has these
+        name: Any
+
+        @property
+        def unit_power(self) -> int:
+            """Power of the data's unit in the coordinates."""
 
     @property
     def adapts(self) -> bool:

@@ -1,18 +1,27 @@
 """The kernels of a chain: one file each, with its options, its formula and the costs of its stages."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field
+from mlcli.base.values.choices import Choices
+from mlcli.stages.kernels.pairwise import KernelOptions
 
-from mlcli.stages.chain.kernels.diffusion import DiffusionKernel
-from mlcli.stages.chain.kernels.graph_laplacian import GraphLaplacian
-from mlcli.stages.chain.kernels.pairs import Given, GowerKernel, Products
-from mlcli.stages.chain.kernels.reconstruction import Reconstruction
-from mlcli.stages.chain.kernels.unfolding import UnfoldingKernel
-from mlcli.stages.kernels.functions import CosineKernel, Function, Gaussian, Polynomial, Sigmoid
-from mlcli.stages.kernels.laplacian import LaplacianKernel
+HERE, OF_POINTS = "mlcli.stages.chain.kernels", "mlcli.stages.kernels"
+KERNELS = Choices(KernelOptions, {
+    "gower": f"{HERE}.pairs",
+    "linear": f"{HERE}.pairs",
+    "polynomial": f"{OF_POINTS}.functions",
+    "gaussian": f"{OF_POINTS}.functions",
+    "sigmoid": f"{OF_POINTS}.functions",
+    "laplacian": f"{OF_POINTS}.laplacian",
+    "cosine": f"{OF_POINTS}.functions",
+    "given": f"{HERE}.pairs",
+    "reconstruction": f"{HERE}.reconstruction",
+    "unfolding": f"{HERE}.unfolding",
+    "graph_laplacian": f"{HERE}.graph_laplacian",
+    "diffusion": f"{HERE}.diffusion",
+})
 
-KernelFunction = Annotated[Function | LaplacianKernel, Field(discriminator="name")]  # of two points
-ChainKernel = Annotated[
-    GowerKernel | Products | Polynomial | Gaussian | Sigmoid | LaplacianKernel | CosineKernel | Given | Reconstruction
-    | UnfoldingKernel | GraphLaplacian | DiffusionKernel, Field(discriminator="name")]
+if TYPE_CHECKING:
+    ChainKernel = KernelOptions
+else:
+    ChainKernel = Annotated[KernelOptions, KERNELS]

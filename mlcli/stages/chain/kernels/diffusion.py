@@ -28,8 +28,9 @@ from mlcli.stages.kernels.corrections import correction_for
 from mlcli.stages.kernels.forms import CACHED, Dense
 from mlcli.stages.kernels.functions import median_length
 from mlcli.stages.kernels.pairwise import KernelOptions, Proof
-from mlcli.stages.similarities import Distances, GivenDistances, Projector
 from mlcli.stages.similarities.diffusion import Transitions, local_widths
+from mlcli.stages.similarities.kernels import Distances, GivenDistances
+from mlcli.stages.similarities.projector import Projector
 
 STILL = 1e-6  # distance from one of an eigenvalue whose eigenvector separates groups of points
 REMEDY = "give fewer points, or use laplacian, whose graph is sparse"

@@ -20,7 +20,8 @@ from mlcli.stages.graph.pieces import connected_lists, graph_steps
 from mlcli.stages.graph.weights import reconstruction_weights, residual_matrix
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
 from mlcli.stages.kernels.pairwise import KernelOptions, Proof
-from mlcli.stages.similarities import Barycenters, Projector
+from mlcli.stages.similarities.projector import Projector
+from mlcli.stages.similarities.weights import Barycenters
 
 
 @frozen
