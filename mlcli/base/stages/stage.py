@@ -20,6 +20,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field
+from time import perf_counter
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from mlcli.base.allocators import give_back
@@ -28,6 +29,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import result
 from mlcli.errors import conceal
 
+QUICK = 0.005  # seconds in which a stage cannot have touched so much memory that returning it is worth as long
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -137,10 +139,12 @@ def running(name: str) -> Iterator[None]:
         return
     for listener in context().listeners:
         listener.begin(name)
+    start = perf_counter()
     try:
         with set_context(stage=name, part=""):
             yield
-            give_back()
+            if perf_counter() - start > QUICK:
+                give_back()
     finally:
         for listener in context().listeners:
             listener.end(name)
