@@ -11,12 +11,7 @@ from mlcli.base.values.check import Check, Verdict, count, skipped
 from mlcli.certify import projection
 from mlcli.certify.eigen import spectral_checks
 from mlcli.certify.graph import graph_checks
-from mlcli.certify.kernel import kernel_checks
-from mlcli.certify.latent import latent_checks
-from mlcli.certify.linear import is_linear, linear_checks
 from mlcli.certify.subject import Subject
-from mlcli.certify.unfolding import unfolding_checks
-from mlcli.certify.weights import weight_checks
 
 FORMAT = 1
 WORST: tuple[Verdict, ...] = ("fail", "warn", "pass")
@@ -60,15 +55,23 @@ class Claim:
 
 
 def claim_of(subject: Subject) -> Claim:
-    """Return the claim that belongs to the method's `proof`. Nothing else reads `proof`."""
+    """Return the claim that belongs to the method's `proof`, and import its checks. Nothing else reads `proof`."""
     proof = subject.method.proof
-    if proof == "kernel" and is_linear(subject):
+    if proof == "kernel" and subject.linear:
+        from mlcli.certify.linear import linear_checks
+
         return Claim(linear_checks, projection.column_tolerance)
     if proof == "kernel":
+        from mlcli.certify.kernel import kernel_checks
+
         return Claim(kernel_checks, projection.kernel_tolerance)
     if proof == "weights":
+        from mlcli.certify.weights import weight_checks
+
         return Claim(weight_checks, projection.weight_tolerance, unit=True)
     if proof == "latent":
+        from mlcli.certify.latent import latent_checks
+
         return Claim(latent_checks, projection.score_tolerance, eigenvectors=False)
     return Claim(lambda subject: iter(()), projection.row_tolerance, eigenvectors=proof == "spectrum")
 
@@ -108,6 +111,8 @@ def _graph_and_kernel_checks(subject: Subject) -> Iterator[Check]:
     if graph is not None:
         yield from graph_checks(subject, graph)
     if subject.model.unfolded is not None:
+        from mlcli.certify.unfolding import unfolding_checks
+
         yield from unfolding_checks(subject, subject.model.unfolded)
 
 

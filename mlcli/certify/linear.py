@@ -10,7 +10,7 @@ from mlcli.base.rows.scratch import nonzero_columns, take_rows
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, PASS, Check, count, later, ratio, skipped
-from mlcli.base.values.inputs import Covariance, Features
+from mlcli.base.values.inputs import Covariance
 from mlcli.certify.eigen import count_check
 from mlcli.certify.subject import Subject, max_abs
 
@@ -18,13 +18,6 @@ NUMBER = 3e-9  # seconds for each number of the data in all passes of this modul
 ROOT = 1.2e-9  # seconds per number, times the smaller side, for all singular values
 BLOCK = 2**18  # numbers of the data in one block
 LOST = 1e-6  # relative error of an eigenvalue above which a warning is given
-
-
-def is_linear(subject: Subject) -> bool:
-    """Whether the kernel is that of inner products of the features, centered by their means."""
-    if isinstance(subject.given, Covariance):
-        return True
-    return subject.places and isinstance(subject.data, Features) and subject.similarity.in_features
 
 
 @frozen

@@ -13,7 +13,7 @@ from mlcli.base.rows.scratch import map_blocks, parts
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
-from mlcli.base.values.inputs import Features, Input
+from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.certify.plan import Plan
 from mlcli.methods import Method, Model, Projector
@@ -94,6 +94,13 @@ class Subject:
     def similarity(self) -> Any:
         """The model's similarity: how rows are compared."""
         return self.projector.similarity
+
+    @property
+    def linear(self) -> bool:
+        """Whether the kernel is that of inner products of the features, centered by their means."""
+        if isinstance(self.given, Covariance):
+            return True
+        return self.places and isinstance(self.data, Features) and self.similarity.in_features
 
     @property
     def base(self) -> Any:

@@ -20,8 +20,8 @@ from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.latent.state_space import USUAL, fit_model, smoother_seconds
-from mlcli.stages.similarities.columns import Smoother
 from mlcli.stages.similarities.decoders import Affine
+from mlcli.stages.similarities.latent import Smoother
 from mlcli.stages.similarities.projector import Projector, require_projector
 
 

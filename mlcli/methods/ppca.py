@@ -20,8 +20,8 @@ from mlcli.stages.kernels.row_factor import row_steps
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.latent.em import EXPECTED, USUAL, em_seconds
 from mlcli.stages.latent.probabilistic import fit_closed_form, fit_em
-from mlcli.stages.similarities.columns import Completed
 from mlcli.stages.similarities.decoders import Affine
+from mlcli.stages.similarities.latent import Completed
 from mlcli.stages.similarities.projector import Projector
 
 

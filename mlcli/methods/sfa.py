@@ -18,8 +18,8 @@ from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.slowness import monomials, slow_features
 from mlcli.stages.linear.whitening import WHITE, whiten
-from mlcli.stages.similarities.columns import Monomials
 from mlcli.stages.similarities.decoders import Affine
+from mlcli.stages.similarities.monomials import Monomials
 from mlcli.stages.similarities.projector import Projector
 
 

@@ -18,9 +18,9 @@ from mlcli.certify.subject import Subject
 from mlcli.errors import MlcliError
 from mlcli.methods import METHODS, Model
 from mlcli.methods.frame.base import Method
-from mlcli.stages.similarities.columns import Smoother
 from mlcli.stages.similarities.decoders import Affine
 from mlcli.stages.similarities.gaussian import LatentSequence, ProcessMeans
+from mlcli.stages.similarities.latent import Smoother
 from tests.support import names
 from tests.theorems.families import FAMILIES
 
