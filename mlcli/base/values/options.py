@@ -34,7 +34,8 @@ class Synonyms:
 class Options(BaseModel):
     """A frozen set of options; each field states its default, its range and one sentence."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=(),
+                              defer_build=True)  # one that no run validates is never built
 
     unkeyed: ClassVar[tuple[str, ...]] = ()  # fields that no result depends on
 

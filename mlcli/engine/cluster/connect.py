@@ -1,6 +1,5 @@
 """How a run comes to a cluster: it starts one on this machine, or connects to a scheduler, and examines the workers."""
 
-import asyncio
 import json
 import logging
 import tempfile
@@ -183,7 +182,9 @@ def _examine(client: "distributed.Client", where: str) -> None:
     except TimeoutError:
         raise DependencyMissing("CLUSTER-EMPTY", f"the cluster has had no worker for {FIRST:.0f} seconds", where=where,
                                 hint="start workers") from None
-    answers = asyncio.run_coroutine_threadsafe(_asked(client), client.loop.asyncio_loop).result(FIRST)
+    from asyncio import run_coroutine_threadsafe  # which takes longer to load than many a run without a cluster
+
+    answers = run_coroutine_threadsafe(_asked(client), client.loop.asyncio_loop).result(FIRST)
     for address, answer in answers.items():
         if isinstance(answer, Exception):
             raise DependencyMissing("CLUSTER-VERSIONS", f"a worker cannot run mlcli: {answer}"[:300], where=address,
