@@ -6,17 +6,15 @@ machine. A suite over its budget fails the run: its slowest cases, which the sum
 
 import os
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.processes import seconds_of_forks
 
-ROOT = Path(__file__).parent
 OTHERS = 120.0  # seconds of a suite that is not named
 # more than twice what they took on a quiet machine of 2026, for slower ones
-BUDGETS = {"cli": 400.0, "report": 160.0, "contract": 160.0}
+BUDGETS = {"journeys": 400.0, "laws": 400.0, "faults": 400.0, "cli": 160.0}
 SHOWN = 5  # of the slowest tests of a suite that costs too much
 
 _spent: dict[str, dict[str, float]] = defaultdict(dict)  # by suite and test

@@ -7,5 +7,5 @@ a certificate is the same from run to run. Slow checks are yielded only where `s
 kernel that the projector's similarity describes, of weights, of another kernel, or something of its own, and only
 `certificate.py` asks for it. A kernel that was learned travels with what proves it (`Model.unfolded`,
 `unfolding.py`), and `identities` holds what only the method knows. A fault that the certificate must detect is in
-`tests/certificate/faults.py`.
+`tests/faults/certificate/faults.py`.
 """

@@ -8,7 +8,7 @@ which the worker makes.
 A signal that stops the program raises `Stopped` in the worker's main thread (`process/signals.py`). Soon after
 (`GRACE`), or on a second signal, the supervisor kills the worker and removes what `process/unfinished.py` lists. It
 does the same where the worker dies by itself, and reports the stage. Kills at every call that writes, of either
-process, leave a whole output or none (`tests/cli/test_kills.py`).
+process, leave a whole output or none (`tests/faults/kills/test_kills.py`).
 """
 
 import ctypes

@@ -9,5 +9,5 @@ cannot be exchanged, a run is moved aside first, and the next start puts it back
 name of a draft holds its inode: whatever has another inode came out of an exchange.
 
 Every start cleans up what dead writers left, for any output in its folder, so nothing else may remove a draft.
-`tests/base/test_killing.py` kills a child at each call of the file system; a new way to write belongs there.
+`tests/faults/kills/test_killing.py` kills a child at each call of the file system; a new way to write belongs there.
 """

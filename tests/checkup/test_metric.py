@@ -12,7 +12,7 @@ from mlcli.checkup.lines import lines_of
 from mlcli.checkup.report import Report
 from mlcli.config.build import build
 from mlcli.config.layers import Layer
-from tests.agreement.tables import TABLES
+from tests.laws.agreement.tables import TABLES
 
 SUMMARY = json.loads((TABLES / "pcoa" / "summary.json").read_text(encoding="utf-8"))
 SETS = [path.name for path in sorted((TABLES / "pcoa").iterdir()) if path.is_dir()]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mlcli.cli.program import COMMANDS
-from tests.cli.support import Caller
+from tests.journeys.support import Caller
 from tests.processes import neutral, process, python
 
 HEAVY = ("numpy", "scipy", "pyarrow", "pydantic", "yaml", "rich", "threadpoolctl")

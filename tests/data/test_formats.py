@@ -24,7 +24,7 @@ from mlcli.data.read.table import read, read_new
 from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError
 from tests.data.format_samples import WRITERS
-from tests.fuzz.inputs import KINDS
+from tests.faults.fuzz.inputs import KINDS
 from tests.processes import python
 
 POINTS = np.round(np.random.default_rng(2).uniform(1, 99, (9, 4)))
@@ -44,7 +44,7 @@ def lacking(format: Format, reader: Any) -> list[str]:
         "a title": bool(format.title),
         "its title in docs/input.md": re.search(rf"\b{format.title}\b", DOCS) is not None,
         "a file to test it with (tests/data/format_samples.py)": format.name in WRITERS,
-        "a file to damage (tests/fuzz/inputs.py)": format.folder or any(name.rpartition(".")[2] in (
+        "a file to damage (tests/faults/fuzz/inputs.py)": format.folder or any(name.rpartition(".")[2] in (
             format.name, *(ending[1:] for ending in format.endings)) for name in KINDS),
         **{f"{part} in its file and in FORMATS alike": (getattr(reader, part, None) is not None) == there
            for part, there in said.items()}}
@@ -66,7 +66,7 @@ def test_every_format_has_all_its_parts(name: str) -> None:
     (replace(FORMATS["parquet"], parts=False), parquet.READER, ["parts in its file and in FORMATS alike"]),
     (Format("abc", "A B C", (".abc",)), Reader(array=npy.array_in), [
         "its title in docs/input.md", "a file to test it with (tests/data/format_samples.py)",
-        "a file to damage (tests/fuzz/inputs.py)"])])
+        "a file to damage (tests/faults/fuzz/inputs.py)"])])
 def test_a_part_that_is_missing_is_named(format: Format, reader: Any, said: list[str]) -> None:
     assert lacking(format, reader) == said
 

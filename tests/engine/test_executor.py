@@ -31,7 +31,7 @@ from mlcli.stages.kernels.tiles import GROUP, TILE, Tiles
 from mlcli.stages.paths.elimination import Analysis, EliminationRows
 from mlcli.stages.paths.geodesics import DijkstraRows
 from mlcli.stages.similarities import spaces
-from tests.stages.test_metrics import metric
+from tests.stages.algebra.test_metrics import metric
 from tests.support import Notes, features, fit
 
 MANY = np.random.default_rng(7).random((TILE * GROUP + 700, 3)) * [4, 2, 0.1]  # points of three blocks of tiles

@@ -27,7 +27,7 @@ from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels import streamed, tiles
 from mlcli.stages.kernels.streamed import PassPart, Streamed
 from mlcli.stages.paths import geodesics
-from tests.certificate.support import BARE, configured
+from tests.faults.certificate.support import BARE, configured
 
 ROLL = sample("swiss-roll", 120, 0).values
 POINTS = np.random.default_rng(0).standard_normal((60, 6)) @ np.random.default_rng(1).standard_normal((6, 6)) + 0.5

@@ -17,9 +17,9 @@ from mlcli.config.build import require_plotly
 from mlcli.errors import DependencyMissing
 from mlcli.report.interactive.page import SCRIPT, interactive_page
 from mlcli.report.interactive.points import AXES, MOST, data_of
+from tests.journeys.pages.test_browser import BROWSER
 from tests.report.driver import DRIVER, Browser, browser
 from tests.report.support import contents
-from tests.report.test_browser import BROWSER
 
 pytest.importorskip("plotly")
 BESIDE = "interactive.html, beside this page"

@@ -12,7 +12,7 @@ function that only calls stages, and whose result a cache may hold, is `composed
 `note(code, message)`, never a print. A fit that another one follows runs inside `mute_notes`.
 
 What a stage would cost is a `Step` of the same name (`base/stages/steps.py`), made beside the stage.
-`tests/contract/test_stages.py` runs every way of every method: plan, progress, run.json and report must agree.
+`tests/laws/contract/test_stages.py` runs every way of every method: plan, progress, run.json and report must agree.
 """
 
 import functools

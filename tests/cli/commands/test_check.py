@@ -1,0 +1,130 @@
+"""`mlcli check` as a user meets it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from tests.journeys.support import Caller
+
+SAMPLES = Path(__file__).parents[3] / "sample_data"
+
+
+def test_eurodist_as_json(mlcli: Caller) -> None:
+    called = mlcli("check", "--dissimilarities", SAMPLES / "eurodist.csv", "--json")
+    document = json.loads(called.out)
+    assert (called.code, called.err) == (0, "")
+    assert (document["metric"]["triangle"]["violations"], document["metric"]["triangle"]["triples"]) == (161, 1330)
+    assert round(document["euclidean"]["smallest_eigenvalue"], 2) == -2251844.33
+    assert round(document["corrections"]["cailliez"], 6) == 2132.678495
+    assert document["graph"]["connecting_k"] == 3
+    assert [finding["code"] for finding in document["findings"]] == ["C-TRIANGLE", "C-NOT-EUCLIDEAN"]
+    assert document["clean"] is False
+
+
+def test_strict_is_65_with_findings_and_0_without(mlcli: Caller) -> None:
+    found = mlcli("check", "--dissimilarities", SAMPLES / "eurodist.csv", "--strict")
+    assert found.code == 65
+    assert "161 of 1,330 triples" in found.out
+    assert found.err.startswith("mlcli: error[E-FINDINGS]: ")
+    assert "C-NOT-EUCLIDEAN" in found.err
+    clean = mlcli("check", "data.csv", "-k", 5, "--strict", "--json")
+    assert (clean.code, json.loads(clean.out)["clean"]) == (0, True)
+
+
+def test_text_says_what_embed_would_refuse_and_the_rest(mlcli: Caller) -> None:
+    Path("d.csv").write_text(",a,b,c\na,0,-1,2\nb,3,0,1\nc,2,1,0.5\n", encoding="utf-8")
+    called = mlcli("check", "--dissimilarities", "d.csv")
+    assert called.code == 0
+    for code in ("C-NEGATIVE", "C-DIAGONAL", "C-ASYMMETRIC"):
+        assert f"error[{code}]" in called.out
+    assert "'a' and 'b' (-1, 3)" in called.out
+    assert mlcli("embed", "-m", "mds", "--dissimilarities", "d.csv", "-o", "-").code == 65
+
+
+def test_files_that_cannot_be_read_keep_their_errors(mlcli: Caller) -> None:
+    Path("text.csv").write_text("a,b\n1,1-1\n2,2-1\n", encoding="utf-8")
+    Path("wide.csv").write_text("0,1,2\n1,0,3\n", encoding="utf-8")
+    assert (mlcli("check", "nowhere.csv").code, mlcli("check", "text.csv").code) == (66, 65)
+    wide = mlcli("check", "--dissimilarities", "wide.csv")
+    assert (wide.code, "E-NOT-SQUARE" in wide.err) == (65, True)
+    assert mlcli("check", "data.csv", "-k", 30).code == 78
+    assert mlcli("check", "--dissimilarities", SAMPLES / "eurodist.csv", "--memory-limit", 8000).code == 82
+    assert mlcli("check", "data.csv", "--columns", "q").code == 78
+    assert mlcli("check", "--dissimilarities", SAMPLES / "eurodist.csv", "--scale", "standard").code == 78
+
+
+def test_input_flags_and_scales_are_those_of_embed(mlcli: Caller) -> None:
+    plain = json.loads(mlcli("check", "data.csv", "--columns", "x,z", "--json").out)
+    scaled = json.loads(mlcli("check", "data.csv", "--columns", "x,z", "--scale", "standard", "--json").out)
+    assert plain["features"] == scaled["features"]
+    assert plain["features"]["columns"] == 2
+    assert plain["graph"]["connecting_radius"] != scaled["graph"]["connecting_radius"]
+
+
+def test_phylip_and_names_with_control_characters(mlcli: Caller) -> None:
+    assert "a metric" in mlcli("check", "--dissimilarities", SAMPLES / "us_cities.phy").out
+    Path("odd.csv").write_text("a\x1b[31m,b\n1,2\n1,2\n1,3\n", encoding="utf-8")
+    called = mlcli("check", "odd.csv")
+    assert called.code == 0
+    assert "\x1b" not in called.out
+
+
+def test_quiet_shows_the_findings_alone(mlcli: Caller) -> None:
+    called = mlcli("check", "--dissimilarities", SAMPLES / "eurodist.csv", "-q")
+    assert called.out.startswith("2 findings\n")
+    assert called.err == ""
+
+
+def test_threads_change_nothing(mlcli: Caller) -> None:
+    values = np.random.default_rng(0).random((60, 60))
+    np.save("d.npy", values + values.T - np.diag(np.diag(values + values.T)))
+    one, two = (mlcli("check", "--dissimilarities", "d.npy", "--json", "--threads", count).out for count in (1, 2))
+    assert json.loads(one)["metric"] == json.loads(two)["metric"]
+
+
+def test_what_connects_is_advised_in_the_terms_asked_for_and_does(mlcli: Caller) -> None:
+    points = np.random.default_rng(0).standard_normal((40, 2))
+    np.save("two.npy", np.concatenate([points, points + 50]))
+    for flag in ("-k", "--radius"):
+        advice = next(finding["advice"] for finding in json.loads(mlcli("check", "two.npy", flag, 3, "--json").out)
+                      ["findings"] if finding["code"] == "C-PIECES")
+        assert advice.startswith(f"use {flag} ")
+        enough = advice.split()[2].rstrip(",")
+        assert mlcli("embed", "-m", "isomap", "two.npy", flag, enough, "-o", f"run{flag}").code == 0
+
+
+def test_scales_are_no_finding_once_they_are_evened_out(mlcli: Caller) -> None:
+    values = np.random.default_rng(0).standard_normal((60, 2)) * [1, 1000]
+    np.save("wide.npy", values)
+    for scale, expected in (("none", True), ("center", True), ("standard", False)):
+        assert ("C-SCALES" in mlcli("check", "wide.npy", "--scale", scale).out) == expected
+
+
+def test_cells_left_to_a_model_leave_the_geometry_to_whole_rows(mlcli: Caller) -> None:
+    """The checkup fits no model: distances are between the rows that have all numbers."""
+    points = np.random.default_rng(0).standard_normal((40, 3))
+    points[::7, 1] = np.nan
+    np.savetxt("gaps.tsv", points, delimiter="\t", header="a\tb\tc", comments="")
+    left, dropped = (json.loads(mlcli("check", "gaps.tsv", "--set", f"prepare.missing={policy}", "--json").out)
+                     for policy in ("model", "drop"))
+    assert left["features"]["missing"]["cells"] == 6
+    for section in ("graph", "hubness", "intrinsic_dimension", "concentration"):
+        assert left[section] == dropped[section] is not None
+
+
+def test_the_geometry_is_that_of_the_metric(mlcli: Caller) -> None:
+    from mlcli.stages.algebra.metrics.angles import Cosine
+    from mlcli.stages.algebra.metrics.blocks import pairwise
+
+    points = np.random.default_rng(4).random((40, 5)) + 0.1
+    np.savetxt("points.csv", points, delimiter=",", header="a,b,c,d,e", comments="")
+    apart = pairwise(Cosine(), np.loadtxt("points.csv", delimiter=",", skiprows=1))
+    np.savetxt("apart.csv", apart, delimiter=",", fmt="%.17g")
+    one = json.loads(mlcli("check", "--metric", "cosine", "points.csv", "-k", 6, "--json").out)
+    other = json.loads(mlcli("check", "--dissimilarities", "apart.csv", "-k", 6, "--json").out)
+    for section in ("hubness", "graph", "intrinsic_dimension"):
+        assert {key: value for key, value in one[section].items() if not isinstance(value, float)} == {
+            key: value for key, value in other[section].items() if not isinstance(value, float)}
+    assert abs(one["graph"]["connecting_radius"] / other["graph"]["connecting_radius"] - 1) < 1e-12
+    assert "cosine" in next(part["reason"] for part in one["skipped"] if part["check"] == "concentration")

@@ -1,0 +1,156 @@
+"""Runs as files of other programs: by the formats' descriptions, and by those programs where they are installed."""
+
+import csv
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
+from mlcli.data.table.table import Table
+from mlcli.errors import ConfigError
+from mlcli.runs.export import Exported, exported, ordination_of
+from tests.journeys.memory.test_beyond_memory import embedded
+from tests.journeys.support import Caller
+
+ROWS = [[f"p{row}", ("a", "b", "")[row % 3], row % 4, row**2 % 7, row % 5] for row in range(20)]
+
+
+@pytest.fixture
+def run(mlcli: Caller) -> str:
+    """PCA of three columns, with ids and a label that some rows lack."""
+    with Path("data.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "kind", "u", "v", "w"], *ROWS])
+    mlcli.finished("embed", "data.csv", "--id-column", "id", "--label-column", "kind", "-o", "run", "-q")
+    return "run"
+
+
+def coordinates(path: str, **options: str) -> Table:
+    """The embedding in a file of AnnData, as this program reads it."""
+    return read(Input.model_validate({"path": path, "label_columns": ["kind"], **options}))
+
+
+def sections(text: str) -> dict[str, tuple[list[int], list[list[str]]]]:
+    """The sections of ordination results: sizes, and cells."""
+    found = {}
+    for part in text.removesuffix("\n").split("\n\n"):
+        head, *lines = part.split("\n")
+        name, *sizes = head.split("\t")
+        found[name] = [int(size) for size in sizes], [line.split("\t") for line in lines]
+    return found
+
+
+def test_anndata_holds_coordinates_labels_and_spectrum(mlcli: Caller, run: str) -> None:
+    called = mlcli("export", run, "-o", "cells.h5ad")
+    assert called.code == 0 and "wrote cells.h5ad" in called.err
+    found = coordinates("cells.h5ad", key="obsm/X_pca")
+    (texts, values) = embedded(run)
+    np.testing.assert_array_equal(found.values, values)
+    assert list(found.ids) == [row[0] for row in texts] and list(found.labels["kind"]) == [row[1] for row in texts]
+    with h5py.File("cells.h5ad") as file, Path(run, "spectrum.csv").open() as spectrum:
+        rows = list(csv.DictReader(spectrum))
+        for name, known in (("eigenvalue", "variance"), ("proportion", "variance_ratio"), ("cumulative", "cumulative")):
+            assert file["uns/pca"][known][:].tolist() == [float(row[name]) for row in rows]
+        assert file["uns/pca/options"].asstr()[()] == Path(run, "config.yaml").read_text()
+        assert file["varm/PCs"].shape == (3, 2) and file["var/_index"].asstr()[:].tolist() == ["u", "v", "w"]
+        directions = file["varm/PCs"][:]
+    centered = np.array([row[2:] for row in ROWS], float)
+    centered -= centered.mean(axis=0)
+    np.testing.assert_allclose(centered @ directions, values, atol=1e-12)
+
+
+def test_the_same_run_gives_the_same_bytes(mlcli: Caller, run: str) -> None:
+    for name in ("a.h5ad", "b.h5ad"):
+        mlcli("export", run, "-o", name)
+    assert Path("a.h5ad").read_bytes() == Path("b.h5ad").read_bytes()
+
+
+def test_ordination_results_have_six_sections(mlcli: Caller, run: str) -> None:
+    text = mlcli("export", run).out
+    found = sections(text)
+    assert list(found) == ["Eigvals", "Proportion explained", "Species", "Site", "Biplot", "Site constraints"]
+    assert [sizes for sizes, _ in found.values()] == [[2], [2], [3, 2], [20, 2], [0, 0], [0, 0]]
+    texts, values = embedded(run)
+    sites = found["Site"][1]
+    assert [row[0] for row in sites] == [row[0] for row in texts]
+    assert [list(map(float, row[1:])) for row in sites] == values.tolist()
+    assert [row[0] for row in found["Species"][1]] == ["u", "v", "w"]
+    np.testing.assert_allclose([float(cell) for cell in found["Eigvals"][1][0]], (values**2).mean(axis=0), rtol=1e-12)
+    mlcli("export", run, "-o", "run.txt")
+    assert Path("run.txt").read_text() == text
+
+
+def test_distances_have_no_species(mlcli: Caller) -> None:
+    Path("d.csv").write_text(",a,b,c\na,0,3,4\nb,3,0,5\nc,4,5,0\n")
+    mlcli.finished("embed", "d.csv", "--dissimilarities", "-m", "mds", "-o", "run", "-q")
+    found = sections(mlcli("export", "run").out)
+    assert found["Species"] == ([0, 0], []) and found["Site"][0] == [3, 2]
+    assert mlcli("export", "run", "-o", "run.h5ad").code == 0
+    with h5py.File("run.h5ad") as file:
+        assert "varm" not in file and not len(file["var/_index"])
+
+
+def test_labels_of_another_file(mlcli: Caller, run: str) -> None:
+    Path("more.csv").write_text("id,kind\n" + "".join(f"p{row},new{row % 2}\n" for row in range(20)))
+    assert mlcli("export", run, "-o", "cells.h5ad", "--labels", "more.csv").code == 0
+    assert set(coordinates("cells.h5ad", key="obsm/X_pca").labels["kind"]) == {"new0", "new1"}
+
+
+@pytest.mark.parametrize(("arguments", "code", "error"), [
+    (["-o", "x.xyz"], 2, "E-FORMAT"), (["-o", "-", "--format", "h5ad"], 2, "E-FORMAT"),
+    (["-o", "data.csv", "--format", "h5ad"], 73, "E-OUTPUT-EXISTS")])
+def test_what_is_not_written(mlcli: Caller, run: str, arguments: list[str], code: int, error: str) -> None:
+    called = mlcli("export", run, *arguments)
+    assert called.code == code and error in called.err
+
+
+def test_names_that_the_text_cannot_hold(mlcli: Caller) -> None:
+    Path("tab.csv").write_text('id,a,b\n"x\ty",1,2\nz,3,5\nw,4,4\n')
+    mlcli("embed", "tab.csv", "--id-column", "id", "-o", "tab", "-q")
+    called = mlcli("export", "tab")
+    assert called.code == 65 and "E-ORDINATION-NAME" in called.err
+
+
+def test_runs_without_points_or_eigenvalues(mlcli: Caller, run: str) -> None:
+    Path("c.csv").write_text(",a,b\na,2,1\nb,1,2\n")
+    mlcli.finished("embed", "c.csv", "--kind", "covariance", "-o", "of", "-q")
+    called = mlcli("export", "of", "-o", "x.h5ad")
+    assert called.code == 78 and "E-NO-ROWS" in called.err
+    content = exported(Path(run))
+    with pytest.raises(ConfigError, match="h5ad"):
+        ordination_of(Exported(replace(content.run, findings={}), (), None))
+
+
+def test_without_h5py_the_extra_is_named(mlcli: Caller, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    called = mlcli("export", run, "-o", "cells.h5ad")
+    assert called.code == 69 and "manifold-cli[h5]" in called.err and not Path("cells.h5ad").exists()
+
+
+def test_anndata_reads_what_is_written(mlcli: Caller, run: str) -> None:
+    anndata = pytest.importorskip("anndata")
+    mlcli("export", run, "-o", "cells.h5ad")
+    found = anndata.read_h5ad("cells.h5ad")
+    np.testing.assert_array_equal(found.obsm["X_pca"], embedded(run)[1])
+    assert found.obs["kind"].isna().sum() == 6 and found.obs_names[3] == "p3"
+
+
+def test_scanpy_draws_shares_and_loadings(mlcli: Caller, run: str) -> None:
+    scanpy = pytest.importorskip("scanpy")
+    mlcli("export", run, "-o", "cells.h5ad")
+    found = scanpy.read_h5ad("cells.h5ad")
+    scanpy.pl.pca_variance_ratio(found, n_pcs=2, show=False)
+    scanpy.pl.pca_loadings(found, components="1,2", n_points=3, show=False)
+    scanpy.pl.pca(found, color="kind", show=False)
+
+
+def test_scikit_bio_reads_what_is_written(mlcli: Caller, run: str) -> None:
+    skbio = pytest.importorskip("skbio")
+    mlcli("export", run, "-o", "run.txt")
+    found = skbio.OrdinationResults.read("run.txt")
+    np.testing.assert_array_equal(found.samples.values, embedded(run)[1])
+    assert found.features.shape == (3, 2) and found.samples.index[3] == "p3"

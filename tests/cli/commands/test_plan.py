@@ -1,0 +1,350 @@
+"""`mlcli plan` says what it was given in the words of its kind."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from mlcli.base.machine import footprint
+from mlcli.base.machine.footprint import resident
+from mlcli.base.machine.rates import Rates, document, reference
+from mlcli.base.rows.source import Rows
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.extras import missing_module
+from mlcli.config.report_options import LABELED
+from mlcli.data.files import source
+from mlcli.data.files.source import open_input
+from mlcli.data.formats.reader import block_file_of
+from mlcli.data.options.formats import FORMATS
+from mlcli.data.options.input import Input
+from mlcli.data.read import blocks
+from mlcli.report.paper import drawings
+from mlcli.rundir import disk_space
+from mlcli.stages.kernels import fill
+from mlcli.stages.kernels.fill import fill_of
+from tests.journeys.support import Caller
+
+
+@pytest.mark.parametrize("method", ["pca", "fa"])
+def test_a_covariance_has_columns_and_no_rows(mlcli: Caller, method: str) -> None:
+    points = np.random.default_rng(0).standard_normal((50, 6))
+    np.save("covariance.npy", np.cov(points.T))
+    given = ("covariance.npy", "-m", method, "--set", "input.kind=covariance", "--set", "input.observations=50")
+    called = mlcli("plan", *given)
+    assert called.code == 0, called.err
+    assert called.out.splitlines()[0].startswith(f"{method}: the covariance of 6 columns, ")
+    assert "row" not in called.out
+    document = json.loads(mlcli("plan", *given, "--json").out)
+    assert (document["kind"], document["rows"], document["columns"]) == ("covariance", 0, 6)
+
+
+def test_points_have_rows_and_columns(mlcli: Caller) -> None:
+    assert Path("data.csv").is_file()
+    called = mlcli("plan", "data.csv")
+    assert called.out.startswith("pca: 30 rows x 3 columns, ")
+
+
+@pytest.fixture
+def roll() -> str:
+    """A swiss roll of more points than the whole spectrum is computed for."""
+    generator = np.random.default_rng(0)
+    angle = 1.5 * np.pi * (1 + 2 * generator.random(2300))
+    np.save("roll.npy", np.column_stack([angle * np.cos(angle), 21 * generator.random(2300), angle * np.sin(angle)]))
+    return "roll.npy"
+
+
+def test_what_is_planned_is_what_runs(mlcli: Caller, roll: str) -> None:
+    steps = {step["stage"]: step for step in json.loads(mlcli("plan", roll, "-m", "isomap", "--json").out)["steps"]}
+    assert mlcli("embed", roll, "-m", "isomap", "-o", "run").code == 0
+    facts = json.loads(Path("run/run.json").read_text())["facts"]
+    assert steps["paths"]["how"] == next(fact["message"] for fact in facts if fact["code"] == "F-PATHS")
+    assert steps["paths"]["how"].startswith("dijkstra, streamed" if "elimination" not in steps["paths"]["how"]
+                                            else "elimination, streamed")
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "dijkstra"])
+def test_a_measured_share_stands_beside_the_prediction(mlcli: Caller, roll: str, algorithm: str) -> None:
+    called = mlcli("plan", roll, "-m", "isomap", "--set", f"method.paths.algorithm={algorithm}", "--set",
+                   "method.paths.store=streamed", "--measure", "0.05", "--json")
+    document = json.loads(called.out)
+    measured = {step["stage"]: step["measured"] for step in document["steps"]}
+    assert measured["eigensolve"] > 0 and measured["neighbors"] is None
+    others = sum(step["seconds"] for step in document["steps"] if step["measured"] is None)
+    assert document["seconds_measured"] == pytest.approx(others + measured["eigensolve"])
+
+
+def test_on_a_cluster_only_passes_change(mlcli: Caller, roll: str) -> None:
+    def steps(*more: str) -> dict[str, dict]:
+        document = json.loads(mlcli("plan", roll, "-m", "isomap", "--json", *more).out)
+        assert document["workers"] == (int(more[1]) if more else None)
+        return {step["stage"]: step for step in document["steps"]}
+
+    here, one, many = steps(), steps("--cluster", "1"), steps("--cluster", "8")
+    assert {name for name in here if here[name] != many[name]} == {"eigensolve"}
+    assert "on 8 workers" in many["eigensolve"]["how"]
+    assert 0 < many["eigensolve"]["seconds"] < one["eigensolve"]["seconds"]
+
+
+@pytest.mark.parametrize(("form", "stages"), [
+    (("-m", "pca"), {"read", "eigensolve"}), (("-m", "ppca"), {"read", "eigensolve"}),
+    (("-m", "lda", "--label-column", "kind"), {"read", "discriminants"}),
+    (("-m", "kpca", "--kernel", "gaussian", "--set", "method.landmarks=50"), {"read", "coordinates"})],
+                         ids=lambda part: part[1] if isinstance(part, tuple) else "")
+def test_passes_over_a_table_in_blocks_are_predicted_on_workers(mlcli: Caller, form: tuple[str, ...],
+                                                                stages: set[str]) -> None:
+    generator = np.random.default_rng(0)
+    kinds = np.array(["a", "b", "c"])[generator.integers(0, 3, 20_000)]
+    parquet.write_table(pa.table({"kind": kinds, **{f"x{j}": generator.standard_normal(20_000) for j in range(20)}}),
+                        "t.parquet", row_group_size=500)
+    columns = () if "kind" in form else ("--columns", "x0,x1,x2,x3,x4,x5,x6,x7,x8,x9")
+    asked = ("plan", "t.parquet", *form, *columns, "--set", "input.stream=always", "--threads", "1")
+    here, there = (json.loads(mlcli(*asked, "--json", *more).out)["steps"] for more in ((), ("--cluster", "4")))
+    changed = {after["stage"]: (before, after) for before, after in zip(here, there, strict=True) if before != after}
+    assert {*changed} == stages
+    for before, after in changed.values():
+        assert "; on 4 workers, " in after["how"] and after["memory"] == before["memory"]
+    assert "stages without workers are predicted as of this machine" in mlcli(*asked, "--cluster", "4").out
+
+
+@pytest.mark.parametrize(("worth", "stages"), [(1e9, {"eigensolve"}), (0.0, {"neighbors", "eigensolve", "quality"})])
+def test_searches_and_quality_are_predicted_on_workers_where_they_go_there(
+        mlcli: Caller, roll: str, worth: float, stages: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("mlcli.engine.executor", "mlcli.stages.graph.searching", "mlcli.findings.quality.cost"):
+        monkeypatch.setattr(f"{module}.WORTH", worth)
+    steps = json.loads(mlcli("plan", roll, "-m", "isomap", "--cluster", "3", "--json").out)["steps"]
+    assert {step["stage"] for step in steps if "on 3 workers" in step["how"]} == stages
+
+
+def test_landmarks_place_rows_in_blocks_within_the_memory_of_a_few(mlcli: Caller) -> None:
+    np.save("long.npy", np.random.default_rng(0).standard_normal((60_000, 3)))
+    steps = json.loads(mlcli("plan", "long.npy", "-m", "kpca", "--kernel", "gaussian", "--set", "method.landmarks=300",
+                             "--set", "input.stream=always", "--threads", "1", "--json").out)["steps"]
+    memory, = (step["memory"] for step in steps if step["stage"] == "coordinates")
+    assert memory < 0.5 * 8 * 60_000 * 300
+
+
+def test_workers_of_this_machine_take_memory(mlcli: Caller, roll: str) -> None:
+    def memory(cluster: str) -> float:
+        return json.loads(mlcli("plan", roll, "-m", "isomap", "--set", "method.paths.store=streamed",
+                                "--set", f"compute.cluster={cluster}", "--json").out)["memory"]
+
+    alone, one, three = memory("tcp://127.0.0.1:8786"), memory("local:1"), memory("local:3")
+    assert alone + footprint.DASK + footprint.WORKER < one
+    assert three - one == pytest.approx(2 * (one - alone - footprint.DASK))
+
+
+def test_what_does_not_fit_is_82(mlcli: Caller, roll: str) -> None:
+    called = mlcli("plan", roll, "-m", "isomap", "--set", "compute.memory_limit=64MB")
+    assert called.code == 82
+    assert any(line.endswith("(compute.memory_limit): does not fit") for line in called.out.splitlines())
+    short = mlcli("plan", roll, "-m", "isomap", "--set", "compute.memory_limit=64MB", "-q")
+    assert short.code == 82 and short.out.splitlines() == called.out.splitlines()[-len(short.out.splitlines()):]
+    assert "neighbors:" in called.out and "neighbors:" not in short.out
+    assert mlcli("plan", roll, "-m", "isomap", "-q").out == ""
+
+
+@pytest.mark.parametrize("given", [("-m", "pca"), ("-m", "mds"), ("-m", "isomap", "-k", "9"), ("-m", "lle", "-k", "9")])
+def test_as_many_rows_as_a_refusal_says_fit(mlcli: Caller, roll: str, given: tuple[str, ...]) -> None:
+    np.save(roll, np.load(roll)[:1900])
+    whole = json.loads(mlcli("plan", roll, *given, "--threads", "1", "--json").out)["memory"]
+    limit = str(round(resident(1) + 0.5 * (whole - resident(1))))
+    refused = mlcli("embed", roll, *given, "--threads", "1", "--memory-limit", limit, "-o", "run", "-q")
+    assert refused.code == 82, refused.err
+    rows = int(refused.err.split(" rows fit")[0].split()[-1].replace(",", ""))
+    points = np.load(roll)
+    np.save("fewer.npy", points[np.linspace(0, len(points) - 1, rows).astype(int)])
+    assert rows > 100
+    followed = mlcli("embed", "fewer.npy", *given, "--threads", "1", "--memory-limit", limit, "-o", "run", "-q")
+    assert followed.code == 0, followed.err
+
+
+@pytest.mark.skipif(bool(missing_module("plot")), reason="there is no Matplotlib")
+def test_names_that_do_not_fit_are_refused_with_how_to_do_without(mlcli: Caller,
+                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(footprint, "sys", SimpleNamespace(modules={}))  # as in a process that has drawn nothing yet
+    monkeypatch.setattr(drawings, "LABELED", LABELED)
+    lines = [f"site{row},{row * row},{row % 7}" for row in range(40)]
+    Path("named.csv").write_text("\n".join([",x,y", *lines]), encoding="utf-8")
+    plain, named = (json.loads(mlcli("plan", "named.csv", *more, "--json").out)["memory"]
+                    for more in (["--set", "report.point_labels=none"], []))
+    limit = ("--memory-limit", str(round((plain + named) / 2)), "--set", "input.stream=never")
+    called = mlcli("embed", "named.csv", "-o", "run", *limit)
+    assert called.code == 82 and "draw no names, with --set report.point_labels=none" in called.err
+    assert mlcli("plan", "named.csv", *limit).code == 82
+    assert mlcli("embed", "named.csv", "-o", "-", *limit).code == 0  # draws nothing
+    assert mlcli("embed", "named.csv", "-o", "run", *limit, "--set", "report.point_labels=none").code == 0
+
+
+def test_iterations_whose_number_is_not_known_are_told_each(mlcli: Caller) -> None:
+    planned = json.loads(mlcli("plan", "data.csv", "-m", "lgssm", "-p", "1", "--json").out)
+    step = next(step for step in planned["steps"] if step["stage"] == "iterate")
+    assert 0 < step["usual"] < step["most"] == 10_000
+    assert step["seconds"] >= step["usual"] * step["each"] > 0  # and what is loaded for it
+    assert planned["seconds_at_most"] == pytest.approx(
+        planned["seconds"] + (step["most"] - step["usual"]) * step["each"])
+    lines = mlcli("plan", "data.csv", "-m", "lgssm", "-p", "1").out
+    assert "per iteration" in lines and "10000 at most" in lines
+    assert "per iteration" not in mlcli("plan", "data.csv").out
+
+
+def rates_file(name: str, times: float) -> None:
+    """A file of rates so many times the reference."""
+    slower = Rates(**{key: times * value for key, value in asdict(reference()).items()})
+    Path(name).write_text(json.dumps(document(slower, {"processor": "a test"})))
+
+
+@pytest.mark.parametrize("method", ["pca", "isomap", "lle", "lgssm", "gplvm"])
+def test_seconds_go_by_the_rates_and_choices_do_not(mlcli: Caller, roll: str, method: str,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    rates_file("rates.json", 10.0)
+    given = ("data.csv" if method in ("lgssm", "gplvm") else roll, "-m", method, "--json")
+    plain, slower = (json.loads(mlcli("plan", *given, *more).out) for more in ((), ("--rates", "rates.json")))
+    assert 5 < slower["seconds"] / plain["seconds"] <= 10.001
+    assert slower["rates"] == {"file": "rates.json", "machine": "a test"}
+    assert [step["how"] for step in slower["steps"]] == [step["how"] for step in plain["steps"]]
+    assert slower["memory"] == plain["memory"]
+    monkeypatch.setenv("MLCLI_RATES", "rates.json")
+    assert json.loads(mlcli("plan", *given).out)["seconds"] == slower["seconds"]
+
+
+WRONG = {"nothing there": None, "no JSON": "{", "other JSON": "[]", "another format": '{"format": "other"}',
+         "a rate missing": json.dumps({"format": "mlcli-rates-1", "machine": {}, "seconds": {"start": 1.0}}),
+         "a rate of zero": json.dumps(document(Rates(moved=0.0), {})),
+         "a rate that is text": json.dumps({**document(Rates(), {}), "seconds": {**asdict(Rates()), "heap": "quick"}})}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_file_of_rates_is_refused(mlcli: Caller, name: str) -> None:
+    if (text := WRONG[name]) is not None:
+        Path("rates.json").write_text(text)
+    called = mlcli("plan", "data.csv", "--rates", "rates.json")
+    assert called.code == 78
+    assert "E-RATES" in called.err and "rates.json" in called.err and "doctor --calibrate" in called.err
+
+
+def test_a_device_is_no_file_of_rates(mlcli: Caller) -> None:
+    called = mlcli("plan", "data.csv", "--rates", "/dev/zero")
+    assert called.code == 78 and "E-RATES" in called.err and "not a regular file" in called.err
+
+
+def test_a_file_of_rates_is_read_as_far_as_one_may_reach(mlcli: Caller) -> None:
+    with Path("rates.json").open("wb") as file:
+        file.truncate(1 << 36)  # which no memory holds
+    assert "is not JSON" in mlcli("plan", "data.csv", "--rates", "rates.json").err
+
+
+@pytest.mark.slow
+def test_this_machine_s_rates_are_measured(mlcli: Caller) -> None:
+    called = mlcli("doctor", "--calibrate", "rates.json", "--json")
+    assert called.code == 0, called.err
+    known, measured = asdict(reference()), json.loads(called.out)["rates"]["seconds"]
+    assert all(known[name] / 30 < seconds < 30 * known[name] for name, seconds in measured.items())
+    assert mlcli("plan", "data.csv", "--rates", "rates.json").code == 0
+    assert mlcli("doctor", "--calibrate", "rates.json").code == 0
+
+
+def test_calibration_replaces_rates_only(mlcli: Caller) -> None:
+    before = Path("data.csv").read_bytes()
+    assert mlcli("doctor", "--calibrate", "data.csv").code == 78
+    assert Path("data.csv").read_bytes() == before
+
+
+def test_what_the_disk_has_no_room_for_is_refused(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save("points.npy", np.random.default_rng(0).standard_normal((3000, 60)))
+    monkeypatch.setattr(disk_space, "free_bytes", lambda output: 2**20)
+    given = ("points.npy", "-m", "mds", "--set", "method.landmarks=50")
+    assert mlcli("plan", *given).code == 0  # of landmarks the model is small
+    refused = mlcli("embed", "points.npy", "-m", "lle", "-o", "run", "-q")
+    assert refused.code == 82 and "E-DISK" in refused.err
+    assert not Path("run").exists()
+    assert ": does not fit" in mlcli("plan", "points.npy", "-m", "lle").out
+
+
+@pytest.mark.parametrize("method", ["isomap", "sde"])
+def test_a_graph_in_pieces_is_a_line_of_the_plan(mlcli: Caller, method: str) -> None:
+    """What would connect it is not looked for: that takes longer than all else."""
+    points = np.random.default_rng(0).standard_normal((60, 3))
+    points[40:] += 100
+    np.save("pieces.npy", points)
+    called = mlcli("plan", "pieces.npy", "-m", method, "-k", "5")
+    assert called.code == 0 and "in 2 pieces of 40, 20 points, which the run refuses" in called.out
+    assert mlcli("embed", "pieces.npy", "-m", method, "-k", "5", "-q").code == 81
+    joined = mlcli("plan", "pieces.npy", "-m", method, "-k", "5", "--set", "method.neighbors.pieces=largest")
+    assert joined.code == 0 and "pieces of" not in joined.out
+
+
+def blocks_in(path: str, rows: int = 20_000, columns: int = 40) -> tuple[str, ...]:
+    """Options for a Parquet file of many row groups, which is read in blocks."""
+    points = np.random.default_rng(0).standard_normal((rows, columns))
+    parquet.write_table(pa.table({f"x{j}": points[:, j] for j in range(columns)}), path, row_group_size=2_000)
+    return (path, "--set", "input.stream=always")
+
+
+@pytest.mark.parametrize("given", [("data.csv",), ("t.parquet", "--set", "input.stream=always"),
+                                   ("data.csv", "-m", "isomap", "-k", "5"),
+                                   ("data.csv", "-m", "vae", "--set", "method.layers=[200000000]")])
+def test_the_parts_of_the_memory_add_up_to_what_any_stage_takes_or_more(mlcli: Caller, given: tuple[str, ...]) -> None:
+    blocks_in("t.parquet", rows=4_000)
+    planned = json.loads(mlcli("plan", *given, "--json").out)
+    assert sum(planned["memory_parts"].values()) == pytest.approx(planned["memory"])
+    assert planned["memory"] >= max(step["memory"] for step in planned["steps"])
+    called = mlcli("plan", *given).out
+    assert "program, libraries and threads" in called
+
+
+def test_a_table_in_blocks_is_planned_and_refused_before_a_pass(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = blocks_in("t.parquet")
+
+    def passed(*args: object) -> None:
+        raise AssertionError("a pass was made")
+
+    monkeypatch.setattr(blocks, "gather", passed)
+    planned = json.loads(mlcli("plan", *given, "--json").out)
+    least = str(round(planned["memory"] * 0.9))
+    called = mlcli("embed", *given, "--memory-limit", least, "-o", "run")
+    assert called.code == 82 and "E-MEMORY" in called.err, called.err
+
+
+def test_fewer_blocks_are_read_at_once_where_memory_is_short(mlcli: Caller) -> None:
+    given = blocks_in("t.parquet")
+    with open_input("t.parquet", Compute()) as file:
+        found = block_file_of(file, Input(path="t.parquet"), FORMATS["parquet"], Compute())
+    assert found is not None
+    table = Rows(found.file)
+    whole = Compute(threads=4, memory_limit="8G")
+    short = Compute(threads=4, memory_limit=str(int((resident(4, ["pyarrow"]) + 2.5 * table.nbytes + 2**22) / 0.9)))
+    assert [blocks._lanes(table, compute) for compute in (whole, short)] == [4, 2]
+    limit = str(int(json.loads(mlcli("plan", *given, "--json").out)["memory"]))
+    ways = {"one": ("--threads", "1"), "two": ("--threads", "2"), "short": ("--memory-limit", limit)}
+    for output, more in ways.items():
+        assert mlcli("embed", *given, *more, "-o", output, "-q").code == 0
+    assert len({Path(output, "embedding.csv").read_bytes() for output in ("one", "two", "short")}) == 1
+
+
+def test_piped_text_in_a_file_gives_what_the_file_gives(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "SPOOLED", 64)
+    with Path("data.csv").open() as piped:
+        monkeypatch.setattr("sys.stdin", piped)
+        assert mlcli("embed", "-", "-o", "piped", "-q").code == 0
+    assert mlcli("embed", "data.csv", "-o", "file", "-q").code == 0
+    known, found = (json.loads(Path(run, "run.json").read_text()) for run in ("file", "piped"))
+    assert found["input"]["sha256"] == known["input"]["sha256"]
+    assert Path("piped/embedding.csv").read_bytes() == Path("file/embedding.csv").read_bytes()
+
+
+@pytest.mark.parametrize("columns", [2, 8])
+def test_samples_tell_how_much_a_factor_holds(columns: int) -> None:
+    points = np.random.default_rng(0).random((5000, columns))
+    told = fill_of(points, 10, squared=False)
+    assert told is not None
+    assert 0.5 < told / fill._fill(points, 10, False) < 1.5
+
+
+def test_an_output_of_a_name_that_is_too_long_does_not_keep_from_planning(mlcli: Caller, roll: str) -> None:
+    assert mlcli("plan", roll, "--set", f"output={'y' * 300}").code == 0
+    assert mlcli("embed", roll, "-o", "y" * 300, "-q").code == 73

@@ -1,0 +1,156 @@
+"""`mlcli route`: the shortest path between two points, against SciPy's, and what it refuses."""
+
+import csv
+import errno
+import io
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse.csgraph import dijkstra
+
+from mlcli.base.types import Array
+from mlcli.stages.graph.graph import undirected
+from mlcli.stages.paths.floyd import floyd_warshall
+from mlcli.stages.paths.route import shortest_route
+from tests.journeys.support import Called, Caller
+
+NAMES = [f"p{i}" for i in range(50)]
+
+
+@pytest.fixture(autouse=True)
+def run(mlcli: Caller) -> Array:
+    """A finished run of Isomap on named points of a large unit; the lengths of its paths."""
+    values = np.random.default_rng(2).random((50, 2)) * [4e7, 1e7]
+    Path("points.csv").write_text("id,x,y\n" + "".join(
+        f"{name},{x!r},{y!r}\n" for name, (x, y) in zip(NAMES, values.tolist(), strict=True)))
+    mlcli.finished("embed", "points.csv", "--id-column", "id", "-m", "isomap", "-k", "5", "-o", "run", "-q", "--keep",
+                 "graph", "--set", "report.point_labels=none")
+    return np.asarray(dijkstra(sparse.load_npz("run/graph.npz")))
+
+
+def way(called: Called) -> tuple[list[str], list[float]]:
+    """The ids on the way and the lengths so far."""
+    assert called.code == 0, called.err
+    header, *rows = csv.reader(io.StringIO(called.out))
+    assert header == ["id", "length"]
+    return [row[0] for row in rows], [float(row[1]) for row in rows]
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 49), (17, 3), (8, 9)])
+def test_the_way_is_as_long_as_the_shortest_and_runs_on_edges(mlcli: Caller, run: Array, start: int, end: int) -> None:
+    ids, lengths = way(mlcli("route", "run", NAMES[start], NAMES[end]))
+    assert (ids[0], ids[-1], lengths[0]) == (NAMES[start], NAMES[end], 0.0)
+    assert lengths[-1] == pytest.approx(run[start, end], rel=1e-12)
+    graph, places = sparse.load_npz("run/graph.npz"), [NAMES.index(name) for name in ids]
+    for step, (left, right) in enumerate(pairwise(places)):
+        assert lengths[step + 1] - lengths[step] == pytest.approx(graph[left, right], rel=1e-9)
+    back, _ = way(mlcli("route", "run", NAMES[end], NAMES[start]))
+    assert back == ids[::-1]
+
+
+def test_a_point_to_itself_is_a_path_of_one_point(mlcli: Caller) -> None:
+    assert way(mlcli("route", "run", "p7", "p7")) == (["p7"], [0.0])
+    assert mlcli("route", "run", "p7", "p7", "--picture", "one.svg", "-q").code == 0
+    assert "0 steps, 0 long" in Path("one.svg").read_text()
+
+
+@pytest.mark.parametrize("format", ["csv", "npy"])
+def test_points_without_ids_have_the_numbers_of_their_rows(mlcli: Caller, run: Array, format: str) -> None:
+    np.save("points.npy", np.genfromtxt("points.csv", delimiter=",", skip_header=1)[:, 1:])
+    mlcli.finished("embed", "points.npy", "-m", "isomap", "-k", "5", "-o", "plain", "-q", "--format", format)
+    ids, lengths = way(mlcli("route", "plain", "1", "50"))
+    assert (ids[0], ids[-1]) == ("1", "50")
+    assert lengths[-1] == pytest.approx(run[0, 49], rel=1e-12)
+
+
+@pytest.mark.parametrize("options", [("--dissimilarities", "apart.npy"), ("--graph", "run/graph.npz")])
+@pytest.mark.parametrize("landmarks", [(), ("--set", "method.landmarks=20")])
+def test_runs_of_other_inputs_have_paths_too(mlcli: Caller, run: Array, options: tuple[str, str],
+                                             landmarks: tuple[str, ...]) -> None:
+    points = np.genfromtxt("points.csv", delimiter=",", skip_header=1)[:, 1:]
+    np.save("apart.npy", np.linalg.norm(points[:, None] - points, axis=2))
+    neighbors = () if options[0] == "--graph" else ("-k", "5")
+    made = mlcli("embed", *options, "-m", "isomap", *neighbors, *landmarks, "-o", "other", "-q")
+    assert made.code == 0, made.err
+    assert way(mlcli("route", "other", "4", "40"))[1][-1] == pytest.approx(run[3, 39], rel=1e-9)
+
+
+def test_files_are_written_whole_and_not_over_others(mlcli: Caller) -> None:
+    assert mlcli("route", "run", "p1", "p2", "-o", "way.csv", "--picture", "way.svg").err == "mlcli: wrote way.svg\n"
+    before = Path("way.csv").read_bytes(), Path("way.svg").read_bytes()
+    for options in (("-o", "way.csv"), ("-o", "new.csv", "--picture", "way.svg")):
+        called = mlcli("route", "run", "p3", "p4", *options)
+        assert (called.code, "E-OUTPUT-EXISTS" in called.err) == (73, True)
+    assert not Path("new.csv").exists()
+    assert before == (Path("way.csv").read_bytes(), Path("way.svg").read_bytes())
+    assert mlcli("route", "run", "p3", "p4", "-o", "way.csv", "--picture", "way.svg", "--force", "-q").code == 0
+    assert Path("way.csv").read_bytes() != before[0]
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_a_picture_does_not_appear_without_its_table(mlcli: Caller, monkeypatch: pytest.MonkeyPatch,
+                                                     force: tuple[str, ...]) -> None:
+    Path("way.svg").write_text("before") if force else None
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = sorted(Path().iterdir())
+    monkeypatch.setattr("mlcli.data.write.table.write_table", full)
+    called = mlcli("route", "run", "p1", "p9", "-o", "way.csv", "--picture", "way.svg", *force)
+    assert (called.code, called.out, sorted(Path().iterdir())) == (74, "", before)
+    assert not force or Path("way.svg").read_text() == "before"
+
+
+def test_the_picture_holds_the_path_and_escapes_names(mlcli: Caller) -> None:
+    Path("points.csv").write_text(Path("points.csv").read_text().replace("p9,", "<b>&,"))
+    mlcli.finished("embed", "points.csv", "--id-column", "id", "-m", "isomap", "-k", "5", "-o", "odd", "-q")
+    ids, _ = way(mlcli("route", "odd", "<b>&", "p40", "--picture", "way.svg", "-q"))
+    drawn = Path("way.svg").read_text()
+    assert ">Isomap 1<" in drawn and ">Isomap 2<" in drawn
+    (line,) = re.findall(r'<polyline class="way" points="([^"]*)"', drawn)
+    assert len(line.split()) == len(ids)
+    assert "&lt;b&gt;&amp;" in drawn
+    assert "<b>" not in drawn
+
+
+@pytest.mark.parametrize(("arguments", "code", "said"), [
+    (("run", "p1", "P49"), 78, "did you mean 'p49'"), (("run", "nothing", "p1"), 78, "its points are 'p0', 'p1'"),
+    (("missing", "p1", "p2"), 66, "E-NO-RUN"), (("run", "p1", "p2", "--picture", "way.jpg"), 2, ".svg, .png, .pdf"),
+    (("run", "p1", "p2", "-o", "way.txt"), 2, "E-FORMAT"),
+    (("run", "p1", "p2", "-o", "a.svg", "--format", "csv", "--picture", "./a.svg"), 2, "E-ONE-FILE")])
+def test_refusals(mlcli: Caller, arguments: tuple[str, ...], code: int, said: str) -> None:
+    called = mlcli("route", *arguments)
+    assert (called.code, said in called.err, called.out) == (code, True, ""), called.err
+
+
+@pytest.mark.parametrize("method", ["pca", "laplacian", "lle"])
+def test_a_run_without_a_graph_of_lengths_has_no_paths(mlcli: Caller, method: str) -> None:
+    mlcli.finished("embed", "points.csv", "--id-column", "id", "-m", method, "-o", "other", "-q")
+    called = mlcli("route", "other", "p1", "p2")
+    assert (called.code, "E-NO-GRAPH" in called.err) == (78, True)
+
+
+def test_a_changed_embedding_is_not_used(mlcli: Caller) -> None:
+    Path("run/embedding.csv").write_text(Path("run/embedding.csv").read_text().replace("p3,", "p333,"))
+    assert mlcli("route", "run", "p1", "p2").code == 83
+
+
+@given(st.integers(0, 10**6), st.integers(0, 24), st.integers(0, 24))
+def test_every_way_is_as_long_as_all_algorithms_say(seed: int, start: int, end: int) -> None:
+    generator = np.random.default_rng(seed)
+    pairs = generator.integers(0, 25, (60, 2))
+    pairs = np.vstack([pairs[pairs[:, 0] != pairs[:, 1]], np.column_stack([np.arange(24), np.arange(1, 25)])])
+    lengths = generator.integers(0, 4, len(pairs)).astype(float)  # zeros and ties
+    graph, every = undirected(25, pairs[:, 0], pairs[:, 1], lengths, "union"), np.empty((25, 25))
+    floyd_warshall(graph, every)
+    found = shortest_route(graph, start, end)
+    assert (found.points[0], found.points[-1]) == (start, end)
+    assert len(set(found.points.tolist())) == len(found.points)
+    assert found.lengths.tolist() == [every[start, point] for point in found.points.tolist()]

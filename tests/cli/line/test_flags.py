@@ -1,0 +1,132 @@
+"""Every flag reaches the option that it stands for, and says what the option says."""
+
+from functools import reduce
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from mlcli.cli.line.flags import FLAGS, rows_at
+from mlcli.config.describe import listed
+from mlcli.config.run_config import RunConfig
+from mlcli.methods import METHODS
+from tests.journeys.support import Caller
+
+ISOMAP = ["-m", "isomap"]
+OWNERS = [name for name, kind in METHODS.items() if "neighbors" in kind.model_fields]
+REACHED: dict[str, tuple[list[str], object]] = {
+    "method": (["--method", "lle"], "lle"),
+    "components": (["-p", "3"], 3),
+    "neighbors": ([*ISOMAP, "-k", "7"], 7),
+    "radius": ([*ISOMAP, "--radius", "2"], 2.0),
+    "paths": ([*ISOMAP, "--paths", "floyd"], "floyd"),
+    "metric": (["-m", "mds", "--metric", "braycurtis"], "braycurtis"),
+    "rotation": (["-m", "fa", "--rotation", "oblimin"], "oblimin"),
+    "kernel": (["-m", "kpca", "--kernel", "polynomial"], "polynomial"),
+    "kind": (["-m", "fa", "--kind", "correlation"], "correlation"),
+    "dissimilarities": (["-m", "mds", "--dissimilarities"], "dissimilarities"),
+    "graph": ([*ISOMAP, "--graph"], "graph"),
+    "id_column": (["--id-column", "12"], "12"),
+    "no_id": (["--no-id"], "none"),
+    "label_column": (["--label-column", "a,b", "--label-column", "c"], ("a,b", "c")),
+    "labels": (["--labels", "y.csv"], "y.csv"),
+    "view": (["-m", "cca", "--view", "b.csv"], "b.csv"),
+    "columns": (["--columns", "x,y", "--columns", "a:b"], ("x", "y", "a:b")),
+    "key": (["--key", "layers/12"], "layers/12"),
+    "transpose": (["--transpose"], True),
+    "missing_markers": (["--missing-markers", ".,-"], (".", "-")),
+    "rows": (["--rows", "50"], 50),
+    "where": (["--where", "a,b > 1", "--where", "c == x"], ("a,b > 1", "c == x")),
+    "transform": (["--transform", "total,log1p", "--transform", "unit"], ("total", "log1p", "unit")),
+    "top_variance": (["--top-variance", "2"], 2),
+    "scale": (["--scale", "standard"], "standard"),
+    "reduce": (["--reduce", "0.5"], 0.5),
+    "output": (["-o", "012"], "012"),
+    "format": (["--format", "npy", "--format", "csv"], ("npy", "csv")),
+    "outputs": (["--outputs", "model,embedding", "--outputs", "spectrum"], ("embedding", "spectrum", "model")),
+    "keep": ([*ISOMAP, "--keep", "graph,kernel", "--keep", "distances"], ("graph", "kernel", "distances")),
+    "draw_graph": ([*ISOMAP, "--draw-graph"], True),
+    "interactive": (["--interactive"], True),
+    "seed": (["--seed", "5"], 5),
+    "threads": (["--threads", "1"], 1),
+    "memory_limit": (["--memory-limit", "8G"], "8G"),
+    "time_limit": (["--time-limit", "2h"], "2h"),
+    "cluster": (["--cluster", "local:3"], "local:3"),
+}
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
+    """The configurations that reach the pipeline, which does nothing."""
+    configs: list[RunConfig] = []
+
+    def record(config: RunConfig, *arguments: Any, **keywords: Any) -> dict[str, Any]:
+        configs.append(config)
+        return {"run": config.output, "eigenvalues": [2.0], "proportions": [0.5], "dimension": None,
+                "warnings": [], "notes": [],
+                "spectrum": {"ranked_by": "eigenvalues"}}
+
+    monkeypatch.setattr("mlcli.pipeline.run.run", record)
+    monkeypatch.setattr("mlcli.pipeline.run.stream", record)
+    return configs
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_a_flag_reaches_its_path(mlcli: Caller, started: list[RunConfig], name: str) -> None:
+    arguments, value = REACHED[name]
+    for needing, module in (("cluster", "distributed"), ("interactive", "plotly")):
+        if name == needing and find_spec(module) is None:
+            pytest.skip(f"needs {module}")
+    called = mlcli("embed", "-q", "data.csv", *arguments)
+    assert called.code == 0, called.err
+    assert reduce(getattr, FLAGS[name].path.split("."), started[0]) == value
+
+
+def test_every_flag_is_tested() -> None:
+    assert set(REACHED) == set(FLAGS)
+
+
+def test_a_share_of_the_variance(mlcli: Caller, started: list[RunConfig]) -> None:
+    assert mlcli("embed", "-q", "data.csv", "-p", "0.95").code == 0
+    assert started[0].method.eigensolve.components == 0.95
+
+
+def test_data_is_the_path_byte_for_byte(mlcli: Caller, started: list[RunConfig]) -> None:
+    assert mlcli("embed", "-q", "1e3").code == 0
+    assert started[0].input.path == "1e3"
+
+
+def test_flags_win_over_set_and_set_over_the_environment(mlcli: Caller, started: list[RunConfig],
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLCLI__COMPUTE__SEED", "1")
+    mlcli("embed", "-q", "data.csv")
+    mlcli("embed", "-q", "data.csv", "--set", "compute.seed=2")
+    mlcli("embed", "-q", "data.csv", "--set", "compute.seed=2", "--seed", "3")
+    assert [config.compute.seed for config in started] == [1, 2, 3]
+
+
+def test_help_says_what_the_options_say(mlcli: Caller) -> None:
+    text = " ".join(mlcli("embed", "-q", "--help").out.split())
+    for flag in FLAGS.values():
+        assert all(name in text for name in flag.names)
+        if flag.constant is None:
+            assert rows_at(flag.path)[0].sentence.removesuffix(".").split("(")[0].split("-")[0] in text
+    assert "auto|dijkstra|floyd|elimination" in text
+    assert f"({', '.join([*OWNERS, 'chain'])}). [default: 10]" in text
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["-k", "5"], "E-CONFIG]: method.neighbors: pca has no option 'neighbors'; "
+     f"{listed(OWNERS, 'and')} have it; -k; the number of axes is -p"),
+    (["-k", "x", *ISOMAP], "E-CONFIG]: method.neighbors.count must be a whole number of at least 1, not 'x'; -k"),
+    (["-m", "isomp"], "E-CONFIG]: method.name: unknown method 'isomp'; -m; did you mean 'isomap'?"),
+    (["--paths", "floid", *ISOMAP],
+     "E-CONFIG]: method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; --paths; "
+     "did you mean 'floyd'?"),
+    (["-p", "-1"], "E-CONFIG]: method.eigensolve.components must be a whole number (at least 1), a number "
+                   "(over 0 and at most 1), 'all' or 'auto', not -1; -p"),
+    (["--set", "compute.sed=1"], "E-CONFIG]: unknown key 'compute.sed'; --set compute.sed=1; did you mean 'seed'?"),
+])
+def test_wrong_values_are_78_and_name_the_flag(mlcli: Caller, arguments: list[str], message: str) -> None:
+    called = mlcli("embed", "-q", "data.csv", *arguments)
+    assert (called.code, called.out, called.err) == (78, "", f"mlcli: error[{message}\n")

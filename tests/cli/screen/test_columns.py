@@ -1,0 +1,62 @@
+"""What commands print for people fits a terminal of 80 columns, and loses no word of what programs read."""
+
+import re
+import sys
+
+import pytest
+
+from mlcli.cli.program import COMMANDS
+from mlcli.cli.screen.columns import WIDTH, folded, wrapped
+from mlcli.methods import METHODS
+from tests.journeys.support import Caller
+from tests.journeys.terminal.test_streams import TALKING
+
+DATA = {"embed", "run", "project", "reconstruct", "route", "collect", "report", "export", "schema", "sample"}
+SHOWN = {name: [name, *TALKING[name]] for name in COMMANDS if name not in DATA}
+SHOWN |= {f"methods {name}": ["methods", name] for name in METHODS} | {"help method": ["help", "methods", "isomap"]}
+CLOCKS = re.compile(r"[\d.e-]+ (?:m?s|[KMG]iB|min)\b")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "explore")) for name in SHOWN])
+def test_a_terminal_shows_every_line_whole(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    assert mlcli("embed", "data.csv", "-q", "-o", "run").code == 0
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    piped = mlcli(*SHOWN[name])
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = mlcli(*SHOWN[name], *["--force"] * (name in ("compare", "explore")))
+    assert piped.code == shown.code == 0, piped.err + shown.err
+    assert shown.out and [line for line in shown.out.splitlines() if len(line) > WIDTH] == []
+    if name != "explore":  # whose clock decides on what is tried
+        assert CLOCKS.sub("", shown.out).split() == CLOCKS.sub("", piped.out).split()
+
+
+@pytest.mark.parametrize(("line", "lines"), [
+    ("  label  one two three", ["  label  one two", "         three"]),
+    ("  a long label  one two", ["  a long label  one", "two"]),
+    ("    one two three four five", ["    one two three", "    four five"]),
+    ("one two  three four five", ["one two  three four", "         five"]),
+    ("one-two-three-four-five-six", ["one-two-three-four-five-six"]),
+    ("  short  line", ["  short  line"]),
+])
+def test_a_line_is_folded_below_its_last_column(line: str, lines: list[str]) -> None:
+    assert folded(line, 20).splitlines() == lines
+
+
+def test_a_paragraph_loses_the_lines_of_its_source() -> None:
+    words = [f"word{place}" for place in range(30)]
+    lines = wrapped("\n".join(words), "- ", "  ").splitlines()
+    assert len(lines) > 2 and max(map(len, lines)) <= WIDTH
+    assert [line[:2] for line in lines] == ["- ", *["  "] * (len(lines) - 1)]
+    assert " ".join(line[2:] for line in lines).split() == words
+
+
+@pytest.mark.parametrize(("asked", "same"), [
+    (["isomap"], ["methods", "isomap"]), (["pcoa"], ["methods", "mds"]), (["methods", "fa"], ["methods", "fa"]),
+    (["umap"], ["methods", "umap"]), (["methods"], ["methods", "--help"]), (["methods", "umap"], ["methods", "umap"])])
+def test_help_is_of_methods_too(mlcli: Caller, asked: list[str], same: list[str]) -> None:
+    assert mlcli("help", *asked) == mlcli(*same)
+
+
+def test_help_is_of_one_thing(mlcli: Caller) -> None:
+    called = mlcli("help", "embed", "isomap")
+    assert (called.code, called.out) == (2, "") and called.err.endswith("; embed isomap; mlcli help embed\n")

@@ -1,0 +1,48 @@
+"""Damages of run directories that once ended in an internal error are refused by name."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.fuzz.directories import damaged, edited, made
+from tests.faults.fuzz.trials import commands, tried
+
+DAMAGES: dict[str, tuple[str, str, Any]] = {  # file, place, what is put there; None: the key is deleted
+    "figures that are one number": ("run.json", "fit.uniquenesses", 1e308),
+    "a likelihood that is no number": ("run.json", "fit.log_likelihood", "likely"),
+    "a kind that is missing": ("model.json", "model.kind", None),
+    "a preparation that is missing": ("model.json", "model.preparation", None),
+    "reductions that are none": ("model.json", "model.reductions", 3),
+    "a kind that is no text": ("model.json", "model.kind", 3),
+    "a unit beyond all numbers": ("model.json", "model.projector.fields.exponent_in", 10**30),
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of factor analysis of a covariance matrix, which has no projector."""
+    return made(tmp_path_factory.mktemp("known"), "fa")
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_known_damage_is_refused(run: Path, tmp_path: Path, name: str) -> None:
+    file, place, value = DAMAGES[name]
+    copy = edited(run, tmp_path / "damaged", file, place, value)
+    trials = [tried(*arguments) for arguments in commands(copy, file)]
+    assert [trial.fault for trial in trials if trial.fault] == []
+    assert any(trial.code for trial in trials)  # somebody noticed
+
+
+def test_a_number_of_rows_that_is_a_table_is_refused(tmp_path: Path) -> None:
+    copy = edited(made(tmp_path, "mds"), tmp_path / "damaged", "quality.json", "rows", {"rows": 3})
+    trials = [tried(*arguments) for arguments in commands(copy, "quality.json")]
+    assert [trial.fault for trial in trials if trial.fault] == [] and any(trial.code == 83 for trial in trials)
+
+
+@pytest.mark.parametrize("share", ["9223372036854775808", "1e308", ""])
+def test_a_spectrum_whose_shares_do_not_add_up_is_refused(run: Path, tmp_path: Path, share: str) -> None:
+    head, first, *others = (run / "spectrum.csv").read_text(encoding="utf-8").splitlines()
+    changed = "\n".join([head, ",".join([*first.split(",")[:3], share]), *others, ""])
+    trial = tried("report", str(damaged(run, tmp_path / "damaged", "spectrum.csv", changed.encode())), "-q")
+    assert trial.code == 83 and "spectrum.csv:2" in trial.err

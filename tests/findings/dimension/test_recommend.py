@@ -1,0 +1,62 @@
+"""How the rules are weighed: who has a vote, who decides, and how far they agree."""
+
+import numpy as np
+import pytest
+
+from mlcli.findings.dimension.recommend import elect, recommendation, strength_sentence
+from mlcli.findings.dimension.verdict import Verdict
+from tests.findings.dimension.support import found
+
+RULES = ("residual_variance", "two_nn", "broken_stick", "elbow")
+
+
+def said(**counts: int | tuple[int, str]) -> dict[str, Verdict]:
+    """Verdicts with these counts, some of them with a doubt."""
+    whole = {name: count if isinstance(count, tuple) else (count, "") for name, count in counts.items()}
+    return {name: Verdict(count, "", "found", {}, doubt) for name, (count, doubt) in whole.items()}
+
+
+def test_the_best_rule_decides_unless_all_others_agree_on_something_else() -> None:
+    assert elect(RULES, {"residual_variance": 4, "two_nn": 2, "broken_stick": 2, "elbow": 3}) == "residual_variance"
+    assert elect(RULES, {"residual_variance": 4, "two_nn": 2, "broken_stick": 2, "elbow": 2}) == "two_nn"
+    assert elect(RULES[:3], {"residual_variance": 4, "two_nn": 2, "broken_stick": 2}) == "residual_variance"
+
+
+def test_a_rule_with_a_doubt_has_no_vote_and_is_told_with_the_reason() -> None:
+    advice = recommendation(RULES, said(two_nn=(21, "too high"), broken_stick=(117, "too many"), elbow=2, kaiser=3))
+    assert advice["components"] == 2 and advice["by"] == "elbow" and advice["differ"] == {"kaiser": 3}
+    assert advice["sentence"].endswith("Without a vote: TwoNN 21 (too high); broken stick 117 (too many).")
+    nothing = recommendation(RULES, said(two_nn=(21, "too high")))
+    assert nothing["components"] is None and "TwoNN 21" in nothing["sentence"]
+
+
+@pytest.mark.parametrize(("counts", "level", "agreed"), [
+    ((2, 2, 3, 2), "agree:", {"same": 2, "near": 3, "of": 3}), ((2, 4, 3, 9), "agree in part", None),
+    ((2, 7, 8, 9), "disagree", {"same": 0, "near": 0, "of": 3})])
+def test_how_far_the_rules_agree(counts: tuple[int, ...], level: str, agreed: dict[str, int] | None) -> None:
+    advice = recommendation(RULES, said(**dict(zip(RULES, counts, strict=True))))
+    assert f"The rules {level}" in advice["sentence"]
+    assert agreed is None or advice["agreement"] == agreed
+    assert strength_sentence(recommendation(RULES, said(elbow=2))["agreement"]) == ""
+
+
+def test_no_broken_stick_of_hundreds_of_pieces_and_no_two_nn_beyond_its_reach_decides() -> None:
+    """Points in a ball of 30 dimensions: TwoNN says so, roughly; hundreds of eigenvalues of a kernel pass any stick."""
+    points = np.random.default_rng(2).standard_normal((400, 30))
+    document = found("isomap", points, neighbors=8, eigensolve={"components": 2})
+    assert document["rules"]["two_nn"]["components"] > 10 and document["rules"]["two_nn"]["doubt"]
+    assert document["recommendation"]["by"] not in ("two_nn", "broken_stick")
+    document = found("kpca", points[:150])
+    assert document["rules"]["broken_stick"]["figures"]["pieces"] > 100
+    assert document["recommendation"]["by"] != "broken_stick"
+
+
+def test_shares_over_one_are_told_with_the_share_of_the_positive_ones() -> None:
+    generator = np.random.default_rng(1)
+    points = generator.standard_normal((30, 2))
+    distances = np.abs(points[:, None] - points).sum(axis=2) ** 1.5  # far from Euclidean
+    from tests.support import dissimilarities
+
+    document = found("mds", dissimilarities(distances), eigensolve={"components": 2})
+    detail = document["rules"]["variance_99"]["detail"]
+    assert "of the positive eigenvalues" in detail and "subtracted" in detail

@@ -1,0 +1,177 @@
+"""Imports point downward only, and the house keeps its sizes."""
+
+import ast
+import graphlib
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import mlcli
+from mlcli.findings import NAMES
+from mlcli.methods import METHODS
+
+PACKAGE = Path(mlcli.__file__).parent
+# The rooms from the top to the bottom: each may use those below it, and of its own line itself alone.
+ROOMS = """
+api, __main__
+cli/commands
+cli/batch
+cli
+cli/screen, explore
+cli/line
+planning, runs, checkup
+pipeline
+certify, report/interactive, report/comparison
+report/page
+report/paper
+findings/*
+rundir, report/figures
+report/tables
+report/drawing
+config
+findings
+data/write
+data/read
+data/pairs
+data/formats, data/prepare
+data/text, data/samples
+data/table
+data/files
+data/options
+methods
+methods/identities
+methods/frame
+stages/chain
+stages/similarities
+stages/unfolding, stages/latent, stages/neural, stages/gaussian
+stages/paths, stages/linear
+stages/kernels
+stages/eigen, stages/graph
+stages/algebra
+engine/cluster
+engine
+native
+storage
+base/values
+publication
+process
+base/rows
+base/machine, base/stages
+base
+errors
+"""
+LEVEL = {room.strip(): level for level, line in enumerate(ROOMS.strip().splitlines()) for room in line.split(",")}
+HOUSES = {room.split("/")[0] for room in LEVEL if "/" in room}  # packages that consist of rooms
+LONGER = {"autoencoder": 90, "gpdm": 90, "gplvm": 90, "vae": 90}  # lines of methods with parts of several kinds
+STRANGERS = [{"methods", "data"}, {"rundir", "report"}]
+REGISTRIES = {"methods", "cli/commands", "data/formats"}  # of one file each
+CONTEXT = PACKAGE / "base/context.py"  # names the types of all that surrounds a stage, and loads none of them
+FILES = sorted(PACKAGE.rglob("*.py"))
+DECLARATIONS = [*(PACKAGE / "findings").glob("*.py"),
+                *(PACKAGE / "findings" / name / "__init__.py" for name in NAMES
+                  if (PACKAGE / "findings" / name).is_dir())]
+
+
+def room(parts: Sequence[str]) -> str:
+    """The room of a module, of its names below the package: `data/read`, `pipeline`, or `cli` for a file in it."""
+    if parts[0] == "findings":  # what stands beside its packages are declarations
+        return "findings/*" if (PACKAGE / "/".join(parts[:2])).is_dir() and len(parts) > 1 else "findings"
+    inner = "/".join(parts[:2])
+    return inner if parts[0] in HOUSES and inner in LEVEL else parts[0]
+
+
+@cache
+def imported(path: Path, *, at_once: bool = False) -> set[str]:
+    """Dotted names that a file imports from the package, for types only or inside of functions as well.
+
+    With `at_once`, those alone that are imported with the file.
+    """
+    names: set[str] = set()
+    tree = ast.parse(path.read_text())
+    types = {inner for node in ast.walk(tree) if path == CONTEXT and isinstance(node, ast.If)
+             and ast.unparse(node.test) == "TYPE_CHECKING" for inner in ast.walk(node)}
+    for node in tree.body if at_once else ast.walk(tree):
+        if node in types:
+            continue
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in names if name.startswith("mlcli.") and name != "mlcli.__version__"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    if parts == ("__init__",):
+        assert not imported(path)
+        return
+    own = room(parts)
+    if own == "findings":  # computing, reading and drawing are imported inside of functions
+        own = "findings/*"
+    for other in {room(name.split(".")[1:]) for name in imported(path)} - {own, "findings"}:
+        assert LEVEL[other] > LEVEL[own], f"{own} imports {other}, which does not lie below it"
+        assert {own.split("/")[0], other.split("/")[0]} not in STRANGERS, f"{own} must not know {other}"
+
+
+@pytest.mark.parametrize("path", DECLARATIONS, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_declarations_of_findings_import_what_lies_below_the_options(path: Path) -> None:
+    rooms = {room(name.split(".")[1:]) for name in imported(path, at_once=True)} - {"findings"}
+    assert {other for other in rooms if LEVEL[other] <= LEVEL["findings"]} == set()
+
+
+def test_the_picture_in_contributing_has_these_rooms() -> None:
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    picture = [line.split("  ")[0].strip() for line in text.split("```", 2)[1].splitlines() if line.strip()]
+    assert picture == [", ".join(part.strip() for part in line.split(",")) for line in ROOMS.strip().splitlines()]
+
+
+def test_no_folder_has_more_than_20_files_side_by_side() -> None:
+    counts = Counter(path.parent.relative_to(PACKAGE).as_posix() for path in FILES if path.name != "__init__.py")
+    assert {name: count for name, count in counts.items() if count > 20 and name not in REGISTRIES} == {}
+
+
+def test_no_file_imports_itself_in_the_end() -> None:
+    def dotted(path: Path) -> str:
+        return ".".join(("mlcli", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+
+    modules = {dotted(path): path for path in FILES}
+    compiled = "mlcli.native._kernels"
+    edges = {name: {other if other in modules else other.rpartition(".")[0]
+                    for other in imported(path, at_once=path in DECLARATIONS) - {compiled}}
+             for name, path in modules.items()}
+    try:
+        tuple(graphlib.TopologicalSorter(edges).static_order())
+    except graphlib.CycleError as error:
+        pytest.fail(f"a cycle of imports: {' <- '.join(error.args[1])}")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_files_and_functions_keep_their_sizes(path: Path) -> None:
+    text = path.read_text()
+    assert text.count("\n") <= 300
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree), "every file says what it is for"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno - node.lineno < 60, node.name
+
+
+def test_methods_stay_short_enough_to_read_as_formulas() -> None:
+    """Imports, and what a method says of itself in its docstring, are not counted."""
+    for name in METHODS:
+        text = (PACKAGE / "methods" / f"{name}.py").read_text()
+        words = (METHODS[name].__doc__ or "").count("\n")
+        imports = sum((node.end_lineno or 0) - node.lineno + 1 for node in ast.parse(text).body
+                      if isinstance(node, ast.Import | ast.ImportFrom))
+        assert text.count("\n") - words - imports <= LONGER.get(name, 70), name
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_a_theorem(name: str) -> None:
+    """An identity with another method, an invariant, or a case with a known answer."""
+    theorems = [path.read_text() for path in (Path(__file__).parents[1] / "laws/theorems").glob("test_*.py")]
+    assert any(f'"{name}"' in text for text in theorems), f"tests/laws/theorems states nothing of {name}"

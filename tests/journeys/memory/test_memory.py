@@ -1,0 +1,66 @@
+"""What `plan` predicts is what `embed` refuses by, and near what the operating system counts."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mlcli.methods import METHODS
+from tests.journeys.support import Caller
+
+POINTS = np.random.default_rng(0)
+AROUND = {"read", "prepare", "dimension", "reconstruct", "quality", "write", "certify"}  # what all methods share
+
+
+def swiss_roll(rows: int) -> np.ndarray:
+    angle = 1.5 * np.pi * (1 + 2 * POINTS.random(rows))
+    return np.column_stack([angle * np.cos(angle), 21 * POINTS.random(rows), angle * np.sin(angle)])
+
+
+@pytest.fixture
+def table(own_directory: Path) -> None:
+    points = POINTS.standard_normal((48, 3)).tolist()
+    lines = [f"{i},{','.join(map(repr, row))},{'ab'[i % 2]}" for i, row in enumerate(points)]
+    Path("points.csv").write_text("\n".join([",x,y,z,group", *lines, ""]))
+    Path("view.csv").write_text("\n".join([",u,v", *(f"{i},{row[0] + i % 3},{row[1]}"
+                                                       for i, row in enumerate(points)), ""]))
+
+
+EVERYDAY = ("pca", "mds", "isomap", "lle", "fa", "autoencoder")  # of the others only when there is time
+OWN = {"cca": ("--view", "view.csv"), "ibfa": ("--view", "view.csv"), "fa": ("-p", "1"),
+       "gpdm": ("--set", "method.minimize.limit=9"), "lgssm": ("--set", "method.iterate.limit=9"),
+       "isomap": ("--set", "method.paths.store=memory"), "sde": ("-k", "9", "--set", "method.constraints=at_most")}
+
+
+@pytest.mark.parametrize("method", [pytest.param(name, marks=[] if name in EVERYDAY else [pytest.mark.slow])
+                                    for name in METHODS])
+def test_plan_and_embed_refuse_alike(mlcli: Caller, table: None, method: str) -> None:
+    given = ("points.csv", "-m", method, "--label-column", "group", *OWN.get(method, ()))
+    predicted = json.loads(mlcli("plan", *given, "--json").out)["memory"]
+    for share, code in ((0.995, 82), (1.005, 0)):
+        limited = (*given, "--memory-limit", str(round(share * predicted)))
+        assert mlcli("plan", *limited).code == code
+        ended = mlcli("embed", *limited, "-o", f"run-{code}", "-q")
+        assert ended.code == code, ended.err
+        told = re.search(r"needs about ([0-9.]+) MiB", ended.err)  # before the graph is known, of what is known
+        assert (told is not None) == (code == 82)
+        assert told is None or abs(float(told[1]) * 2**20 / predicted - 1) <= 0.01
+
+
+def test_landmarks_take_less_in_plan_too(mlcli: Caller) -> None:
+    np.save("roll.npy", swiss_roll(3000))
+    for method in ("mds", "isomap"):
+        given = ("roll.npy", "-m", method, "--json", *(("--set", "method.paths.store=memory") * (method == "isomap")))
+        planned = [json.loads(mlcli("plan", *given, *more).out)["steps"]
+                   for more in ((), ("--set", "method.landmarks=100"))]
+        whole, few = (max(step["memory"] for step in steps if step["stage"] not in AROUND) for steps in planned)
+        assert few < whole / 4
+
+
+def test_a_plan_does_not_depend_on_the_load(mlcli: Caller) -> None:
+    np.save("points.npy", POINTS.standard_normal((400, 60)))
+    for method in ("pca", "mds", "kpca", "lle", "ica"):
+        plans = [json.loads(mlcli("plan", "points.npy", "-m", method, "--json").out) for _ in range(3)]
+        assert all({**plan, "disk_free": 0} == {**plans[0], "disk_free": 0} for plan in plans)

@@ -1,0 +1,97 @@
+"""The tutorials and the gallery run as they are written, print what they say, and make the pictures they show."""
+
+import re
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mlcli.cli.program import run
+from tests.processes import neutral, program
+
+ROOT = Path(__file__).parents[3]
+PICTURES = ROOT / "docs" / "pictures"
+PAGES = [ROOT / "docs" / "gallery.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+FOR_PAPERS = ("mlcli report", "--figures", "--title")
+
+
+def pictures_of(page: Path) -> list[Path]:
+    """The pictures that a page shows of its own runs."""
+    return [PICTURES / page.stem / f"{name}.png" for name in re.findall(
+        rf"pictures/{page.stem}/([\w-]+)\.png", page.read_text(encoding="utf-8"))]
+
+
+def test_there_is_one_for_each_field_and_each_ends_at_a_figure_for_a_paper() -> None:
+    assert [page.stem for page in PAGES[1:]] == ["batch", "ecology", "genomics", "images", "psychology"]
+    assert all(page.with_suffix(".sh").is_file() for page in PAGES)  # house/test_docs.py holds that they are fresh
+    assert all(part in page.read_text(encoding="utf-8") for page in PAGES for part in FOR_PAPERS)
+    assert all(pictures_of(page) for page in PAGES)
+
+
+def test_every_picture_is_shown_and_all_of_them_are_small() -> None:
+    there = sorted(PICTURES.rglob("*.*"))
+    assert there == sorted({picture for page in PAGES for picture in pictures_of(page)})
+    assert sum(picture.stat().st_size for picture in there) < 1e6
+
+
+def test_the_gallery_has_commands_under_each_kind_of_picture() -> None:
+    parts = PAGES[0].read_text(encoding="utf-8").split("\n## ")[1:]
+    assert len(parts) == 9 and all("![" in part for part in parts)
+    assert [part.partition("\n")[0] for part in parts if "```sh\nmlcli " not in part] == ["A scree plot"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_tutorial_runs_and_prints_what_it_quotes(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    environment = neutral()
+    environment["PATH"] = f"{Path(program()[0]).parent}:{environment['PATH']}"
+    done = subprocess.run(["sh", page.with_suffix(".sh")], cwd=tmp_path, env=environment, text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.returncode == 0, done.stdout
+    drawn = {re.sub(r"[^a-z0-9]+", "-", str(file.relative_to(tmp_path / "runs").with_suffix(""))): file
+             for file in tmp_path.rglob("*.png")}
+    for picture in pictures_of(page):
+        (wide, tall), (width, height) = size_of(picture), size_of(drawn[picture.stem])
+        assert wide / tall == pytest.approx(width / height, rel=0.01), "make it anew: python docs/pictures.py"
+    quoted = re.findall(r"^```text\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert quoted and [line for text in quoted for line in text.splitlines() if line not in done.stdout] == []
+
+
+def size_of(picture: Path) -> tuple[int, int]:
+    """Width and height, from the head of a PNG."""
+    wide, tall = struct.unpack(">II", picture.read_bytes()[16:24])
+    return wide, tall
+
+
+def tour() -> list[str]:
+    """The lines of the section *A tour*."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("## A tour")[2]
+    return text.partition("```sh\n")[2].partition("```")[0].splitlines()
+
+
+def test_the_tour_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line of the section *A tour*, in its order; what takes long is left to the slow test."""
+    for name in ("sample_data", "configs"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    path, *lines = tour()
+    assert path == 'export PATH="$PWD/.venv/bin:$PATH"' and 8 <= len(lines) <= 15
+    for command in [part.split() for line in lines for part in line.partition("#")[0].split("&&")]:
+        assert command[0] == "mlcli" and ("explore" in command or run(command[1:]) == 0), command
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_commands_of_the_readme_work_in_an_empty_clone(tmp_path: Path) -> None:
+    """The first command with an environment of its own, then the tour, as they stand on the page."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("needs a repository to clone")
+    subprocess.run(["git", "clone", "-q", ROOT, tmp_path / "clone"], check=True)
+    start = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Start")[2]
+    first = start.partition("```sh\n")[2].partition("```")[0]
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", "\n".join([first, *tour()])], cwd=tmp_path / "clone",
+                          env=neutral(), text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.returncode == 0, done.stdout
+    assert (tmp_path / "clone/runs/swiss_roll-isomap/report.html").exists()

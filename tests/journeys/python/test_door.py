@@ -1,0 +1,191 @@
+"""The Python door gives the numbers of the command, by the same code, and loads nothing before it is used."""
+
+import csv
+import inspect
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mlcli
+from mlcli.api import OPTIONS
+from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile, UsageError
+from tests.journeys.support import Caller, write_points
+from tests.processes import python
+
+RUNS = {
+    "pca": ({"components": 3, "scale": "standard"}, ("-p", "3", "--scale", "standard")),
+    "isomap": ({"neighbors": 8}, ("-k", "8")),
+    "mds": ({"metric": "cityblock"}, ("--metric", "cityblock")),
+    "kpca": ({"set": {"method.kernel": {"name": "gaussian", "rate": 0.1}}},
+             ("--set", "method.kernel.name=gaussian", "--set", "method.kernel.rate=0.1")),
+}
+
+
+@pytest.fixture
+def mlcli_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Caller:
+    """The command line in a directory of its own, with data.csv."""
+    monkeypatch.chdir(tmp_path)
+    write_points(tmp_path / "data.csv")
+    return Caller(capsys)
+
+
+def points() -> tuple[np.ndarray, list[str]]:
+    """The numbers and ids of data.csv."""
+    with Path("data.csv").open(newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    return np.array([row[1:] for row in rows], dtype=float), [row[0] for row in rows]
+
+
+def test_what_is_public_is_two_functions_which_load_nothing_ahead() -> None:
+    assert mlcli.__all__ == ["embed", "open_run"]
+    heavy = "import sys, mlcli; print([name for name in ('numpy', 'typer', 'pydantic', 'mlcli.api') if name in "
+    assert python(heavy + "sys.modules]); mlcli.open_run; print('numpy' in sys.modules)") == "[]\nTrue\n"
+    with pytest.raises(AttributeError, match="no attribute 'run'"):
+        mlcli.run  # noqa: B018
+
+
+def test_a_notebook_completes_what_is_public_and_helps_with_it() -> None:
+    public = [name for name in dir(mlcli) if not name.startswith("__")]
+    assert public == mlcli.__all__
+    said = python("import mlcli; help(mlcli.embed)")
+    assert said.splitlines()[2].startswith("embed(array: Any, method: str = 'pca', *, kind: str | None = None")
+    words = set(re.findall(r"\w+", inspect.getdoc(mlcli.embed) or ""))
+    assert words >= set(OPTIONS)
+    assert words >= inspect.signature(mlcli.embed).parameters.keys()
+
+
+def test_a_result_shows_itself_in_a_few_lines(mlcli_: Caller) -> None:
+    values = np.random.default_rng(0).standard_normal((500, 30)) * np.geomspace(30, 1, 30)
+    group = ["a", "b"] * 250
+    shown = repr(mlcli.embed(np.column_stack([values, np.ones(500)]), components=1, scale="standard",
+                             labels={"group": group})).splitlines()
+    assert shown[:2] == ["pca: 500 rows x 1 axis", "labels: group"] and shown[3].startswith("W-CONST: ")
+    run = mlcli.embed(values, components=3)
+    leading, shares = np.linalg.eigvalsh(np.cov(values.T, bias=True))[::-1], run.spectrum.proportions
+    told = re.findall(r"([\d.]+) \(([\d.]+)%\)", repr(run.spectrum))
+    assert [float(value) for value, _ in told] == pytest.approx(leading[:5], rel=1e-3)
+    assert [float(share) for _, share in told] == pytest.approx(100 * shares[:5], abs=0.05)
+    assert repr(run).splitlines() == ["pca: 500 rows x 3 axes", repr(run.spectrum)]
+    assert mlcli_("embed", "data.csv", "-m", "fa", "-p", "1", "-o", "run", "-q").code == 0
+    assert repr(mlcli.open_run("run")).startswith("fa: 30 rows x 1 axis\neigenvalues: ")
+    assert repr(replace(run, spectrum=None, labels={}, method="vae")) == "vae: 500 rows x 3 axes"
+
+
+@pytest.mark.parametrize("method", RUNS)
+def test_an_array_and_a_finished_run_have_the_numbers_of_the_command(mlcli_: Caller, method: str) -> None:
+    options, flags = RUNS[method]
+    assert mlcli_("embed", "data.csv", "-m", method, "-o", "run", "-q", *flags).code == 0
+    values, ids = points()
+    made, opened = mlcli.embed(values, method, ids=ids, columns=list("xyz"), **options), mlcli.open_run("run")
+    for run in (made, opened):
+        with Path("run/embedding.csv").open(newline="") as file:
+            rows = list(csv.reader(file))[1:]
+        assert run.ids == tuple(row[0] for row in rows) == tuple(ids) and run.labels == {}
+        assert np.array_equal(run.embedding, np.array([row[1:] for row in rows], dtype=float))
+        with Path("run/spectrum.csv").open(newline="") as file:
+            spectrum = list(csv.DictReader(file))
+        assert run.spectrum and run.spectrum.eigenvalues.tolist() == [float(row["eigenvalue"]) for row in spectrum]
+        assert run.spectrum.proportions.tolist() == [float(row["proportion"]) for row in spectrum]
+    write_points(Path("new.csv"), rows=7, seed=1)
+    placed = np.loadtxt(mlcli_("project", "run", "new.csv", "-q").out.splitlines(), delimiter=",", skiprows=1,
+                        usecols=range(1, made.embedding.shape[1] + 1))
+    new = np.loadtxt("new.csv", delimiter=",", skiprows=1, usecols=(1, 2, 3))
+    assert np.array_equal(made.project(new), placed) and np.array_equal(opened.project(new), placed)
+
+
+def test_coordinates_lead_back_where_the_command_leads_back(mlcli_: Caller) -> None:
+    values, _ = points()
+    assert mlcli_("embed", "data.csv", "-o", "run", "-q").code == 0
+    made, opened = mlcli.embed(values), mlcli.open_run(Path("run"))
+    back = np.loadtxt(mlcli_("reconstruct", "run", "run/embedding.csv", "-q").out.splitlines(), delimiter=",",
+                      skiprows=1, usecols=(1, 2, 3))
+    assert np.array_equal(made.reconstruct(made.embedding), back)
+    assert np.array_equal(opened.reconstruct(opened.embedding), back)
+    assert mlcli.embed(values, components=3).reconstruct(made.project(values) @ np.eye(2, 3)) == pytest.approx(back)
+    with pytest.raises(ConfigError, match="cannot reconstruct features from coordinates; array"):
+        mlcli.embed(values, "isomap").reconstruct(made.embedding)
+
+
+def test_labels_reach_the_method_and_the_run() -> None:
+    species = ["a", "b", "c"] * 20
+    values = np.random.default_rng(0).standard_normal((60, 4)) + np.tile([[0.0], [3.0], [9.0]], (20, 1))
+    run = mlcli.embed(values, "lda", labels={"species": species})
+    assert run.labels == {"species": tuple(species)} and run.embedding.shape == (60, 2)
+
+
+def test_a_matrix_of_pairs_is_taken_by_its_kind() -> None:
+    values = np.random.default_rng(0).standard_normal((30, 3))
+    distances = np.linalg.norm(values[:, None] - values[None], axis=2)
+    given = distances.copy()
+    run = mlcli.embed(distances, "pcoa", kind="dissimilarities", components=3, ids=range(30))
+    apart = np.linalg.norm(run.embedding[:, None] - run.embedding[None], axis=2)
+    assert run.ids[:2] == ("0", "1") and np.allclose(apart, distances) and np.array_equal(given, distances)
+    assert np.allclose(run.project(distances[3:5]), run.embedding[3:5])
+    with pytest.raises(DataError, match="looks like a matrix of dissimilarities"):
+        mlcli.embed(distances, "mds")
+    assert mlcli.embed(distances, "mds", kind="features").embedding.shape == (30, 2)
+    with pytest.raises(DataError, match="30 points"):
+        run.project(distances[:, :4])
+    with pytest.raises(DataError):
+        run.project(-distances)
+
+
+def test_warnings_of_a_run_are_told(mlcli_: Caller) -> None:
+    values = np.column_stack([np.random.default_rng(0).standard_normal((20, 2)), np.ones(20)])
+    assert [text[:8] for text in mlcli.embed(values, scale="standard").warnings] == ["W-CONST:"]
+    np.save("data.npy", values)
+    assert mlcli_("embed", "data.npy", "--scale", "standard", "-q", "-o", "run").code == 0
+    assert mlcli.open_run("run").warnings == mlcli.embed(values, scale="standard").warnings
+
+
+@pytest.mark.parametrize(("given", "options", "kind", "said"), [
+    ([1.0, 2.0], {}, DataError, "an array of 1 dimensions"),
+    ([["a", "b"]], {}, DataError, "is no table of numbers"),
+    (np.zeros((0, 3)), {}, DataError, "0 rows"),
+    (np.eye(4)[:, :3], {"ids": ["a"]}, DataError, "ids: 1 were given for 4"),
+    (np.eye(4)[:, :3], {"ids": list("aabc")}, DataError, "ids occur more than once"),
+    (np.eye(4)[:, :3], {"labels": {"group": "abcd"}}, DataError, "the label group"),
+    ([[1.0, np.nan], [2, 3], [4, 5]], {}, DataError, "missing"),
+    (np.eye(4)[:, :3], {"neigbors": 3}, UsageError, "did you mean 'neighbors'?"),
+    (np.eye(4)[:, :3], {"method": "umap"}, ConfigError, "nearest in meaning is laplacian"),
+    (np.eye(4)[:, :3], {"neighbors": 3}, ConfigError, "pca has no option 'neighbors'"),
+    (np.eye(4)[:, :3], {"set": {"compute.sed": 1}}, ConfigError, "did you mean 'seed'?"),
+])
+def test_what_does_not_fit_is_refused_as_the_command_refuses_it(given: object, options: dict[str, object],
+                                                                kind: type[Exception], said: str) -> None:
+    with pytest.raises(kind) as caught:
+        mlcli.embed(given, **options)  # type: ignore[arg-type]
+    assert said in str(caught.value)
+
+
+def test_runs_that_are_not_there_or_were_changed_are_refused(mlcli_: Caller) -> None:
+    with pytest.raises(InputMissing):
+        mlcli.open_run("nowhere")
+    assert mlcli_("embed", "data.csv", "-o", "run", "-q").code == 0
+    Path("run/spectrum.csv").write_text(Path("run/spectrum.csv").read_text() + "9,1,1,1\n")
+    with pytest.raises(UnsafeFile):
+        mlcli.open_run("run")
+
+
+def test_a_run_without_a_model_is_opened_and_projects_nothing(mlcli_: Caller) -> None:
+    assert mlcli_("embed", "data.csv", "-o", "run", "-q", "--outputs", "embedding,spectrum").code == 0
+    run = mlcli.open_run("run")
+    assert run.embedding.shape == (30, 2)
+    with pytest.raises(InputMissing):
+        run.project(points()[0])
+
+
+def test_the_page_tells_all_options_and_its_examples_run(mlcli_: Caller) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in page for name in OPTIONS)
+    assert mlcli_("sample", "swiss-roll", "--rows", 400, "-o", "roll.csv").code == 0
+    assert mlcli_("embed", "roll.csv", "-m", "isomap", "-o", "runs/roll-isomap", "-q").code == 0
+    examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
+    assert len(examples) == page.count("```python") == 3
+    for code, printed in examples:
+        mlcli_.capture.readouterr()
+        exec(code, {})
+        assert mlcli_.capture.readouterr().out == printed

@@ -1,0 +1,233 @@
+"""Many runs in one process under some settings, and what two such processes must agree in."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from mlcli.base.machine import resources
+from mlcli.base.machine.blas import CORE, NEEDED
+from mlcli.base.types import Array
+from mlcli.methods import METHODS
+from tests.laws.contract.test_contract import CONFIGURATIONS
+from tests.laws.contract.test_stages import configured
+from tests.processes import neutral, program
+
+ROOT = Path(__file__).parents[3]
+ROWS = 2200  # above the sizes from which spectra are found in part and quality is measured on a sample
+TIMED = {"run.json", "report.html"}  # seconds, memory, and the time of day
+PLACED = TIMED | {"config.yaml"}  # and paths
+SEPARATE = 1e-3  # of the largest: an eigenvalue so far from the others has an axis that 1e3 roundings turn by 2e-10
+EIGENVALUES, COORDINATES = 1e-11, 1e-9  # of the largest
+SINGLE = 1e-6  # the same where one of two runs has distances in single precision
+# Fits that end where an iteration comes to rest, not at an eigenproblem: coordinates agree to `repeat_tolerance`.
+ITERATED = ("gplvm", "gpdm", "lgssm")
+LONG = 100  # iterations of L-BFGS by which rounding has grown to all digits: only the objective is comparable then
+LEVELS = {"base": set(), "v3": {"avx2", "fma", "bmi2"}, "v4": NEEDED, "none": set()}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a process is started: arguments, variables, and what it may differ by."""
+
+    arguments: tuple[str, ...] = ()
+    variables: dict[str, str] = field(default_factory=dict)
+    umask: int = 0o022
+
+
+def has(flags: set[str]) -> bool:
+    """Whether the processor has these instructions."""
+    return resources.processor()[1] >= flags
+
+
+def write_runs(folder: Path, runs: dict[str, dict[str, Any]]) -> None:
+    """A file for each run in `configs`, all with their input beside it and their output below the working directory."""
+    (folder / "configs").mkdir(exist_ok=True)
+    for name, document in runs.items():
+        text = yaml.safe_dump({**document, "output": f"runs/{name}"})
+        (folder / "configs" / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+
+def ways(folder: Path) -> dict[str, dict[str, Any]]:
+    """Every way of every method, with 60 rows."""
+    runs = {}
+    for name, (method, options) in CONFIGURATIONS.items():
+        called = name.replace(" ", "-")
+        (folder / "data" / called).mkdir(parents=True)
+        given = configured(folder / "data" / called, method, options).input.model_dump(mode="json", exclude_unset=True)
+        given["path"] = f"../data/{called}/data.csv"
+        given |= {"view": {"path": f"../data/{called}/view.csv"}} if "view" in given else {}
+        runs[called] = {"input": given, "method": {"name": method, **options}}
+    return runs
+
+
+def examples(folder: Path) -> dict[str, dict[str, Any]]:
+    """The examples of `configs`, whose options are the defaults for the most part; a sweep's run stands there alone."""
+    (folder / "sample_data").symlink_to(ROOT / "sample_data")
+    runs = {}
+    for path in sorted((ROOT / "configs").glob("*.yaml")):
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        given = [document["input"], *(part for part in (document["input"].get("view"),) if part)]
+        if "sweep" in document or not all((ROOT / part["path"]).exists() for part in given):
+            continue
+        for part in given:
+            part["path"] = f"../{part['path']}"
+        runs[f"example-{path.stem}"] = document
+    return runs
+
+
+def large(folder: Path, names: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Some runs of a noisy sheet in 20 dimensions, with a column of labels."""
+    generator = np.random.default_rng(4)
+    sheet: Array = generator.random((ROWS, 2))
+    points = np.column_stack([sheet, np.sin(3 * sheet)]) @ generator.standard_normal((4, 20))
+    points += 0.05 * generator.standard_normal(points.shape)
+    lines = [",".join([*(f"x{i}" for i in range(20)), "side"])]
+    lines += [",".join([*(f"{value:.6g}" for value in row), "ab"[int(across > 0.5)]])
+              for row, across in zip(points.tolist(), sheet[:, 0], strict=True)]
+    (folder / "sheet.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    methods: dict[str, dict[str, Any]] = {
+        "isomap": {}, "kpca": {}, "polynomial": {"name": "kpca", "kernel": {"name": "polynomial"}},
+        "landmarks": {"name": "mds", "landmarks": 100}, "pca": {}, "lle": {}, "laplacian": {}}
+    return {f"large-{name}": {"input": {"path": "../sheet.csv", "label_columns": ["side"]},
+                              "method": {"name": name, **methods[name]}} for name in names}
+
+
+def carried_out(folder: Path, name: str, settings: Settings) -> dict[str, Path]:
+    """The directories of all runs, by their names, made by one process in a working directory of its own."""
+    place = folder / name
+    place.mkdir()
+    command = [*program(), "run", *map(str, sorted((folder / "configs").glob("*.yaml"))), "--no-cache", "-q"]
+    ended = subprocess.run([*command, *settings.arguments], cwd=place, env=neutral(**settings.variables),
+                           preexec_fn=lambda: os.umask(settings.umask), capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return {path.name: path for path in sorted((place / "runs").iterdir())}
+
+
+def files(run: Path, without: set[str]) -> dict[str, bytes]:
+    """The files of a run but some."""
+    return {path.name: path.read_bytes() for path in run.iterdir() if path.name not in without}
+
+
+def differing(left: Path, right: Path, without: set[str]) -> list[str]:
+    """The files that two runs do not have in common, byte by byte."""
+    one, other = files(left, without), files(right, without)
+    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+
+
+def untimed(run: Path) -> tuple[dict[str, Any], str]:
+    """run.json and the report without seconds, memory, the time of day and absolute paths."""
+    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    for stage in record["stages"]:
+        del stage["seconds"], stage["peak_memory_mib"]
+    for given in (record["input"], record["input"].get("view", {})):
+        given.pop("absolute", None)
+    del record["finished"], record["seconds"], record["files"]["report.html"]
+    page = (run / "report.html").read_text(encoding="utf-8")
+    page, headers = re.subn(r", [0-9.e+-]+ s, finished [0-9T:+-]+", "", page)
+    page, sections = re.subn(r"<h2>Timings</h2>.*?</section>", "", page, flags=re.DOTALL)
+    assert (headers, sections) == (1, 1)
+    return record, page
+
+
+def kernels(run: Path) -> set[str]:
+    """The kernels of OpenBLAS that a run used."""
+    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    return {library["kernel"].lower() for library in record["blas"]}
+
+
+def table(path: Path) -> dict[str, list[str]]:
+    """The columns of a CSV file."""
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    return dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else {}
+
+
+def coordinates(run: Path) -> Array | None:
+    """The embedding (n x p); None where the input has no rows."""
+    path = run / "embedding.csv"
+    columns = table(path) if path.exists() else {}
+    points = [list(map(float, values)) for name, values in columns.items() if re.fullmatch(r"y\d+", name)]
+    return np.array(points).T if points else None
+
+
+def spectrum(run: Path) -> Array:
+    """What axes are ranked by; empty where there is nothing of the kind."""
+    path = run / "spectrum.csv"
+    return np.array([float(value) for value in list(table(path).values())[1]]) if path.exists() else np.zeros(0)
+
+
+def separate(values: Array, axes: int) -> Array:
+    """Which of the axes are far enough from their neighbors in the spectrum to be compared one by one."""
+    if not len(values):
+        return np.ones(axes, dtype=bool)
+    far = np.abs(np.diff(values)) >= SEPARATE * np.abs(values).max()
+    return (np.r_[True, far] & np.r_[far, True])[:axes]
+
+
+def apart(left: Path, right: Path) -> float:
+    """How far two runs are apart, over what they may be: the largest of spectra, coordinates and objectives."""
+    method = yaml.safe_load((left / "config.yaml").read_text(encoding="utf-8"))["method"]
+    one, other = coordinates(left), coordinates(right)
+    iterated = METHODS[method["name"]].repeat_tolerance if method["name"] in ITERATED else 0.0
+    if precision(left) != precision(right):
+        iterated = SINGLE
+    if "minimize" in method and len(objectives(left)) > LONG:
+        return minimized_apart(left, right, method["minimize"]["tolerance"])
+    found = distance(spectrum(left), spectrum(right)) / max(EIGENVALUES, iterated)
+    if one is None or other is None:
+        assert one is other and len(spectrum(left))
+        return found
+    kept = separate(spectrum(left), one.shape[1])
+    return max(found, distance(one, np.where(kept, other, one)) / max(COORDINATES, iterated))
+
+
+def precision(run: Path) -> str | None:
+    """The precision of geodesic distances; None of a run without them."""
+    facts = json.loads((run / "run.json").read_text(encoding="utf-8"))["facts"]
+    return next((fact["precision"] for fact in facts if fact["code"] == "F-PATHS"), None)
+
+
+def minimized_apart(left: Path, right: Path, tolerance: float) -> float:
+    """The same of long minimizations, whose tolerance is in nats for each number: of objectives and coordinates.
+
+    Around the minimum coordinates move by the root of what the objective does.
+    """
+    record = json.loads((left / "run.json").read_text(encoding="utf-8"))
+    numbers = record["input"]["rows"] * record["input"]["columns"]
+    nats = abs(objectives(left)[-1] - objectives(right)[-1]) / (2 * tolerance * numbers)  # either may be short by it
+    return max(nats, distance(coordinates(left), coordinates(right)) / (10 * tolerance**0.5))
+
+
+def objectives(run: Path) -> list[float]:
+    """What the iterations of a fit lowered or raised, one by one."""
+    path = run / "trace.csv"
+    return [float(value) for value in table(path)["objective"]] if path.exists() else []
+
+
+def distance(one: Array, other: Array) -> float:
+    """The largest difference of two arrays over the largest entry of the first."""
+    assert one.shape == other.shape
+    return float(np.abs(one - other).max(initial=0.0) / np.abs(one).max(initial=1e-300))
+
+
+PRESCOTT = {"prescott", "katmai"}  # one set of kernels under two names
+SETTINGS: dict[str, tuple[Settings, bool]] = {  # with whether this processor can run under them
+    **{f"{count} threads": (Settings(("--threads", str(count))), True) for count in (1, 2, 3)},
+    **{name: (Settings(variables={name: "1"}), True) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")},
+    **{name: (Settings(variables={CORE: name}), has(flags)) for name, flags in (
+        ("Haswell", LEVELS["v3"]), ("Prescott", {"pni"}), ("SkylakeX", LEVELS["v4"]))},
+    **{f"SIMD {name}": (Settings(variables={"MLCLI_SIMD": name}), has(flags)) for name, flags in LEVELS.items()},
+}
+SURROUNDINGS = {
+    "again": Settings(), "hash seed": Settings(variables={"PYTHONHASHSEED": "7"}),
+    "locale": Settings(variables={"LC_ALL": "C", "LANG": "de_DE.UTF-8"}),
+    "time zone": Settings(variables={"TZ": "Asia/Kathmandu"}), "umask": Settings(umask=0o077),
+}

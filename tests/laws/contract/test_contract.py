@@ -1,0 +1,442 @@
+"""One contract for every method in the table: what holds whatever the formula."""
+
+import re
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli.base.machine.footprint import LIBRARIES, MIB, resident
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Dissimilarities, Features, Labeled
+from mlcli.base.values.scaling import Unit
+from mlcli.errors import ConfigError, GeometryError, MlcliError, NumericalError
+from mlcli.methods import METHODS, Model
+from mlcli.rundir import archive
+from tests.laws.contract.option_values import plain
+from tests.support import EPS, Notes, dissimilarities, distances, features, fit, furnished, paired
+
+POINTS = np.random.default_rng(21).standard_normal((60, 5)) * [4, 2, 1, 0.5, 0.25]
+CLOSED = POINTS.copy()
+CLOSED.flags.writeable = False
+# Every method in every way of running it that computes something else, as its file declares them.
+CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    f"{method} {way.name}".strip(): (method, dict(way.options))
+    for method, kind in METHODS.items() for way in kind.variants}
+BROKEN = {f"{method} {way.name}".strip(): way.broken for method, kind in METHODS.items() for way in kind.variants}
+NEEDS_NEIGHBORS = [method for method, kind in METHODS.items() if "neighbors" in kind.model_fields]
+NEEDS_CLASSES = [method for method, kind in METHODS.items() if Labeled in kind.accepts]
+# what axes are ranked by is no decomposition of a variance
+RANKED = [name for name, (method, _) in CONFIGURATIONS.items()
+          if not (METHODS[method].ranked_by or "").startswith("eigenvalues")]
+
+every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
+every_method = pytest.mark.parametrize("method", METHODS)
+OPTIONS: dict[str, dict[str, Any]] = {method: {"neighbors": 9} for method in NEEDS_NEIGHBORS}
+
+
+def model_of(name: str, points: Array | None = None, **options: Any) -> Model:
+    """The model of a configuration, or of a method by its name, with some options more."""
+    if points is None and not options:
+        return plain_model(name)
+    method, chosen = CONFIGURATIONS[name]
+    return fit(method, POINTS if points is None else points, **{**chosen, **options})
+
+
+@cache
+def plain_model(name: str) -> Model:
+    """The same of POINTS without other options, which many tests share: a model is frozen."""
+    return model_of(name, POINTS)
+
+
+@cache
+def again(name: str) -> Model:
+    """The same fit once more, of points that Python cannot write to."""
+    return model_of(name, CLOSED)
+
+
+def most(name: str) -> int:
+    """The most axes that the points can have."""
+    method, options = CONFIGURATIONS[name]
+    return METHODS[method](**options).limit(features(POINTS))
+
+
+def close(name: str, left: Array, right: Array) -> None:
+    assert left.shape == right.shape
+    scale = max(float(np.abs(left).max(initial=0.0)), 1e-300)
+    assert np.abs(left - right).max(initial=0.0) <= METHODS[CONFIGURATIONS[name][0]].repeat_tolerance * scale
+
+
+@every_method
+def test_every_method_says_what_it_is_for(method: str) -> None:
+    first, _, rest = (METHODS[method].__doc__ or "").partition("\n\n")
+    assert first.strip().endswith(".") and "\n" not in first.strip()
+    assert "Source:" in rest
+    assert METHODS[method]().name == method
+
+
+@every_configuration
+def test_the_same_run_gives_the_same_bits(name: str) -> None:
+    first, second = model_of(name), again(name)
+    assert np.array_equal(first.embedding, second.embedding)
+    assert np.array_equal(first.ranks.values, second.ranks.values)
+
+
+@every_configuration
+def test_permuted_rows_give_permuted_rows(name: str) -> None:
+    if "permutation" in BROKEN[name]:
+        pytest.skip("rows are in time order, or landmarks are chosen by row")
+    order = np.random.default_rng(0).permutation(len(POINTS))
+    close(name, model_of(name).embedding[order], model_of(name, POINTS[order]).embedding)
+
+
+@every_configuration
+def test_rotation_and_shift_change_nothing(name: str) -> None:
+    rotation = np.linalg.qr(np.random.default_rng(1).standard_normal((5, 5)))[0]
+    rotation = np.eye(5) if "rotation" in BROKEN[name] else rotation
+    moved = POINTS @ rotation + (0 if "shift" in BROKEN[name] else 1)
+    close(name, distances(model_of(name).embedding), distances(model_of(name, moved).embedding))
+
+
+@every_configuration
+def test_mirrored_points_give_the_same_embedding(name: str) -> None:
+    if "mirror" in BROKEN[name]:
+        pytest.skip("weights at the start do not follow")
+    close(name, model_of(name).embedding, model_of(name, -POINTS).embedding)
+
+
+@every_configuration
+def test_permuted_and_constant_columns_change_nothing(name: str) -> None:
+    count, value = 0 if "constant column" in BROKEN[name] else 2, 0.0 if "shift" in BROKEN[name] else 3.25
+    constant, step = np.full((len(POINTS), count), value), 1 if "columns" in BROKEN[name] else -1
+    wider = np.column_stack([POINTS[:, ::step], constant])
+    close(name, model_of(name).embedding, model_of(name, wider).embedding)
+
+
+@every_configuration
+def test_axes_follow_the_sign_rule(name: str) -> None:
+    more = {} if "quick" in BROKEN[name] else {"components": min(3, most(name))}  # another network is compiled anew
+    for column in model_of(name, **more).embedding.T:
+        assert column[np.abs(column).argmax()] > 0
+
+
+@every_configuration
+def test_the_input_is_never_written_to(name: str) -> None:
+    again(name).project(CLOSED)
+    assert np.array_equal(CLOSED, POINTS)
+
+
+@every_configuration
+@pytest.mark.parametrize("layout", ["fortran", pytest.param("strided", marks=pytest.mark.slow)])
+def test_the_memory_layout_of_the_input_does_not_matter(name: str, layout: str) -> None:
+    strided = np.repeat(np.repeat(POINTS, 2, axis=0), 2, axis=1)[::2, ::2]
+    points = np.asfortranarray(POINTS) if layout == "fortran" else strided
+    close(name, model_of(name).embedding, model_of(name, points).embedding)
+
+
+@every_configuration
+def test_saved_and_loaded_models_project_the_same_bits(name: str, tmp_path: Any) -> None:
+    model = model_of(name)
+    archive.save(tmp_path, {"projector": model.projector})
+    loaded = archive.load(tmp_path)["projector"]
+    new = POINTS[:7] + 0.01
+    assert np.array_equal(model.project(new), loaded.project(new))
+    if model.projector.decoder is not None:
+        assert np.array_equal(model.reconstruct(model.embedding), loaded.reconstruct(model.embedding))
+
+
+@every_method
+def test_a_method_says_whether_coordinates_lead_back(method: str) -> None:
+    runs = [("features", options, model_of(name)) for name, (kind, options) in CONFIGURATIONS.items() if kind == method]
+    if Dissimilarities in METHODS[method].accepts:
+        given = OPTIONS.get(method, {})
+        runs.append(("dissimilarities", given, fit(method, dissimilarities(distances(POINTS)), **given)))
+    there = [model.projector.decoder is not None for _, _, model in runs]
+    for (kind, options, _), leads in zip(runs, there, strict=True):
+        if not (leads and "correction" in options):  # which is zero of Euclidean distances, as only the fit knows
+            assert METHODS[method](**plain(options)).leads_back(kind) == leads
+    condition = METHODS[method].decodes
+    assert set(there) == ({False} if condition is None else {True, False} if condition else {True})
+
+
+@every_configuration
+def test_a_method_says_whether_its_decoder_says_how_sure_it_is(name: str) -> None:
+    model = model_of(name)
+    known = model.projector is not None and model.projector.deviation(model.embedding[:1]) is not None
+    assert known == METHODS[CONFIGURATIONS[name][0]].decoder_variance
+
+
+@every_configuration
+def test_projection_does_not_depend_on_what_else_is_projected(name: str) -> None:
+    if "alone" in BROKEN[name]:
+        pytest.skip("new rows are a sequence")
+    model, new = model_of(name), POINTS[:7] + 0.01
+    together = model.project(new)
+    for i in range(7):
+        close(name, together[i : i + 1], model.project(new[i : i + 1]))
+
+
+@pytest.mark.filterwarnings("error")
+@every_configuration
+def test_new_points_far_outside_are_projected_or_refused(name: str) -> None:
+    model = model_of(name)
+    for size in (1e5, 1e100, 1e200, 1e308):
+        new = np.vstack([POINTS[:2], size * np.sign(POINTS[2:5])])
+        try:
+            assert np.isfinite(model.project(new)).all()
+        except NumericalError as error:
+            assert size > 1e100 and "row 3, this point is too far" in str(error)
+
+
+@every_configuration
+def test_the_spectrum_descends_and_its_shares_add_up(name: str) -> None:
+    spectrum = model_of(name).ranks
+    if "descending" not in BROKEN[name]:
+        assert (np.diff(spectrum.values) <= 0).all()
+    if name in RANKED:
+        return
+    assert spectrum.complete == ("whole" not in BROKEN[name])
+    if spectrum.complete:
+        assert spectrum.proportions.sum() == pytest.approx(1, abs=1e-9)
+        assert spectrum.frobenius == pytest.approx(np.linalg.norm(spectrum.values), rel=1e-12)
+
+
+def in_unit(options: dict[str, Any], power: int) -> dict[str, Any]:
+    """Options for data that is 2**power times as large."""
+    carried = {"rate": -2, "gamma": -2, "radius": 1}
+    return {name: in_unit(value, power) if isinstance(value, dict) else
+            float(np.ldexp(value, power * carried[name])) if name in carried else value
+            for name, value in options.items()}
+
+
+@pytest.mark.parametrize(("name", "power"), paired(CONFIGURATIONS, [-200, 150]))
+def test_what_carries_a_unit_follows_the_data_to_the_last_bit(name: str, power: int) -> None:
+    (method, options), points = CONFIGURATIONS[name], features(POINTS)
+    kind = METHODS[method]
+    data = points if Features in kind.accepts else furnished(points, kind.accepts)
+    larger = replace(data, values=np.ldexp(POINTS, power))
+    powers = kind(**options).powers_of(data)
+    lengths = kind(**options).with_metric(data).length_unit(Unit(power)).exponent  # some metrics' have no unit
+    one, other = model_of(name), fit(method, larger, **in_unit(options, lengths))
+    assert np.array_equal(np.ldexp(one.embedding, lengths * powers.coordinates), other.embedding)
+    assert np.array_equal(np.ldexp(one.ranks.values, lengths * powers.spectrum), other.ranks.values)
+    new = POINTS[:7] + 0.01
+    assert np.array_equal(np.ldexp(one.project(new), lengths * powers.coordinates), other.project(np.ldexp(new, power)))
+    if one.forecast is not None and other.forecast is not None:
+        for name in ("means", "deviations"):
+            assert np.array_equal(np.ldexp(getattr(one.forecast, name), power), getattr(other.forecast, name))
+    if one.loadings is not None and other.loadings is not None:
+        declared = kind(**options).resolve(data).solve(data.normalized(), Compute()).loadings.power
+        assert np.array_equal(np.ldexp(one.loadings.values[:5], power * declared), other.loadings.values[:5])
+        assert np.array_equal(one.loadings.values[5:], other.loadings.values[5:])  # of a view that stays
+
+
+@every_configuration
+def test_there_is_a_spectrum_where_the_method_says_what_it_holds(name: str) -> None:
+    kind = METHODS[CONFIGURATIONS[name][0]]
+    assert (model_of(name).spectrum is None) == (kind.ranked_by is None) == (kind.holds().startswith("There is no "))
+
+
+@every_configuration
+def test_a_share_of_the_variance_keeps_just_enough_axes(name: str) -> None:
+    if name in RANKED or "share" in BROKEN[name]:
+        pytest.skip("takes no share")
+    model = model_of(name, components=0.7)
+    cumulative = np.cumsum(model.spectrum.proportions)
+    kept = model.embedding.shape[1]
+    assert cumulative[kept - 1] >= 0.7 - 1e-9
+    assert kept == 1 or cumulative[kept - 2] < 0.7
+
+
+@every_method
+def test_one_point(method: str) -> None:
+    data = features([[1.0, 2.0, 3.0]])
+    if method in NEEDS_CLASSES:
+        with pytest.raises(GeometryError) as caught:
+            fit(method, data)
+        assert caught.value.code == "E-ONE-CLASS"
+        return
+    if method in NEEDS_NEIGHBORS:
+        with pytest.raises(GeometryError) as caught:
+            fit(method, data)
+        assert caught.value.code == "E-ONE-POINT"
+        return
+    with Notes() as notes:
+        model = fit(method, data)
+    assert np.array_equal(model.embedding, [[0.0]])
+    assert "W-RANK" in notes.codes
+
+
+@every_method
+def test_two_points_lie_on_a_line(method: str) -> None:
+    if method in NEEDS_CLASSES:
+        with pytest.raises(GeometryError) as caught:
+            fit(method, features([[0.0, 0.0], [3.0, 4.0]]))
+        assert caught.value.code == "E-WITHIN"
+        return
+    model = fit(method, features([[0.0, 0.0], [3.0, 4.0]]))
+    assert model.embedding.shape == (2, 1)
+    if METHODS[method].isometric:
+        assert np.ptp(model.embedding) == pytest.approx(5, rel=1e-14)
+
+
+@every_method
+def test_three_points_keep_their_triangle(method: str) -> None:
+    if method in NEEDS_CLASSES:
+        pytest.skip("three classes of one point each, as for two points")
+    triangle = np.array([[0.0, 0.0, 1.0], [3.0, 0.0, 1.0], [0.0, 4.0, 1.0]])
+    model = fit(method, features(triangle))
+    assert model.embedding.shape[0] == 3
+    if METHODS[method].isometric:
+        assert np.allclose(distances(model.embedding), distances(triangle), rtol=1e-14)
+
+
+@pytest.mark.parametrize("method", NEEDS_NEIGHBORS)
+def test_too_many_neighbors_are_an_error_or_a_note(method: str) -> None:
+    few = features(POINTS[:6])
+    with pytest.raises(ConfigError) as caught:
+        fit(method, few, neighbors=6)
+    assert "at most 5" in str(caught.value)
+    with Notes() as notes:
+        fit(method, few)
+    assert "N-NEIGHBORS" in notes.codes
+
+
+@every_configuration
+def test_too_many_axes_are_an_error(name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        model_of(name, POINTS, components=len(POINTS) + 1)
+    assert caught.value.code == "E-COMPONENTS"
+
+
+@every_configuration
+def test_duplicates_share_their_coordinates(name: str) -> None:
+    if "alone" in BROKEN[name]:
+        pytest.skip("a row's place depends on when it comes")
+    doubled = np.repeat(POINTS, 2, axis=0)
+    model = model_of(name, doubled)
+    scale = np.abs(model.embedding).max()
+    apart = np.abs(model.embedding[::2] - model.embedding[1::2]).max()
+    if "twins" in BROKEN[name]:  # equal points have equal weights only up to which twin they lean on
+        assert apart <= 0.05 * scale
+    else:
+        assert apart <= 1e4 * EPS * scale
+
+
+@every_method
+def test_equal_points_give_zero_or_a_clear_error(method: str) -> None:
+    equal = features(np.ones((20, 3)))
+    if method in NEEDS_CLASSES:
+        with pytest.raises(GeometryError) as caught:
+            fit(method, equal)
+        assert caught.value.code == "E-ONE-CLASS"
+        return
+    if method in NEEDS_NEIGHBORS:
+        with pytest.raises(GeometryError) as caught:
+            fit(method, equal, **OPTIONS[method])
+        assert caught.value.code == "E-ALL-EQUAL"
+        return
+    with Notes() as notes:
+        model = fit(method, equal)
+    assert np.array_equal(model.embedding, np.zeros((20, 1)))
+    assert "W-RANK" in notes.codes
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name == "lgssm" else name
+                                  for name in CONFIGURATIONS])
+def test_constant_columns_only_differ_from_none_by_name(name: str) -> None:
+    if "constant column" in BROKEN[name]:
+        pytest.skip("a constant column lowers the noise")
+    points = POINTS.copy()
+    points[:, 4] = 0.0 if "shift" in BROKEN[name] else 7.0
+    count = 1 if "rotation" in BROKEN[name] else 2
+    whole, without = (model_of(name, part, components=count) for part in (points, points[:, :4]))
+    close(name, whole.embedding, without.embedding)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name == "vae deep" else name
+                                  for name in CONFIGURATIONS])
+def test_many_more_columns_than_rows(name: str) -> None:
+    wide = np.random.default_rng(3).standard_normal((40, 200)) * np.r_[20, 10, np.ones(198)]
+    model = model_of(name, wide)
+    assert model.embedding.shape == (40, 2)
+    assert np.isfinite(model.embedding).all()
+    # a new point joins its neighbors whether or not it would be theirs; of one view less is known than of two
+    method, options = CONFIGURATIONS[name]
+    if METHODS[method](**options).reproduces():
+        close(name, model.project(wide), model.embedding)
+
+
+@every_configuration
+def test_a_far_origin_costs_only_its_own_digits(name: str) -> None:
+    """An offset of 1e8 takes 8 of the 16 digits of the data itself; the method must not take more."""
+    if "shift" in BROKEN[name]:
+        pytest.skip("a polynomial with a constant has an origin")
+    points = np.round(POINTS, 3)
+    moved = (points + 1e8) - 1e8  # what is left of the data after storing it at the offset
+    near, far = model_of(name, moved), model_of(name, moved + 1e8)
+    scale = np.abs(near.embedding).max()
+    assert np.abs(near.embedding - far.embedding).max() <= 1e-6 * scale
+
+
+@every_method
+def test_options_round_trip_through_plain_values(method: str) -> None:
+    options = METHODS[method]()
+    assert type(options)(**options.model_dump()) == options
+
+
+@every_method
+def test_the_wrong_kind_of_input_is_refused_before_anything_runs(method: str) -> None:
+    from mlcli.base.values.inputs import Similarities
+
+    square = distances(POINTS)
+    for kind in (Features, Dissimilarities, Similarities):
+        data = kind(square, [str(i) for i in range(len(square))])
+        if issubclass(kind, tuple(base for accepted in METHODS[method].accepts for base in accepted.__mro__[:-2])):
+            continue
+        with pytest.raises(ConfigError) as caught:
+            METHODS[method]().resolve(data)
+        assert caught.value.code == "E-KIND"
+
+
+@every_method
+def test_memory_over_the_limit_is_refused(method: str) -> None:
+    options: dict[str, Any] = {}
+    if getattr(METHODS[method](), "paths", None) is not None:
+        options = {"paths": {"store": "memory"}}
+    data = features(np.random.default_rng(0).random((5000, 2)))
+    held = resident(Compute().thread_count(), LIBRARIES) // MIB  # by this process, whatever it has loaded by now
+    tight = Compute(memory_limit=f"{held + 140}M")
+    steps = () if data.kind not in {kind.kind for kind in METHODS[method].accepts if kind is Features} else (
+        METHODS[method](**options).steps(data, tight, None))
+    if not any(step.square for step in steps):
+        pytest.skip("needs no n x n memory")
+    with pytest.raises(MlcliError) as caught:
+        METHODS[method](**options).fit(data, tight)
+    assert caught.value.exit_code == 82
+    fitting = re.match("about ([0-9,]+) rows fit", caught.value.hint)
+    assert fitting is not None and 500 < int(fitting[1].replace(",", "")) < 5000
+
+
+def test_no_stage_default_is_overridden_by_a_method() -> None:
+    """A default given by a method for a whole section would be lost as soon as one of its keys is set."""
+    for kind in METHODS.values():
+        for name, field in kind.model_fields.items():
+            default = field.get_default()
+            if name in ("neighbors", "paths", "eigensolve"):
+                assert default == type(default)()
+
+
+@every_configuration
+def test_a_fit_makes_what_a_run_may_keep_of_it(name: str) -> None:
+    method, options = CONFIGURATIONS[name]
+    model, made = model_of(name), METHODS[method](**options).makes()
+    assert set(made) <= set(model.products)
+    if "kernel" in made:
+        kernel = np.empty((len(POINTS), len(POINTS)))
+        model.products["kernel"].fill(kernel)  # type: ignore[union-attr]
+        top = np.linalg.eigvalsh(kernel)[::-1][: len(model.spectrum.values)]
+        assert np.abs(top - model.spectrum.values * model.spectrum.divisor).max() <= 1e-9 * top[0]

@@ -1,0 +1,94 @@
+"""The same input and options give the same bytes, and on other threads or kernels the same numbers up to rounding."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.laws.contract import repeating
+from tests.laws.contract.repeating import PLACED, SETTINGS, SURROUNDINGS, TIMED, Settings, apart, carried_out, differing
+
+EVERYDAY = ("isomap", "polynomial", "pca")
+Runs = dict[str, Path]
+
+
+def usual(folder: Path) -> Runs:
+    """The runs of a folder on one thread without other settings, which are made once."""
+    if (folder / "usual").exists():
+        return {path.name: path for path in sorted((folder / "usual" / "runs").iterdir())}
+    return carried_out(folder, "usual", Settings(("--threads", "1")))
+
+
+def same_bytes(one: Runs, other: Runs, without: set[str]) -> None:
+    assert one.keys() == other.keys() and one
+    assert {name: found for name in one if (found := differing(one[name], other[name], without))} == {}
+
+
+def same_numbers(one: Runs, other: Runs) -> None:
+    assert one.keys() == other.keys() and one
+    assert {name: found for name in one if (found := apart(one[name], other[name])) > 1} == {}
+
+
+@pytest.fixture(scope="module")
+def sheet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sheet")
+    repeating.write_runs(folder, repeating.large(folder, EVERYDAY))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All ways of all methods, the examples, and large data."""
+    folder = tmp_path_factory.mktemp("everything")
+    repeating.write_runs(folder, repeating.ways(folder) | repeating.examples(folder) | repeating.large(
+        folder, ("isomap", "kpca", "polynomial", "landmarks", "pca", "lle", "laplacian")))
+    return folder
+
+
+def test_neither_threads_nor_surroundings_change_a_byte(sheet: Path) -> None:
+    """An input by its absolute path, another working directory, hash seed, locale, time zone and umask."""
+    for path in (sheet / "configs").iterdir():
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document["input"]["path"] = str(sheet / "sheet.csv")
+        absolute = sheet / "elsewhere" / "configs" / path.name
+        absolute.parent.mkdir(parents=True, exist_ok=True)
+        absolute.write_text(yaml.safe_dump(document), encoding="utf-8")
+    variables = {"PYTHONHASHSEED": "7", "LC_ALL": "C", "TZ": "Asia/Kathmandu"}
+    one, other = usual(sheet), carried_out(sheet / "elsewhere", "here", Settings(("--threads", "3"), variables, 0o077))
+    same_bytes(one, other, PLACED)
+    assert {"embedding.csv", "quality.json", "shepard.csv", "dimension.json", "spectrum.csv", "model.npz",
+            "certificate.json"} <= repeating.files(one["large-isomap"], PLACED).keys()
+
+
+def test_other_kernels_change_rounding_only(sheet: Path) -> None:
+    settings = Settings(("--threads", "2"), {"OPENBLAS_CORETYPE": "Prescott", "MLCLI_SIMD": "base"})
+    one, other = usual(sheet), carried_out(sheet, "other", settings)
+    same_numbers(one, other)
+    assert any(differing(one[name], other[name], TIMED) for name in one)  # the settings did take effect
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", SURROUNDINGS)
+def test_surroundings_change_no_byte_of_any_way(name: str, everything: Path) -> None:
+    settings = SURROUNDINGS[name]
+    one, other = usual(everything), carried_out(
+        everything, name, Settings(("--threads", "1"), settings.variables, settings.umask))
+    same_bytes(one, other, TIMED)
+    for run in one:
+        assert repeating.untimed(one[run]) == repeating.untimed(other[run]), run
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.skipif(not able, reason="not this processor"))
+                                  for name, (_, able) in SETTINGS.items()])
+def test_settings_change_rounding_only_of_any_way(name: str, everything: Path) -> None:
+    one, other = usual(everything), carried_out(everything, name, SETTINGS[name][0])
+    same_numbers(one, other)
+    if (kernel := SETTINGS[name][0].variables.get("OPENBLAS_CORETYPE")) is not None:
+        expected = repeating.PRESCOTT if kernel == "Prescott" else {kernel.lower()}
+        assert repeating.kernels(other["pca"]) <= expected
+    if "threads" in name:
+        assert json.loads((other["pca"] / "run.json").read_text())["threads"] == int(name[0])
