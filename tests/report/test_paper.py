@@ -22,9 +22,9 @@ from mlcli.report.figures.scatter import Edges, Points
 from mlcli.report.figures.scree import Eigenvalues
 from mlcli.report.page.figure_files import figures
 from mlcli.report.page.page import page
-from mlcli.report.paper import drawings
+from mlcli.report.paper import drawings, labels
 from mlcli.report.paper.arrows import Arrows
-from mlcli.report.paper.labels import MOVED, place
+from mlcli.report.paper.labels import place
 from mlcli.report.paper.outlines import ellipse, hull, outline
 from mlcli.report.paper.scatter import Plot, styles
 from mlcli.report.paper.scree import ScreePlot
@@ -111,8 +111,11 @@ def test_labels_lie_apart_from_all_others_and_marks_and_arrows_and_inside(cloud:
         assert panel.y0 - 1 <= box.y0 and box.y1 <= panel.y1 + 1
 
 
-def test_labels_that_find_no_room_stand_where_their_points_are_and_the_page_says_so() -> None:
-    rows = MOVED + 1
+def test_labels_that_find_no_room_stand_where_their_points_are_and_the_page_says_so(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labels, "MOVED", 60)
+    monkeypatch.setattr(drawings, "MOVED", 60)
+    rows = 61
     run = contents(rows=rows, report={"point_labels": "ids"})
     begun = time.process_time()
     text = page(run)
@@ -121,7 +124,7 @@ def test_labels_that_find_no_room_stand_where_their_points_are_and_the_page_says
     assert "find no room" not in page(contents(rows=20, report={"point_labels": "ids"}))
 
 
-@pytest.mark.parametrize("format", ["svg", "pdf", "png"])
+@pytest.mark.parametrize("format", ["svg", *(pytest.param(name, marks=pytest.mark.slow) for name in ("pdf", "png"))])
 def test_the_same_plot_gives_the_same_bytes_at_the_size_that_was_chosen(format: str) -> None:
     plot = Plot(points(), "t", Look(size=(3.5, 2.5)), [f"s{row}" for row in range(40)], None, Ellipses(),
                 Arrows.of(LOADINGS, 3))

@@ -20,7 +20,7 @@ from tests.faults.fuzz.chains import Drawn, drawn
 from tests.faults.fuzz.trials import tried
 from tests.support import EPS, dissimilarities, features
 
-FEW, MANY, EACH = 40, 3000, 250  # chains of the everyday suite, of the long one, and of one test of it
+FEW, MANY, EACH = 20, 3000, 250  # chains of the everyday suite, of the long one, and of one test of it
 REFUSED = {65, 78, 80, 81, 82}
 OWN_FAULTS = ("E-CERTIFICATE", "E-RESIDUAL", "E-INTERNAL")  # errors of which no input is to blame
 CLOSE, SINGLE = 1e-5, 1e-2  # of the largest coordinate, how far projected rows may lie from their own; of float32

@@ -108,7 +108,7 @@ def test_a_time_limit_without_a_checkpoint_ends_the_run_by_force() -> None:
 
 def test_the_end_of_a_slurm_job_is_a_time_limit() -> None:
     child = forked("embed", "-", "-o", "out", "-q", stdin=subprocess.PIPE,
-                   env=neutral(SLURM_JOB_END_TIME=str(int(time.time()) + 12)))
+                   env=neutral(SLURM_JOB_END_TIME=str(int(time.time()) + 6)))
     assert ended(child)[0] == 124
 
 

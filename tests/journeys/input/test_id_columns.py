@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mlcli.data.read.blocks import SAMPLED
 from tests.data.read.test_id_columns import of_name
 from tests.journeys.support import Caller
 
@@ -75,7 +76,7 @@ def test_parts_with_names_of_rows_that_come_again_are_read_without_ids(mlcli: Ca
 
 def test_a_number_that_comes_again_far_below_makes_no_id_in_blocks_either(mlcli: Caller) -> None:
     """Only a sample of the rows is held, and none of its numbers need occur twice."""
-    numbers = np.arange(20_000)
+    numbers = np.arange(3 * SAMPLED // 2)
     numbers[[7, 9]] = 11
     np.savetxt("large.csv", np.column_stack([numbers, numbers % 13, numbers % 7]), fmt="%d", delimiter=",",
                header="subject,a,b", comments="")
