@@ -27,7 +27,7 @@ from mlcli.methods import Method
 from mlcli.methods.frame.memory import checks_memory, footprint, peak, remedy
 from mlcli.pipeline.assess import drawing_of
 from mlcli.pipeline.reading import preview
-from mlcli.pipeline.start import Reduced, Start, begin
+from mlcli.pipeline.start import Reduced, Start
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes
 from mlcli.rundir.kept import free_bytes, keep_step
 from mlcli.stages.algebra.costs import pass_cost
@@ -58,7 +58,7 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
 
 def predict(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
     """Predict as `plan` does, with the current rates."""
-    start = preview(config, final=True) or begin(config)
+    start = preview(config)
     with memory_after_fit(drawing_of(config, start)):
         return predict_prepared(config, start, measure, workers)
 
