@@ -156,8 +156,6 @@ class StageCache(Noting):
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
         """The result of a stage from the folder, else of the call."""
-        if stage.version is None:
-            return call()
         try:
             parts = {name: self._keys.of(value) for part, whole in inputs.items()
                      for name, value in _parts(part, whole)}

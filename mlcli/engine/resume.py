@@ -77,8 +77,6 @@ class Resuming(Noting):
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
         """The result of a stage: an earlier process's, else that of the call."""
-        if stage.version is None:
-            return call()
         scope = Scope(stage.name, lambda: (stage.version, inputs, self.environment()))
         known = self._found(scope, "") if self.results else None
         if known is not None:

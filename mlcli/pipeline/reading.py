@@ -70,7 +70,7 @@ def read_start(config: RunConfig, process: Process = ALONE, given: Table | None 
     if is_sketch(reading.start.source):
         if reading.fit is not None and not reading.fits:
             reading.fit.require_memory()
-        return begin(in_blocks(config) if chooses_reading(config.input) else config, process), None
+        return begin(with_blocks(config) if chooses_reading(config.input) else config, process), None
     for note in reading.notes:
         tell(note)
     return reading.start, reading.fit
@@ -97,12 +97,12 @@ def choose_reading(config: RunConfig, process: Process) -> Reading | None:
         whole = Reading.of(config, process)
         if not chooses_reading(config.input) or (whole and whole.fits):
             return whole
-        blocks = Reading.of(in_blocks(config), process)  # where that does not fit either, the first way says why
+        blocks = Reading.of(with_blocks(config), process)  # where that does not fit either, the first way says why
         return blocks if blocks and (whole is None or blocks.fits) else whole
     return None
 
 
-def in_blocks(config: RunConfig) -> RunConfig:
+def with_blocks(config: RunConfig) -> RunConfig:
     """Return the configuration with the table read in blocks."""
     return config.replace(input=config.input.replace(stream="always"))
 
