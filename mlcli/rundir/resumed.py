@@ -30,21 +30,21 @@ def lock_run(output: Path, *, force: bool) -> Iterator[OutputLock]:
     """
     output = Path.cwd() / output  # not resolved, as its draft is not
     refuse_existing(output, "folder", require_run, force=force)
-    with output_lock(output) as claim:
+    with output_lock(output) as lock:
         try:
-            yield claim
-            claim.forget()
+            yield lock
+            lock.forget()
         except PASSING:
             raise
         except MlcliError:
-            claim.forget()
+            lock.forget()
             raise
 
 
 @contextmanager
-def resuming(claim: OutputLock, compute: Compute, *, results: bool) -> Iterator[Resuming]:
+def resuming(lock: OutputLock, compute: Compute, *, results: bool) -> Iterator[Resuming]:
     """Keep checkpoints, and with `results` results of stages, in the folder of a lock, and restore them."""
-    resume = Resuming(Folder(claim.path), partial(environment, compute.thread_count()),
+    resume = Resuming(Folder(lock.path), partial(environment, compute.thread_count()),
                       compute.memory_bytes() / PART, results=results)
     with listening(resume), keeping(resume):
         yield resume
