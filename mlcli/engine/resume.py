@@ -18,8 +18,7 @@ from mlcli.base.stages.checkpoints import Place
 from mlcli.base.stages.stage import Note, Stage
 from mlcli.base.stored import RESULTS
 from mlcli.base.values.options import Options
-from mlcli.engine.cache import Folder
-from mlcli.engine.cached_notes import Noting, repeat_notes
+from mlcli.engine.cache import Folder, Noting, repeat_notes
 from mlcli.process import signals
 from mlcli.process.shared_status import STATUS
 from mlcli.storage.archive import Archive, stored_parts

@@ -43,7 +43,7 @@ from mlcli.pipeline.shared_input import SharedInput
 from mlcli.pipeline.start import Start, begin, is_run
 from mlcli.planning.plan import fit_steps as steps_of
 from mlcli.planning.plan import steps_after_fit
-from mlcli.rundir.cached import caching
+from mlcli.rundir.resumed import caching
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.similarities.spaces import input_space

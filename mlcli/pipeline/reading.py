@@ -76,14 +76,17 @@ def read_start(config: RunConfig, process: Process = ALONE, given: Table | None 
     return reading.start, reading.fit
 
 
-def preview(config: RunConfig) -> Start:
-    """Return the start of a run that is predicted; of a table that is read in blocks, the first rows stand for all."""
+def preview(config: RunConfig) -> tuple[Start, FitPlan | None]:
+    """Return the start of a run that is predicted, as `read_start` does, and the plan of its fit where it is known.
+
+    Of a table that is read in blocks, the first rows stand for all.
+    """
     reading = choose_reading(config, ALONE)
     if reading is None:
-        return begin(config)
+        return begin(config), None
     for note in reading.notes:
         tell(note)
-    return reading.start
+    return reading.start, reading.fit
 
 
 def choose_reading(config: RunConfig, process: Process) -> Reading | None:

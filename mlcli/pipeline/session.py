@@ -21,11 +21,10 @@ from mlcli.methods import Method
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.publication.output_lock import OutputLock
 from mlcli.publication.publish import writing
-from mlcli.rundir.cached import cache_facts, caching
 from mlcli.rundir.disk_space import LARGER
 from mlcli.rundir.draft import draft
 from mlcli.rundir.journal import Journal, recording
-from mlcli.rundir.resumed import lock_run, resume_facts, resuming
+from mlcli.rundir.resumed import cache_facts, caching, lock_run, resume_facts, resuming
 
 if TYPE_CHECKING:
     from mlcli.engine.cluster.executor import Cluster

@@ -1,8 +1,9 @@
-"""Resumable runs: the lock with kept results, and the facts of a resumed run for run.json."""
+"""Results of stages that a run uses again: those of a cache, and those that an earlier process kept with the lock."""
 
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from mlcli.base.stages.checkpoints import keeping
 from mlcli.base.stages.stage import listening
 from mlcli.base.values.compute import Compute
-from mlcli.engine.cache import Folder
+from mlcli.engine.cache import Folder, StageCache
 from mlcli.engine.resume import Resuming
 from mlcli.errors import MlcliError, OutOfMemory, StorageError, TryAgain
 from mlcli.publication.output_lock import OutputLock, output_lock
@@ -48,6 +49,22 @@ def resuming(lock: OutputLock, compute: Compute, *, results: bool) -> Iterator[R
                       compute.memory_bytes() / PART, results=results)
     with listening(resume), keeping(resume):
         yield resume
+
+
+@contextmanager
+def caching(folder: Folder | None, threads: int) -> Iterator[StageCache | None]:
+    """Use a cache of stages in the block, where there is a folder for it."""
+    if folder is None:
+        yield None
+        return
+    cache = StageCache(folder, environment(threads))
+    with listening(cache):
+        yield cache
+
+
+def cache_facts(cache: StageCache | None) -> dict[str, Any]:
+    """Return the facts of a cache for run.json: the stages taken from it, and how the others differ."""
+    return {} if cache is None else {"cache": [asdict(answer) for answer in cache.answers]}
 
 
 def resume_facts(resume: Resuming) -> dict[str, Any]:
