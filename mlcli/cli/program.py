@@ -140,7 +140,7 @@ def main() -> None:
         STATUS.post(words=last_words(form))
         signals.install_handlers()
         code = run(sys.argv[1:])
-        signals.finish()
+        signals.remove_handlers()
     except Stopped as stop:  # after the last line of `run`
         code = stopped(stop, form)
     STATUS.post(code=code)  # which holds whatever becomes of the process while it ends

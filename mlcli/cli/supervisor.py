@@ -22,7 +22,7 @@ from typing import Any
 
 from mlcli.errors import DataError, MlcliError, OutOfMemory, StorageError
 from mlcli.process.shared_status import STATUS
-from mlcli.process.signals import NUDGE, PATIENT, TIME_UP, kind_of, should_retry, stopping_signals
+from mlcli.process.signals import AFTER_CHECKPOINT, NUDGE, TIME_UP, kind_of, should_retry, stopping_signals
 
 GRACE = 0.15  # seconds that the worker has to clean up after itself
 LINGER = 1.0  # seconds that are spent at most on ending what the worker had started
@@ -112,7 +112,7 @@ class Supervisor:
         """Asks the worker to end; after a second signal it is ended."""
         now = time.monotonic()
         patience = max(min(PATIENCE, max(self.unsaved(now), SHORT), self.begun + self.job_end - now), GRACE)
-        self.end = now if self.first else now + (patience if number in PATIENT else GRACE)
+        self.end = now if self.first else now + (patience if number in AFTER_CHECKPOINT else GRACE)
         if not self.first:
             self.first = number
             STATUS.ask(number)

@@ -13,18 +13,17 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.memo import memoize
-from mlcli.base.stages.stage import Note, Stage
+from mlcli.base.stages.stage import Note, Stage, Watcher, tell
 from mlcli.base.stored import RESULTS
 from mlcli.base.values.compute import Compute, parse_bytes
 from mlcli.base.values.options import Options
-from mlcli.engine.cached_notes import Noting, repeat_notes
 from mlcli.process.unfinished import unfinished
 from mlcli.storage.archive import Archive
 from mlcli.storage.fields import Unfit
@@ -142,6 +141,36 @@ def folder_of(compute: Compute) -> Folder | None:
     return None if path is None else Folder(path, parse_bytes(compute.cache_limit, "compute.cache_limit"))
 
 
+class Noting(Watcher):
+    """A listener that answers for stages; notes are part of their results, and collected while these are computed."""
+
+    caches = True
+
+    def __init__(self) -> None:
+        self._noted: list[list[Note]] = []  # of each stage that is being computed
+
+    def note(self, note: Note) -> None:
+        """A note, which belongs to the result of every stage that is being computed."""
+        for notes in self._noted:
+            notes.append(note)
+
+    @contextmanager
+    def noting(self) -> Iterator[list[Note]]:
+        """The notes of the stage that is computed inside."""
+        self._noted.append([])
+        try:
+            yield self._noted[-1]
+        finally:
+            self._noted.pop()
+
+
+def repeat_notes(known: tuple[Any, Sequence[Note]]) -> Any:
+    """Repeat the notes of a stored result, and return the result."""
+    for note in known[1]:
+        tell(note)
+    return known[0]
+
+
 class StageCache(Noting):
     """Answers for stages whose results are in a folder, and keeps those that are not.
 
@@ -156,8 +185,6 @@ class StageCache(Noting):
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
         """The result of a stage from the folder, else of the call."""
-        if stage.version is None:
-            return call()
         try:
             parts = {name: self._keys.of(value) for part, whole in inputs.items()
                      for name, value in _parts(part, whole)}

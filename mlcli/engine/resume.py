@@ -18,8 +18,7 @@ from mlcli.base.stages.checkpoints import Place
 from mlcli.base.stages.stage import Note, Stage
 from mlcli.base.stored import RESULTS
 from mlcli.base.values.options import Options
-from mlcli.engine.cache import Folder
-from mlcli.engine.cached_notes import Noting, repeat_notes
+from mlcli.engine.cache import Folder, Noting, repeat_notes
 from mlcli.process import signals
 from mlcli.process.shared_status import STATUS
 from mlcli.storage.archive import Archive, stored_parts
@@ -77,8 +76,6 @@ class Resuming(Noting):
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
         """The result of a stage: an earlier process's, else that of the call."""
-        if stage.version is None:
-            return call()
         scope = Scope(stage.name, lambda: (stage.version, inputs, self.environment()))
         known = self._found(scope, "") if self.results else None
         if known is not None:

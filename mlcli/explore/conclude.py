@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.stages.stage import running
 from mlcli.config.layers import Layer
@@ -26,7 +25,7 @@ from mlcli.explore.report.recommend import (
 )
 from mlcli.explore.report.scores import Assessment, assess
 from mlcli.explore.report.verdict import Surface, Verdict, verdict_of
-from mlcli.explore.settings import FACTORS, Exclusion, Setting
+from mlcli.explore.settings import FACTORS, Clock, Exclusion, Setting
 from mlcli.explore.trials import (
     Refit,
     Trial,
@@ -44,24 +43,6 @@ from mlcli.pipeline.start import Start, begin
 from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side
 
 Command = Callable[[Setting, int], str]  # a setting and a number of axes to a command line
-
-
-@frozen
-class Clock:
-    """The start and the budget of an exploration."""
-
-    begun: float  # start, on the monotonic clock
-    budget: float  # seconds
-
-    @property
-    def end(self) -> float:
-        """The end of the budget, on the monotonic clock."""
-        return self.begun + self.budget
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self.begun
 
 
 def conclude(layer: Layer, examined: Examination, made: Sequence[Trial], left: Sequence[Exclusion], clock: Clock,

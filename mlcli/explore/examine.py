@@ -24,6 +24,7 @@ from mlcli.explore.report.verdict import Structure
 from mlcli.explore.settings import (
     AXES,
     COUNTS,
+    Clock,
     Exclusion,
     Setting,
     choose_axes,
@@ -42,7 +43,7 @@ from mlcli.pipeline.shared_input import SharedInput
 from mlcli.pipeline.start import Start, begin, is_run
 from mlcli.planning.plan import fit_steps as steps_of
 from mlcli.planning.plan import steps_after_fit
-from mlcli.rundir.cached import caching
+from mlcli.rundir.resumed import caching
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.similarities.spaces import input_space
@@ -106,11 +107,11 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
                           hint="leave {input.stream} out; {input.rows=N} takes some of the rows")
     process = Process(SharedInput())
     with limit_threads(config.compute.thread_count()):
-        start_time = time.perf_counter()
+        start_time = time.monotonic()
         with _hint_for_matrices(config.input.path):
             start = begin(config, process)
         data = start.prepared.table.data()
-        clock = Clock(start_time, time.perf_counter() - start_time, budget)
+        clock = Clock(start_time, budget, reading=time.monotonic() - start_time)
         require_points(data, config.input.kind, config.input.path)
         require_comparable(data, config.input.path)
         few = sample_size(budget) if allows_sampling(config, data) else len(data.values)
@@ -122,20 +123,6 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
             chosen = with_rows(layer, few)
             some = begin(base_config(chosen), process)
             return examine_table(chosen, some, asked, clock, Sample(len(some.prepared.table.ids), len(data.values)))
-
-
-@frozen
-class Clock:
-    """The start of the examination, the time of reading, and the budget."""
-
-    begun: float
-    reading: float  # seconds
-    budget: float  # seconds
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self.begun
 
 
 def sample_size(budget: float) -> int:

@@ -1,5 +1,6 @@
-"""The settings of an exploration: methods with options that are worth a trial, and their configurations."""
+"""The settings of an exploration: methods with options that are worth a trial, their configurations, the budget."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -151,6 +152,25 @@ def with_axes(config: RunConfig, count: int) -> RunConfig:
 def has_nested_axes(method: str) -> bool:
     """Whether the first axes of a fit are those of a fit with fewer."""
     return METHODS[method].axes_section() == "eigensolve"
+
+
+@frozen
+class Clock:
+    """The start and the budget of an exploration or of its examination, and the time of reading."""
+
+    begun: float  # start, on the monotonic clock
+    budget: float  # seconds
+    reading: float = 0.0  # seconds
+
+    @property
+    def end(self) -> float:
+        """The end of the budget, on the monotonic clock."""
+        return self.begun + self.budget
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.begun
 
 
 def within_budget(settings: Sequence[Setting], room: float) -> Iterator[tuple[int, bool]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
 
-FIGURES = File("hubness.json", Json("mlcli.findings.hubness:Document"))
+NUMBERS = File("hubness.json", Json("mlcli.findings.hubness:Document"))
 FEWEST = 3  # number of points with a skewness
 BLOCK = 2**18  # distances in a block
 BARS = 40  # bins of the curve, about
@@ -61,7 +61,7 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
     """Skewness of the numbers of lists that points are in, and the share of points in none."""
 
     name = "hubness"
-    files = (FIGURES,)
+    files = (NUMBERS,)
     option = (Hubness | None, None)
     stage = "Counts how often each point is among the nearest neighbors of others."
     columns = ("hubness_skewness_data", "hubness_skewness", "antihubs_data", "antihubs")
@@ -79,11 +79,11 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
         """Write hubness.json."""
         from mlcli.findings.frame.files import write_document
 
-        write_document(folder / FIGURES.name, value)
+        write_document(folder / NUMBERS.name, value)
 
     def read(self, folder: Path, run: "Contents") -> Mapping[str, Any] | None:
         """Return the content of hubness.json."""
-        return FIGURES.read(folder)
+        return NUMBERS.read(folder)
 
     def sections(self, value: Mapping[str, Any], run: "Contents") -> Iterable[tuple[Place, "Part"]]:
         """Return the figures as a table, and the number of points by number of lists as curves."""

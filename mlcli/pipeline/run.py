@@ -1,40 +1,32 @@
 """A run from its input to its output: read, prepare, fit, compute the findings, write, certify."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from mlcli import native
-from mlcli.base.machine.footprint import memory_after_fit
-from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import note, running, stage
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
-from mlcli.data.options.wording import listed
-from mlcli.data.prepare.prepare import Dropped, dropped_row
-from mlcli.data.table.table import Table, coordinates
+from mlcli.data.table.table import Table
 from mlcli.data.write.table import write_csv, write_table
 from mlcli.engine.cache import Folder
 from mlcli.engine.cluster.notes import note_unused
-from mlcli.errors import ConfigError
 from mlcli.findings import FINDINGS
 from mlcli.findings.dimension.choose import has_auto_axes, rules_of, with_recommended_axes
 from mlcli.findings.frame.files import write_document, write_text
-from mlcli.methods import Model
-from mlcli.pipeline.assess import assess, drawing_of
+from mlcli.pipeline.assess import assess
 from mlcli.pipeline.certify import certificate_of, document_of, require_passed
+from mlcli.pipeline.fit import fit
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.read_run import contents_of, show
 from mlcli.pipeline.reading import read_start
 from mlcli.pipeline.result import Run, facts, summary
 from mlcli.pipeline.session import Session
-from mlcli.pipeline.start import Start
-from mlcli.publication.publish import writing
 from mlcli.rundir import archive, names
-from mlcli.rundir.disk_space import in_temporary_files, require_disk
+from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.embedding import note_unnamed
 from mlcli.rundir.kept import write_kept
@@ -48,7 +40,7 @@ def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, str
     `force` replaces an earlier run, `strict` makes warnings errors, `cache` keeps results of stages for other runs.
     """
     output = Path(config.output or "")
-    with Session.open(config, process) as session, session.output(force=force, cache=cache) as folder, writing(output):
+    with Session.open(config, process) as session, session.output(force=force, cache=cache) as folder:
         result = compute(session)
         findings = assess(result)
         arrays = write(folder, result, findings)
@@ -91,46 +83,13 @@ def compute(session: Session, given: Table | None = None) -> Run:
     config.require_fitting()
     if native.absence():
         note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
-    start = read_start(config, session.process, given)
+    start, planned = read_start(config, session.process, given)
     config = config.with_image(start.source.image, start.features)
-    if has_auto_axes(config.method):
-        config = config.replace(method=with_recommended_axes(
-            config.method, start.prepared.table.data(), lambda: rules_of(fit(config, start))))
-    return fit(config, start, session)
-
-
-def fit(config: RunConfig, start: Start, session: Session | None = None) -> Run:
-    """Fit the method, its defaults clipped to the prepared rows; a session keeps results of stages of this fit."""
-    prepared, data = start.prepared, start.prepared.table.data()
-    config.report.require_image(start.features)
-    config.report.require_memory_rows(held=rows_of(prepared.table.values) is None)
-    drawing = drawing_of(config, start)
-    with prepared.table.rows_named():
-        with labels_named(prepared.table):
-            method = config.method.resolve(data)
-        if config.output is not None:
-            require_disk(config, method, prepared.table)
-        with memory_after_fit(drawing), nullcontext() if session is None else session.fitting(method, data):
-            model = method.fit(data, config.compute)
-    config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
-    config = config.replace(method=method.with_components(model.embedding.shape[1]))
-    dropped = (*prepared.dropped, *_dropped_rows(model, prepared.table))
-    table = prepared.table if model.kept is None else prepared.table.take(model.kept)
-    table = table if table.rows else table.take(())
-    embedding = coordinates(table, model.embedding)
-    return Run(config=config, start=start, prepared=table, embedding=embedding, dropped=dropped, model=model)
-
-
-@contextmanager
-def labels_named(table: Table) -> Iterator[None]:
-    """An error of more axes than there are columns names the columns that are labels."""
-    try:
-        yield
-    except ConfigError as error:
-        if error.code != "E-COMPONENTS" or not table.labels:
-            raise
-        raise error.changed(hint=f"{error.hint}; columns of labels are no numbers: {listed(list(table.labels), 20)}"
-                            ) from error
+    if not has_auto_axes(config.method):
+        return fit(config, start, session, planned)
+    method = with_recommended_axes(config.method, start.prepared.table.data(),
+                                   lambda: rules_of(fit(config, start, planned=planned)))
+    return fit(config.replace(method=method), start, session)
 
 
 @stage("write")
@@ -155,10 +114,3 @@ def write(folder: Path, result: Run, findings: Mapping[str, Any]) -> dict[str, d
         return {names.ARRAYS: archive.save(folder, {**vars(model_of_run), "unfolded": model.unfolded})}
     return {}
 
-
-def _dropped_rows(model: Model, table: Table) -> list[Dropped]:
-    """The rows that the policy for a graph in pieces left out."""
-    if model.kept is None:
-        return []
-    outside = np.setdiff1d(np.arange(len(table.ids)), model.kept)
-    return [dropped_row(table, row, "outside the largest piece of the neighbor graph") for row in outside.tolist()]

@@ -20,11 +20,11 @@ from mlcli.engine.resume import Resuming
 from mlcli.methods import Method
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.publication.output_lock import OutputLock
-from mlcli.rundir.cached import cache_facts, caching
+from mlcli.publication.publish import writing
 from mlcli.rundir.disk_space import LARGER
 from mlcli.rundir.draft import draft
 from mlcli.rundir.journal import Journal, recording
-from mlcli.rundir.resumed import lock_run, resume_facts, resuming
+from mlcli.rundir.resumed import cache_facts, caching, lock_run, resume_facts, resuming
 
 if TYPE_CHECKING:
     from mlcli.engine.cluster.executor import Cluster
@@ -62,7 +62,7 @@ class Session:
         with (lock_run(output, force=force) as self.lock, draft(output, force=force) as folder,
               caching(cache, compute.thread_count()) as self.cache,
               resuming(self.lock, compute, results=self.cache is None) as self.checkpoints,
-              scratch_in(folder, output, LARGER)):
+              scratch_in(folder, output, LARGER), writing(output)):
             yield folder
 
     def fitting(self, method: Method, data: Input) -> AbstractContextManager[None]:

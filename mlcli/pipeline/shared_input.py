@@ -37,19 +37,16 @@ class SharedInput:
         if not context().sketch:
             self.table = None  # so that memory does not hold two tables
         with recording() as journal:
-            table = read_with(reader, config)
+            table = read_input(config, reader)
         if not is_sketch(table):
             self.key, self.table, self.notes = key, table, journal.notes
         return table
 
 
-def read_input(config: RunConfig, reader: Reader, shared: SharedInput | None) -> Table:
+def read_input(config: RunConfig, reader: Reader, shared: SharedInput | None = None) -> Table:
     """Return the table of a file, from `shared` where several runs have one input."""
-    return read_with(reader, config) if shared is None else shared.read(config, reader)
-
-
-def read_with(reader: Reader, config: RunConfig) -> Table:
-    """Read the table of a file."""
+    if shared is not None:
+        return shared.read(config, reader)
     with running("read"):
         return reader(config.input, config.compute, config.method.distance.categories, config.streams)
 

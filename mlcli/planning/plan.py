@@ -25,9 +25,9 @@ from mlcli.findings import FINDINGS
 from mlcli.findings.frame.planned import Planned
 from mlcli.methods import Method
 from mlcli.methods.frame.memory import checks_memory, footprint, peak, remedy
-from mlcli.pipeline.assess import drawing_of
+from mlcli.pipeline.fit import FitPlan
 from mlcli.pipeline.reading import preview
-from mlcli.pipeline.start import Reduced, Start, begin
+from mlcli.pipeline.start import Reduced, Start
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes
 from mlcli.rundir.kept import free_bytes, keep_step
 from mlcli.stages.algebra.costs import pass_cost
@@ -58,19 +58,20 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
 
 def predict(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
     """Predict as `plan` does, with the current rates."""
-    start = preview(config, final=True) or begin(config)
-    with memory_after_fit(drawing_of(config, start)):
-        return predict_prepared(config, start, measure, workers)
-
-
-def predict_prepared(config: RunConfig, start: Start, measure: float | None, workers: int | None) -> dict[str, Any]:
-    """Predict a run on prepared rows."""
-    table, first = start.prepared.table, start.reduced
+    start, planned = preview(config)
     config.report.require_image(start.features)
-    config.report.require_memory_rows(held=rows_of(table.values) is None)
+    config.report.require_memory_rows(held=rows_of(start.prepared.table.values) is None)
+    planned = planned or FitPlan.of(config, start)
+    with memory_after_fit(planned.after):
+        return predict_prepared(config, start, planned.method, measure, workers)
+
+
+def predict_prepared(config: RunConfig, start: Start, method: Method, measure: float | None,
+                     workers: int | None) -> dict[str, Any]:
+    """Predict a run on prepared rows, for which the method was resolved."""
+    table, first = start.prepared.table, start.reduced
     data = table.data()
     with table.rows_named():
-        method = config.method.resolve(data)
         normalized = method.in_range(data)
         fit = method.steps(normalized, config.compute, measure)
         instead = "" if peak(fit, data, method, config.compute) <= config.compute.memory_bytes() else remedy(

@@ -18,7 +18,7 @@ from mlcli.process.shared_status import STATUS
 
 NUDGE = signal.SIGURG  # of the supervisor; reaches the main thread also where it waits
 TIME_UP = 255  # stands for the end of the time limit among the numbers of signals
-PATIENT = {signal.SIGUSR1, TIME_UP}  # let the work keep a checkpoint first
+AFTER_CHECKPOINT = {signal.SIGUSR1, TIME_UP}  # which end the work once it has kept a checkpoint
 
 
 def kind_of(number: int, *, kept: bool) -> type[MlcliError]:
@@ -26,7 +26,7 @@ def kind_of(number: int, *, kept: bool) -> type[MlcliError]:
 
     Where nothing was kept, the same would happen again.
     """
-    if number in PATIENT:
+    if number in AFTER_CHECKPOINT:
         return TryAgain if kept else TimeUp
     return STOPPING[signal.Signals(number)]
 
@@ -37,7 +37,7 @@ def should_retry(number: int, everyone: Sequence[Mapping[str, Any]], *, kept: bo
     After the end of the time a scheduler gives it again by itself, so that only what this start has added counts: it
     would come no further the next time either.
     """
-    added = number not in PATIENT or any(one.get("gained") for one in everyone)
+    added = number not in AFTER_CHECKPOINT or any(one.get("gained") for one in everyone)
     return (kept and added) or any(one.get("done") for one in everyone)
 
 
@@ -86,7 +86,7 @@ def pause() -> None:
     """Raises Stopped where the work is to pause, now that a checkpoint was kept."""
     if _Wait.cause:
         cause, _Wait.cause = _Wait.cause, 0
-        finish()
+        remove_handlers()
         raise Stopped(cause)
 
 
@@ -104,7 +104,7 @@ def install_handlers() -> None:
         _stop(NUDGE, None)
 
 
-def finish() -> None:
+def remove_handlers() -> None:
     """Remove the handlers: the program is about to end by itself."""
     # SIG_IGN would make Python complain of a signal that it has received already
     for number in (*stopping_signals(), NUDGE):
@@ -122,8 +122,8 @@ def _no_more(number: int, frame: FrameType | None) -> None:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     cause = STATUS.requested_signal or number
-    if cause in PATIENT and _Wait.possible:
+    if cause in AFTER_CHECKPOINT and _Wait.possible:
         _Wait.cause = cause
     elif cause != NUDGE:  # else another program sent it
-        finish()
+        remove_handlers()
         raise Stopped(cause)

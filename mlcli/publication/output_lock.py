@@ -37,11 +37,6 @@ class OutputLock:
     path: Path
     token: str  # in its `owner`
 
-    @property
-    def resumable(self) -> bool:
-        """Whether anything is kept there to go on from."""
-        return any(path.name != OWNER and not path.name.startswith(".") for path in self.path.iterdir())
-
     def forget(self) -> None:
         """Remove the kept results."""
         for path in [*self.path.iterdir()]:

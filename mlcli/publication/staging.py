@@ -51,7 +51,7 @@ def new_draft(output: Path, kind: Kind) -> Iterator[Draft]:
     written there, and StorageError where the disk is full or failing.
     """
     with with_parents(output):
-        draft, descriptor = _claimed(output, kind)
+        draft, descriptor = _own_draft(output, kind)
         try:
             with unfinished(draft.path, draft.inode):
                 yield draft
@@ -158,21 +158,21 @@ def impossible(what: str, where: Path, error: Exception) -> MlcliError:
                          hint="choose another place with -o")
 
 
-def _claimed(output: Path, kind: Kind) -> tuple[Draft, int]:
+def _own_draft(output: Path, kind: Kind) -> tuple[Draft, int]:
     """A new draft with its lock, an open file descriptor."""
     try:
         for _ in range(TRIES):
-            claim = _claim(new_name(output, kind), kind)
-            if claim is not None:
-                return claim
+            made = _locked_draft(new_name(output, kind), kind)
+            if made is not None:
+                return made
     except (OSError, ValueError) as error:
         raise impossible("write here", output.parent, error) from error
     raise OutputRefused("OUTPUT", "another process removes the drafts made here", where=str(output.parent)[:80],
                         hint="choose another place with -o")
 
 
-def _claim(path: Path, kind: Kind) -> tuple[Draft, int] | None:
-    """None where a process that collects drafts took the new one first."""
+def _locked_draft(path: Path, kind: Kind) -> tuple[Draft, int] | None:
+    """Make and lock a draft; None where a process that collects drafts took the new one first."""
     path.mkdir() if kind == "folder" else path.touch(exist_ok=False)
     descriptor = -1
     try:

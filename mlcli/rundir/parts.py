@@ -33,7 +33,8 @@ def require_fit(model: Mapping[str, Any]) -> None:
     if not (isinstance(preparation, Preparation) and isinstance(projector, Projector | NoProjection)
             and is_of(model["reductions"], tuple[Reduction, ...])
             and isinstance(unfolded, Unfolded | None) and is_of(model["trained"], tuple[str, ...])
-            and isinstance(model["transpose"], bool) and are_categories(model["categories"])
+            and isinstance(model["transpose"], bool) and isinstance(model["categories"], dict)
+            and all(is_of(texts, tuple[str, ...]) for texts in model["categories"].values())
             and isinstance(model["id_name"], str) and isinstance(model["kind"], str)):
         raise Unfit("a part of the model is of another type")
     width = None if model["kind"] == "features" else len(model["trained"])
@@ -70,11 +71,6 @@ def require_step(preparation: Preparation, projector: Projector | NoProjection, 
         raise Unfit(f"{place}preparation.fill is of another length")
     if isinstance(projector, Projector) and projector.similarity.width(known["d"]) != known["c"]:
         raise Unfit(f"{place}projector.centering.means is of another length")
-
-
-def are_categories(value: Any) -> bool:
-    """Whether a value holds texts by names of columns."""
-    return isinstance(value, dict) and all(is_of(texts, tuple[str, ...]) for texts in value.values())
 
 
 def declaration(part: Any) -> Storable:

@@ -1,8 +1,9 @@
-"""Resumable runs: the lock with kept results, and the facts of a resumed run for run.json."""
+"""Results of stages that a run uses again: those of a cache, and those that an earlier process kept with the lock."""
 
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from mlcli.base.stages.checkpoints import keeping
 from mlcli.base.stages.stage import listening
 from mlcli.base.values.compute import Compute
-from mlcli.engine.cache import Folder
+from mlcli.engine.cache import Folder, StageCache
 from mlcli.engine.resume import Resuming
 from mlcli.errors import MlcliError, OutOfMemory, StorageError, TryAgain
 from mlcli.publication.output_lock import OutputLock, output_lock
@@ -30,24 +31,40 @@ def lock_run(output: Path, *, force: bool) -> Iterator[OutputLock]:
     """
     output = Path.cwd() / output  # not resolved, as its draft is not
     refuse_existing(output, "folder", require_run, force=force)
-    with output_lock(output) as claim:
+    with output_lock(output) as lock:
         try:
-            yield claim
-            claim.forget()
+            yield lock
+            lock.forget()
         except PASSING:
             raise
         except MlcliError:
-            claim.forget()
+            lock.forget()
             raise
 
 
 @contextmanager
-def resuming(claim: OutputLock, compute: Compute, *, results: bool) -> Iterator[Resuming]:
+def resuming(lock: OutputLock, compute: Compute, *, results: bool) -> Iterator[Resuming]:
     """Keep checkpoints, and with `results` results of stages, in the folder of a lock, and restore them."""
-    resume = Resuming(Folder(claim.path), partial(environment, compute.thread_count()),
+    resume = Resuming(Folder(lock.path), partial(environment, compute.thread_count()),
                       compute.memory_bytes() / PART, results=results)
     with listening(resume), keeping(resume):
         yield resume
+
+
+@contextmanager
+def caching(folder: Folder | None, threads: int) -> Iterator[StageCache | None]:
+    """Use a cache of stages in the block, where there is a folder for it."""
+    if folder is None:
+        yield None
+        return
+    cache = StageCache(folder, environment(threads))
+    with listening(cache):
+        yield cache
+
+
+def cache_facts(cache: StageCache | None) -> dict[str, Any]:
+    """Return the facts of a cache for run.json: the stages taken from it, and how the others differ."""
+    return {} if cache is None else {"cache": [asdict(answer) for answer in cache.answers]}
 
 
 def resume_facts(resume: Resuming) -> dict[str, Any]:

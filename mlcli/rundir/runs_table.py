@@ -43,12 +43,12 @@ class RunsTable:
     def __init__(self, path: Path, parameters: Sequence[str]) -> None:
         self.path, self.parameters = path, parameters
         self.rows: dict[int, Row] = {}  # by the place of the run among all
-        self.due, self.unwritten = 0.0, False  # when it is to be written again
+        self.next_write, self.unwritten = 0.0, False  # when it is to be written again
 
     def add(self, place: int, row: Row) -> None:
         """Adds the row of a run that has ended; raises StorageError and OutputRefused."""
         self.rows[place], self.unwritten = row, True
-        if time.monotonic() >= self.due:
+        if time.monotonic() >= self.next_write:
             self.write()
 
     def write(self) -> None:
@@ -58,7 +58,7 @@ class RunsTable:
         begun = time.monotonic()
         publish(table([self.rows[place] for place in sorted(self.rows)], self.parameters), self.path)
         now, self.unwritten = time.monotonic(), False
-        self.due = now + max(LEAST, RARE * (now - begun))
+        self.next_write = now + max(LEAST, RARE * (now - begun))
 
 
 def publish(text: str, path: Path) -> None:

@@ -15,7 +15,7 @@ from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.quality import QualityFinding
-from mlcli.findings.quality.scale import relevant_figures
+from mlcli.findings.quality.scale import relevant_measures
 from mlcli.findings.quality.section import MEASURES
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.pipeline.read_run import read_run, with_labels
@@ -108,7 +108,7 @@ def _side(name: str, run: Contents, rows: Indices) -> Side:
     """A run as one side of the comparison."""
     spectrum = SpectrumFinding.of(run)
     eigenvalues = [] if spectrum is None else spectrum.numbers("eigenvalue")
-    measures = {key: value for key, value in relevant_figures(QualityFinding.figures_of(run)).items()
+    measures = {key: value for key, value in relevant_measures(QualityFinding.measures_of(run)).items()
                 if key in MEASURES and isinstance(value, float)}
     options = {item.path: (item.value, item.default) for item in differences(run.config)
                if item.path.startswith(COMPARED)}

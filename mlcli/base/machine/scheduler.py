@@ -46,15 +46,14 @@ def threads(environment: Mapping[str, str]) -> list[Threads]:
 
     Slurm counts a node's cores for all tasks on it: a task has its share of them.
     """
-    limits = [*_cores_of_a_task(environment),
-              *(Threads(number(environment.get(name, "")), name) for name in CORES)]
+    limits = [*slurm_task(environment)[0], *(Threads(number(environment.get(name, "")), name) for name in CORES)]
     return [limit for limit in limits if limit.count > 0]
 
 
 def memory(environment: Mapping[str, str]) -> list[Memory]:
     """The bytes that Slurm grants a task on this node; 0 MiB is all of the node, and says nothing."""
-    tasks, shared = _tasks(environment)
-    cores = min((limit.count for limit in _cores_of_a_task(environment)), default=1)
+    counts, tasks, shared = slurm_task(environment)
+    cores = min((limit.count for limit in counts), default=1)
     gpus = max(number(environment.get("SLURM_GPUS_ON_NODE", "")), 1)
     node, core, gpu = (number(environment.get(f"SLURM_MEM_PER_{unit}", "")) << 20 for unit in ("NODE", "CPU", "GPU"))
     limits = [Memory(node // tasks, f"SLURM_MEM_PER_NODE{shared}"),
@@ -63,22 +62,19 @@ def memory(environment: Mapping[str, str]) -> list[Memory]:
     return [limit for limit in limits if limit.bytes > 0]
 
 
-def _cores_of_a_task(environment: Mapping[str, str]) -> list[Threads]:
-    """Return Slurm's counts of the cores of a task, each with its variable."""
-    tasks, shared = _tasks(environment)
-    asked = Threads(number(environment.get("SLURM_CPUS_PER_TASK", "")), "SLURM_CPUS_PER_TASK")
-    return [*([asked] if asked.count else []), *(Threads(max(min(cores) // tasks, 1), name + shared)
-                                                 for name in NODE if (cores := per_node(environment, name)))]
-
-
-def _tasks(environment: Mapping[str, str]) -> tuple[int, str]:
-    """The tasks that share a node, and how a source names that.
+def slurm_task(environment: Mapping[str, str]) -> tuple[list[Threads], int, str]:
+    """Return Slurm's counts of the cores of a task, the tasks that share a node, and how a source names that.
 
     Where no number of tasks was asked for, Slurm counts a task for every core of a node that one process has whole.
     """
-    asked = any(number(environment.get(name, "")) for name in ("SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE"))
-    tasks = max(per_node(environment, "SLURM_TASKS_PER_NODE"), default=1) if asked else 1
-    return tasks, f" / SLURM_TASKS_PER_NODE={tasks}" if tasks > 1 else ""
+    several = any(number(environment.get(name, ""))
+                  for name in ("SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE"))
+    tasks = max(per_node(environment, "SLURM_TASKS_PER_NODE"), default=1) if several else 1
+    shared = f" / SLURM_TASKS_PER_NODE={tasks}" if tasks > 1 else ""
+    own = Threads(number(environment.get("SLURM_CPUS_PER_TASK", "")), "SLURM_CPUS_PER_TASK")
+    counts = [*([own] if own.count else []), *(Threads(max(min(cores) // tasks, 1), name + shared)
+                                               for name in NODE if (cores := per_node(environment, name)))]
+    return counts, tasks, shared
 
 
 def number(text: str) -> int:

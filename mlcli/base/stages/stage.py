@@ -71,7 +71,7 @@ class Listener(Protocol):
 
 
 class Answering(Listener, Protocol):
-    """A listener that may answer in the place of a stage, such as a cache."""
+    """A listener that may answer in the place of a stage with a version, such as a cache."""
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
         """Return the result of a stage, which `call` computes from the inputs, by the names of its parameters."""
@@ -170,31 +170,23 @@ def stage(name: str, version: int | None = None, *, composed: bool = False,
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
-        def run(*args: P.args, **kwargs: P.kwargs) -> R:
-            def call() -> R:
-                with nullcontext() if composed else running(name):
-                    return function(*args, **kwargs)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            with nullcontext() if composed else running(name):
+                return function(*args, **kwargs)
 
-            return _around(declared, _named(function, *args, **kwargs), call) if context().listeners else call()
+        @functools.wraps(function)
+        def answered(*args: P.args, **kwargs: P.kwargs) -> R:
+            answers: Callable[[], R] = functools.partial(call, *args, **kwargs)
+            for listener in reversed(context().listeners):  # the one that was installed first is the outermost
+                if listener.caches:
+                    inputs = _signature(function).bind(*args, **kwargs)
+                    inputs.apply_defaults()
+                    answers = functools.partial(cast(Answering, listener).around, declared, inputs.arguments, answers)
+            return answers()
 
-        return run
+        return call if version is None else answered
 
     return declare
-
-
-def _around(stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
-    """Call through the listeners that answer, the one that was installed first outermost."""
-    for listener in reversed(context().listeners):
-        if listener.caches:
-            call = functools.partial(cast(Answering, listener).around, stage, inputs, call)
-    return call()
-
-
-def _named(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Mapping[str, Any]:
-    """The arguments of a call by the names of its parameters, defaults included."""
-    bound = _signature(function).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.arguments
 
 
 _signature = functools.cache(inspect.signature)

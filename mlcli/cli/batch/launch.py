@@ -57,33 +57,33 @@ def enforcing(compute: Compute) -> Iterator[None]:
     STATUS.post(enforced=False)
 
 
-def launch(config: RunConfig, manner: Presentation) -> dict[str, Any]:
+def launch(config: RunConfig, presentation: Presentation) -> dict[str, Any]:
     """Runs a configuration and returns its summary."""
-    check_streams(config, manner)
+    check_streams(config, presentation)
     limit = config.compute.time_seconds()
     if math.isfinite(limit):
         STATUS.post(limit=limit)
-    with watching(manner.progress, manner.quiet), enforcing(config.compute):
+    with watching(presentation.progress, presentation.quiet), enforcing(config.compute):
         from mlcli.pipeline import run as pipeline
 
         if config.output == "-":
-            summary = pipeline.stream(config, standard_output(), manner.process, strict=manner.strict)
+            summary = pipeline.stream(config, standard_output(), presentation.process, strict=presentation.strict)
         else:
-            summary = pipeline.run(config, manner.process, force=manner.force, strict=manner.strict,
-                                   cache=manner.folder(config))
-    if manner.for_people:
+            summary = pipeline.run(config, presentation.process, force=presentation.force, strict=presentation.strict,
+                                   cache=presentation.folder(config))
+    if presentation.for_people:
         for line in ending(summary):
             say(line)
     return summary
 
 
-def check_streams(config: RunConfig, manner: Presentation) -> None:
+def check_streams(config: RunConfig, presentation: Presentation) -> None:
     """Refuses what standard output cannot do; raises UsageError and OutputRefused."""
-    if manner.json or config.output == "-":
+    if presentation.json or config.output == "-":
         require_standard_output()
     if config.output != "-":
         return
-    if manner.json:
+    if presentation.json:
         raise UsageError("STDOUT", "the embedding and the JSON document cannot both go to standard output",
                          where="-o - --json", hint="give a directory with -o")
     if config.report.formats != ("csv",):

@@ -78,7 +78,7 @@ class Batch:
     jobs: int = 1  # at once
     skip_existing: bool = False
     shard: Shard | None = None  # which of them
-    due: TimeBudget | None = None  # of runs that are trials: they go on quietly, and what does not fit is left out
+    time_budget: TimeBudget | None = None  # of trials, which go on quietly; what does not fit is left out
 
 
 def planned(variants: Sequence[Variant]) -> list[PlannedRun]:
@@ -92,21 +92,23 @@ def planned(variants: Sequence[Variant]) -> list[PlannedRun]:
     return runs
 
 
-def finish(runs: Sequence[PlannedRun], manner: Presentation, batch: Batch, *, debug: bool) -> NoReturn:
+def finish(runs: Sequence[PlannedRun], presentation: Presentation, batch: Batch, *, debug: bool) -> NoReturn:
     """Carries out runs and ends the command with their documents and exit code; raises what a single run does."""
     alone = len(runs) == 1 and not runs[0].values
     if alone and batch.shard is None:
-        documents, code = [launched(runs[0], manner, batch)], 0
+        documents, code = [launched(runs[0], presentation, batch)], 0
     else:
-        documents, code = carry_out(runs, manner, Form(bool(manner.json) or manner.progress == "json", debug), batch)
-    if manner.json == "full":
+        form = Form(bool(presentation.json) or presentation.progress == "json", debug)
+        documents, code = carry_out(runs, presentation, form, batch)
+    if presentation.json == "full":
         print_json(documents[0] if alone else {"runs": documents})
-    elif manner.json:
+    elif presentation.json:
         print_headlines(documents, alone=alone)
     raise typer.Exit(code)
 
 
-def carry_out(runs: Sequence[PlannedRun], manner: Presentation, form: Form, batch: Batch) -> tuple[list[Document], int]:
+def carry_out(runs: Sequence[PlannedRun], presentation: Presentation, form: Form, batch: Batch,
+              ) -> tuple[list[Document], int]:
     """The documents of all runs of this share, and the worst exit code: the largest.
 
     Runs of a sweep, and those of several inputs, have a `runs.csv` beside them, which grows as they end.
@@ -118,9 +120,10 @@ def carry_out(runs: Sequence[PlannedRun], manner: Presentation, form: Form, batc
         runs, name = batch.shard.of(runs), batch.shard.named(NAME)
     tables = {output_of(run).parent: RunsTable(output_of(run).parent / name, parameters) for run in runs if run.values}
     try:
-        with sharing(runs, manner) as sharing_manner, closing(results(runs, sharing_manner, form, batch)) as ended:
+        with (sharing(runs, presentation) as with_shared_input,
+              closing(results(runs, with_shared_input, form, batch)) as ended):
             for place, (document, code) in ended:
-                if manner.json or batch.due:  # else nobody reads them, and thousands take memory
+                if presentation.json or batch.time_budget:  # else nobody reads them, and thousands take memory
                     documents[place] = document
                 codes.append(code)
                 if batch.skip_existing and not code and not document.get("skipped"):
@@ -131,35 +134,36 @@ def carry_out(runs: Sequence[PlannedRun], manner: Presentation, form: Form, batc
                     codes.append(attempt(partial(tables[output.parent].add, place, row), form))
     finally:
         codes += [attempt(table.write, form) for table in tables.values()]
-    if batch.shard is None and batch.due is None:
-        codes += [attempt(partial(write_page, folder, table, manner), form) for folder, table in tables.items()]
+    if batch.shard is None and batch.time_budget is None:
+        codes += [attempt(partial(write_page, folder, table, presentation), form) for folder, table in tables.items()]
     return [documents.get(place) or skipped_document(run) for place, run in enumerate(runs)], max(codes, default=0)
 
 
-def results(runs: Sequence[PlannedRun], manner: Presentation, form: Form,
+def results(runs: Sequence[PlannedRun], presentation: Presentation, form: Form,
             batch: Batch) -> Generator[tuple[int, Result]]:
     """Yield place and result of each run as the runs end: one after another, or several at once."""
-    division = announce_division(batch.jobs, [run.config.compute for run in runs], manner.progress, manner.quiet)
-    if division.jobs == 1 and batch.due is None:
+    division = announce_division(batch.jobs, [run.config.compute for run in runs], presentation.progress,
+                                 presentation.quiet)
+    if division.jobs == 1 and batch.time_budget is None:
         from mlcli.engine.cluster.connect import Connections
 
         with Connections() as connections:
-            manner = replace(manner, process=replace(manner.process, connections=connections))
+            presentation = replace(presentation, process=replace(presentation.process, connections=connections))
             for place, run in enumerate(runs):
-                yield place, result(run, manner, form, batch)
+                yield place, result(run, presentation, form, batch)
         return
     if any(run.config.output == "-" for run in runs):
         raise UsageError("STDOUT", "an embedding on standard output and --jobs do not go together", where="--jobs",
                          hint="give a directory with -o")
-    inside = replace(manner, progress=manner.progress if manner.progress == "json" else "none")
-    names, shown = [str(output_of(run)) for run in runs], Shown(manner.progress, manner.quiet, form)
+    inside = replace(presentation, progress=presentation.progress if presentation.progress == "json" else "none")
+    names, shown = [str(output_of(run)) for run in runs], Shown(presentation.progress, presentation.quiet, form)
     families = [family(run) for run in runs]
-    if batch.due is None:
+    if batch.time_budget is None:
         yield from run_in_parallel(lambda place: result(runs[place], inside, form, batch), names, division, shown,
                                    families)
     else:
         yield from run_in_parallel(partial(trial, runs, replace(inside, quiet=True), form, batch), names, division,
-                                   shown, families, batch.due.end)
+                                   shown, families, batch.time_budget.end)
 
 
 def family(run: PlannedRun) -> tuple[str, ...]:
@@ -167,11 +171,11 @@ def family(run: PlannedRun) -> tuple[str, ...]:
     return tuple(value for path, value in run.values.items() if not path.startswith(LATE))
 
 
-def trial(runs: Sequence[PlannedRun], manner: Presentation, form: Form, batch: Batch, place: int) -> Result:
+def trial(runs: Sequence[PlannedRun], presentation: Presentation, form: Form, batch: Batch, place: int) -> Result:
     """Return the result of a run that exists already or is expected to end in time; else that of one left out."""
     there = batch.skip_existing and not vacant(output_of(runs[place]), "folder")
-    if there or batch.due is None or batch.due.admits(place):
-        return result(runs[place], manner, form, batch)
+    if there or batch.time_budget is None or batch.time_budget.admits(place):
+        return result(runs[place], presentation, form, batch)
     return skipped_document(runs[place]), 0
 
 
@@ -180,7 +184,7 @@ def skipped_document(run: PlannedRun) -> Document:
     return {"run": run.config.output, LEFT_OUT: "the budget ended before it did"}
 
 
-def write_page(folder: Path, table: RunsTable, manner: Presentation) -> None:
+def write_page(folder: Path, table: RunsTable, presentation: Presentation) -> None:
     """Writes the page over the runs of a table beside it; raises what `page_of` and `write_whole` do."""
     from mlcli.pipeline.read_run import encoded
     from mlcli.runs.collect import PAGE, gather, page_of
@@ -189,15 +193,15 @@ def write_page(folder: Path, table: RunsTable, manner: Presentation) -> None:
     if sum(not row["exit"] for row in rows) > 1:
         page = encoded(page_of(gather(table.parameters, rows, [folder / str(row["run"]) for row in rows])))
         write_whole(folder / PAGE, lambda draft: draft.write_bytes(page), force=True)
-        if manner.for_people:
+        if presentation.for_people:
             say(escaped(f"mlcli: wrote {table.path} and {folder / PAGE}"))
 
 
-def result(run: PlannedRun, manner: Presentation, form: Form, batch: Batch) -> Result:
+def result(run: PlannedRun, presentation: Presentation, form: Form, batch: Batch) -> Result:
     """Carry out a run; returns its document and exit code."""
     documents: list[Document] = []
     forget_peak_memory()
-    code = attempt(partial(_one, run, manner, batch, documents), replace(form, run=run.config.output or ""))
+    code = attempt(partial(_one, run, presentation, batch, documents), replace(form, run=run.config.output or ""))
     gc.collect(1)  # what a run leaves behind in circles, which the program's own threshold reaches after many runs
     return documents[-1], code
 
@@ -208,7 +212,7 @@ def output_of(run: PlannedRun) -> Path:
 
 
 @contextmanager
-def sharing(runs: Sequence[PlannedRun], manner: Presentation) -> Iterator[Presentation]:
+def sharing(runs: Sequence[PlannedRun], presentation: Presentation) -> Iterator[Presentation]:
     """Share the table of one input among runs, and results of stages in a hidden folder beside them.
 
     The folder vanishes at the end. Neighbors are searched for once, for the run that needs the most of them.
@@ -216,13 +220,13 @@ def sharing(runs: Sequence[PlannedRun], manner: Presentation) -> Iterator[Presen
     from mlcli.pipeline.shared_input import SharedInput
 
     alike = len(runs) > 1 and all(run.config.input == runs[0].config.input and run.values for run in runs)
-    if not alike or manner.cache == "none" or isinstance(manner.cache, Folder):  # shared already
-        yield manner
+    if not alike or presentation.cache == "none" or isinstance(presentation.cache, Folder):  # shared already
+        yield presentation
         return
     most, folder = max(neighbors_of(run.config.method) for run in runs), output_of(runs[0]).parent
-    process = replace(manner.process, input=SharedInput(), memo=Memo(shared=True), neighbors=most)
+    process = replace(presentation.process, input=SharedInput(), memo=Memo(shared=True), neighbors=most)
     with new_draft(folder / "cache", "folder") as draft:
-        yield replace(manner, cache=Folder(draft.path), process=process)
+        yield replace(presentation, cache=Folder(draft.path), process=process)
 
 
 def neighbors_of(method: Method) -> int:
@@ -231,23 +235,23 @@ def neighbors_of(method: Method) -> int:
     return getattr(stated, "count", None) or 1
 
 
-def launched(run: PlannedRun, manner: Presentation, batch: Batch) -> Document:
+def launched(run: PlannedRun, presentation: Presentation, batch: Batch) -> Document:
     """The summary of one run, which may be there already; raises what went wrong, with the place of an option at fault.
     """
     with locate_errors(run.layer):
         if not batch.skip_existing:
-            return launch(run.config, manner)
-        if (known := existing(run, manner)) is not None:
+            return launch(run.config, presentation)
+        if (known := existing(run, presentation)) is not None:
             return known
         try:
-            return launch(run.config, manner)
+            return launch(run.config, presentation)
         except OutputRefused as error:
-            if error.code != "E-OUTPUT-EXISTS" or (known := existing(run, manner)) is None:
+            if error.code != "E-OUTPUT-EXISTS" or (known := existing(run, presentation)) is None:
                 raise
             return known  # another job has made it meanwhile
 
 
-def existing(run: PlannedRun, manner: Presentation) -> Document | None:
+def existing(run: PlannedRun, presentation: Presentation) -> Document | None:
     """Return the document of a run that exists already: whole, with the same options, of the unchanged input.
 
     None where nothing is there, or under --force something else; raises OutputRefused where something else is.
@@ -260,25 +264,25 @@ def existing(run: PlannedRun, manner: Presentation) -> Document | None:
         return None
     reason = unlike(output, run.config)
     if not reason:
-        if manner.for_people:
+        if presentation.for_people:
             say(escaped(f"mlcli: kept {output}, which is there already"))
         return {**summary_of(output, run.config), "skipped": True}
-    if manner.force:
+    if presentation.force:
         return None
     raise OutputRefused("OUTPUT-OTHER", f"the output is not this run: {reason}", where=str(output),
                         hint="replace it with --force, or choose another with -o")
 
 
-def _one(run: PlannedRun, manner: Presentation, batch: Batch, documents: list[Document]) -> None:
+def _one(run: PlannedRun, presentation: Presentation, batch: Batch, documents: list[Document]) -> None:
     """Carry out one run, and add its summary or its error to `documents`."""
     try:
-        documents.append(launched(run, manner, batch))
+        documents.append(launched(run, presentation, batch))
     except BrokenPipeError:
         raise
     except Exception as error:
         known = understood(error)
         documents.append({"run": run.config.output, "exit": known.exit_code, "error": spelled(known).fields()})
-        if batch.due is None or not isinstance(known, UNSUITED):
+        if batch.time_budget is None or not isinstance(known, UNSUITED):
             raise known from error
 
 

@@ -29,7 +29,7 @@ from mlcli.cli.batch.queue import WorkQueue
 from mlcli.errors import STOPPING
 from mlcli.process import signals
 from mlcli.process.shared_status import SEATS, STATUS
-from mlcli.process.signals import NUDGE, PATIENT, Stopped
+from mlcli.process.signals import AFTER_CHECKPOINT, NUDGE, Stopped
 
 GRACE = supervisor.GRACE / 2  # seconds that a worker has to clean up, so that it ends before its parent must
 DEATH_SIGNAL = 1  # Linux: prctl's PR_SET_PDEATHSIG
@@ -200,7 +200,7 @@ def dismiss(workers: Sequence[Worker]) -> None:
     for worker in workers:
         STATUS.seat(worker.seat).ask(cause)
         os.kill(worker.process, NUDGE)
-    end = time.monotonic() + (supervisor.PATIENCE if cause in PATIENT else GRACE)
+    end = time.monotonic() + (supervisor.PATIENCE if cause in AFTER_CHECKPOINT else GRACE)
     for worker in workers:
         with suppress(EOFError, OSError):
             while worker.connection.poll(max(end - time.monotonic(), 0.0)):

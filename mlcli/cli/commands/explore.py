@@ -82,14 +82,14 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     folder = Path(layer.values.get("output") or f"runs/{file_name(data)}-explore")
     refuse_existing(folder, replaces=force or skip_existing)
     require_standard_output()
-    manner = Presentation(force=force, quiet=quiet, json="full" if json else "", progress=mode_of(progress))
+    presentation = Presentation(force=force, quiet=quiet, json="full" if json else "", progress=mode_of(progress))
     seconds = parse_seconds(budget, "--budget")
     again = partial(command, data, flags, assignments or [], os.environ, output=folder / "chosen")
     with new_draft(folder / "cache", "folder") as draft:
         cache = Folder(draft.path)
-        shared = replace(manner, cache=cache)
-        form = Form(json or manner.progress == "json", debug)
-        examined = examine(layer, components, (begun, seconds), cache, Shown(manner.progress, quiet, form))
+        shared = replace(presentation, cache=cache)
+        form = Form(json or presentation.progress == "json", debug)
+        examined = examine(layer, components, (begun, seconds), cache, Shown(presentation.progress, quiet, form))
         layer = examined.trial_layer(layer)
         found, code = explored(layer, examined, folder, shared, Batch(jobs, skip_existing=not force),
                                (begun, seconds), form, again)
@@ -169,12 +169,12 @@ def examine(layer: Layer, components: int | None, time_of: tuple[float, float], 
     return found
 
 
-def explored(layer: Layer, examined: "Examination", folder: Path, manner: Presentation, batch: Batch,
+def explored(layer: Layer, examined: "Examination", folder: Path, presentation: Presentation, batch: Batch,
              time_of: tuple[float, float], form: Form, again: Any) -> tuple["Exploration", int]:
     """Carries out the trials that fit into the budget, and concludes; with the worst exit code."""
-    from mlcli.explore.conclude import Clock, conclude
+    from mlcli.explore.conclude import conclude
     from mlcli.explore.examine import TRIALS
-    from mlcli.explore.settings import Exclusion, within_budget
+    from mlcli.explore.settings import Clock, Exclusion, within_budget
     from mlcli.explore.trials import Trial, read_trial
     from mlcli.pipeline.process import Process
     from mlcli.pipeline.shared_input import SharedInput
@@ -187,12 +187,12 @@ def explored(layer: Layer, examined: "Examination", folder: Path, manner: Presen
                               for setting, fit in zip(examined.settings, fits, strict=True) if not fit)]
     runs = trials(settings, layer, folder, examined)
     until = clock.begun + TRIALS * clock.budget
-    due = TimeBudget(until, max(until, time.monotonic() + LEAST), [setting.seconds for setting in settings])
+    time_budget = TimeBudget(until, max(until, time.monotonic() + LEAST), [setting.seconds for setting in settings])
     if batch.skip_existing:
         for run in runs:  # before the first trial: none is lost to a folder that another exploration wrote
-            existing(run, replace(manner, quiet=True))
-    manner = replace(manner, process=Process(SharedInput(), neighbors=examined.neighbors))
-    documents, code = carry_out(runs, manner, form, replace(batch, due=due)) if runs else ([], 0)
+            existing(run, replace(presentation, quiet=True))
+    presentation = replace(presentation, process=Process(SharedInput(), neighbors=examined.neighbors))
+    documents, code = carry_out(runs, presentation, form, replace(batch, time_budget=time_budget)) if runs else ([], 0)
     if any("error" in document and document["error"]["exit"] not in OF_A_SETTING for document in documents):
         raise typer.Exit(code)  # the error was told; given again, the command goes on from what has finished
     made, tried = list[Trial](), list[Exclusion]()
@@ -204,7 +204,7 @@ def explored(layer: Layer, examined: "Examination", folder: Path, manner: Presen
             made.append(read_trial(setting, Path(run.config.output or ""), run.config, document))
     if not made:
         raise nothing_made(folder, tried)
-    with nullcontext() if manner.quiet else watching(manner.progress, manner.quiet):
+    with nullcontext() if presentation.quiet else watching(presentation.progress, presentation.quiet):
         return conclude(layer, examined, made, [*left, *tried], clock, again), code
 
 

@@ -48,10 +48,10 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
                          hint="set `output` in each file")
     runs = planned([variant for path in configs for variant in described(path, outside)])
     refuse_read_twice(configs, [run.config for run in runs])
-    manner = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
+    presentation = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
                           cache="none" if no_cache else "chosen")
     batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
-    finish(runs, manner, batch, debug=debug)
+    finish(runs, presentation, batch, debug=debug)
 
 
 def described(path: str, outside: Layer) -> list[Variant]:

@@ -25,8 +25,8 @@ def table(document: dict[str, Any]) -> list[str]:
                                        for place, run in zip(places, runs, strict=True))]
     differing = [(path, *values) for path, values in document["options"].items()]
     pairs = [pair_of(pair, numbers) for pair in document["pairs"]]
-    parts = [aligned(listed), in_blocks([("figure", *places), *figures(runs)]),
-             in_blocks([("option that differs", *places), *differing]) if differing else [],
+    parts = [aligned(listed), below_one_another([("figure", *places), *figures(runs)]),
+             below_one_another([("option that differs", *places), *differing]) if differing else [],
              aligned([PAIRS, *pairs]), [f"{document['rows']:,} rows in common"]]
     return [line for part in parts if part for line in (*part, "")][:-1]
 
@@ -64,7 +64,7 @@ def share_of(pair: dict[str, Any], name: str) -> str:
     return f"{pair[name]:.4f}" if error is None else f"{pair[name]:.3f} +- {error:.1g}"
 
 
-def in_blocks(rows: Sequence[Cells]) -> list[str]:
+def below_one_another(rows: Sequence[Cells]) -> list[str]:
     """Rows of a name and a cell for each run, as tables below one another of as many runs as fit."""
     names, *left = zip(*rows, strict=True)
     room = WIDTH - max(map(len, names))

@@ -52,28 +52,23 @@ class Form:
 
 
 def attempt(work: Callable[[], None], form: Form) -> int:
-    """The exit code of some work, once all its output is written.
+    """Return the exit code of some work, once all its output is written.
 
     Errors are reported; signals and closed pipes go further up.
     """
-    code = outcome(work, form)
-    flushed = outcome(sys.stdout.flush, form)
-    return code or flushed
-
-
-def outcome(work: Callable[[], object], form: Form) -> int:
-    """The exit code of some work, whether or not its output was written already."""
-    try:
-        work()
-    except typer.Exit as end:
-        return end.exit_code
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        if stop := stop_behind(error):
-            raise stop from error
-        return tell(error, form)
-    return 0
+    codes = [0]
+    for part in (work, sys.stdout.flush):
+        try:
+            part()
+        except typer.Exit as end:
+            codes.append(end.exit_code)
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            if stop := stop_behind(error):
+                raise stop from error
+            codes.append(tell(error, form))
+    return next(filter(None, codes), 0)
 
 
 def stop_behind(error: BaseException | None) -> Stopped | None:

@@ -42,7 +42,8 @@ class SharedFile(io.RawIOBase):
         return done
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        position = (0, self._position, self.size())[whence] + offset
+        start = self.size() if whence == os.SEEK_END else self._position if whence == os.SEEK_CUR else 0
+        position = start + offset
         if position < 0:
             raise OSError(errno.EINVAL, "the position is before the start")
         self._position = position

@@ -6,6 +6,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import PurePath
 from typing import Any, BinaryIO, cast
 
@@ -128,7 +129,7 @@ def to_utf8(chunks: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes
     name = codecs.lookup(encoding).name
     decoder = codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)()
     read = lines = 0
-    for number, chunk in enumerate(_closed(chunks)):
+    for number, chunk in enumerate(chain(chunks, [b""])):  # the empty one marks the end
         if number == 0:
             refuse_other_files(chunk, path, name)
         read += len(chunk)
@@ -142,12 +143,6 @@ def to_utf8(chunks: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes
                             hint="text was expected; give input.encoding if it is UTF-16")
         lines += text.count(b"\n")
         yield text
-
-
-def _closed(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the chunks, then an empty one that marks the end."""
-    yield from chunks
-    yield b""
 
 
 def refuse_other_files(start: bytes, path: str, encoding: str) -> None:

@@ -13,7 +13,7 @@ from mlcli.base.rows.passes import in_memory
 from mlcli.base.rows.source import Rows, RowSource
 from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.values.compute import Compute
-from mlcli.data.options.formats import in_blocks as words_of
+from mlcli.data.options.formats import formats_with_blocks
 from mlcli.data.options.input import Input
 from mlcli.data.table.selection import Choice
 from mlcli.data.table.sheet import FEWER, Sheet
@@ -62,7 +62,12 @@ def fits(numbers: float, input: Input, compute: Compute, *, arrow: bool) -> bool
     return resident(compute.thread_count(), [ARROW] * arrow) + copies * numbers <= compute.memory_bytes()
 
 
-def in_blocks(found: BlockFile | None, input: Input, compute: Compute) -> bool:
+def is_short(cells: float, input: Input, compute: Compute) -> bool:
+    """Whether a text is read into memory without a look for its blocks: its table fits, with so many cells at most."""
+    return input.stream == "auto" and fits(8.0 * cells, input, compute, arrow=True)
+
+
+def reads_blocks(found: BlockFile | None, input: Input, compute: Compute) -> bool:
     """Whether a file is read in blocks: on request, or if its table does not fit in memory.
 
     Raises ConfigError if blocks are requested and not possible.
@@ -71,9 +76,10 @@ def in_blocks(found: BlockFile | None, input: Input, compute: Compute) -> bool:
         return False
     if input.stream == "always":
         if found is None:
-            raise ConfigError("STREAM", f"only features in {words_of('features')} files, sparse matrices, and "
-                              f"dissimilarities in {words_of('dissimilarities')} files are read in blocks, without a "
-                              "second view and turned only where sparse", where="input.stream",
+            features, pairs = map(formats_with_blocks, ("features", "dissimilarities"))
+            raise ConfigError("STREAM", f"only features in {features} files, sparse matrices, and dissimilarities in "
+                              f"{pairs} files are read in blocks, without a second view and turned only where sparse",
+                              where="input.stream",
                               hint="convert the file (CSV must be UTF-8, not compressed, and no quote may stand within "
                               "a cell that does not begin with one; NPY in C order), or leave input.stream out")
         return True

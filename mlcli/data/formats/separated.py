@@ -10,13 +10,13 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
 from mlcli.data.files.streams import compression, in_encoding
-from mlcli.data.formats.block_file import BlockFile, fits
+from mlcli.data.formats.block_file import BlockFile, is_short
 from mlcli.data.formats.parts import parts_differ
-from mlcli.data.formats.reader import LayoutOf, Reader
+from mlcli.data.formats.reader import Reader
 from mlcli.data.options.input import Input
-from mlcli.data.table.sheet import Sheet, require_content
+from mlcli.data.table.sheet import require_content
 from mlcli.data.text.csv_options import text_bytes
-from mlcli.data.text.delimited import read_delimited
+from mlcli.data.text.delimited import read_delimited, separator_of
 from mlcli.data.text.dialect import detect_dialect
 from mlcli.data.text.header import read_head
 from mlcli.data.text.layout import Layout, features_layout, require_numbers
@@ -30,17 +30,8 @@ SHORTEST = 2  # bytes of a cell with its separator
 
 def separated_by(usual: str) -> Reader:
     """Return the reader of texts with the default separator `usual`."""
-    return Reader(text=partial(_read, usual), blocks=partial(blocks_of, usual), parts=partial(_of_parts, usual),
-                  beside=bytes_beside)
-
-
-def separator_of(usual: str, input: Input) -> str:
-    """Return the separator of cells."""
-    return usual if input.separator == "auto" else input.separator
-
-
-def _read(usual: str, opened: Opened, input: Input, compute: Compute, layout: LayoutOf) -> Sheet:
-    return read_delimited(opened, input, separator_of(usual, input), compute, layout)
+    return Reader(text=partial(read_delimited, usual), blocks=partial(blocks_of, usual),
+                  parts=partial(_of_parts, usual), beside=bytes_beside)
 
 
 def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:
@@ -50,16 +41,15 @@ def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:
 
 
 def blocks_of(usual: str, opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile | None:
-    """Return a text in pieces; None if it cannot be cut, or fits in memory whatever its columns."""
-    auto = input.stream == "auto"
-    if not seekable(input) or (auto and fits(8.0 * opened.size / SHORTEST, input, compute, arrow=True)):
+    """Return a text in pieces; None if it cannot be cut or is short (`block_file.is_short`)."""
+    if not seekable(input) or is_short(opened.size / SHORTEST, input, compute):
         return None
     text, cuts = _survey_cuts(opened, input, separator_of(usual, input))
     if cuts.stray or not seekable(text.input):
         return None
     with no_listeners():  # notes on the layout are made when the text is read
         layout = features_layout(text, read_head(text), known)
-    if auto and fits(8.0 * text.survey.lines * len(layout.choice.values), input, compute, arrow=True):
+    if is_short(text.survey.lines * len(layout.choice.values), input, compute):
         return None
     file = cut(text, features_layout(text, read_head(text), known), cuts)
     require_content(file.firsts[-1], file.layout.choice.width, opened.path)

@@ -50,7 +50,7 @@ TEXTS = frozenset(format.name for format in FILES if format.text)
 KEYS = "; ".join(format.key for format in FILES if format.key)
 
 
-def in_blocks(kind: str) -> str:
+def formats_with_blocks(kind: str) -> str:
     """Return the formats that are read in blocks for an input of `kind`, in words."""
     *others, last = [format.title for format in FILES if kind in format.blocks]
     return f"{', '.join(others)} and {last}" if others else last

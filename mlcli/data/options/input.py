@@ -8,7 +8,7 @@ from pydantic import Strict, field_validator
 from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
 from mlcli.data.options.conditions import condition
-from mlcli.data.options.formats import KEYS, OfTable, in_blocks
+from mlcli.data.options.formats import KEYS, OfTable, formats_with_blocks
 from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.numbers import BLANKS
 from mlcli.data.options.second_view import View
@@ -63,8 +63,8 @@ class Input(Options):
     view: View = View()
     stream: Literal["auto", "always", "never"] = option(
         "auto", "Whether the table is read in blocks of rows and never held whole: where memory does not hold it "
-        f"(auto), always, or never. For features in {in_blocks('features')} files, sparse matrices, which are held by "
-        f"their entries, and dissimilarities in {in_blocks('dissimilarities')} files.")
+        f"(auto), always, or never. For features in {formats_with_blocks('features')} files, sparse matrices, which "
+        f"are held by their entries, and dissimilarities in {formats_with_blocks('dissimilarities')} files.")
     decompress_ratio: int = option(200, "How many times larger than the file its content may be.", ge=1)
     decompress_limit: int | str = option("64G", "How large the decompressed content may be, as 500M or 64G.")
 

@@ -14,7 +14,7 @@ from mlcli.base.rows.sparse import SparseRows
 from mlcli.base.stages.stage import no_listeners, note
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.data.formats.block_file import BlockFile, NamedColumns, RowFile, in_blocks
+from mlcli.data.formats.block_file import BlockFile, NamedColumns, RowFile, reads_blocks
 from mlcli.data.options.input import Input
 from mlcli.data.prepare.missing import note_dropped
 from mlcli.data.read.blocks import unread_table
@@ -26,7 +26,7 @@ from mlcli.errors import DataError
 def new_in_blocks(found: BlockFile | None, source: Source, input: Input, wanted: tuple[str, ...],
                   compute: Compute) -> Table | None:
     """Return new rows of features with the run's columns; None if they fit in memory. Raises DataError."""
-    if not in_blocks(found, input, compute):
+    if not reads_blocks(found, input, compute):
         return None
     assert found is not None
     if found.choice.columns != wanted and not (

@@ -13,7 +13,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened, open_input
-from mlcli.data.formats.block_file import BlockFile, in_blocks, sheet_of_blocks
+from mlcli.data.formats.block_file import BlockFile, reads_blocks, sheet_of_blocks
 from mlcli.data.formats.cell_names import matrix_in, name_files
 from mlcli.data.formats.parts import id_of, parts_of, source_of_files
 from mlcli.data.formats.reader import LayoutOf, block_file_of, read_folder, read_sheet, reader_of
@@ -91,9 +91,9 @@ def whole_table(input: Input, compute: Compute, categories: bool = False, stream
             return add_labels(graph_table(file, input, source, compute), input, compute)
         blocks = _block_file(file, input, format, compute, categories) if (
             streams or input.chooses_rows or input.stream == "always") else None
-        if in_blocks(blocks, input, compute):
+        if reads_blocks(blocks, input, compute):
             assert blocks is not None
-            return add_labels(_in_blocks(blocks, input, compute, source), input, compute)
+            return add_labels(_table_of_blocks(blocks, input, compute, source), input, compute)
         layout = square_layout if input.square else features_layout
         sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
         extra = reader_of(format).beside(file, input, sheet.values.shape)
@@ -126,13 +126,13 @@ def _source(input: Input, file: Opened, format: Format) -> Source:
 def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -> Table:
     """Return the table of a directory of files, in memory if it fits."""
     found, source = read_parts(files, input, compute)
-    blocks = (streams or input.stream == "always" or input.chooses_rows) and in_blocks(found, input, compute)
-    table = (_in_blocks(found, input, compute, source) if blocks else
+    blocks = (streams or input.stream == "always" or input.chooses_rows) and reads_blocks(found, input, compute)
+    table = (_table_of_blocks(found, input, compute, source) if blocks else
              features_table(sheet_of_blocks(found, input, compute), input, source))
     return add_labels(table, input, compute)
 
 
-def _in_blocks(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
+def _table_of_blocks(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
     """Return the table of a file that is read in blocks."""
     if input.chooses_rows:
         return unread_table(found, found.choice.columns, input, source)

@@ -36,10 +36,15 @@ SMALL = 1 << 24  # bytes of a text
 WIDE, FEW = 5000, 200  # more columns and fewer rows than these are read by record
 
 
-def read_delimited(opened: Opened, input: Input, separator: str, compute: Compute,
+def separator_of(usual: str, input: Input) -> str:
+    """Return the separator of cells, that of the options or else the `usual` one of the format."""
+    return usual if input.separator == "auto" else input.separator
+
+
+def read_delimited(usual: str, opened: Opened, input: Input, compute: Compute,
                    layout_of: Callable[[Text, Head], Layout]) -> Sheet:
     """Return the numbers and names of a delimited text; raises DataError and RefusedByPlan."""
-    text = survey_text(opened, input, separator)
+    text = survey_text(opened, input, separator_of(usual, input))
     if not _is_ordinary(text) and (matrix := _of_pairs(text, compute)) is not None:
         return matrix
     text = detect_dialect(text)

@@ -29,12 +29,7 @@ def word_columns(records: Sequence[Sequence[str]], decimal: str) -> tuple[int, .
     """Return the columns whose cells are words, apart from missing ones; a wrong number or a date is not a word."""
     columns = [[cell for cell in cells if not is_missing(cell)] for cells in zip(*records, strict=True)]
     return tuple(place for place, cells in enumerate(columns)
-                 if cells and all(is_word(cell, decimal) for cell in cells))
-
-
-def is_word(cell: str, decimal: str) -> bool:
-    """Whether a cell begins with a letter and is not a number, as `inf` is."""
-    return cell.strip()[:1].isalpha() and not is_number(cell, decimal)
+                 if cells and all(cell.strip()[:1].isalpha() and not is_number(cell, decimal) for cell in cells))
 
 
 def recurs(cells: Sequence[str], records: Sequence[Sequence[str]], words: Sequence[int]) -> bool:

@@ -60,13 +60,13 @@ def _decode(projector: Projector, decode: Map, embedding: Array, points: Array, 
     rows, errors = _spread(decode, points, embedding, seed)
     ends = np.quantile(embedding[:, :2], INNER, axis=0).T
     originals = features(points[rows])
-    plane = _in_blocks(decode, _grid(embedding, ends, _side(originals.shape[1], config.report.image)), width)
+    plane = _map_places(decode, _grid(embedding, ends, _side(originals.shape[1], config.report.image)), width)
     return Decoded(rows=rows, originals=originals, errors=errors, plane=features(plane), ends=ends,
-                   reconstructed=features(_in_blocks(decode, embedding[rows], width)),
+                   reconstructed=features(_map_places(decode, embedding[rows], width)),
                    deviations=_deviations(projector, embedding))
 
 
-def _in_blocks(function: Map, places: AnyArray, width: int) -> Array:
+def _map_places(function: Map, places: AnyArray, width: int) -> Array:
     """Return a function of places, or of row numbers, block by block, each on one thread."""
     def work(rows: slice) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -87,7 +87,7 @@ def _spread(decode: Map, points: Array, embedding: Array, seed: int) -> tuple[In
         unit = Unit.of(off)
         return unit.plain(np.linalg.norm(unit.measured(off), axis=1))
 
-    errors = _in_blocks(distances, some, points.shape[1])
+    errors = _map_places(distances, some, points.shape[1])
     order = np.argsort(errors, kind="stable")
     chosen = order[np.linspace(0, len(order) - 1, min(ROWS, len(order))).round().astype(np.int64)]
     return some[chosen], errors[chosen]
@@ -122,4 +122,4 @@ def _deviations(projector: Projector, embedding: Array) -> Array | None:
     x, y = ((np.arange(count) + 0.5) / count for count in (wide, tall))
     places = _at_means(embedding, *np.meshgrid(panel.x.low + x * (panel.x.high - panel.x.low),
                                                panel.y.high - y * (panel.y.high - panel.y.low)))
-    return _in_blocks(lambda some: np.asarray(projector.deviation(some)), places, WORK).reshape(tall, wide)
+    return _map_places(lambda some: np.asarray(projector.deviation(some)), places, WORK).reshape(tall, wide)

@@ -14,13 +14,10 @@ def dimension(document: Mapping[str, Any], kept: int) -> Part:
     rows = [(words(name), number(rule.get("components")), rule.get("detail") or "", rule.get("rule") or "")
             for name, rule in document.get("rules", {}).items()]
     left = [(words(name), reason) for name, reason in document.get("left_out", {}).items()]
+    inapplicable = "1 rule that does not apply" if len(left) == 1 else f"{len(left)} rules that do not apply"
     return section("How many dimensions", sentence(document["recommendation"]["sentence"], "lead"),
                    table(("rule", "axes", "found", "what it says"), rows, (1,), said=True), residuals(document, kept),
-                   fold(_inapplicable(len(left)), table(("rule", "why"), left)))
-
-
-def _inapplicable(count: int) -> str:
-    return "1 rule that does not apply" if count == 1 else f"{count} rules that do not apply"
+                   fold(inapplicable, table(("rule", "why"), left)))
 
 
 def residuals(document: Mapping[str, Any], kept: int) -> Part:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mlcli.findings.quality.measure import QualityResult
     from mlcli.report.drawing.html import Part
 
-FIGURES = File("quality.json", Json("mlcli.findings.quality.shape:Quality"))
+NUMBERS = File("quality.json", Json("mlcli.findings.quality.shape:Quality"))
 PAIRS = File("shepard.csv", Columns(("distance", "embedded")))
 SampleSize = Annotated[int, Field(ge=2)]
 
@@ -37,7 +37,7 @@ class QualityFinding(Finding["QualityResult"]):
     """Measures of an embedding, and pairs of distances for its Shepard diagram."""
 
     name = "quality"
-    files = (FIGURES, PAIRS)
+    files = (NUMBERS, PAIRS)
     option = (Quality | None, Quality())
     output = True
     stage = "Measures how well the embedding keeps distances and neighborhoods."
@@ -57,7 +57,7 @@ class QualityFinding(Finding["QualityResult"]):
         from mlcli.findings.frame.files import write_document, write_text
         from mlcli.findings.quality.pairs import shepard_table
 
-        write_document(folder / FIGURES.name, value.figures)
+        write_document(folder / NUMBERS.name, value.figures)
         write_text(folder / PAIRS.name, shepard_table(value.pairs))
 
     def read(self, folder: Path, run: "Contents") -> "QualityResult | None":
@@ -77,7 +77,7 @@ class QualityFinding(Finding["QualityResult"]):
         return [(Place.WORDS, in_words(value.figures)), (Place.RESULT, quality(value))]
 
     @classmethod
-    def figures_of(cls, run: "Contents") -> Mapping[str, Any]:
+    def measures_of(cls, run: "Contents") -> Mapping[str, Any]:
         """Return the measures of a finished run; empty where it has none."""
         value = cls.of(run)
         return {} if value is None else value.figures

@@ -92,7 +92,7 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
     *parts, drawn = sums_over_anchors([*measures, pairs], anchors, spaces)
     figures = {"rows": size, "anchors": len(anchors.rows), "exact": anchors.exact, "neighbors": near,
                "distances": spaces.kept.name, "label": classes and classes.column,
-               **({"scale": FREE} if free else {}), **all_figures(estimates_of(measures, anchors, parts))}
+               **({"scale": FREE} if free else {}), **all_measures(estimates_of(measures, anchors, parts))}
     return QualityResult(figures, in_units(drawn, spaces.kept.unit, spaces.embedded.unit))
 
 
@@ -114,7 +114,7 @@ def scale_of(spaces: Spaces) -> float:
     return float(np.clip((spaces.embedded.unit / spaces.kept.unit).number(1.0), 1 / FARTHEST, FARTHEST))
 
 
-def all_figures(values: Mapping[str, Array]) -> dict[str, Any]:
+def all_measures(values: Mapping[str, Array]) -> dict[str, Any]:
     """Return every measure by its name, numbers or (k,) arrays, each followed by its standard error where there is one.
     """
     full: dict[str, Any] = {}

@@ -11,7 +11,7 @@ LEADING = {"trustworthiness": "trustworthiness", "continuity": "continuity", "st
            "stress_1_scaled": "stress-1 at the best scale", "residual_variance": "residual variance"}
 
 
-def relevant_figures(figures: Mapping[str, Any]) -> dict[str, Any]:
+def relevant_measures(figures: Mapping[str, Any]) -> dict[str, Any]:
     """Return the figures of quality.json; where the scale is free, without the stresses that depend on it."""
     if figures.get("scale") != FREE:
         return dict(figures)
@@ -20,7 +20,7 @@ def relevant_figures(figures: Mapping[str, Any]) -> dict[str, Any]:
 
 def line(figures: Mapping[str, Any]) -> str:
     """Return the leading measures, with standard errors where they come from a sample."""
-    words, measures = [], relevant_figures(figures)
+    words, measures = [], relevant_measures(figures)
     names = {name: shown for name, shown in LEADING.items()
              if name not in SCALED.values() or measures.get("scale") == FREE}
     for name, shown in names.items():

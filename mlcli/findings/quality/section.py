@@ -5,7 +5,7 @@ from typing import Any
 
 from mlcli.base.types import Array
 from mlcli.findings.quality.measure import QualityResult
-from mlcli.findings.quality.scale import FREE, SCALED, relevant_figures
+from mlcli.findings.quality.scale import FREE, SCALED, relevant_measures
 from mlcli.report.drawing.html import Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.curves import curve, shepard
@@ -49,7 +49,7 @@ def _neighbors_kept(document: Mapping[str, Any]) -> str:
 
 def _distances_kept(document: Mapping[str, Any]) -> str:
     """Return a sentence on distances: the correlation of their ranks, and the stress."""
-    measures = relevant_figures(document)
+    measures = relevant_measures(document)
     rank = measures.get("shepard_correlation")
     name, words = ("stress_1", "stress-1") if "stress_1" in measures else (
         SCALED["stress_1"], "stress-1 at the best scale")
@@ -73,7 +73,7 @@ def _beyond(stress: float, measures: Mapping[str, Any]) -> str:
 def quality(found: QualityResult) -> Part:
     """Return the measures with standard errors, the Shepard diagram and the Q_NX curve."""
     document = found.figures
-    values = {key: value for key, value in relevant_figures(document).items()
+    values = {key: value for key, value in relevant_measures(document).items()
               if isinstance(value, float) and not key.endswith("_se")}
     return section("Quality", _basis(document), _scale(document), _measures(document, values),
                    side_by_side(_shepard(found.pairs), _q_nx(document)))

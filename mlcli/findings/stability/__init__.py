@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mlcli.methods import Method
     from mlcli.report.drawing.html import Part
 
-FIGURES = File("stability.json", Json("mlcli.findings.stability.shape:Stability"))
+NUMBERS = File("stability.json", Json("mlcli.findings.stability.shape:Stability"))
 MOVES = File("stability.csv", Columns(("resamples", "y1"), texts=1))
 WHERE = "report.stability"
 
@@ -37,7 +37,7 @@ class StabilityFinding(Finding["StabilityResult"]):
     """Intervals of eigenvalues and shares, angles of axes, and how far each point moves."""
 
     name = "stability"
-    files = (FIGURES, MOVES)
+    files = (NUMBERS, MOVES)
     needs = ("spectrum",)  # for the shares in the labels of the axes
     option = (Stability | None, None)
     stage = "Fits the method again to rows that are drawn again, and compares."
@@ -55,7 +55,7 @@ class StabilityFinding(Finding["StabilityResult"]):
         from mlcli.findings.stability.measure import stability_table
 
         table = result.embedding
-        write_document(folder / FIGURES.name, value.figures)
+        write_document(folder / NUMBERS.name, value.figures)
         write_text(folder / MOVES.name, stability_table(text_names(table)[0], table.ids, value))
 
     def cells(self, method: "Method", table: "Table") -> float:

@@ -28,7 +28,7 @@ def spectrum_table(run: Contents, cutoff: float = 0.0) -> Table | None:
 
 def quality_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     """Return the measures of quality with their standard errors."""
-    document = QualityFinding.figures_of(run)
+    document = QualityFinding.measures_of(run)
     rows: list[Row] = [(key.replace("_", " "), value, document.get(f"{key}_se")) for key, value in document.items()
                        if isinstance(value, float) and not key.endswith("_se")]
     return Table("Quality of the embedding.", ("measure", "value", "standard error"), rows) if rows else None

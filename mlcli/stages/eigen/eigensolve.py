@@ -43,7 +43,7 @@ class Eigensolve(SpectrumRequest):
         _note_digits(kernel, solved, count, self.reported(len(solved.values)))
         vectors, directions = _canonical_axes(kernel, solved, count)
         _verify(kernel, solved, vectors, directions)
-        frobenius = _frobenius(kernel, solved)
+        frobenius = float(np.linalg.norm(solved.values)) if solved.complete else kernel.frobenius
         return Spectrum(solved.values, vectors, directions, trace, solved.complete, solved_frobenius=frobenius,
                         tolerance=max(solved.tolerance, kernel.tolerance),
                         further=self._further(solved, *vectors.shape),
@@ -121,10 +121,6 @@ def _trace(kernel: Kernel, solved: Solved) -> float:
         note("N-TRACE", f"the trace of {kernel.name} needs the whole spectrum, which is not computed here: "
              "proportions are left empty")
     return trace
-
-
-def _frobenius(kernel: Kernel, solved: Solved) -> float:
-    return float(np.linalg.norm(solved.values)) if solved.complete else kernel.frobenius
 
 
 def _negative_mass(kernel: Kernel, solved: Solved, trace: float, frobenius: float) -> tuple[float, float]:

@@ -24,36 +24,8 @@ class Linear(OfProducts):
     """⟨x, y⟩: kernel PCA with it is PCA."""
 
     name: Literal["linear"] = "linear"
-    movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
-
-    @property
-    def unit_power(self) -> int:
-        """Power of the data's unit in the coordinates."""
-        return 1
-
-    def for_points(self, points: Array, unit: Unit) -> "Linear":
-        """Return this kernel for an (n, d) array of points: it has no defaults to fix."""
-        return self
-
-    def __call__(self, left: Array, right: Array) -> Array:
-        """Return the (m, n) array of values for all pairs."""
-        return inner_products(left, right)
-
-    def diagonal(self, points: Array) -> Array:
-        """Return each point's value with itself, an (n,) array, for an (n, d) array of points."""
-        return np.einsum("ij,ij->i", points, points)
-
-    def factors(self, points: Array) -> tuple[Array, Array]:
-        """Return left and right factors, (n, c) arrays whose inner products `finish` turns into values."""
-        return points, points
-
-    def finish(self, products: AnyArray) -> AnyArray:
-        """Turn an array of inner products, of any shape, into values in place."""
-        return products
-
-    def narrow(self, points: Array) -> bool:
-        """Whether single precision is enough for the first passes over an (n, d) array of points."""
-        return False
+    movable: ClassVar[bool] = True
+    unit_power: ClassVar[int] = 1
 
 
 @stored("polynomial")
@@ -61,15 +33,9 @@ class Polynomial(OfProducts):
     """(gamma ⟨x, y⟩ + coef0)**degree."""
 
     name: Literal["polynomial"] = "polynomial"
-    movable: ClassVar[bool] = False  # whether a shift of all points leaves the centered kernel as it is
     degree: int = option(3, "Degree of the polynomial.", ge=1)
     gamma: float = option(1.0, "Factor of the inner product.", power=-2, gt=0)
     coef0: float = option(1.0, "Constant added to the inner product.", ge=0)
-
-    @property
-    def unit_power(self) -> int:
-        """Power of the data's unit in the coordinates: none, since the constant fixes the unit."""
-        return 0
 
     def for_points(self, points: Array, unit: Unit) -> "Polynomial":
         """Return this kernel for an (n, d) array of points; raises NumericalError where squares of its values overflow.
@@ -90,20 +56,12 @@ class Polynomial(OfProducts):
             values: Array = (self.gamma * np.einsum("ij,ij->i", points, points) + self.coef0) ** self.degree
         return values
 
-    def factors(self, points: Array) -> tuple[Array, Array]:
-        """Return left and right factors, (n, c) arrays whose inner products `finish` turns into values."""
-        return points, points
-
     def finish(self, products: AnyArray) -> AnyArray:
         """Turn an array of inner products, of any shape, into values in place."""
         with np.errstate(over="ignore"):
             products *= self.gamma
             products += self.coef0
             return np.power(products, self.degree, out=products)
-
-    def narrow(self, points: Array) -> bool:
-        """Whether single precision is enough for (n, d) points: no, large powers may leave its range."""
-        return False
 
 
 @stored("gaussian")
@@ -116,7 +74,7 @@ class Gaussian(OfProducts):
     makes: ClassVar[tuple[Name, ...]] = ("distances", "kernel")
     rules: ClassVar[tuple[str, ...]] = OF_DISTANCES
     name: Literal["gaussian"] = "gaussian"
-    movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
+    movable: ClassVar[bool] = True
     rate: float | None = option(
         None, "Rate r of exp(-r d²) (default: one over the median of d² over all pairs of different points).",
         power=-2, gt=0, synonyms=GAUSSIAN_RATE)
@@ -125,11 +83,6 @@ class Gaussian(OfProducts):
     def adapts(self) -> bool:
         """Whether the rate is chosen by the data."""
         return self.rate is None
-
-    @property
-    def unit_power(self) -> int:
-        """Power of the data's unit in the coordinates: none."""
-        return 0
 
     def for_points(self, points: Array, unit: Unit) -> "Gaussian":
         """Return the kernel with a default rate fixed from an (n, d) array of points, measured in `unit`."""
@@ -185,30 +138,8 @@ class Sigmoid(OfProducts):
     """tanh(gamma ⟨x, y⟩ + coef0): not positive semidefinite, so some eigenvalues may be negative."""
 
     name: Literal["sigmoid"] = "sigmoid"
-    movable: ClassVar[bool] = False
     gamma: float = option(1.0, "Factor of the inner product.", power=-2, gt=0)
     coef0: float = option(1.0, "Constant added to the inner product.")
-
-    @property
-    def unit_power(self) -> int:
-        """Power of the data's unit in the coordinates: none."""
-        return 0
-
-    def for_points(self, points: Array, unit: Unit) -> "Sigmoid":
-        """Return this kernel for an (n, d) array of points: no default depends on data."""
-        return self
-
-    def __call__(self, left: Array, right: Array) -> Array:
-        """Return the (m, n) array of values for all pairs."""
-        return self.finish(inner_products(left, right))
-
-    def diagonal(self, points: Array) -> Array:
-        """Return each point's value with itself, an (n,) array, for an (n, d) array of points."""
-        return self.finish(np.einsum("ij,ij->i", points, points))
-
-    def factors(self, points: Array) -> tuple[Array, Array]:
-        """Return left and right factors, (n, c) arrays whose inner products `finish` turns into values."""
-        return points, points
 
     def finish(self, products: AnyArray) -> AnyArray:
         """Turn an array of inner products, of any shape, into values in place."""
@@ -216,26 +147,12 @@ class Sigmoid(OfProducts):
         products += self.coef0
         return np.tanh(products, out=products)
 
-    def narrow(self, points: Array) -> bool:
-        """Whether single precision is enough for the first passes over an (n, d) array of points."""
-        return False
-
 
 @stored("cosine")
 class CosineKernel(OfProducts):
     """⟨x, y⟩ / (‖x‖ ‖y‖): the cosine of the angle between two rows, neither of them zero."""
 
     name: Literal["cosine"] = "cosine"
-    movable: ClassVar[bool] = False
-
-    @property
-    def unit_power(self) -> int:
-        """Power of the data's unit in the coordinates: none."""
-        return 0
-
-    def for_points(self, points: Array, unit: Unit) -> "CosineKernel":
-        """Return this kernel for an (n, d) array of points: it has no defaults to fix."""
-        return self
 
     def __call__(self, left: Array, right: Array) -> Array:
         """Return the (m, n) array of values for all pairs; raises GeometryError for a row of zeros."""
@@ -249,14 +166,6 @@ class CosineKernel(OfProducts):
         """Return left and right factors, (n, d) arrays whose inner products are the values."""
         unit = directions(points)
         return unit, unit
-
-    def finish(self, products: AnyArray) -> AnyArray:
-        """Return an array of inner products, of any shape, unchanged: they are the values."""
-        return products
-
-    def narrow(self, points: Array) -> bool:
-        """Whether single precision is enough for the first passes over an (n, d) array of points."""
-        return False
 
 
 Function = Linear | Polynomial | Gaussian | Sigmoid | CosineKernel

@@ -1,7 +1,7 @@
 """Bases of kernel options, and the protocol of kernel functions: values, or factors of blocks of points."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import Given
 from mlcli.base.values.options import Options
 from mlcli.base.values.products import Name
+from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.distances import inner_products
 
 Route = Literal["auto", "covariance", "dual", "svd", "power"]
@@ -75,9 +76,32 @@ class OfProducts(KernelOptions):
 
     direct: ClassVar[bool] = True
     of_coordinates: ClassVar[bool] = True
-    if TYPE_CHECKING:
-        def finish(self, products: AnyArray) -> AnyArray:
-            """Turn inner products of factors into values, in place."""
+    movable: ClassVar[bool] = False  # whether a shift of all points leaves the centered kernel as it is
+    unit_power: ClassVar[int] = 0  # power of the data's unit in the coordinates
+
+    def for_points(self, points: Array, unit: Unit) -> Self:
+        """Return the kernel with defaults fixed from an (n, d) array of points, measured in `unit`."""
+        return self
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Return the (m, n) array of values for all pairs."""
+        return self.finish(inner_products(left, right))
+
+    def diagonal(self, points: Array) -> Array:
+        """Return each point's value with itself, an (n,) array, for an (n, d) array of points."""
+        return self.finish(np.einsum("ij,ij->i", points, points))
+
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """Return left and right factors, (n, c) arrays whose inner products `finish` turns into values."""
+        return points, points
+
+    def finish(self, products: Array) -> Array:
+        """Turn an array of inner products of factors, of any shape, into values in place."""
+        return products
+
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is enough for the first passes over an (n, d) array of points."""
+        return False
 
     @property
     def function(self) -> Self:

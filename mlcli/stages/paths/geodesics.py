@@ -109,8 +109,3 @@ def halved_squares(distances: Array) -> Array:
     """Overwrite distances D, an array of any shape, by -D²/2."""
     np.multiply(distances, distances, out=distances)
     return gower(distances, out=distances)
-
-
-def all_rows(geodesics: Geodesics, distances: AnyArray) -> None:
-    """Fill a matrix (n x n) with all distances."""
-    each(lambda strip: geodesics.write(strip, distances), range(geodesics.strips), progress=True)

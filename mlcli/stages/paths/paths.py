@@ -29,7 +29,6 @@ from mlcli.stages.paths.geodesics import (
     WIDTH,
     DijkstraRows,
     Geodesics,
-    all_rows,
     dijkstra_passes,
     dijkstra_rows,
     halved_squares,
@@ -139,7 +138,7 @@ class Paths(Options):
             if source is None:
                 floyd_warshall(graph, distances)
             else:
-                all_rows(source, distances)
+                each(lambda strip: source.write(strip, distances), range(source.strips), progress=True)
             if plan.precision == "float32":
                 lower_of_both(distances)  # a path's length, added up in both directions, differs by rounding
         return distances

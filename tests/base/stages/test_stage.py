@@ -142,14 +142,14 @@ def test_the_listener_that_was_installed_first_is_outermost() -> None:
 
 def test_a_method_is_given_with_itself() -> None:
     class Holder:
-        @stage("of a method")
+        @stage("of a method", version=1)
         def doubled(self, value: int) -> int:
             return 2 * value
 
     holder, answering = Holder(), Answering()
     with listening(answering):
         assert holder.doubled(value=1) == 7
-    assert answering.asked == [(Stage("of a method"), {"self": holder, "value": 1})]
+    assert answering.asked == [(Stage("of a method", 1), {"self": holder, "value": 1})]
 
 
 def test_an_error_ends_the_stage_for_all() -> None:

@@ -15,7 +15,7 @@ import pytest
 from mlcli.base.context import set_context
 from mlcli.base.values.compute import Compute
 from mlcli.cli.batch.jobs import announce_division
-from mlcli.data.formats import separated
+from mlcli.data.text import delimited
 from mlcli.pipeline import run as pipeline
 from tests.journeys.support import Caller, process, write_points
 from tests.processes import neutral
@@ -167,14 +167,14 @@ def test_a_reader_that_crashes_is_the_inputs_fault_and_ends_one_run(
         mlcli: Caller, two_threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "abc":
         write_points(Path(f"{name}.csv"))
-    reader = separated.read_delimited
+    survey = delimited.survey_text
 
     def crashing(file: Any, *arguments: Any) -> Any:
         if file.path.endswith("b.csv"):
             os.kill(os.getpid(), signal.SIGSEGV)
-        return reader(file, *arguments)
+        return survey(file, *arguments)
 
-    monkeypatch.setattr(separated, "read_delimited", crashing)
+    monkeypatch.setattr(delimited, "survey_text", crashing)
     called = mlcli("embed", "a.csv", "b.csv", "c.csv", "-o", "out", "--jobs", "2", "-q")
     assert called.code == 65 and called.err.count("error[") == 1, called.err
     assert called.err.startswith("mlcli: error[E-READER-CRASH]") and "in the run out/b" in called.err

@@ -114,7 +114,7 @@ def test_of_a_file_beyond_memory_only_the_chosen_rows_are_held(tmp_path: Path, m
     options: dict[str, Any] = {"path": str(tmp_path / "x.parquet"), "id_column": "id", "columns": ("x0:x3",),
                                "rows": 50, "where": ("kind == k1", "year >= 300", "x0 > 0")}
     known = read(Input(**options))
-    monkeypatch.setattr("mlcli.data.read.table.in_blocks", lambda found, *_: found is not None)
+    monkeypatch.setattr("mlcli.data.read.table.reads_blocks", lambda found, *_: found is not None)
     found = read(Input(**options))
     np.testing.assert_array_equal(found.values, known.values)
     assert tuple(found.ids) == tuple(known.ids) and len(found.ids) == 50

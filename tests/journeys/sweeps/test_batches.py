@@ -234,9 +234,9 @@ def test_a_run_that_another_sweep_made_meanwhile_is_skipped(mlcli: Caller, monke
     before, looked = [path.stat().st_ino for path in sorted(Path("out").iterdir()) if path.is_dir()], list[str]()
     look = several.existing
 
-    def late(run: several.PlannedRun, manner: several.Presentation) -> several.Document | None:
+    def late(run: several.PlannedRun, presentation: several.Presentation) -> several.Document | None:
         looked.append(str(run.config.output))
-        return look(run, manner) if looked.count(looked[-1]) > 1 else None  # not there yet when it was looked for
+        return look(run, presentation) if looked.count(looked[-1]) > 1 else None  # not there yet when it was looked for
 
     monkeypatch.setattr(several, "existing", late)
     called = mlcli("run", "sweep.yaml", "--skip-existing", "-q")

@@ -1,0 +1,101 @@
+"""The fit of a method to prepared rows: planned from its input, then made."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cached_property
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.footprint import AfterFit, memory_after_fit
+from mlcli.base.rows.source import rows_of
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Input
+from mlcli.config.run_config import RunConfig
+from mlcli.data.options.wording import listed
+from mlcli.data.prepare.prepare import Dropped, dropped_row
+from mlcli.data.table.table import Table, coordinates
+from mlcli.errors import ConfigError
+from mlcli.methods import Method, Model
+from mlcli.methods.frame.memory import peak
+from mlcli.pipeline.assess import drawing_of
+from mlcli.pipeline.result import Run
+from mlcli.pipeline.session import Session
+from mlcli.pipeline.start import Start
+from mlcli.rundir.disk_space import require_disk
+
+
+@frozen
+class FitPlan:
+    """A fit before it is made: the method resolved for its input, and the memory that is known to be needed."""
+
+    data: Input
+    method: Method
+    after: AfterFit  # what findings and figures need
+    compute: Compute
+
+    @classmethod
+    def of(cls, config: RunConfig, start: Start) -> "FitPlan":
+        """Resolve the method for prepared rows; raises ConfigError and DataError for options that do not fit them."""
+        table, after = start.prepared.table, drawing_of(config, start)
+        data = table.data()
+        with table.rows_named(), labels_named(table):
+            return cls(data, config.method.resolve(data), after, config.compute)
+
+    @cached_property
+    def steps(self) -> Sequence[Step]:
+        """The steps whose memory the data alone determines."""
+        return self.method.steps_before_fit(self.method.in_range(self.data), self.compute)
+
+    @cached_property
+    def memory(self) -> float:
+        """The bytes at the peak, as far as the data alone determines them."""
+        with memory_after_fit(self.after):
+            return peak(self.steps, self.data, self.method, self.compute)
+
+    def require_memory(self) -> None:
+        """Raise RefusedByPlan where memory is known not to suffice."""
+        with memory_after_fit(self.after):
+            self.method.require_memory(self.steps, self.data, self.compute)
+
+
+def fit(config: RunConfig, start: Start, session: Session | None = None, planned: FitPlan | None = None) -> Run:
+    """Fit the method, as `planned` if it was; a session keeps results of stages of this fit."""
+    prepared = start.prepared
+    config.report.require_image(start.features)
+    config.report.require_memory_rows(held=rows_of(prepared.table.values) is None)
+    planned = planned or FitPlan.of(config, start)
+    method, data = planned.method, planned.data
+    if config.output is not None:
+        require_disk(config, method, prepared.table)
+    with (prepared.table.rows_named(), memory_after_fit(planned.after),
+          nullcontext() if session is None else session.fitting(method, data)):
+        model = method.fit(data, config.compute)
+    config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
+    config = config.replace(method=method.with_components(model.embedding.shape[1]))
+    dropped = (*prepared.dropped, *_rows_left_out(model, prepared.table))
+    table = prepared.table if model.kept is None else prepared.table.take(model.kept)
+    table = table if table.rows else table.take(())
+    embedding = coordinates(table, model.embedding)
+    return Run(config=config, start=start, prepared=table, embedding=embedding, dropped=dropped, model=model)
+
+
+@contextmanager
+def labels_named(table: Table) -> Iterator[None]:
+    """An error of more axes than there are columns names the columns that are labels."""
+    try:
+        yield
+    except ConfigError as error:
+        if error.code != "E-COMPONENTS" or not table.labels:
+            raise
+        raise error.changed(hint=f"{error.hint}; columns of labels are no numbers: {listed(list(table.labels), 20)}"
+                            ) from error
+
+
+def _rows_left_out(model: Model, table: Table) -> list[Dropped]:
+    """Return the rows that the policy for a graph in pieces left out."""
+    if model.kept is None:
+        return []
+    outside = np.setdiff1d(np.arange(len(table.ids)), model.kept)
+    return [dropped_row(table, row, "outside the largest piece of the neighbor graph") for row in outside.tolist()]
