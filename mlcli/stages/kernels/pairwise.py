@@ -1,7 +1,7 @@
 """Bases of kernel options, and the protocol of kernel functions: values, or factors of blocks of points."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 
