@@ -15,7 +15,8 @@ from mlcli.findings.dimension.rules import apply_rules
 from mlcli.findings.quality.measure import quality
 from mlcli.methods import METHODS
 from tests import support
-from tests.findings.quality.support import distances, measured
+from tests.findings.quality.support import measured
+from tests.support import distances
 
 RANDOM = np.random.default_rng(3)
 POINTS = RANDOM.standard_normal((90, 6)) * [5, 4, 3, 2, 1, 1]

@@ -54,7 +54,7 @@ def followed(text: str) -> tuple[int, list[str]]:
     A path may begin at the root, or in a folder below it as the pages on the source do; NAME stands for any name.
     """
     named = sorted({path for path in PATH.findall(text) if path.partition("/")[0] in NAMES})
-    patterns = [re.sub(r"\b[A-Z]{2,}\b", "*", path) for path in named]
+    patterns = [re.sub(r"(?<![A-Za-z])[A-Z]{2,}(?![A-Za-z])", "*", path) for path in named]
     missing = [path for path, pattern in zip(named, patterns, strict=True)
                if not any(any(folder.rglob(pattern)) for folder in FOLDERS) and not any(ROOT.glob(pattern))]
     return len(named), missing

@@ -4,12 +4,10 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
-import mlcli
+from tests.package import FILES, parsed
 
 MOST = 3
-FILES = sorted(Path(mlcli.__file__).parent.rglob("*.py"))
 
 
 def fields_of(kind: ast.ClassDef) -> list[str]:
@@ -39,16 +37,11 @@ def declared(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
 
 
 @cache
-def trees() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text()) for path in FILES}
-
-
-@cache
 def callables() -> dict[str, list[list[str]]]:
     """All that can be called in the package; several may have one name."""
     found: dict[str, list[list[str]]] = {}
-    for tree in trees().values():
-        for name, types in declared(tree):
+    for path in FILES:
+        for name, types in declared(parsed(path)):
             found.setdefault(name, []).append(types)
     return found
 
@@ -67,7 +60,7 @@ def crowded(tree: ast.Module) -> Iterator[str]:
 
 
 def test_many_values_of_one_type_are_passed_by_keyword() -> None:
-    assert not [f"{path}, {call}" for path, tree in trees().items() for call in crowded(tree)]
+    assert not [f"{path}, {call}" for path in FILES for call in crowded(parsed(path))]
 
 
 def test_a_call_by_places_is_found() -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import mlcli
 from mlcli.findings import NAMES
 from mlcli.methods import METHODS
+from tests.package import FILES, PACKAGE, nodes, parsed
 
-PACKAGE = Path(mlcli.__file__).parent
 # The rooms from the top to the bottom: each may use those below it, and of its own line itself alone.
 ROOMS = """
 api, __main__
@@ -69,7 +68,6 @@ LONGER = {"autoencoder": 90, "gpdm": 90, "gplvm": 90, "vae": 90}  # lines of met
 STRANGERS = [{"methods", "data"}, {"rundir", "report"}]
 REGISTRIES = {"methods", "cli/commands", "data/formats"}  # of one file each
 CONTEXT = PACKAGE / "base/context.py"  # names the types of all that surrounds a stage, and loads none of them
-FILES = sorted(PACKAGE.rglob("*.py"))
 DECLARATIONS = [*(PACKAGE / "findings").glob("*.py"),
                 *(PACKAGE / "findings" / name / "__init__.py" for name in NAMES
                   if (PACKAGE / "findings" / name).is_dir())]
@@ -90,10 +88,9 @@ def imported(path: Path, *, at_once: bool = False) -> set[str]:
     With `at_once`, those alone that are imported with the file.
     """
     names: set[str] = set()
-    tree = ast.parse(path.read_text())
-    types = {inner for node in ast.walk(tree) if path == CONTEXT and isinstance(node, ast.If)
+    types = {inner for node in nodes(path) if path == CONTEXT and isinstance(node, ast.If)
              and ast.unparse(node.test) == "TYPE_CHECKING" for inner in ast.walk(node)}
-    for node in tree.body if at_once else ast.walk(tree):
+    for node in parsed(path).body if at_once else nodes(path):
         if node in types:
             continue
         if isinstance(node, ast.Import):
@@ -103,24 +100,29 @@ def imported(path: Path, *, at_once: bool = False) -> set[str]:
     return {name for name in names if name.startswith("mlcli.") and name != "mlcli.__version__"}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_imports_point_down(path: Path) -> None:
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    if parts == ("__init__",):
-        assert not imported(path)
-        return
-    own = room(parts)
-    if own == "findings":  # computing, reading and drawing are imported inside of functions
-        own = "findings/*"
-    for other in {room(name.split(".")[1:]) for name in imported(path)} - {own, "findings"}:
-        assert LEVEL[other] > LEVEL[own], f"{own} imports {other}, which does not lie below it"
-        assert {own.split("/")[0], other.split("/")[0]} not in STRANGERS, f"{own} must not know {other}"
+def neighbors(path: Path, *, at_once: bool = False) -> set[str]:
+    """The rooms that a file imports from."""
+    return {room(name.split(".")[1:]) for name in imported(path, at_once=at_once)} - {"findings"}
 
 
-@pytest.mark.parametrize("path", DECLARATIONS, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_declarations_of_findings_import_what_lies_below_the_options(path: Path) -> None:
-    rooms = {room(name.split(".")[1:]) for name in imported(path, at_once=True)} - {"findings"}
-    assert {other for other in rooms if LEVEL[other] <= LEVEL["findings"]} == set()
+def test_imports_point_down() -> None:
+    wrong = []
+    for path in FILES:
+        name = path.relative_to(PACKAGE).with_suffix("")
+        if name == Path("__init__"):
+            assert not imported(path)
+            continue
+        own = room(name.parts)
+        if own == "findings":  # computing, reading and drawing are imported inside of functions
+            own = "findings/*"
+        wrong += [f"{name} imports {other}" for other in neighbors(path) - {own} if LEVEL[other] <= LEVEL[own]
+                  or {own.split("/")[0], other.split("/")[0]} in STRANGERS]
+    assert wrong == []
+
+
+def test_declarations_of_findings_import_what_lies_below_the_options() -> None:
+    assert [f"{path} imports {other}" for path in DECLARATIONS for other in neighbors(path, at_once=True)
+            if LEVEL[other] <= LEVEL["findings"]] == []
 
 
 def test_the_picture_in_contributing_has_these_rooms() -> None:
@@ -149,15 +151,14 @@ def test_no_file_imports_itself_in_the_end() -> None:
         pytest.fail(f"a cycle of imports: {' <- '.join(error.args[1])}")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_files_and_functions_keep_their_sizes(path: Path) -> None:
-    text = path.read_text()
-    assert text.count("\n") <= 300
-    tree = ast.parse(text)
-    assert ast.get_docstring(tree), "every file says what it is for"
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert node.end_lineno - node.lineno < 60, node.name
+def test_files_and_functions_keep_their_sizes() -> None:
+    assert [path for path in FILES if path.read_text(encoding="utf-8").count("\n") > 300] == []
+    assert [f"{path}: {node.name}" for path in FILES for node in nodes(path)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno - node.lineno >= 60] == []
+
+
+def test_every_file_says_what_it_is_for() -> None:
+    assert [path for path in FILES if not ast.get_docstring(parsed(path))] == []
 
 
 def test_methods_stay_short_enough_to_read_as_formulas() -> None:

@@ -15,15 +15,7 @@ from mlcli.publication.publish import write_whole
 from mlcli.publication.replaceable import listing_of, require_run
 from mlcli.publication.staging import Kind, drafts_in, new_draft
 from mlcli.rundir.names import MANIFEST
-from tests.publication.outputs import LACKING, names, read, run_at, write
-
-
-@pytest.fixture(params=["nothing", *LACKING])
-def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The file system, and what it lacks."""
-    if request.param in LACKING:
-        monkeypatch.setattr(renames, "_renameat2", LACKING[request.param])
-    return str(request.param)
+from tests.publication.outputs import names, read, run_at, write
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])

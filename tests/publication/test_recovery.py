@@ -10,20 +10,11 @@ from typing import Any
 import pytest
 
 from mlcli.errors import OutputRefused
-from mlcli.publication import publish, renames
+from mlcli.publication import publish
 from mlcli.publication.recovery import recover
 from mlcli.publication.replaceable import require_run
 from mlcli.publication.staging import Kind, drafts_in, new_draft
-from tests.publication.outputs import LACKING, names, read, run_at, write
-
-
-@pytest.fixture(params=["nothing", *LACKING])
-def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The file system, and what it lacks."""
-    if request.param in LACKING:
-        monkeypatch.setattr(renames, "_renameat2", LACKING[request.param])
-    return str(request.param)
-
+from tests.publication.outputs import names, read, run_at, write
 
 FORCING = """
 import sys

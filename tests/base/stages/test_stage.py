@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-import mlcli
 from mlcli.base.stages import stage as seam
 from mlcli.base.stages.stage import (
     Note,
@@ -25,6 +24,7 @@ from mlcli.base.stages.stage import (
     stage,
     tell,
 )
+from tests.package import FILES, nodes
 
 
 class Heard(Watcher):
@@ -173,8 +173,8 @@ def test_nobody_hears_of_checks() -> None:
 
 def versioned() -> Iterator[str]:
     """The names of the stages in the package that have a version."""
-    for path in Path(mlcli.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path in FILES:
+        for node in nodes(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "stage" and (
                     len(node.args) > 1 or node.keywords):
                 yield ast.literal_eval(node.args[0])

@@ -1,6 +1,5 @@
 """Inputs that a metric, a transform, a graph or a chain may not be made for, by name."""
 
-import io
 from typing import Any
 
 import numpy as np
@@ -8,11 +7,17 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
+from tests.faults.failures.support import saved
 
 RANDOM = np.random.default_rng(5)
 COUNTS = RANDOM.integers(1, 40, (14, 4)).astype(float)
 SQUARE = cdist(COUNTS, COUNTS)
 PLACES = np.column_stack([RANDOM.uniform(-80, 80, 14), RANDOM.uniform(-170, 170, 14)])
+
+
+def npz(matrix: Any) -> bytes:
+    """A sparse matrix as SciPy writes it."""
+    return saved(lambda stream: sparse.save_npz(stream, matrix))
 
 
 def cell(values: Array, value: float, *, both: bool = False) -> Array:
@@ -84,25 +89,11 @@ def edges(*changes: str, size: int = 12) -> bytes:
     return "\n".join(["source,target,length", *ring, *changes, ""]).encode()
 
 
-def saved(matrix: Any) -> bytes:
-    """A sparse matrix as SciPy writes it."""
-    stream = io.BytesIO()
-    sparse.save_npz(stream, matrix)
-    return stream.getvalue()
-
-
-def npy(values: Array) -> bytes:
-    """An array as NumPy writes it."""
-    stream = io.BytesIO()
-    np.save(stream, values)
-    return stream.getvalue()
-
-
 def outside(where: str) -> bytes:
     """A sparse matrix one of whose arrays leads out of it."""
     matrix = sparse.csr_array(np.roll(np.eye(12), 1, axis=0) + np.roll(np.eye(12), -1, axis=0))
     getattr(matrix, where)[5] = 99 if where == "indices" else -4
-    return saved(matrix)
+    return npz(matrix)
 
 
 MARKET = "%%MatrixMarket matrix coordinate real {}\n{} {} {}\n{}"
@@ -122,11 +113,11 @@ GRAPHS: dict[str, tuple[str, bytes]] = {  # with the ending of the file
     "the largest": ("csv", edges("p0,p5,1.7e308", "p1,p6,1.7e308")), "a text": ("csv", edges("p0,p5,far")),
     "other alphabets": ("csv", edges("Ω☃,p5,2", "Ω☃,p1,2")), "numbers for names": ("csv", edges("1,p5,2", "01,p5,2")),
     "no name": ("csv", edges(",p5,2")), "empty": ("csv", b""), "an index outside": ("npz", outside("indices")),
-    "a start below zero": ("npz", outside("indptr")), "not square": ("npz", saved(sparse.csr_array(np.ones((3, 5))))),
-    "one direction": ("npz", saved(sparse.csr_array(np.triu(SQUARE)))), "directions": ("npz", saved(sparse.csr_array(
-        np.tril(SQUARE) + 2 * np.triu(SQUARE)))), "complete": ("npz", saved(sparse.csr_array(SQUARE))),
-    "no points": ("npz", saved(sparse.csr_array((0, 0)))), "lone points": ("npz", saved(sparse.csr_array((7, 7)))),
-    "complex": ("npz", saved(sparse.csr_array(SQUARE * 1j))), "truth": ("npz", saved(sparse.csr_array(SQUARE > 9))),
+    "a start below zero": ("npz", outside("indptr")), "not square": ("npz", npz(sparse.csr_array(np.ones((3, 5))))),
+    "one direction": ("npz", npz(sparse.csr_array(np.triu(SQUARE)))), "directions": ("npz", npz(sparse.csr_array(
+        np.tril(SQUARE) + 2 * np.triu(SQUARE)))), "complete": ("npz", npz(sparse.csr_array(SQUARE))),
+    "no points": ("npz", npz(sparse.csr_array((0, 0)))), "lone points": ("npz", npz(sparse.csr_array((7, 7)))),
+    "complex": ("npz", npz(sparse.csr_array(SQUARE * 1j))), "truth": ("npz", npz(sparse.csr_array(SQUARE > 9))),
     "a market": ("mtx", MARKET.format("symmetric", 3, 3, 2, "2 1 1\n3 2 4\n").encode()),
     "an index beyond the market": ("mtx", MARKET.format("symmetric", 3, 3, 1, "4 1 1\n").encode()),
     "a market of few": ("mtx", MARKET.format("general", 3, 3, 5, "2 1 1\n").encode()),

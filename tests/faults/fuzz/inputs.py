@@ -17,6 +17,7 @@ from scipy import sparse
 from scipy.io import mmwrite, savemat
 
 from tests.data.text.test_r_printed import PRINTED
+from tests.faults.failures.support import saved
 from tests.faults.fuzz.arrays import of_bytes, of_npy, of_npz
 from tests.faults.fuzz.directories import SAMPLES
 from tests.faults.fuzz.documents import Damage
@@ -63,13 +64,6 @@ def typed() -> pa.Table:
                      "c": pa.array([i / 7 for i in rows], pa.float32()),
                      "d": pa.array([i * 10**12 + i % 7 for i in rows], pa.int64()),
                      "e": pa.array(rows, pa.uint16()).cast(pa.decimal128(9, 2))})
-
-
-def saved(save: Callable[[io.BytesIO], object]) -> bytes:
-    """The bytes that something writes."""
-    stream = io.BytesIO()
-    save(stream)
-    return stream.getvalue()
 
 
 def sample(name: str) -> bytes:

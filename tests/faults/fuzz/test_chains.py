@@ -111,8 +111,7 @@ def faults(found: Counter[str]) -> list[str]:
     return [told for told in found if told.startswith("chain ")]
 
 
-def test_random_chains_run_or_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_random_chains_run_or_are_refused(tmp_path: Path) -> None:
     found = outcomes(range(FEW), tmp_path)
     assert faults(found) == []
     assert found["runs"] >= FEW / 3
@@ -121,8 +120,7 @@ def test_random_chains_run_or_are_refused(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("first", range(0, MANY, EACH))
-def test_thousands_of_random_chains(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_thousands_of_random_chains(first: int, tmp_path: Path) -> None:
     found = outcomes(range(first, first + EACH), tmp_path)
     assert faults(found) == []
     assert found["runs"] >= EACH / 3

@@ -20,7 +20,6 @@ FOUND = [  # each was once a bug
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder of a test, with the tables that configurations name."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     write_inputs(tmp_path)
 

@@ -17,8 +17,9 @@ from mlcli.base.values.inputs import Dissimilarities, Similarities, WeightedGrap
 from mlcli.data.prepare.transforms import TRANSFORMS
 from mlcli.methods import METHODS
 from mlcli.stages.algebra.metrics import KINDS
+from tests.faults.failures.support import npy
 from tests.faults.fuzz.chains import document, sensible
-from tests.faults.fuzz.hostile import GRAPHS, SQUARES, TABLES, npy
+from tests.faults.fuzz.hostile import GRAPHS, SQUARES, TABLES
 from tests.faults.fuzz.trials import tried
 
 FEW, MANY = 8, 700  # of each kind of combination, in the everyday suite and in the long one
@@ -124,14 +125,12 @@ def told(content: bytes) -> str:
 
 
 @pytest.mark.parametrize("kind", [*GRIDS, "chains"])
-def test_hostile_inputs_end_by_name(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_hostile_inputs_end_by_name(kind: str, tmp_path: Path) -> None:
     assert faults(some(kind, 0, FEW), tmp_path) == []
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("kind", [*GRIDS, "chains"])
-def test_hundreds_of_hostile_inputs(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_hundreds_of_hostile_inputs(kind: str, tmp_path: Path) -> None:
     assert faults(some(kind, 1, MANY), tmp_path) == []

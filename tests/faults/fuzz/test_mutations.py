@@ -125,14 +125,12 @@ def faults_of(keys: Iterable[Key], folder: Path) -> list[str]:
     return unmade or faults(lambda name, number: SUBJECTS[name](name, number, folder), keys, CRASHING)
 
 
-def test_random_damage_ends_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_random_damage_ends_by_name(tmp_path: Path) -> None:
     assert faults_of(product(QUICK, range(FEW)), tmp_path) == []
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("name", SUBJECTS)
-def test_ten_thousand_random_damages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_ten_thousand_random_damages(tmp_path: Path, name: str) -> None:
     assert faults_of(product([name], range(EACH)), tmp_path) == []

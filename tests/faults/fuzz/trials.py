@@ -6,7 +6,7 @@ import resource
 import signal
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +54,20 @@ def tried(*arguments: str) -> Trial:
         except TimeoutError:
             code = INTERNAL
     return Trial(arguments, code, err.getvalue(), time.process_time() - start)
+
+
+def faults_of(told: str, calls: Iterable[tuple[str, ...]]) -> list[str]:
+    """What goes wrong in calls on one damage, in words to repeat it by."""
+    trials = [tried(*arguments) for arguments in calls]
+    return [f"{told}: {trial.arguments[0]}: {trial.fault}: {trial.err[:300]}" for trial in trials if trial.fault]
+
+
+def changed(content: Callable[[], bytes]) -> bytes | None:
+    """A damaged content; None where a change cannot be made, as not every one can be of every array."""
+    try:
+        return content()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from mlcli.methods import METHODS
 from mlcli.stages.algebra.metrics.minkowski import Cityblock
 from mlcli.stages.algebra.metrics.points import with_metric
 from tests.findings.dimension.support import counts, found, planted, roll, standardized
-from tests.support import dissimilarities, distances, features, similarities
+from tests.support import dissimilarities, distances, features, furnished, similarities
 
 RANDOM = np.random.default_rng(1)
 
@@ -247,3 +247,16 @@ def test_a_rising_likelihood_and_too_few_rows_are_left_out(monkeypatch: pytest.M
     assert "folds" in found("fa", RANDOM.standard_normal((7, 5)))["left_out"]["fa_cross_validation"]
     monkeypatch.setattr("mlcli.findings.dimension.likelihood.BUDGET", 0.05)
     assert "rises" in found("fa", planted(300, 12, 5, 0.7))["left_out"]["fa_cross_validation"]
+
+
+@pytest.mark.parametrize("name", ["lda", "cca", "ibfa", "sfa", "lgssm", "ica"])
+def test_rules_for_eigenvalues_are_left_out_with_the_reason(name: str) -> None:
+    """Of axes that are ranked by something else no rule takes it for a variance."""
+    kind, data = METHODS[name], features(np.cumsum(np.random.default_rng(3).standard_normal((80, 4)), axis=0))
+    document = found(name, data if issubclass(type(data), kind.accepts) else furnished(data, kind.accepts))
+    assert set(document["rules"]) == {"two_nn", "maximum_likelihood"}
+    assert {"kaiser", "elbow", "variance_90", "broken_stick", "residual_variance"} < set(document["left_out"])
+    reason = "no spectrum" if name == "ica" else kind.ranked_by
+    assert all(reason in document["left_out"][rule] for rule in ("kaiser", "elbow", "variance_90", "broken_stick"))
+    assert all(told for told in document["left_out"].values())
+    assert document["recommendation"]["components"] is None

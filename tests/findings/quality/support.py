@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from mlcli.base.types import Array
 from mlcli.findings.quality.measure import quality
@@ -32,7 +31,3 @@ def overlap(source: Array, embedded: Array, k: int) -> float:
     """The share of the k nearest that both spaces name."""
     pairs = zip(order(source), order(embedded), strict=True)
     return float(np.mean([len({*left[:k]} & {*right[:k]}) / k for left, right in pairs]))
-
-
-def distances(points: Array) -> Array:
-    return cdist(points, points)

@@ -6,8 +6,8 @@ from scipy import stats
 
 from mlcli.base.types import Array
 from tests import support
-from tests.findings.quality.support import distances, intrusion, measured, overlap
-from tests.support import Notes
+from tests.findings.quality.support import intrusion, measured, overlap
+from tests.support import Notes, distances
 
 RANDOM = np.random.default_rng(7)
 POINTS = RANDOM.standard_normal((61, 5)) * [5, 3, 2, 1, 1]

@@ -9,7 +9,7 @@ from mlcli.base.values.inputs import Dissimilarities, Features
 from mlcli.findings.quality.measure import quality
 from mlcli.findings.quality.pairs import Pairs, shepard_table
 from mlcli.findings.quality.shepard import Shepard
-from tests.findings.quality.support import distances
+from tests.support import distances
 
 
 def test_few_points_give_every_pair_with_its_distances() -> None:

@@ -1,17 +1,16 @@
 """What the line of an error says to do can be done: in the options of the command, with a method that takes it."""
 
-import ast
 import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import mlcli
 from mlcli.cli.line.spelling import in_flags
 from mlcli.config.run_config import option_rows
 from mlcli.errors import option, options_in
 from tests.journeys.support import Caller
+from tests.package import FILES, texts
 
 APART = "a,b,c\n0,3,4\n3,0,5\n4,5,0\n"
 JOB = "input: {path: data.csv}\nmethod: {name: pca}\n"
@@ -76,9 +75,7 @@ def test_a_matrix_of_the_columns_is_not_projected(mlcli: Caller) -> None:
 
 def test_messages_name_options_that_there_are() -> None:
     """A mark with another path would be spelled as an option that no command takes."""
-    texts = [node.value for path in Path(mlcli.__file__).parent.rglob("*.py") for node in ast.walk(
-        ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    named = {path for text in texts for path, _ in options_in(text)}
+    named = {path for file in FILES for text in texts(file) for path, _ in options_in(text)}
     assert len(named) > 30 and named <= {row.path for row in option_rows()}, named - {row.path for row in option_rows()}
 
 

@@ -58,3 +58,8 @@ def residual_variances(distances: np.ndarray, points: np.ndarray) -> np.ndarray:
         squared = squared + (axis[:, None] - axis) ** 2
         result.append(1 - np.corrcoef(distances.ravel(), np.sqrt(squared).ravel())[0, 1] ** 2)
     return np.array(result)
+
+
+def aligned(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Columns turned to the side of those expected."""
+    return found * np.where((found * expected).sum(axis=0) < 0, -1.0, 1.0)

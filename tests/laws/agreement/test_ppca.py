@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 
 from tests import support
-from tests.laws.agreement.tables import TABLES, column, facts, read
+from tests.laws.agreement.tables import TABLES, aligned, column, facts, read
 
 COUNTS = (1, 2, 3)
-
-
-def aligned(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Columns turned to the side of those expected."""
-    return found * np.where((found * expected).sum(axis=0) < 0, -1.0, 1.0)
 
 
 @pytest.mark.parametrize("solver", ["closed", "em"])

@@ -10,7 +10,7 @@ from mlcli.base.values.inputs import Features, Labeled, TwoViews
 from mlcli.stages.latent import kalman
 from mlcli.stages.latent.kalman import Sequence, StateSpace, smooth
 from tests import support
-from tests.laws.agreement.tables import TABLES, column, facts, read
+from tests.laws.agreement.tables import TABLES, aligned, column, facts, read
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 IRIS = read("data/iris4.csv")
@@ -20,11 +20,6 @@ SPECIES = ["setosa"] * 50 + ["versicolor"] * 50 + ["virginica"] * 50
 def table(name: str) -> np.ndarray:
     """A CSV file without a header."""
     return np.loadtxt(TABLES / name, delimiter=",")
-
-
-def aligned(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Columns turned to the side of those expected."""
-    return found * np.where((found * expected).sum(axis=0) < 0, -1.0, 1.0)
 
 
 def test_discriminants_of_iris() -> None:

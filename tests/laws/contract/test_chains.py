@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import mlcli
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
 from mlcli.config.build import build, chain_document
@@ -22,6 +21,7 @@ from mlcli.methods import METHODS, Model
 from mlcli.stages.chain import kernels
 from mlcli.stages.chain.refusals import chain_paths
 from tests.laws.contract.test_contract import CONFIGURATIONS, POINTS
+from tests.package import FILES, PACKAGE, parsed
 from tests.support import Notes, dissimilarities, distances, features, fit, similarities
 
 CHAINED = {name: way for name, way in CONFIGURATIONS.items()
@@ -156,8 +156,8 @@ def test_a_plan_names_the_options_of_a_chain() -> None:
 
 
 # those of methods that are no chains are left out
-ROOMS = [path for path in (Path(mlcli.__file__).parent / "stages").rglob("*.py")
-         if path.parent.name not in ("gaussian", "latent", "linear", "neural")
+ROOMS = [path for path in FILES if path.is_relative_to(PACKAGE / "stages")
+         and path.parent.name not in ("gaussian", "latent", "linear", "neural")
          and path.name not in ("axes.py", "gaussian.py", "networks.py", "starts.py")]
 OF_CHAINS = {row.path for row in rows(RunConfig) if row.only.get("method") == "chain"}
 KERNELS: list[Any] = list(kernels.KERNELS.values())
@@ -171,7 +171,7 @@ def named_in(tree: ast.AST) -> set[str]:
 
 def test_paths_of_options_in_messages_are_those_of_a_chain() -> None:
     """In errors once they are placed in the chain of a kernel; in notes, which caches repeat, as they stand."""
-    trees = [ast.parse(path.read_text()) for path in ROOMS]
+    trees = [parsed(path) for path in ROOMS]
     named = set.union(*map(named_in, trees))
     assert len(named) > 15
     for path in named:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import mlcli
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Labeled, TwoViews
 from mlcli.cli.screen.progress import watching
@@ -23,6 +22,7 @@ from mlcli.planning import plan
 from mlcli.stages.kernels import streamed
 from tests.faults.certificate.support import write_csv
 from tests.laws.contract.test_contract import CONFIGURATIONS, POINTS
+from tests.package import FILES, nodes
 from tests.support import distances, features, furnished
 
 NINE = {"neighbors": {"count": 9}}
@@ -148,8 +148,8 @@ def test_what_is_not_measured_is_not_planned(tmp_path: Path, capsys: pytest.Capt
 
 def named() -> Iterator[tuple[str, str]]:
     """The names that the package gives to stages, each with its file."""
-    for path in Path(mlcli.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path in FILES:
+        for node in nodes(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args and (
                     node.func.id in ("stage", "running", "Step", "repeated", "singular_step")):
                 yield from ((text.value, path.name) for text in ast.walk(node.args[0])

@@ -1,14 +1,11 @@
 """The Gaussian process dynamical model: its density, gradients, forecasts, and what it is without dynamics."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.linalg  # noqa: F401  before its threads are limited
 from scipy.stats import multivariate_normal
 
-from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, GeometryError
 from mlcli.stages.gaussian.covariances import Covariance, Linear, Rbf, start_covariance
@@ -28,13 +25,6 @@ NOTHING = POINTS[:0]
 DATA = Observations.of(ROWS)
 KERNEL = Covariance((Rbf(1.3, np.array([0.8])), Linear(0.4)), 0.05)
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.fixture(scope="module")
-def one_thread() -> Iterator[None]:
-    """Small matrices take far longer on several threads of a busy machine."""
-    with limit_threads(1):
-        yield
 
 
 def problem_of(order: int, weight: float, points: Array = POINTS) -> tuple[SequenceProblem, State]:

@@ -1,16 +1,13 @@
 """The Gaussian process latent variable model: gradients, bounds, and what it is for linear kernels."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.linalg  # noqa: F401  before its threads are limited
 from numpy.polynomial.hermite_e import hermegauss
 
-from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.stages.algebra.minimize import Likeliest
@@ -30,13 +27,6 @@ ROWS, POINTS = GENERATOR.standard_normal((12, 3)), GENERATOR.standard_normal((12
 pytestmark = pytest.mark.usefixtures("one_thread")
 DATA = Observations.of(ROWS)
 NOTHING = POINTS[:0]
-
-
-@pytest.fixture(scope="module")
-def one_thread() -> Iterator[None]:
-    """Small matrices take far longer on several threads of a busy machine."""
-    with limit_threads(1):
-        yield
 
 
 def test_the_likelihood_and_its_gradient_are_those_of_the_table() -> None:
