@@ -17,8 +17,10 @@ from mlcli.errors import GeometryError
 from mlcli.methods.frame.gaussian_processes import GaussianProcessMethod, require_distinct
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.gaussian_objective import figures_of
 from mlcli.methods.identities.gaussian_process import process_checks, relevance_check
-from mlcli.methods.identities.latent_sequence import figures_of, forecast_check, sequence_checks
+from mlcli.methods.identities.latent_claims import sequence_claim
+from mlcli.methods.identities.latent_sequence import forecast_check, sequence_checks
 from mlcli.methods.identities.smoothing_equations import ascent_check
 from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start
@@ -111,19 +113,23 @@ class GPDM(GaussianProcessMethod):
         if not observed.variance:
             return self._model(starts[0], Posterior.constant(observed.mean), Motion.none(self.dynamics.order),
                                spectrum=Spectrum.of_values(np.zeros(1), 0.0, complete=True))
-        trail = Trail(starts[0].shape[1], self.dynamics.density)
-        covariance = start_covariance(self.kernel, observed.variance, FLOOR, starts[0].shape[1])
-        free = np.zeros(len(covariance.logs), dtype=bool)
-        ended = best(SequenceProblem(Exact(observed), trail, covariance, False, free), starts, self.minimize)
+        problem = self.problem(observed, starts[0].shape[1])
+        trail, ended = problem.latents, best(problem, starts, self.minimize)
         logs, cells = trail.logs(ended.latent), (observed.cells,)
         motion, ranks = trail.density.motion(logs, ended.means), ended.covariance.relevances(ended.means)
-        moved = {f"dynamics_{name}": value for name, value in figures_of(motion.posterior).items()}
+        moved = {f"dynamics_{name}": value for name, value in figures_of(motion.covariance).items()}
         figures = {"log_likelihood": Quantity(ended.value, cells=cells), "jitter": ended.jitter,
                    **ended.covariance.facts(), "dynamics_log_density": trail.density(logs, ended.means).value, **moved,
                    **ended.iterated.facts}
         return self._model(ended.means, ended.posterior, motion, fit=figures,
                            spectrum=Spectrum.of_values(ranks, float(ranks.sum()), complete=True),
                            objective=Quantity(-ended.iterated.trace, cells=cells))
+
+    def problem(self, observed: Observations, axes: int) -> SequenceProblem:
+        """Return the objective."""
+        covariance = start_covariance(self.kernel, observed.variance, FLOOR, axes)
+        return SequenceProblem(Exact(observed), Trail(axes, self.dynamics.density), covariance, False,
+                               np.zeros(len(covariance.logs), dtype=bool))
 
     def _model(self, points: Array, posterior: Posterior, motion: Motion, **more: Any) -> Model:
         """Return the model of latent points (n x p), with the forecast if chosen."""
@@ -132,10 +138,15 @@ class GPDM(GaussianProcessMethod):
         return Model(embedding=points, projector=projector, forecast=ahead, **more)
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Check likelihood, decoder, relevances, the sequence's density, and that no iteration lowers the objective."""
+        """Check likelihood, decoder, relevances, density of the sequence, and the objective: its ascent and end."""
         similarity: Any = require_projector(model.projector).similarity
-        posterior, stated = similarity.posterior, model.fit.get("log_likelihood")
-        plain = None if stated is None else stated + data.unit.logarithm(Observations.of(data.values).cells)
-        return [*process_checks(posterior, data.values, model.embedding, plain),
-                *sequence_checks(similarity, model.embedding, model.fit), *forecast_check(similarity, model),
-                relevance_check(posterior, model.embedding, model.ranks.solved), ascent_check(model.trace, data.values)]
+        posterior, observed = similarity.posterior, Observations.of(data.values)
+        stated = model.fit.get("log_likelihood")
+        plain = None if stated is None else stated + data.unit.logarithm(observed.cells)
+        checks, ended = process_checks(posterior, data.values, model.embedding, plain), []
+        if checks[0].verdict == "pass":
+            ended = sequence_claim(data, model, self.problem(observed, model.embedding.shape[1]),
+                                   (posterior, similarity.motion), self.minimize.tolerance).checks(full)
+        return [*checks, *ended, *sequence_checks(similarity, model.embedding, model.fit),
+                *forecast_check(similarity, model), relevance_check(posterior, model.embedding, model.ranks.solved),
+                ascent_check(model.trace, data.values)]

@@ -8,7 +8,8 @@ from pydantic import Strict
 
 from mlcli.base.stages.stage import note
 from mlcli.base.stages.steps import Step
-from mlcli.base.values.check import Check
+from mlcli.base.types import Array
+from mlcli.base.values.check import Check, skipped
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
@@ -18,7 +19,8 @@ from mlcli.methods.frame.gaussian_processes import GaussianProcessMethod, requir
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.trials import InputSummary, Trials, single_trial
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.gaussian_process import process_checks, relevance_check
+from mlcli.methods.identities.gaussian_process import bound_checks, process_checks, relevance_check
+from mlcli.methods.identities.latent_claims import latent_claim
 from mlcli.methods.identities.smoothing_equations import ascent_check
 from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start
@@ -28,7 +30,7 @@ from mlcli.stages.gaussian.covariances import Name
 from mlcli.stages.gaussian.evidence import Observations
 from mlcli.stages.gaussian.fitting import best
 from mlcli.stages.gaussian.inference import Induced, Inference, MostProbable
-from mlcli.stages.gaussian.latents import BackConstraint, Unconstrained
+from mlcli.stages.gaussian.latents import BackConstraint, Free, FreeClouds, Unconstrained
 from mlcli.stages.gaussian.posterior import Posterior
 from mlcli.stages.similarities.gaussian import projector_of
 from mlcli.stages.similarities.projector import require_projector
@@ -139,10 +141,30 @@ class GPLVM(GaussianProcessMethod):
                      objective=Quantity(-ended.iterated.trace, cells=cells))
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Check likelihood, decoder and relevances, and that no iteration lowers the objective."""
+        """Check likelihood, decoder and relevances, and the objective: its ascent and its end."""
         decoder: Any = require_projector(model.projector).decoder
-        posterior, stated = decoder.posterior, model.fit.get("log_likelihood")
-        plain = None if stated is None else stated + data.unit.logarithm(Observations.of(data.values).cells)
-        return [*process_checks(posterior, data.values, model.embedding, plain, exact=self.inference.exact),
-                relevance_check(posterior, model.embedding, model.ranks.solved),
-                ascent_check(model.trace, data.values)]
+        posterior, stated, observed = decoder.posterior, model.fit.get("log_likelihood"), Observations.of(data.values)
+        plain = None if stated is None else stated + data.unit.logarithm(observed.cells)
+        others = [relevance_check(posterior, model.embedding, model.ranks.solved),
+                  ascent_check(model.trace, data.values)]
+        latent = self.latent_points(model)
+        if latent is None:
+            return [skipped("log_likelihood", "the variances of the clouds are not at hand"), *others]
+        checks = (process_checks if self.inference.exact else bound_checks)(posterior, data.values, latent, plain)
+        if checks[0].verdict != "pass":
+            return [*checks, *others]
+        axes = model.embedding.shape[1]
+        problem = self.inference.problem(observed, self.kernel, (FreeClouds if self.inference.blurred else Free)(axes),
+                                         axes)
+        if model.fit["iterations"] < self.minimize.limit:  # otherwise the limit may have come before all were free
+            problem = problem.final
+        return [*checks, *latent_claim(data, model, problem, posterior, latent, self.minimize.tolerance).checks(full),
+                *others]
+
+    def latent_points(self, model: Model) -> Array | None:
+        """Return the latent points (n x p), or clouds (n x 2p: means, logarithms of variances); None if not known."""
+        if not self.inference.blurred:
+            return model.embedding
+        if model.spreads is None:
+            return None
+        return np.hstack([model.embedding, np.log(np.diagonal(model.spreads, axis1=1, axis2=2))])

@@ -14,7 +14,7 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Loadings, Model, Powers
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.negentropy import order_check
+from mlcli.methods.identities.negentropy import fixed_point_check, negentropy_checks
 from mlcli.methods.identities.second_moments import covariance_checks, loadings_check, unit_variances
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
@@ -80,7 +80,9 @@ class ICA(Method):
                      loadings=Loadings(mixing, data.columns))
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Check unit variances, no correlations, the order, and the mixing matrix as covariances with the columns."""
+        """Check unit variances, no correlations, negentropies, the fixed point, and the mixing matrix."""
         return [*covariance_checks(model.embedding, unit_variances(model.axes)),
-                order_check(model.embedding, self.contrast),
+                *negentropy_checks(model.embedding, self.contrast, np.array(model.fit["negentropy"], dtype=np.float64)),
+                fixed_point_check(model.embedding, self.contrast, self.iterate.tolerance, bool(model.fit["converged"]),
+                                  together=self.algorithm == "symmetric"),
                 *loadings_check(data.values, model.embedding, model.directions)]

@@ -1,6 +1,6 @@
 """The linear-Gaussian state-space model."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Loadings, Model, Powers
 from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.smoothing_equations import ascent_check, state_checks
+from mlcli.methods.identities.state_space_likelihood import likelihood_checks
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
@@ -80,7 +81,11 @@ class LGSSM(Method):
                      loadings=Loadings(model.loadings, data.columns))
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Check that states are most probable, in canonical form, and that no iteration lowers the likelihood."""
-        similarity = require_projector(model.projector).similarity
-        return [*state_checks(similarity, data.values, model.embedding, model.ranks.solved),
+        """Check that states are most probable, in canonical form, and the likelihood: its value, ascent and end."""
+        similarity: Any = require_projector(model.projector).similarity
+        checks = state_checks(similarity, data.values, model.embedding, model.ranks.solved)
+        if checks[0].name == "model":
+            return checks
+        return [*checks, *likelihood_checks(similarity, data, model, tolerance=self.iterate.tolerance,
+                                            floor=self.floor, full=full),
                 ascent_check(model.trace, data.values)]

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mlcli.base.rows.scratch import map_blocks, take_rows
-from mlcli.base.values.check import Check
+from mlcli.base.values.check import Check, skipped
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
@@ -15,6 +15,7 @@ from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.networks import QUICK, NetworkMethod
 from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.forward_passes import bound_checks, forward_checks, likelihood_check
+from mlcli.methods.identities.linear_networks import TRAINED, closed_form_checks
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
 from mlcli.stages.latent.probabilistic import fit_closed_form
@@ -120,7 +121,9 @@ class VAE(NetworkMethod):
                           fit={**bound.figures(*own), **held, **found.facts})
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Check coordinates by an independent forward pass, and the bound by other formulas."""
+        """Check coordinates by a forward pass, the bound by other formulas, and that a closed form is at its best."""
+        checks = forward_checks(data, model, full)
         if self.closed:
-            return [*forward_checks(data, model, full), *likelihood_check(data, model, full)]
-        return [*forward_checks(data, model, full), *bound_checks(data, model, self.likelihood.log_density, full)]
+            return [*checks, *likelihood_check(data, model, full), *closed_form_checks(data, model, full)]
+        return [*checks, *bound_checks(data, model, self.likelihood.log_density, full),
+                skipped("stationarity", TRAINED)]

@@ -11,13 +11,8 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.methods.frame.model import Model
-from mlcli.methods.identities.gaussian_process import kernel
+from mlcli.methods.identities.gaussian_objective import Varying, figures_of, kernel, log_density
 from mlcli.stages.gaussian.posterior import Posterior
-
-
-def figures_of(posterior: Posterior) -> dict[str, Any]:
-    """Return the parameters of a kernel, in the units of the computation."""
-    return {name: getattr(value, "value", value) for name, value in posterior.covariance.facts().items()}
 
 
 def sequence_checks(similarity: Any, latent: Array, fit: Mapping[str, Any]) -> Iterator[Check]:
@@ -31,22 +26,32 @@ def sequence_checks(similarity: Any, latent: Array, fit: Mapping[str, Any]) -> I
     if before.shape != motion.before.shape or np.any(before != motion.before):
         yield count("steps", 1, "steps that are not the embedding's")
         return
-    figures, after = figures_of(motion.posterior), latent[order:]
-    matrix, noise = kernel(figures, before.reshape(last, -1)), figures["noise_variance"]
+    figures, after = figures_of(motion.covariance), latent[order:]
+    before = before.reshape(last, -1)
+    matrix, noise = kernel(figures, before, before), figures["noise_variance"]
     matrix[np.diag_indices_from(matrix)] += noise
-    condition = float(np.trace(matrix)) / noise
     left = max(np.abs(matrix @ motion.weights - after).max() / np.abs(after).max(),
                np.abs(matrix @ motion.known - np.eye(last)).max())
-    yield ratio("steps", float(left), EPS * condition, "K W are the later points, and K times its inverse is 1")
-    size = latent.shape[1]
-    energy = float(np.sum(after * np.linalg.solve(matrix, after))) + float(np.sum(latent[:order] ** 2))
-    value = -0.5 * (size * float(np.linalg.slogdet(matrix)[1]) + energy + latent.size * np.log(2 * np.pi))
-    scale = EPS * (condition * energy + latent.size * (condition + np.log(condition)))
-    stated = fit["dynamics_log_density"]
+    yield ratio("steps", float(left), EPS * float(np.trace(matrix)) / noise,
+                "K W are the later points, and K times its inverse is 1")
+    (value, scale), stated = sequence_density(figures, latent, order), fit["dynamics_log_density"]
     yield ratio("density", np.inf if stated is None else abs(value - stated), scale,
                 "log |K| and tr K⁻¹ X Xᵀ of the steps, from elimination")
     wrong = sum(fit[f"dynamics_{name}"] != value for name, value in figures.items())
     yield count("parameters of steps", wrong, "parameters in the model that are not those stated")
+
+
+def sequence_density(figures: Mapping[str, Any], latent: Array, order: int) -> tuple[float, float]:
+    """Return the log-density of a sequence of latent points (n x p) with its rounding; the first points are normal.
+
+    Source: Wang, Fleet and Hertzmann, 2008.
+    """
+    last = len(latent) - order
+    before = np.hstack([latent[lag : lag + last] for lag in range(order)])
+    found = log_density(figures, before, Varying(latent[order:], latent.shape[1], 0.0))
+    first = latent[:order]
+    return (found.value - 0.5 * float(np.sum(first**2)) - 0.5 * first.size * np.log(2 * np.pi),
+            found.noise + EPS * float(np.sum(first**2)))
 
 
 def forecast_check(similarity: Any, model: Model) -> Iterator[Check]:
@@ -65,6 +70,6 @@ def forecast_check(similarity: Any, model: Model) -> Iterator[Check]:
 
 def forecast_error(process: Posterior, places: Array, stated: Array) -> float:
     """Return the largest error of stated means (m x d) at places (m x p), relative to the terms of their sums."""
-    values = kernel(figures_of(process), np.vstack([places, process.places]))[: len(places), len(places) :]
+    values = kernel(figures_of(process.covariance), places, process.places)
     sizes = np.abs(values) @ np.abs(process.weights) + np.abs(process.mean)
     return float(np.max(np.abs(process.mean + values @ process.weights - stated) / np.where(sizes > 0, sizes, 1.0)))

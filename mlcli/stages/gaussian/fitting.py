@@ -73,9 +73,13 @@ class Problem:
         left = minimize.limit - len(ended.trace)
         if not (self.freed and left):
             return state, ended
-        free = replace(self, fixed=np.zeros_like(self.fixed))
-        state, further = free.minimize_from(state, minimize.replace(limit=left))
+        state, further = self.final.minimize_from(state, minimize.replace(limit=left))
         return state, replace(further, trace=np.append(ended.trace, further.trace))
+
+    @property
+    def final(self) -> "Problem":
+        """The problem that is minimized last: with all parameters free, if it is freed."""
+        return replace(self, fixed=np.zeros_like(self.fixed)) if self.freed else self
 
     def minimize_from(self, start: State, minimize: Minimize) -> tuple[State, Iterated[Point]]:
         """Return the minimum reached from a state, and the iterations."""

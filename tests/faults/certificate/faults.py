@@ -393,7 +393,7 @@ FAULTS: dict[str, Fault] = {
             rate=1.5 * (s.function.rate or 0.0))))), {"rate", "residual"}),
     "rows are permuted": Fault(LLE, solving("lle", embedding(lambda y: np.roll(y, 1, axis=0))), {"projection"}),
     "an entry is not a number": Fault(PCA, solving("pca", embedding(at((4, 1), lambda c: np.nan))), {"finite"}),
-    "the last row is cut off": Fault(MDS, replacing("mlcli.pipeline.run.coordinates", cut_off), {"rows"}),
+    "the last row is cut off": Fault(MDS, replacing("mlcli.pipeline.fit.coordinates", cut_off), {"rows"}),
     "an eigenvalue is off by a thousandth": Fault(
         PCA, solving("pca", spectrum(at(0, lambda v: v * 1.001))), {"orthogonality", "sum"}),
     "the trace is wrong": Fault(
@@ -413,8 +413,8 @@ FAULTS: dict[str, Fault] = {
         GAUSSIAN, solving("kpca", projector(centering=lambda c: replace(c, means=c.means + 1e-6))), {"means"}),
     "the decoder's mean is off": Fault(
         PCA, solving("pca", projector(decoder=lambda d: replace(d, mean=d.mean + 1e-3))), {"decoder"}),
-    "ids are swapped": Fault(PCA, replacing("mlcli.pipeline.run.coordinates", swapped), {"rows"}),
-    "labels are a row off": Fault(ISOMAP, replacing("mlcli.pipeline.run.coordinates", other_labels), {"rows"}),
+    "ids are swapped": Fault(PCA, replacing("mlcli.pipeline.fit.coordinates", swapped), {"rows"}),
+    "labels are a row off": Fault(ISOMAP, replacing("mlcli.pipeline.fit.coordinates", other_labels), {"rows"}),
     "the model on disk is another's": Fault(MDS, replacing("mlcli.rundir.archive.save", stale), {"axes", "projection"}),
     "the model prepares rows in another way": Fault(
         PCA, replacing("mlcli.rundir.archive.save", other_preparation), {"model"},

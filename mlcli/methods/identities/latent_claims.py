@@ -1,0 +1,89 @@
+"""Claims of Gaussian process latent variable models: their objectives at the results that they store."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.base.values.inputs import Features
+from mlcli.methods.frame.model import Model
+from mlcli.methods.identities.gaussian_objective import (
+    Claim,
+    Varying,
+    figures_of,
+    log_bound,
+    log_density,
+    parameter_energy,
+)
+from mlcli.methods.identities.latent_sequence import sequence_density
+from mlcli.stages.gaussian.dynamics import Motion, SequenceProblem
+from mlcli.stages.gaussian.evidence import Exact
+from mlcli.stages.gaussian.fitting import Problem, State
+from mlcli.stages.gaussian.posterior import Posterior
+
+
+def stated_objective(data: Features, model: Model, problem: Problem) -> float | None:
+    """Return the last objective of the iterations, in the units of the computation; None where it is not at hand."""
+    trace, cells = model.trace, problem.evidence.data.cells
+    return None if trace is None or not len(trace) else -float(trace[-1]) - data.unit.logarithm(cells)
+
+
+def latent_claim(data: Features, model: Model, problem: Problem, posterior: Posterior, latent: Array,
+                 tolerance: float) -> Claim:
+    """Return the claim of a GP-LVM at latent points (n x p), or clouds (n x 2p: means, logarithms of variances).
+
+    With a back constraint the output layer alone is free: points move as the map's values allow.
+    """
+    varying, axes = Varying.of(data.values).compact, model.embedding.shape[1]
+    variance = float(np.mean(varying.values**2)) * varying.values.shape[1] / varying.columns
+    exact = isinstance(problem.evidence, Exact)
+
+    def again(state: State) -> tuple[float, float]:
+        points, figures = state.latent.reshape(latent.shape), figures_of(posterior.covariance.at(state.logs))
+        if exact:
+            found = log_density(figures, points, varying)
+            value, noise = found.value, found.noise
+        else:
+            value, noise = log_bound(figures, points, state.places, varying)
+        prior = 0.5 * float(np.sum(points**2)) if problem.prior else 0.0
+        return parameter_energy(figures, variance, axes) + prior - value, noise
+
+    state = State(latent.ravel(), latent[:0, :axes] if exact else posterior.places, posterior.covariance.logs)
+    return Claim(problem=problem, state=state, again=again, stated=stated_objective(data, model, problem),
+                 converged=bool(model.fit["converged"]), tolerance=tolerance, spread=output_layer(model, data.values),
+                 work=float(len(latent)) * max(len(state.places), len(latent) if exact else 1) ** 2)
+
+
+def output_layer(model: Model, points: Array) -> Callable[[Array], Array]:
+    """Return the projection of directions of latent points (n p) to those that a back constraint's map can give."""
+    projector: Any = model.projector
+    values = getattr(projector.similarity, "map", None)
+    if values is None:
+        return lambda direction: direction
+    rows = np.asarray(values(points))
+    return lambda direction: (rows @ (rows.T @ direction.reshape(len(rows), -1))).ravel()
+
+
+def sequence_claim(data: Features, model: Model, problem: SequenceProblem, processes: tuple[Posterior, Motion],
+                   tolerance: float) -> Claim:
+    """Return the claim of a GPDM, whose points have mean zero and mean square one over all axes."""
+    (posterior, motion), varying = processes, Varying.of(data.values).compact
+    axes, density = model.embedding.shape[1], problem.latents.density
+    variance = float(np.mean(varying.values**2)) * varying.values.shape[1] / varying.columns
+    size = model.embedding.size
+
+    def again(state: State) -> tuple[float, float]:
+        points = state.latent[:size].reshape(-1, axes)
+        points = points - points.mean(axis=0)
+        points = points / np.sqrt(np.mean(points**2))
+        figures, moving = figures_of(posterior.covariance.at(state.logs)), figures_of(
+            motion.covariance.at(state.latent[size:]))
+        found, (steps, noise) = log_density(figures, points, varying), sequence_density(moving, points, density.order)
+        priors = parameter_energy(figures, variance, axes) + parameter_energy(moving, 1.0, axes)
+        return priors - found.value - density.weight * steps, found.noise + density.weight * noise
+
+    state = State(np.concatenate([model.embedding.ravel(), motion.covariance.logs]), model.embedding[:0],
+                  posterior.covariance.logs)
+    return Claim(problem=problem, state=state, again=again, stated=stated_objective(data, model, problem),
+                 converged=bool(model.fit["converged"]), tolerance=tolerance, work=2.0 * len(model.embedding) ** 3)

@@ -1,0 +1,177 @@
+"""The likelihood of a linear-Gaussian model, by its states' precision, and its stationarity; no Kalman recursions.
+
+Rows y and states x are normal together, so log p(y) = log p(y, x) - log p(x | y) at any x. At the states of largest
+probability, with H the precision of the states given the rows, a block-tridiagonal matrix,
+
+    log p(y) = log p(y, x) + n K/2 log 2π - log |H|/2.
+
+The start before the first row is a parameter, and at its best the first state is equal to it. Model: Shumway and
+Stoffer, 1982; precision of states: Fahrmeir and Kaufmann, "On Kalman filtering, posterior mode estimation and Fisher
+scoring in dynamic exponential family regression", 1991.
+"""
+
+from dataclasses import replace
+from functools import cached_property
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.values.check import EPS, Check, later, ratio, skipped
+from mlcli.base.values.inputs import Features
+from mlcli.methods.frame.model import Model
+from mlcli.methods.identities.stationarity import SEED, Course, of_size_one, stationarity_check
+from mlcli.stages.latent.kalman import StateSpace
+
+MOST = 10**7  # cells times squares of states of a quick check
+NEAR = 1e-9  # relative rounding of a likelihood: it is a small difference of large sums where noise is at its floor
+AT_BOUND = 1e-6  # relative distance from the lower bound of a noise that counts as zero
+SMALL = 1e-10  # relative changes so small may end the iteration as rounding
+
+
+@frozen
+class RowLikelihood:
+    """The log-likelihood of rows in columns that vary, as a function of the parameters."""
+
+    values: Array  # n x d, centered; zero where missing
+    present: AnyArray  # n x d
+    origin: Array  # d: sizes of the columns before they were centered, which bound their rounding
+
+    @classmethod
+    def of(cls, points: Array, means: Array) -> "RowLikelihood":
+        """Return the likelihood of points (n x d; NaN where missing) less their means (d)."""
+        present = ~np.isnan(points)
+        return cls(np.where(present, points - means, 0.0), present, np.nanmax(np.abs(points), axis=0))
+
+    @cached_property
+    def patterns(self) -> tuple[AnyArray, Indices]:
+        """The patterns of cells (g x d), and which of them each row has (n)."""
+        kinds, kind = np.unique(self.present, axis=0, return_inverse=True)
+        return kinds, kind.ravel()
+
+    def __call__(self, model: StateSpace) -> tuple[float, float]:
+        """Return the log-likelihood at the best start, and its rounding; minus infinity where Q is singular."""
+        (kinds, kind), weights = self.patterns, 1 / model.noise
+        sign, spread = np.linalg.slogdet(model.innovation)
+        if sign <= 0 or not np.isfinite(spread):
+            return -np.inf, np.inf
+        precision: Array = np.asarray(np.linalg.inv(model.innovation))
+        evidence = np.stack([(model.loadings.T * (weights * some)) @ model.loadings for some in kinds])[kind]
+        band = precision_band(evidence, precision, model.transition)
+        states, logarithm = most_probable(band, (self.values * weights) @ model.loadings, precision)
+        errors = np.where(self.present, self.values - states @ model.loadings.T, 0.0)
+        steps = states[1:] - states[:-1] @ model.transition.T
+        squares = float(np.sum(errors**2 * weights)) + float(np.sum((steps @ precision) * steps))
+        terms = np.array([squares, float(np.sum(self.present @ np.log(2 * pi * model.noise))),
+                          len(states) * float(spread), logarithm])
+        rounding = float(np.abs(terms).sum()) + float(np.abs(errors * weights).sum(axis=0) @ self.origin)
+        rounding += len(precision) * float(np.linalg.cond(model.innovation))
+        return -0.5 * float(terms.sum()), 4 * EPS * rounding
+
+
+def precision_band(evidence: Array, precision: Array, transition: Array) -> Array:
+    """Return the lower band (2K x n K) of the states' precision, from what rows say of them (n x K x K) and Q⁻¹."""
+    rows, size = evidence.shape[:2]
+    own = evidence + precision
+    own[:-1] += transition.T @ precision @ transition
+    below = -precision @ transition
+    band = np.zeros((2 * size, rows, size))
+    for column in range(size):
+        for row in range(size):
+            if row >= column:
+                band[row - column, :, column] = own[:, row, column]
+            band[size + row - column, :-1, column] = below[row, column]
+    return band.reshape(2 * size, -1)
+
+
+def most_probable(band: Array, pull: Array, precision: Array) -> tuple[Array, float]:
+    """Return the states (n x K) of largest probability at the best start, and log |H|; NaN where H is not positive."""
+    from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
+
+    size = len(precision)
+    try:
+        factor = cholesky_banded(band, lower=True)
+    except LinAlgError:
+        return pull, np.nan
+    first = np.zeros((band.shape[1], size))
+    first[:size] = precision  # the start's part in the pull, for each of its numbers
+    solved = cho_solve_banded((factor, True), np.column_stack([pull.ravel(), first]))
+    start = np.linalg.lstsq(np.eye(size) - solved[:size, 1:], solved[:size, 0], rcond=None)[0]
+    return (solved[:, 0] + solved[:, 1:] @ start).reshape(pull.shape), 2 * float(np.log(factor[0]).sum())
+
+
+@frozen
+class Displacement:
+    """A model at small changes (m) of its parameters, each of size one: A, a root of Q, C, and logarithms of noises."""
+
+    model: StateSpace
+    free: AnyArray  # d: noises that are not at their lower bound
+
+    @property
+    def sizes(self) -> list[int]:
+        """The numbers of A, Q, C and noises."""
+        size, columns = len(self.model.transition), len(self.model.noise)
+        return [size**2, size**2, size * columns, columns]
+
+    def __call__(self, changes: Array) -> StateSpace:
+        """Return the model after changes."""
+        model, size = self.model, len(self.model.transition)
+        transition, root, loadings, noise = np.split(changes, np.cumsum(self.sizes)[:-1])
+        lengths = np.sqrt(np.sum(model.loadings**2, axis=1) + model.noise)
+        stretch = np.linalg.cholesky(model.innovation) @ (np.eye(size) + np.tril(root.reshape(size, size)))
+        return StateSpace(transition=model.transition + transition.reshape(size, size), innovation=stretch @ stretch.T,
+                          loadings=model.loadings + lengths[:, None] * loadings.reshape(-1, size),
+                          noise=model.noise * np.exp(noise * self.free))
+
+    def directions(self, count: int) -> list[Array]:
+        """Return `count` random directions in each of the four parts."""
+        whole = np.cumsum([0, *self.sizes])
+        normal = np.random.default_rng(SEED).standard_normal((count, whole[-1]))
+        part = np.repeat(np.arange(4), self.sizes)
+        return [of_size_one(some * (part == place)) for some in normal for place in range(4)]
+
+    def information(self, direction: Array, rows: int, cells: Array) -> float:
+        """Return the information of rows and states together along a direction (m), for states of mean square one.
+
+        That is n tr(Aᵀ Q⁻¹ A), n (‖E‖² + tr E²) for a root (1 + E), Σ m c²/r and Σ m/2 for columns with m cells.
+        """
+        model, size = self.model, len(self.model.transition)
+        transition, root, loadings, noise = np.split(direction, np.cumsum(self.sizes)[:-1])
+        step, root = transition.reshape(size, size), np.tril(root.reshape(size, size))
+        moved = np.sum(loadings.reshape(-1, size) ** 2, axis=1) * (np.sum(model.loadings**2, axis=1) / model.noise + 1)
+        return float(rows * (np.sum(step * np.linalg.solve(model.innovation, step)) + np.sum(root**2)
+                             + np.trace(root @ root)) + cells @ (moved + (noise * self.free) ** 2 / 2))
+
+
+def likelihood_checks(similarity: Any, data: Features, fitted: Model, *, tolerance: float, floor: float,
+                      full: bool) -> list[Check]:
+    """Check the log-likelihood of a sequence with gaps as NaN, and that a step of EM would gain no more.
+
+    Convergence says that the gain to come, if gains shrink by a steady factor, is within `tolerance` of the
+    likelihood; or that what it gains is as small as rounding, which its falls and changes of 10⁻¹⁰ show.
+    """
+    model, varying, points = similarity.model, similarity.model.noise > 0, data.values
+    stated, trace = fitted.fit["log_likelihood"], fitted.trace
+    if not varying.any():
+        return [skipped("log-likelihood", "no column varies")]
+    if points.size * len(model.transition) ** 2 > MOST and not full:
+        return [later("log-likelihood"), later("stationarity")]
+    likelihood = RowLikelihood.of(points[:, varying], similarity.means[varying])
+    model = replace(model, loadings=model.loadings[varying], noise=model.noise[varying])
+    found, noise = likelihood(model)
+    if not np.isfinite(found):
+        return [skipped("log-likelihood", "states follow each other almost without innovation")]
+    cells = likelihood.present.sum(axis=0)
+    gap = np.inf if stated is None else abs(found - stated - data.unit.logarithm(int(cells.sum())))
+    checks = [ratio("log-likelihood", gap, noise + 0.1 * NEAR * (abs(found) + float(cells.sum())),
+                    "log p(y, x) - log p(x | y), by the precision of the states")]
+    least = floor * np.nanvar(points[:, varying], axis=0)
+    displacement = Displacement(model, model.noise > least * (1 + AT_BOUND))
+    directions = displacement.directions(8 if full else 1)
+    hidden = 0.0 if trace is None else float(np.maximum(-np.diff(trace), 0.0).max(initial=0.0))
+    course = Course(lambda some: -likelihood(displacement(some))[0], np.zeros(sum(displacement.sizes)), -found,
+                    directions, noise, max(tolerance, SMALL) * abs(found) + hidden + noise)
+    information = np.array([displacement.information(some, len(points), cells) for some in directions])
+    return [*checks, stationarity_check(course, information, bool(fitted.fit["converged"]))]
