@@ -198,7 +198,7 @@ def _examine(client: "distributed.Client", where: str) -> None:
 
 
 async def _asked(client: "distributed.Client") -> Any:
-    """What every worker says of itself, by address: versions and kernels, or an error."""
+    """Return versions and kernels of every worker by its address, or an error."""
     return await client.run(examine_worker, on_error="return")
 
 

@@ -132,7 +132,7 @@ class Cluster(Executor):
                           if address in self._threads and time.monotonic() - since < FORGIVEN}
 
     async def _result(self, shipment: Shipment, number: int) -> Any:
-        """What a block gives: the first result of one attempt, or of a second one where the first is late."""
+        """Return the first result of one attempt, or of a second one where the first is late."""
         begun, attempts, deaths = time.monotonic(), {self._attempt(shipment, number)}, 0
         try:
             while True:

@@ -59,7 +59,7 @@ class Varying:
 
     @property
     def compact(self) -> "Varying":
-        """The same products of rows in at most n columns."""
+        """Columns with equal products of rows, n of them at most."""
         if self.columns <= len(self.values):
             return self
         return Varying(np.linalg.qr(self.values.T).R.T, self.columns, self.wrong)
