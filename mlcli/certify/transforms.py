@@ -19,12 +19,19 @@ def transform(values: Array, names: Sequence[str]) -> tuple[Array, Array]:
     errors = np.zeros((len(values), 1))
     for name in names:
         found = FORMULAS[name](values)
-        if errors.any():  # of log-ratios; they grow as the next transform scales the rows
-            errors *= np.linalg.norm(found, axis=1, keepdims=True) / np.linalg.norm(values, axis=1, keepdims=True)
+        if errors.any():  # of log-ratios
+            errors = _grown(errors, values, found, name)
         if name == "clr":
             errors += 64 * EPS * (1 + np.abs(np.log(values)).max(axis=1, keepdims=True))
         values = found
     return values, errors
+
+
+def _grown(errors: Array, before: Array, after: Array, name: str) -> Array:
+    """Return the errors (m x 1) as a transform scales the rows (m x d); those of a row of zeros go through it."""
+    sizes = np.linalg.norm(before, axis=1, keepdims=True)
+    growth = np.linalg.norm(after, axis=1, keepdims=True) / np.where(sizes > 0, sizes, 1.0)
+    return np.where(sizes > 0, errors * growth, FORMULAS[name](errors))
 
 
 def _log1p(x: Array) -> Array:
@@ -42,7 +49,7 @@ def _normalize(x: Array, order: int) -> Array:
 
 def _clr(x: Array) -> Array:
     """Centered log-ratios, by logarithms to the base two."""
-    powers = np.log2(x)
+    powers = np.log2(x) - np.log2(x[:, :1])  # equal cells are zero
     return np.asarray(np.log(2) * (powers - powers.sum(axis=1, keepdims=True) / x.shape[1]))
 
 

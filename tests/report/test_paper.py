@@ -166,6 +166,11 @@ def test_coordinates_of_any_size_are_drawn(size: float) -> None:
     assert b"nan" not in drawn and b"inf" not in drawn and drawn.count(b"</text>") > 6
 
 
+def test_an_axis_that_is_far_longer_than_the_other_is_drawn() -> None:
+    cloud = replace(points(np.vstack([0.01 * CLOUD[:6], [0.0, 1e308]])), colors=plain(7))
+    assert Plot(cloud, "t").draw("svg").count(b"</text>") > 6
+
+
 def test_few_points_are_labeled_on_the_page_in_colors_of_light_and_dark_screens() -> None:
     run = contents(labels={"kind": ["a", "b", "c"] * 10}, report={"point_labels": "auto"})
     text = page(run)

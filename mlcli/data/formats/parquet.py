@@ -40,7 +40,7 @@ NUMBER = 8  # bytes of a number at most
 DECODED = 1 << 20  # numbers decoded in one step in blocks: each column of a batch costs a call
 BUFFERED = 1 << 26  # bytes of a row group above which columns are read through small buffers
 BUFFER = 1 << 16  # bytes of such a buffer
-BATCHES = 3  # batches of a column in memory
+BATCHES = 3  # batches of a column in memory, at most: those of its row group, and a copy
 PAGE, DICTIONARY = 20_000, 1 << 20  # rows of a page of a column, and bytes of its dictionary, as most writers have them
 ALLOCATED = 1.35  # bytes taken by an allocator for each requested byte, for varying sizes
 
@@ -140,7 +140,9 @@ def column_bytes(batch: int, rows: int, stored: float) -> float:
     """
     plain = 8.0 * rows
     dictionary = 2.0 * min(plain, DICTIONARY) if stored > plain else 0.0
-    return 8.0 * (BATCHES * min(batch, rows) + min(rows, PAGE)) + dictionary
+    batches = min(BATCHES, -(-rows // max(batch, 1)) + 1)
+    page = (4.0 if dictionary > 0 and plain <= DICTIONARY else 8.0) * min(rows, PAGE)  # places in it, or numbers
+    return 8.0 * batches * min(batch, rows) + page + dictionary
 
 
 @frozen

@@ -44,7 +44,8 @@ def chosen_rows(table: Table, input: Input, compute: Compute, again: Columns, st
     found = replace(take_rows(table, kept, input, compute, streams), chosen_of=count)
     if found.source is None or rows_of(found.values) is not None:
         return found
-    return replace(found, source=replace(found.source, reading=found.source.reading + table.values.nbytes))
+    source = replace(found.source, reading=found.source.reading + table.values.nbytes, kept=0.0)  # rows fill the gaps
+    return replace(found, source=source)
 
 
 def take_rows(table: Table, kept: Indices, input: Input, compute: Compute, streams: bool) -> Table:

@@ -51,9 +51,9 @@ class Plot:
     def size(self) -> tuple[float, float]:
         """Width and height in inches: as the user chose, or by the ranges of the points."""
         wide = WIDTH - MARGINS - (LEGEND if _has_legend(self.points.colors) else 0)
-        spans = np.ptp(self._places, axis=0)
-        ratio = spans[1] / spans[0] if self._equal and spans.all() else 0.75
-        high = MARGINS + wide * float(np.clip(ratio, LOWEST, HIGHEST))
+        across, up = np.ptp(self._places, axis=0)
+        ratio = np.clip(up, LOWEST * across, HIGHEST * across) / across if self._equal and across and up else 0.75
+        high = MARGINS + wide * float(ratio)
         return inches(self.look, (WIDTH, round(max(high, self._legend), 2)))
 
     @property

@@ -204,7 +204,7 @@ def test_dissimilarities_are_given_to_the_methods_that_take_them(mlcli: Caller) 
     Path("apart.csv").write_text("\n".join([",".join(["", *names]), *(
         ",".join([name, *map(repr, row)]) for name, row in zip(names, apart.tolist(), strict=True)), ""]))
     found = explored(mlcli, "apart.csv", "--dissimilarities")
-    assert {one["method"] for one in found["ranking"]} == {"mds", "isomap", "lle", "laplacian"}
+    assert {one["method"] for one in found["ranking"]} == {"mds", "isomap", "lle", "laplacian", "diffusion"}
     assert found["recommendation"]["method"] == "mds"
     assert "MDS is enough" in found["recommendation"]["sentences"][0]
 

@@ -9,6 +9,7 @@ from pyarrow import parquet
 
 from mlcli.base.values.compute import Compute
 from mlcli.data.formats import columns
+from mlcli.data.formats.parquet import column_bytes
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
 from mlcli.errors import DataError, RefusedByPlan
@@ -89,3 +90,10 @@ def test_the_memory_of_texts_counts(tmp_path: Path) -> None:
     read(Input(path=str(tmp_path / "t.parquet"), label_columns=("kind",)), Compute(memory_limit="30M"))
     with pytest.raises(RefusedByPlan):
         read(Input(path=str(tmp_path / "t.parquet"), label_columns=("kind",)), Compute(memory_limit="5M"))
+
+
+@pytest.mark.parametrize(("stored", "most"), [(0.0, 3.0), (7500 * 9.0, 4.5)])
+def test_a_row_group_of_one_batch_takes_itself_and_a_copy(stored: float, most: float) -> None:
+    """With its page, and where numbers are stored in a dictionary with that and places in it."""
+    assert column_bytes(10_000, 7500, stored) == most * 8 * 7500
+    assert column_bytes(1 << 10, 1 << 20, 0.0) == 8 * (3 * (1 << 10) + 20_000)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.certify.transforms import FORMULAS
+from mlcli.certify.transforms import transform as certified
 from mlcli.data.prepare import transforms
 from mlcli.data.prepare.prepare import Prepare, Prepared
 from mlcli.data.prepare.transforms import TRANSFORMS
@@ -52,6 +53,15 @@ def test_every_transform_has_a_definition_here() -> None:
 def test_the_certificate_has_formulas_of_its_own(name: str, size: float) -> None:
     found = prepared(COUNTS * size, name).table.values
     np.testing.assert_allclose(FORMULAS[name](COUNTS * size), found, rtol=1e-12, atol=1e-12 if name == "clr" else 0)
+
+
+@pytest.mark.parametrize("then", ["presence", "sqrt", "log1p"])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_the_certificate_follows_rows_of_equal_cells_through_log_ratios(then: Any, columns: int) -> None:
+    cells = np.repeat(np.exp(np.random.default_rng(0).standard_normal((50, 1))), columns, axis=1)
+    found, errors = certified(cells, ("clr", then))
+    assert not found.any() and not prepared(cells, "clr", then).table.values.any()
+    assert (errors > 0).all() and np.isfinite(errors).all()
 
 
 @pytest.mark.parametrize("names", [("total", "log1p"), ("log1p", "total"), ("cpm", "log1p", "unit")])

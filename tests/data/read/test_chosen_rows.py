@@ -169,3 +169,9 @@ def test_errors_name_rows_by_their_place_in_the_file(path: str) -> None:
     with noted() as notes:
         found = read(Input(path=path, where=("year >= 2001",)))
     assert found.place(0) == 2 and notes.message("N-CHOSEN-ROWS") == "3 of 5 rows were chosen"
+
+
+def test_chosen_rows_lie_where_the_table_was_read(path: str) -> None:
+    """So that allocators keep nothing beside them."""
+    whole, some = (read(Input(path=path, columns=("year", "x"), rows=rows)).source for rows in (None, 3))
+    assert whole is not None and some is not None and some.kept == 0 < whole.kept

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.fuzz.directories import damaged, edited, made
+from tests.faults.fuzz.directories import SAMPLES, damaged, edited, made
 from tests.faults.fuzz.trials import commands, tried
 
 DAMAGES: dict[str, tuple[str, str, Any]] = {  # file, place, what is put there; None: the key is deleted
@@ -46,3 +46,9 @@ def test_a_spectrum_whose_shares_do_not_add_up_is_refused(run: Path, tmp_path: P
     changed = "\n".join([head, ",".join([*first.split(",")[:3], share]), *others, ""])
     trial = tried("report", str(damaged(run, tmp_path / "damaged", "spectrum.csv", changed.encode())), "-q")
     assert trial.code == 83 and "spectrum.csv:2" in trial.err
+
+
+def test_a_plan_that_does_not_fit_is_no_fault() -> None:
+    trial = tried("plan", str(SAMPLES / "us_arrests.csv"), "-m", "vae", "--set", "method.layers=[5]",
+                  "--set", "method.learning.batch=2147483648")
+    assert (trial.code, trial.err, trial.fault) == (82, "", "")
