@@ -207,8 +207,8 @@ def test_notes_of_a_fit_before_another_reach_those_alone_who_keep_them() -> None
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the C library says no such thing")
 def test_memory_that_a_stage_has_freed_is_given_back() -> None:
-    pieces = [bytearray(100_000) for _ in range(500)]
     with running("read"):
+        pieces = [bytearray(100_000) for _ in range(500)]  # which takes longer than stages whose memory may stay
         last = pieces.pop()  # at the end of the heap, which cannot shrink while it is there
         pieces.clear()
         before = resident_memory()

@@ -230,10 +230,10 @@ def test_an_interrupt_while_the_program_is_imported_shows_no_traceback(module: s
 
 
 def test_an_ignored_signal_stays_ignored() -> None:
-    code = ("import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.argv = ['mlcli', '--version']\n"
+    code = ("import atexit, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.argv = ['mlcli', '-V']\n"
             "from mlcli.__main__ import main\n"
-            "try: main()\n"
-            "finally: print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)")
+            "atexit.register(lambda: print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN))\n"
+            "main()")
     assert python(code).splitlines() == ["mlcli 0.1.0", "True"]
 
 
