@@ -28,6 +28,8 @@ FILES = {
         "coordinates are exact, and have a spectrum",
     "method: {name: 3}\n":
         f"method.name: unknown method 3; run.yaml:2:10; there are {ALL}",
+    "method: {name: [pca]}\n":
+        f"method.name: unknown method ['pca']; run.yaml:2:10; there are {ALL}",
     "method: {name: zzz}\n":
         f"method.name: unknown method 'zzz'; run.yaml:2:10; there are {ALL}",
     "method: isomap\n":

@@ -31,7 +31,7 @@ class Choices(Mapping[str, type[Any]]):
         return self.kinds[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.modules
+        return isinstance(name, str) and name in self.modules
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.modules)
