@@ -60,12 +60,17 @@ class FitPlan:
             self.method.require_memory(self.steps, self.data, self.compute)
 
 
+def plan_fit(config: RunConfig, start: Start, planned: FitPlan | None = None) -> FitPlan:
+    """Return the plan of a fit, as `planned` if it was; raises ConfigError for what the report cannot show of the rows.
+    """
+    config.report.require_image(start.features)
+    config.report.require_memory_rows(held=rows_of(start.prepared.table.values) is None)
+    return planned or FitPlan.of(config, start)
+
+
 def fit(config: RunConfig, start: Start, session: Session | None = None, planned: FitPlan | None = None) -> Run:
     """Fit the method, as `planned` if it was; a session keeps results of stages of this fit."""
-    prepared = start.prepared
-    config.report.require_image(start.features)
-    config.report.require_memory_rows(held=rows_of(prepared.table.values) is None)
-    planned = planned or FitPlan.of(config, start)
+    prepared, planned = start.prepared, plan_fit(config, start, planned)
     method, data = planned.method, planned.data
     if config.output is not None:
         require_disk(config, method, prepared.table)

@@ -45,6 +45,12 @@ class Reading:
             return cls(start, journal.notes, FitPlan.of(config, start))
         return cls(start, journal.notes, None)
 
+    def take(self) -> tuple[Start, FitPlan | None]:
+        """Pass on the notes of the reading, which is chosen; returns its start and the plan of its fit."""
+        for note in self.notes:
+            tell(note)
+        return self.start, self.fit
+
     @property
     def fits(self) -> bool:
         """Whether memory holds the fit, as far as that is known before it; also where the fit will be an error.
@@ -71,9 +77,7 @@ def read_start(config: RunConfig, process: Process = ALONE, given: Table | None 
         if reading.fit is not None and not reading.fits:
             reading.fit.require_memory()
         return begin(with_blocks(config) if chooses_reading(config.input) else config, process), None
-    for note in reading.notes:
-        tell(note)
-    return reading.start, reading.fit
+    return reading.take()
 
 
 def preview(config: RunConfig) -> tuple[Start, FitPlan | None]:
@@ -84,9 +88,7 @@ def preview(config: RunConfig) -> tuple[Start, FitPlan | None]:
     reading = choose_reading(config, ALONE)
     if reading is None:
         return begin(config), None
-    for note in reading.notes:
-        tell(note)
-    return reading.start, reading.fit
+    return reading.take()
 
 
 def choose_reading(config: RunConfig, process: Process) -> Reading | None:

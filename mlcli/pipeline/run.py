@@ -113,4 +113,3 @@ def write(folder: Path, result: Run, findings: Mapping[str, Any]) -> dict[str, d
         model_of_run = result.start.finished(config.input, result.embedding, model.projector)
         return {names.ARRAYS: archive.save(folder, {**vars(model_of_run), "unfolded": model.unfolded})}
     return {}
-

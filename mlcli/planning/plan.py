@@ -25,7 +25,7 @@ from mlcli.findings import FINDINGS
 from mlcli.findings.frame.planned import Planned
 from mlcli.methods import Method
 from mlcli.methods.frame.memory import checks_memory, footprint, peak, remedy
-from mlcli.pipeline.fit import FitPlan
+from mlcli.pipeline.fit import plan_fit
 from mlcli.pipeline.reading import preview
 from mlcli.pipeline.start import Reduced, Start
 from mlcli.rundir.disk_space import disk_of, fits_on_disk, numbers_written, output_bytes
@@ -59,9 +59,7 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
 def predict(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
     """Predict as `plan` does, with the current rates."""
     start, planned = preview(config)
-    config.report.require_image(start.features)
-    config.report.require_memory_rows(held=rows_of(start.prepared.table.values) is None)
-    planned = planned or FitPlan.of(config, start)
+    planned = plan_fit(config, start, planned)
     with memory_after_fit(planned.after):
         return predict_prepared(config, start, planned.method, measure, workers)
 

@@ -42,7 +42,7 @@ class SharedStatus:
             text = json.dumps(self._facts).encode()
             if len(text) <= SIDE - SIZE:
                 posts = (self._memory[self._begin] + 1) % 256
-                start = self._begin + START + posts % 2 * SIDE  # of the side that is valid after so many posts
+                start = self._side(posts)
                 self._memory[start : start + SIZE + len(text)] = len(text).to_bytes(SIZE, "little") + text
                 self._memory[self._begin] = posts
 
@@ -52,11 +52,15 @@ class SharedStatus:
 
         while True:
             posts = self._memory[self._begin]
-            start = self._begin + START + posts % 2 * SIDE
+            start = self._side(posts)
             size = int.from_bytes(self._memory[start : start + SIZE], "little")
             text = self._memory[start + SIZE : start + SIZE + size]
             if self._memory[self._begin] == posts:
                 return dict(json.loads(text)) if text else {}
+
+    def _side(self, posts: int) -> int:
+        """Return the offset of the side that is valid after so many posts."""
+        return self._begin + START + posts % 2 * SIDE
 
     def read_all(self) -> Iterator[dict[str, Any]]:
         """The facts of this process, and those of the ones that it forked, as many as it posted `seats`."""

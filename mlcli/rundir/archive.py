@@ -22,7 +22,6 @@ LARGEST_HEADER = 2**20  # bytes
 LATER: dict[str, Any] = {"transpose": False, "categories": {}, "reductions": ()}  # what earlier versions did not have
 
 
-
 class Kinds(Mapping[str, type[Any]]):
     """The kinds of values that models hold, by tag; one that no module so far has declared is one of other methods."""
 

@@ -176,12 +176,14 @@ def stage(name: str, version: int | None = None, *, composed: bool = False,
 
         @functools.wraps(function)
         def answered(*args: P.args, **kwargs: P.kwargs) -> R:
+            answering = [cast(Answering, listener) for listener in context().listeners if listener.caches]
+            if not answering:
+                return call(*args, **kwargs)
+            inputs = _signature(function).bind(*args, **kwargs)
+            inputs.apply_defaults()
             answers: Callable[[], R] = functools.partial(call, *args, **kwargs)
-            for listener in reversed(context().listeners):  # the one that was installed first is the outermost
-                if listener.caches:
-                    inputs = _signature(function).bind(*args, **kwargs)
-                    inputs.apply_defaults()
-                    answers = functools.partial(cast(Answering, listener).around, declared, inputs.arguments, answers)
+            for listener in reversed(answering):  # the one that was installed first is the outermost
+                answers = functools.partial(listener.around, declared, inputs.arguments, answers)
             return answers()
 
         return call if version is None else answered

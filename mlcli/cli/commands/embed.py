@@ -42,7 +42,7 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     outside = outside_layer(os.environ, assignments or [], layer_of(flags))
     runs = planned(inputs(data, outside, flags["output"]))
     presentation = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
-                          cache="none" if no_cache else "chosen")
+                                cache="none" if no_cache else "chosen")
     batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
     finish(runs, presentation, batch, debug=debug)
 

@@ -49,7 +49,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     runs = planned([variant for path in configs for variant in described(path, outside)])
     refuse_read_twice(configs, [run.config for run in runs])
     presentation = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
-                          cache="none" if no_cache else "chosen")
+                                cache="none" if no_cache else "chosen")
     batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
     finish(runs, presentation, batch, debug=debug)
 

@@ -56,19 +56,20 @@ def attempt(work: Callable[[], None], form: Form) -> int:
 
     Errors are reported; signals and closed pipes go further up.
     """
-    codes = [0]
+    code = 0
     for part in (work, sys.stdout.flush):
         try:
             part()
         except typer.Exit as end:
-            codes.append(end.exit_code)
+            code = code or end.exit_code
         except BrokenPipeError:
             raise
         except Exception as error:
             if stop := stop_behind(error):
                 raise stop from error
-            codes.append(tell(error, form))
-    return next(filter(None, codes), 0)
+            told = tell(error, form)
+            code = code or told
+    return code
 
 
 def stop_behind(error: BaseException | None) -> Stopped | None:

@@ -58,6 +58,11 @@ class Varying:
         return cls(values, varying.shape[1], wrong)
 
     @property
+    def variance(self) -> float:
+        """The mean square of all d columns."""
+        return float(np.mean(self.values**2)) * self.values.shape[1] / self.columns
+
+    @property
     def compact(self) -> "Varying":
         """Columns with equal products of rows, n of them at most."""
         if self.columns <= len(self.values):

@@ -36,7 +36,6 @@ def latent_claim(data: Features, model: Model, problem: Problem, posterior: Post
     With a back constraint the output layer alone is free: points move as the map's values allow.
     """
     varying, axes = Varying.of(data.values).compact, model.embedding.shape[1]
-    variance = float(np.mean(varying.values**2)) * varying.values.shape[1] / varying.columns
     exact = isinstance(problem.evidence, Exact)
 
     def again(state: State) -> tuple[float, float]:
@@ -47,7 +46,7 @@ def latent_claim(data: Features, model: Model, problem: Problem, posterior: Post
         else:
             value, noise = log_bound(figures, points, state.places, varying)
         prior = 0.5 * float(np.sum(points**2)) if problem.prior else 0.0
-        return parameter_energy(figures, variance, axes) + prior - value, noise
+        return parameter_energy(figures, varying.variance, axes) + prior - value, noise
 
     state = State(latent.ravel(), latent[:0, :axes] if exact else posterior.places, posterior.covariance.logs)
     return Claim(problem=problem, state=state, again=again, stated=stated_objective(data, model, problem),
@@ -70,7 +69,6 @@ def sequence_claim(data: Features, model: Model, problem: SequenceProblem, proce
     """Return the claim of a GPDM, whose points have mean zero and mean square one over all axes."""
     (posterior, motion), varying = processes, Varying.of(data.values).compact
     axes, density = model.embedding.shape[1], problem.latents.density
-    variance = float(np.mean(varying.values**2)) * varying.values.shape[1] / varying.columns
     size = model.embedding.size
 
     def again(state: State) -> tuple[float, float]:
@@ -80,7 +78,7 @@ def sequence_claim(data: Features, model: Model, problem: SequenceProblem, proce
         figures, moving = figures_of(posterior.covariance.at(state.logs)), figures_of(
             motion.covariance.at(state.latent[size:]))
         found, (steps, noise) = log_density(figures, points, varying), sequence_density(moving, points, density.order)
-        priors = parameter_energy(figures, variance, axes) + parameter_energy(moving, 1.0, axes)
+        priors = parameter_energy(figures, varying.variance, axes) + parameter_energy(moving, 1.0, axes)
         return priors - found.value - density.weight * steps, found.noise + density.weight * noise
 
     state = State(np.concatenate([model.embedding.ravel(), motion.covariance.logs]), model.embedding[:0],

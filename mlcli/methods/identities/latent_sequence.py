@@ -21,17 +21,16 @@ def sequence_checks(similarity: Any, latent: Array, fit: Mapping[str, Any]) -> I
     if not len(posterior.places):
         yield skipped("steps", "rows are all equal")
         return
-    order, last = motion.order, len(latent) - motion.order
-    before = np.stack([latent[lag : lag + last] for lag in range(order)], axis=1)
+    order, before = motion.order, points_before(latent, motion.order)
     if before.shape != motion.before.shape or np.any(before != motion.before):
         yield count("steps", 1, "steps that are not the embedding's")
         return
     figures, after = figures_of(motion.covariance), latent[order:]
-    before = before.reshape(last, -1)
+    before = before.reshape(len(after), -1)
     matrix, noise = kernel(figures, before, before), figures["noise_variance"]
     matrix[np.diag_indices_from(matrix)] += noise
     left = max(np.abs(matrix @ motion.weights - after).max() / np.abs(after).max(),
-               np.abs(matrix @ motion.known - np.eye(last)).max())
+               np.abs(matrix @ motion.known - np.eye(len(after))).max())
     yield ratio("steps", float(left), EPS * float(np.trace(matrix)) / noise,
                 "K W are the later points, and K times its inverse is 1")
     (value, scale), stated = sequence_density(figures, latent, order), fit["dynamics_log_density"]
@@ -41,14 +40,20 @@ def sequence_checks(similarity: Any, latent: Array, fit: Mapping[str, Any]) -> I
     yield count("parameters of steps", wrong, "parameters in the model that are not those stated")
 
 
+def points_before(points: Array, order: int) -> Array:
+    """Return the `order` points before each point of a sequence (n x p) but the first ones (n - order x order x p)."""
+    last = len(points) - order
+    return np.stack([points[lag : lag + last] for lag in range(order)], axis=1)
+
+
 def sequence_density(figures: Mapping[str, Any], latent: Array, order: int) -> tuple[float, float]:
     """Return the log-density of a sequence of latent points (n x p) with its rounding; the first points are normal.
 
     Source: Wang, Fleet and Hertzmann, 2008.
     """
-    last = len(latent) - order
-    before = np.hstack([latent[lag : lag + last] for lag in range(order)])
-    found = log_density(figures, before, Varying(latent[order:], latent.shape[1], 0.0))
+    after = latent[order:]
+    before = points_before(latent, order).reshape(len(after), -1)
+    found = log_density(figures, before, Varying(after, latent.shape[1], 0.0))
     first = latent[:order]
     return (found.value - 0.5 * float(np.sum(first**2)) - 0.5 * first.size * np.log(2 * np.pi),
             found.noise + EPS * float(np.sum(first**2)))
@@ -61,8 +66,7 @@ def forecast_check(similarity: Any, model: Model) -> Iterator[Check]:
         return
     order, steps = motion.order, motion.posterior
     points = np.vstack([model.embedding[len(model.embedding) - order :], ahead.points])
-    last = len(points) - order
-    before = np.stack([points[lag : lag + last] for lag in range(order)], axis=1).reshape(last, -1)
+    before = points_before(points, order).reshape(len(ahead.points), -1)
     gaps = [forecast_error(steps, before, ahead.points), forecast_error(posterior, ahead.points, ahead.means)]
     yield ratio("forecast", max(gaps), EPS * len(posterior.places),
                 "every point is the mean step from those before, and leads to its row")

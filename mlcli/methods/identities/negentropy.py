@@ -6,6 +6,8 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
+from mlcli.methods.identities.stationarity import AT_LIMIT
+from mlcli.stages.algebra.iterate import SMALL
 
 CONTRASTS: dict[str, Callable[[Array], Array]] = {
     "logcosh": lambda v: np.logaddexp(v, -v) - np.log(2.0), "exp": lambda v: -np.exp(-(v**2) / 2),
@@ -14,7 +16,6 @@ SLOPES: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
     "logcosh": (np.tanh, lambda v: np.cosh(np.clip(v, -300, 300)) ** -2.0),
     "exp": (lambda v: v * np.exp(-(v**2) / 2), lambda v: (1 - v**2) * np.exp(-(v**2) / 2)),
     "cube": (lambda v: v**3, lambda v: 3 * v**2)}
-SMALL = 1e-10  # changes so small may end the iteration as rounding
 TINY = 1e-300  # in place of zero, where a source is constant
 
 
@@ -50,7 +51,7 @@ def fixed_point_check(sources: Array, contrast: str, tolerance: float, converged
     `tolerance`, or steps are as small as rounding: a step is no longer than the way to the limit.
     """
     if not converged:
-        return skipped("stationarity", "the iteration ended at its limit, and claims no convergence")
+        return skipped("stationarity", AT_LIMIT)
     slope, bend = SLOPES[contrast]
     slopes = slope(sources)
     step = slopes.T @ sources / max(len(sources), 1) - np.diag(bend(sources).mean(axis=0))

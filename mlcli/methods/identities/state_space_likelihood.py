@@ -22,13 +22,13 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, later, ratio, skipped
 from mlcli.base.values.inputs import Features
 from mlcli.methods.frame.model import Model
+from mlcli.methods.identities.smoothing_equations import NEAR
 from mlcli.methods.identities.stationarity import SEED, Course, of_size_one, stationarity_check
+from mlcli.stages.algebra.iterate import SMALL
 from mlcli.stages.latent.kalman import StateSpace
 
 MOST = 10**7  # cells times squares of states of a quick check
-NEAR = 1e-9  # relative rounding of a likelihood: it is a small difference of large sums where noise is at its floor
 AT_BOUND = 1e-6  # relative distance from the lower bound of a noise that counts as zero
-SMALL = 1e-10  # relative changes so small may end the iteration as rounding
 
 
 @frozen
