@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Builds the native kernels with the address and undefined-behavior sanitizers and runs their tests under them.
-# Usage: scripts/sanitize.sh [PYTHON]   (a Python that has mlcli's dependencies, nanobind and pytest)
+# Usage: scripts/sanitize.sh [PYTHON] [OPTION OF pytest...]   (a Python that has mlcli's dependencies, nanobind and pytest)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${1:-python}
+shift || true
 [[ $python == */* && $python != /* ]] && python=$PWD/$python  # it is called from elsewhere below
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -16,7 +17,7 @@ cmake --build "$work/build" -j "$(nproc)" > "$work/build.log" || { cat "$work/bu
 # A copy of the package, and -S against an editable install, which would put its own build before it.
 # Leaks are Python's own and not looked for; all instruction sets run, since the tests choose each in turn.
 mkdir "$work/copy"
-cp -r mlcli tests "$work/copy/"
+cp -r mlcli tests pyproject.toml "$work/copy/"
 rm -f "$work"/copy/mlcli/native/_kernels*.so
 cp "$work"/build/_kernels*.so "$work/copy/mlcli/native/"
 packages=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), sep=":")')
@@ -31,4 +32,4 @@ from mlcli.native.library import kernels
 assert kernels().sanitized, "the build without sanitizers was found"
 print("sanitized kernels:", native.describe())
 PY
-"$python" -S -m pytest -q -p no:cacheprovider -p no:xdist -o addopts= tests/native
+"$python" -S -m pytest -q -p no:cacheprovider -p no:xdist -o addopts= -W default tests/native "$@"

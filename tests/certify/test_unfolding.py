@@ -104,6 +104,7 @@ def test_what_is_off_is_seen(name: str, tmp_path: Path, monkeypatch: pytest.Monk
     assert seen & FAULTS[name].seen_by, seen
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_hostile_points_raise_no_false_alarm(family: str, tmp_path: Path) -> None:
     """Whatever the points, a run passes or ends with an error that says why: never with a doubtful certificate."""
@@ -119,6 +120,7 @@ def test_hostile_points_raise_no_false_alarm(family: str, tmp_path: Path) -> Non
             assert certificate(place)["verdict"] == "pass"
 
 
+@pytest.mark.medium
 def test_an_unfolding_has_its_trace_and_its_own_distances(tmp_path: Path) -> None:
     pipeline.run(configured(tmp_path, AT_MOST, report={"quality": {}}))
     folder = tmp_path / "out"

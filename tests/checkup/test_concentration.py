@@ -35,6 +35,7 @@ def test_the_median_nearest_distance_by_simulation(count: int, dimensions: int) 
     assert np.median(radii) == pytest.approx(median_nearest(count, dimensions), rel=0.01 if dimensions == 10 else 0.03)
 
 
+@pytest.mark.medium
 def test_uniform_points_measure_as_the_formulas_say(tmp_path: Path) -> None:
     """Around the center of a ball; around points off the center neighborhoods reach a little less far."""
     found = examined(written(tmp_path, ball(np.random.default_rng(3), 4000, 10)), "features")

@@ -97,6 +97,7 @@ def test_more_columns_than_are_named_are_counted(tmp_path: Path) -> None:
     assert any("'x6' and 139 more" in finding.sentence for finding in report.findings)
 
 
+@pytest.mark.medium
 def test_the_intrinsic_dimension_is_that_of_the_distinct_points(tmp_path: Path) -> None:
     points = np.random.default_rng(0).standard_normal((60, 3))
     once, often = (examined(written(tmp_path, values), "features").intrinsic_dimension

@@ -113,6 +113,7 @@ def test_a_label_that_says_how_rows_were_measured_is_a_finding_where_it_shows(tm
     assert ("C-BATCH" in codes(report)) == found
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("name", "columns"), [("ball", 2), ("ball", 10), ("cube", 3), ("cube", 20)])
 def test_shares_near_the_boundary_of_ball_and_cube(tmp_path: Path, name: str, columns: int) -> None:
     """In a cube the outer tenth by length is the outer 5% at each wall; the box around points is a little smaller."""

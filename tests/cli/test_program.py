@@ -30,6 +30,7 @@ def test_the_settings_for_blas_import_nothing_heavy() -> None:
     assert python(code) == "[]\n"
 
 
+@pytest.mark.medium
 def test_a_command_imports_what_it_needs_only() -> None:
     light = {"pydantic"}  # newer Typers import it to read arguments
     assert set(imported("embd")) <= light
@@ -38,6 +39,7 @@ def test_a_command_imports_what_it_needs_only() -> None:
     assert "pyarrow" not in imported("embed", "--help")
 
 
+@pytest.mark.medium
 def test_isomap_of_an_array_imports_no_library_that_it_does_not_need(tmp_path: Path) -> None:
     """SciPy takes longer to load than thousands of points take to embed."""
     np.save(tmp_path / "data.npy", np.random.default_rng(0).random((1500, 2)))
@@ -95,6 +97,7 @@ def complete(tmp_path: Path, *arguments: str, **environment: str) -> tuple[int |
     return started.returncode, out.decode(), err.decode()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("arguments", "environment"), [
     (["zsh"], {"SHELL": "/bin/bash"}), *(pytest.param(*some, marks=pytest.mark.slow) for some in (
         (["zsh"], {}), ([], {"SHELL": "/usr/bin/zsh"})))])
@@ -106,6 +109,7 @@ def test_completion_is_for_the_shell_that_is_named(tmp_path: Path, arguments: li
     assert "_mlcli_completion" in (tmp_path / "home/.zfunc/_mlcli").read_text()
 
 
+@pytest.mark.medium
 def test_completion_for_no_shell_is_refused(tmp_path: Path) -> None:
     code, out, err = complete(tmp_path, "--install-completion")
     assert (code, out) == (2, "") and "[E-SHELL]" in err and "as in --install-completion bash" in err
@@ -113,6 +117,7 @@ def test_completion_for_no_shell_is_refused(tmp_path: Path) -> None:
     assert (code, out) == (73, "") and "[E-COMPLETION]" in err and "--show-completion prints it" in err
 
 
+@pytest.mark.medium
 def test_a_shell_is_told_what_can_follow(tmp_path: Path) -> None:
     asked = {"_MLCLI_COMPLETE": "complete_bash", "COMP_WORDS": "mlcli embed --thr", "COMP_CWORD": "2"}
     assert complete(tmp_path, **asked)[1].split() == ["--threads"]

@@ -50,6 +50,7 @@ ANYTHING = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=2) | st.d
                         max_leaves=20)
 
 
+@pytest.mark.medium
 @given(st.dictionaries(KEYS, ANYTHING, max_size=5))
 @settings(max_examples=120)
 def test_anything_is_a_run_or_a_plain_error(values: dict[str, object]) -> None:
@@ -63,6 +64,7 @@ def test_anything_is_a_run_or_a_plain_error(values: dict[str, object]) -> None:
         assert all(config.output for config in configs)
 
 
+@pytest.mark.medium
 @given(RUNS)
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
 def test_a_run_written_and_read_is_the_same_run(values: dict[str, object]) -> None:

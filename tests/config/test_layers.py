@@ -80,6 +80,7 @@ NESTED = st.recursive(st.integers(), lambda inner: st.dictionaries(LETTERS, inne
 MAPPINGS = st.dictionaries(LETTERS, NESTED, max_size=3)
 
 
+@pytest.mark.medium
 @given(MAPPINGS, MAPPINGS, MAPPINGS)
 def test_merging_is_associative_and_leaves_its_arguments(a: dict[str, object], b: dict[str, object],
                                                          c: dict[str, object]) -> None:

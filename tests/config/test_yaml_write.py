@@ -1,11 +1,14 @@
 """What is written is read back equal, here and by readers of YAML 1.1."""
 
+import pytest
 import yaml
 from hypothesis import event, given
 from hypothesis import strategies as st
 
 from mlcli.config.yaml_file import parse
 from mlcli.config.yaml_write import Dumper, dump, dump_by
+
+pytestmark = pytest.mark.medium
 
 AMBIGUOUS = ["no", "on", "y", "1e3", "1.0e3", "012", "0o7", "0x1", "1_000", "12:30:45", "null", "~", "", " x", "x ",
              "a: b", "# c", "- a", "*a", "&a", "!a", "%a", "@a", "`a", "[", "{", "'", '"', "\n", "a\nb", "\x1b[0m", "é",

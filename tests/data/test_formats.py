@@ -150,6 +150,7 @@ def _parts(values: Any) -> Any:
     return all_parts(rows)
 
 
+@pytest.mark.medium
 def test_a_file_loads_the_reader_of_its_own_format_alone(tmp_path: Path) -> None:
     path = sample(tmp_path, FORMATS["csv"])
     loaded = python("import sys; from mlcli.data.read.table import *; read(Input(path=sys.argv[1])); "

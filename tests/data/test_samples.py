@@ -136,6 +136,7 @@ def test_torus_is_covered_evenly_by_area() -> None:
     assert evenness(h, 0, 2 * np.pi) > 1.95
 
 
+@pytest.mark.medium
 def test_noise_has_its_standard_deviation_in_every_direction() -> None:
     for name in NAMES:
         clean, noisy = sample(name, 20_000, 4, noise=0.0).values, sample(name, 20_000, 4, noise=0.25).values

@@ -53,6 +53,7 @@ def test_missing_and_infinite_numbers_are_written_as_others_read_them() -> None:
     assert text(table([[np.nan, -np.inf]], ("nan",))) == "id,y1,y2\nnan,NaN,-Inf\n"
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 @given(ids=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8), min_size=1,
                     max_size=8, unique=True), data=st.data())
@@ -132,6 +133,7 @@ def test_a_full_disk_is_a_storage_error(format: Any) -> None:
         write_table(table(np.zeros((5000, 3))), Path("/dev/full"), format)
 
 
+@pytest.mark.medium
 def test_a_large_table_is_written_fast() -> None:
     content = table(np.random.default_rng(0).standard_normal((100_000, 10)))
     start = time.process_time()

@@ -135,6 +135,7 @@ def in_a_process(folder: Path) -> float:
     return sum(float(asked(folder, count)[0].lengths.sum()) for count in (*range(1, 20), *range(1, 20)))
 
 
+@pytest.mark.medium
 def test_processes_share_a_folder(tmp_path: Path) -> None:
     with ProcessPoolExecutor(3, mp_context=get_context("spawn")) as pool:
         assert set(pool.map(in_a_process, [tmp_path] * 3)) == {2.0 * sum(range(1, 20))}

@@ -80,6 +80,7 @@ def test_geodesics_by_elimination(keep: bool, processes: Executor) -> None:
             assert a_pass(Streamed(source)) == here
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("columns", [3, 40], ids=["tree", "products"])
 def test_neighbors(columns: int, processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(1).integers(0, 3, (500, columns)).astype(float)  # with many ties
@@ -91,6 +92,7 @@ def test_neighbors(columns: int, processes: Executor, monkeypatch: pytest.Monkey
     assert here.indices.tobytes() == there.indices.tobytes() and here.lengths.tobytes() == there.lengths.tobytes()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["cosine", "minkowski", "gower", "jaccard"])
 def test_neighbors_under_a_metric(name: str, processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     """By candidates and by all distances, and within a radius."""
@@ -165,6 +167,7 @@ def test_quality_along_a_graph(processes: Executor, monkeypatch: pytest.MonkeyPa
             assert found() == here
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("method", ["isomap", "kpca"])
 def test_a_whole_fit(method: str, processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "STORED", 1)

@@ -87,6 +87,7 @@ def dies_after(monkeypatch: pytest.MonkeyPatch, every: int) -> list[int]:
     return count
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("name", ["isomap", "fa", *(pytest.param(name, marks=pytest.mark.slow)
                                                    for name in RUNS if name not in ("isomap", "fa"))])
@@ -113,6 +114,7 @@ PASSES: dict[str, dict[str, Any]] = {  # whose kernel is computed again in every
 }
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("name", PASSES)
 def test_passes_over_a_kernel_that_is_never_stored_go_on_after_any_of_them(
@@ -148,6 +150,7 @@ def test_passes_over_a_kernel_that_is_never_stored_go_on_after_any_of_them(
 BLOCKS = {"dijkstra": (geodesics, "SOURCES"), "tiles": (tiles, "TILE")}  # how large the blocks of a pass are
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_pass_goes_on_after_any_of_its_blocks(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

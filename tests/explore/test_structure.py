@@ -55,6 +55,7 @@ def test_one_cloud_a_line_a_curve_and_a_surface_are_no_groups(make: object) -> N
     assert seen(make()).groups is None  # type: ignore[operator]
 
 
+@pytest.mark.medium
 def test_factors_with_noise_of_their_own_are_told_from_equal_noise_and_from_any_covariance() -> None:
     loadings, scores = DRAW.standard_normal((3, 12)), DRAW.standard_normal((400, 3))
     noise = DRAW.standard_normal((400, 12))

@@ -78,6 +78,7 @@ def test_a_sample_of_all_points_is_exact() -> None:
     assert found == expected and found["exact"] and "stress_1_se" not in found
 
 
+@pytest.mark.medium
 def test_a_sample_agrees_with_all_points_within_its_standard_errors() -> None:
     """Over 40 samples of 60: the errors' size is right, and no measure is far from its value on the whole."""
     points, labels = MANY[:600], {"side": LABELS["side"][:600]}
@@ -91,6 +92,7 @@ def test_a_sample_agrees_with_all_points_within_its_standard_errors() -> None:
     assert len(names) == 12
 
 
+@pytest.mark.medium
 def test_a_seed_gives_one_sample_and_threads_change_nothing() -> None:
     def found(threads: int) -> dict[str, object]:
         with limit_threads(threads):
@@ -101,6 +103,7 @@ def test_a_seed_gives_one_sample_and_threads_change_nothing() -> None:
     assert found(2) == found(3) == once
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("kind", ["far away", "two far clusters", "huge", "tiny"])
 def test_neighbors_are_seen_where_squares_hide_them(kind: str) -> None:
     """Above the limit distances are found by products about a center; the truth is the same data, tame."""
@@ -204,6 +207,7 @@ def test_sorting_the_nearest_alone_gives_what_sorting_all_gives(monkeypatch: pyt
         np.testing.assert_array_equal(numbers(measured(MANY, embedding, sample=60)), expected)
 
 
+@pytest.mark.medium
 def test_no_copy_of_the_data_is_made() -> None:
     import tracemalloc
 
@@ -223,6 +227,7 @@ def test_content_is_plain() -> None:
     json.dumps(measured(POINTS, POINTS[:, :2]), allow_nan=False)
 
 
+@pytest.mark.medium
 def test_geodesics_from_the_fit_give_what_geodesics_found_anew_give() -> None:
     """Where distances are streamed in single precision, and the measures are of a sample."""
     model = support.fit("isomap", MANY[:, :3], neighbors=8, paths={"store": "streamed"})

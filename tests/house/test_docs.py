@@ -24,6 +24,7 @@ NAMES -= {"runs"}  # where users' runs lie, too
 PATH = re.compile(r"(?<![\w./$}-])(?:[\w.*-]+/)+[\w.*-]*[\w*]")
 
 
+@pytest.mark.medium
 def test_generated_pages_are_fresh() -> None:
     command = [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"]
     result = subprocess.run(command, capture_output=True, text=True, env=neutral())
@@ -60,6 +61,7 @@ def followed(text: str) -> tuple[int, list[str]]:
     return len(named), missing
 
 
+@pytest.mark.medium
 def test_paths_in_pages_lead_somewhere() -> None:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")]
     found = {page.relative_to(ROOT): followed(page.read_text(encoding="utf-8")) for page in pages}

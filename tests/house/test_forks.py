@@ -16,6 +16,7 @@ sys.exit(7)
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("arguments", [("sample", "torus", "--rows", "4"), ("embed", "absent.csv"), ("embed", "-o")])
 def test_code_and_streams_are_those_of_a_process(arguments: tuple[str, ...], tmp_path: Path) -> None:
     one, other = (start(*arguments, cwd=tmp_path) for start in (process, forked))

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
+import pytest
+
 from tests.package import FILES, parsed
 
 MOST = 3
@@ -59,6 +61,7 @@ def crowded(tree: ast.Module) -> Iterator[str]:
                 yield f"line {node.lineno}: {name}"
 
 
+@pytest.mark.medium
 def test_many_values_of_one_type_are_passed_by_keyword() -> None:
     assert not [f"{path}, {call}" for path in FILES for call in crowded(parsed(path))]
 

@@ -105,6 +105,7 @@ def neighbors(path: Path, *, at_once: bool = False) -> set[str]:
     return {room(name.split(".")[1:]) for name in imported(path, at_once=at_once)} - {"findings"}
 
 
+@pytest.mark.medium
 def test_imports_point_down() -> None:
     wrong = []
     for path in FILES:

@@ -13,6 +13,8 @@ from mlcli.native.library import REMEDY
 from tests.journeys.support import write_points
 from tests.processes import neutral, program
 
+pytestmark = pytest.mark.medium
+
 WITHOUT = """
 import sys
 sys.meta_path = [finder for finder in sys.meta_path if finder.__module__.startswith("_frozen")]  # no editable install's

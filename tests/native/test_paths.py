@@ -67,6 +67,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     return pairs(size, draw(ends), draw(ends), draw(lengths))
 
 
+@pytest.mark.medium
 @given(graphs(), st.integers(0, 2**32 - 1))
 @settings(max_examples=150, deadline=None)
 def test_all_agree(graph: Graph, seed: int) -> None:
@@ -95,6 +96,7 @@ def test_levels_give_the_same_bits(name: str, level: str) -> None:
         assert np.array_equal(found, wanted)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("precision", "level"), paired(TOLERANCE, levels()))
 def test_fold(precision: str, level: str) -> None:
     graph, usual = GRAPHS["lattice"], native.describe()
@@ -114,6 +116,7 @@ def test_fold(precision: str, level: str) -> None:
         assert fourths == pytest.approx((squared**2).sum(), rel=relative)
 
 
+@pytest.mark.medium
 @both
 def test_a_block_adds_to_its_own_rows_and_later_ones_each_pair_once(precision: str) -> None:
     graph = GRAPHS["lattice"]
@@ -186,6 +189,7 @@ def test_a_row_is_the_same_to_the_last_bit_whatever_is_swept_with_it(precision: 
     assert np.array_equal(alone[0], together[-1]) and np.array_equal(alone[0], block[5])
 
 
+@pytest.mark.medium
 def test_threads_change_nothing() -> None:
     """A graph whose elimination is divided into many tasks, done in one thread and in four."""
     generator = np.random.default_rng(13)

@@ -18,6 +18,7 @@ def by_python(numbers: np.ndarray, values: np.ndarray) -> bytes:
     return "".join(f"{row}\n" for row in rows).encode()
 
 
+@pytest.mark.medium
 @given(values=arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=5), elements=st.floats(width=64)))
 @settings(max_examples=300, deadline=None)
 def test_any_numbers(values: np.ndarray) -> None:

@@ -49,6 +49,7 @@ def of_another_machine(left: Path, *, age: float) -> None:
     os.utime(owner, (now - age, now - age))
 
 
+@pytest.mark.medium
 def test_an_output_has_one_owner_and_others_are_told_which(tmp_path: Path) -> None:
     output = tmp_path / "deep" / "out"
     with output_lock(output), pytest.raises(TryAgain) as refused, output_lock(output):
@@ -107,6 +108,7 @@ def test_a_claim_that_keeps_nothing_vanishes_when_its_owner_is_dead(tmp_path: Pa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("elsewhere")
 def test_the_claim_of_another_machine_holds_as_long_as_it_is_touched(tmp_path: Path) -> None:
     left = died(tmp_path / "out")
@@ -128,6 +130,7 @@ def test_who_was_taken_for_dead_does_not_publish(tmp_path: Path) -> None:
         claim.require()
 
 
+@pytest.mark.medium
 def test_where_there_are_no_locks_the_owner_is_dead_when_it_is_not_touched(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def flock(descriptor: int, operation: int) -> None:

@@ -189,6 +189,7 @@ def test_what_nobody_can_judge_is_left_alone(tmp_path: Path, monkeypatch: pytest
     assert names(tmp_path) == sorted([kept.name, "out"])
 
 
+@pytest.mark.medium
 def test_two_starts_collect_at_the_same_time(tmp_path: Path) -> None:
     """No start takes another's new draft for a dead one, and none fails over what another has collected."""
     script = ("import sys; from pathlib import Path; from mlcli.publication.publish import write_whole\n"
@@ -200,6 +201,7 @@ def test_two_starts_collect_at_the_same_time(tmp_path: Path) -> None:
     assert len(names(tmp_path)) == 240 and not drafts_in(tmp_path)
 
 
+@pytest.mark.medium
 def test_a_run_that_was_moved_aside_comes_back(tmp_path: Path) -> None:
     """Killed between the two renames that replace a run where names cannot be exchanged."""
     output = run_at(tmp_path / "out", "first")

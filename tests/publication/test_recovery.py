@@ -33,6 +33,7 @@ for i in range(int(sys.argv[4])):
 """
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("lacking", ["", "exchange"])
 @pytest.mark.parametrize("rounds", [12, pytest.param(500, marks=pytest.mark.slow)])
 def test_writers_that_force_at_the_same_time_all_succeed(tmp_path: Path, lacking: str, rounds: int) -> None:
@@ -117,6 +118,7 @@ def test_a_start_for_any_output_puts_back_what_another_should_not_have_replaced(
     assert names(tmp_path) == ["first", "other", "out"]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("other", ["folder", "file"])
 @pytest.mark.parametrize("kind", ["folder", "file"])
 def test_a_start_of_any_kind_removes_what_others_have_replaced(tmp_path: Path, other: Kind, kind: Kind) -> None:

@@ -177,6 +177,7 @@ def test_many_runs_with_long_names_stand_under_numbers_in_tables_that_fit(count:
     assert f"{1 / 3:.4g}" in text and f"{1 / 3:.6g}" not in text
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", some_everyday(["a", *HOSTILE]), ids=range(1 + len(HOSTILE)))
 def test_the_page_is_well_formed_whatever_the_names(name: str) -> None:
     found = compared(name, 8)

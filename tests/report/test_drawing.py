@@ -281,6 +281,7 @@ def test_names_are_cut_and_their_invisible_characters_shown() -> None:
     assert shorten("a_long_name_1", 9) != shorten("a_long_name_2", 9) and len(shorten("x" * 50, 9)) == 9
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("format", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
 def test_matplotlib_draws_the_same_figure_to_the_same_bytes(format: str, start: bytes) -> None:
     pytest.importorskip("matplotlib")

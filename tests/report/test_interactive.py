@@ -72,6 +72,7 @@ def test_the_data_leads_back_to_every_row() -> None:
         kinds["texts"][code] for code in numbers(kinds["codes"], "<u4")]
 
 
+@pytest.mark.medium
 def test_very_many_rows_and_axes_are_sampled_and_the_page_says_so() -> None:
     page = interactive_page(contents(rows=MOST + 10, axes=AXES + 2))
     data = told(page)
@@ -103,6 +104,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
+@pytest.mark.medium
 def test_the_page_is_a_file_of_the_run(made: Path) -> None:
     first = (made / "interactive.html").read_bytes()
     listed = json.loads((made / "run.json").read_text())["files"]["interactive.html"]

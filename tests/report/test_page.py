@@ -146,6 +146,7 @@ def test_what_a_run_does_not_have_is_left_out() -> None:
         assert f"<h2>{title}" not in text
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_names_stay_text_wherever_they_stand(name: str) -> None:
     run = contents(rows=20, axes=3, labels={name: [name, "b"] * 10}, path=name, ids=[name + str(i) for i in range(20)],
@@ -186,6 +187,7 @@ def test_the_same_run_gives_the_same_page() -> None:
     assert "All 7,000 points: the more lie in a place" in page(run)
 
 
+@pytest.mark.medium
 def test_a_large_run_makes_a_small_page_soon() -> None:
     count = 100_000
     run = contents(rows=count, axes=4, labels={"size": np.arange(count).astype(str).tolist(),

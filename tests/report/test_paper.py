@@ -89,6 +89,7 @@ def test_arrows_keep_directions_and_relative_lengths_and_stay_among_the_points()
     assert (ends <= CLOUD.max(axis=0)).all() and (ends >= CLOUD.min(axis=0)).all()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("cloud", [CLOUD, 0.02 * CLOUD + np.repeat(np.eye(2), 20, axis=0)], ids=["spread", "dense"])
 def test_labels_lie_apart_from_all_others_and_marks_and_arrows_and_inside(cloud: Array) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -111,6 +112,7 @@ def test_labels_lie_apart_from_all_others_and_marks_and_arrows_and_inside(cloud:
         assert panel.y0 - 1 <= box.y0 and box.y1 <= panel.y1 + 1
 
 
+@pytest.mark.medium
 def test_labels_that_find_no_room_stand_where_their_points_are_and_the_page_says_so(
         monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(labels, "MOVED", 60)
@@ -124,6 +126,7 @@ def test_labels_that_find_no_room_stand_where_their_points_are_and_the_page_says
     assert "find no room" not in page(contents(rows=20, report={"point_labels": "ids"}))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("format", ["svg", *(pytest.param(name, marks=pytest.mark.slow) for name in ("pdf", "png"))])
 def test_the_same_plot_gives_the_same_bytes_at_the_size_that_was_chosen(format: str) -> None:
     plot = Plot(points(), "t", Look(size=(3.5, 2.5)), [f"s{row}" for row in range(40)], None, Ellipses(),
@@ -135,6 +138,7 @@ def test_the_same_plot_gives_the_same_bytes_at_the_size_that_was_chosen(format: 
     assert shape in drawn
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("look", [Look(palette="tab10"), Look(palette="gray"), Look(palette="set2", marker_size=2.5),
                                   Look(font_size=6), Look(aspect="free")])
 def test_every_look_is_drawn(look: Look) -> None:
@@ -152,6 +156,7 @@ def test_groups_are_told_apart_under_every_palette(palette: str) -> None:
     assert len({(str(color), marker) for color, marker in many}) == 13
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("scale", ["cividis", "magma", "gray"])
 def test_a_scale_of_numbers_has_a_bar(scale: str) -> None:
     numbers = replace(points(), colors=coloring("size", [*map(str, range(39)), "NA"]))
@@ -171,6 +176,7 @@ def test_an_axis_that_is_far_longer_than_the_other_is_drawn() -> None:
     assert Plot(cloud, "t").draw("svg").count(b"</text>") > 6
 
 
+@pytest.mark.medium
 def test_few_points_are_labeled_on_the_page_in_colors_of_light_and_dark_screens() -> None:
     run = contents(labels={"kind": ["a", "b", "c"] * 10}, report={"point_labels": "auto"})
     text = page(run)
@@ -204,6 +210,7 @@ def test_no_names_stand_over_a_background_that_says_how_unsure_it_is() -> None:
     assert drawings.plot_cost(run.config.report, run.embedding, unsure=True) == NOTHING
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", some_everyday(HOSTILE), ids=range(len(HOSTILE)))
 def test_names_on_a_plot_stay_text(name: str) -> None:
     run = contents(rows=6, labels={name: [name, "b"] * 3}, ids=[name + str(row) for row in range(6)],
@@ -224,6 +231,7 @@ def test_edges_lie_under_the_points_each_once() -> None:
     assert drawn.count(edge) == 40 and drawn.rindex(edge) < drawn.index(dot)
 
 
+@pytest.mark.medium
 def test_the_scree_plot_has_the_share_of_the_trace_on_a_scale_whose_zero_is_that_of_the_bars() -> None:
     spectrum = Eigenvalues([5.0, 4.0, -1.0], [0.625, 1.125, 1.0], 2, 3)
     figure = Figure()
@@ -240,6 +248,7 @@ def test_the_scree_plot_has_the_share_of_the_trace_on_a_scale_whose_zero_is_that
     assert b"cumulative" not in ScreePlot(unknown, "t").draw("svg")
 
 
+@pytest.mark.medium
 def test_what_is_drawn_is_said() -> None:
     run = contents(loadings=LOADINGS, report={"outlines": {"name": "ellipses", "level": 0.9}, "arrows": 2,
                                               "point_labels": "none"})
@@ -291,6 +300,7 @@ def parts_of(plot: Plot | ScreePlot, size: tuple[float, float]) -> tuple[Any, An
         text.get_text() for text in figure.legends[0].get_texts()]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("title", ["pca: standardized_measurements_of_2026-11-24.csv", "A title in words, as long as "
                                    "those of papers are, which no line of three inches can hold", "m" * 100])
 @pytest.mark.parametrize("size", [(3.5, 3.0), pytest.param((6.5, 4.0), marks=pytest.mark.slow),

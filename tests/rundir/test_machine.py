@@ -20,6 +20,7 @@ print(json.dumps([before, environment(1)]))
 """
 
 
+@pytest.mark.medium
 def test_the_environment_is_the_same_before_and_after_scipy_is_loaded() -> None:
     """A run that goes on looks for what it kept before it loads what the first one had loaded by then."""
     (early, after), (late, _) = (json.loads(python(LOADED.format(first=first))) for first in (False, True))

@@ -10,6 +10,7 @@ from tests.faults.fuzz.directories import RUNS, made
 EVERYDAY = ("pca", "factors", "kpca", "landmarks", "stable", "reduced")  # of the others only when there is time
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in EVERYDAY else [pytest.mark.slow])
                                   for name in RUNS])
 def test_a_page_is_rendered_again_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:

@@ -150,6 +150,7 @@ def test_an_input_that_moved_is_named_and_one_that_changed_is_not_used(out: Path
     assert json.loads(mlcli("verify", str(out), "--json").out)["input"] == "changed"
 
 
+@pytest.mark.medium
 def test_paths_that_were_given_relative_stay_so_and_are_found_from_anywhere(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Runs of before had the absolute paths in config.yaml, and those that were given in run.json."""
@@ -220,6 +221,7 @@ def test_no_run_is_66(tmp_path: Path) -> None:
         verify.verify(tmp_path)
 
 
+@pytest.mark.medium
 def test_a_sample_of_many_rows_sees_what_all_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large results are looked at in part, and faults show all the same."""
     many = np.random.default_rng(0).standard_normal((1200, 4)) * [4, 3, 1, 0.5]

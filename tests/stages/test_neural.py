@@ -51,6 +51,7 @@ def start(objective: Any, sizes: list[int]) -> Any:
 EVERYDAY = ("linear bound",)  # of the others only when there is time
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in EVERYDAY else [pytest.mark.slow])
                                   for name in OBJECTIVES])
 def test_slopes_are_those_of_finite_differences(name: str) -> None:
@@ -68,6 +69,7 @@ def test_slopes_are_those_of_finite_differences(name: str) -> None:
     assert told == pytest.approx((at(1e-5) - at(-1e-5)) / 2e-5, rel=1e-6)
 
 
+@pytest.mark.medium
 def test_a_contraction_is_the_squared_slope_of_the_coordinates() -> None:
     """Of tanh(x W + b) V it is Σ (Vᵀ diag(1 - h²) Wᵀ)², in NumPy."""
     weights = start(Autoencoding(**PLAIN), SIZES)
@@ -78,6 +80,7 @@ def test_a_contraction_is_the_squared_slope_of_the_coordinates() -> None:
     assert values[1] - values[0] == pytest.approx(float(np.mean(np.sum(np.square(slopes), axis=(1, 2)))), rel=1e-10)
 
 
+@pytest.mark.medium
 def test_only_in_training_are_rows_corrupted_and_units_dropped() -> None:
     rough = Autoencoding(**{**PLAIN, "corruption": Masking(share=0.5)}, dropout=0.5)
     weights = start(rough, SIZES)
@@ -103,6 +106,7 @@ def learned(objective: Any, learning: Learning = LEARNING, points: Array = POINT
     return training.train(objective, rows, objective.start(SIZES, np.random.default_rng(1)), learning)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["dropout", pytest.param("bound", marks=pytest.mark.slow)])
 def test_a_training_goes_on_from_what_was_stored_to_the_same_bits(name: str) -> None:
     objective = OBJECTIVES[name][0]
@@ -114,6 +118,7 @@ def test_a_training_goes_on_from_what_was_stored_to_the_same_bits(name: str) -> 
         assert np.asarray(left).tobytes() == np.asarray(right).tobytes()
 
 
+@pytest.mark.medium
 def test_the_best_weights_for_held_out_rows_are_kept() -> None:
     """They are judged again here; training stops once they were not better for as long as it was told to wait."""
     learning = LEARNING.replace(epochs=60, rate=0.3, schedule="constant", precision="float64")

@@ -93,6 +93,7 @@ def test_core_type_only_where_it_is_right(tmp_path: Path, vendor: str, flags: st
     assert reason
 
 
+@pytest.mark.medium
 def test_a_run_records_its_threads_and_what_was_set(tmp_path: Path) -> None:
     settings, points = {"MLCLI_THREADS": "1", "MLCLI_NO_BLAS_TUNE": "1"}, write_points(tmp_path / "a.csv")
     assert call("embed", points, "-q", "-o", tmp_path / "one", **settings).returncode == 0
@@ -106,6 +107,7 @@ def test_a_run_records_its_threads_and_what_was_set(tmp_path: Path) -> None:
     assert {pool["threads"] for pool in one["blas"]} == {1}
 
 
+@pytest.mark.medium
 def test_doctor_tells_threads_and_settings() -> None:
     text = call("doctor", MLCLI_THREADS="1", MLCLI_NO_BLAS_TUNE="1").stdout
     assert "threads: 1 (MLCLI_THREADS)" in text

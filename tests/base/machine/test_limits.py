@@ -41,6 +41,7 @@ def test_too_little_is_82_before_the_start(tmp_path: Path, name: str, share: flo
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("name", "threads"), [("ulimit -v", 1), ("ulimit -v", 24), ("ulimit -d", 2)])
 def test_what_is_asked_for_is_enough(tmp_path: Path, name: str, threads: int) -> None:
     ended = start(name, limits.mapped(name, threads) + MIB, tmp_path, "--threads", str(threads), "-o", "run")
@@ -61,6 +62,7 @@ def test_figures_by_matplotlib_need_more_and_are_given_it(tmp_path: Path, name: 
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.medium
 def test_threads_of_the_configuration_count(tmp_path: Path) -> None:
     ended = start("ulimit -v", limits.mapped("ulimit -v", 3), tmp_path, "--set", "compute.threads=900", "-o", "run")
     assert ended.returncode == 82
@@ -102,6 +104,7 @@ def test_more_threads_and_larger_stacks_take_more(monkeypatch: pytest.MonkeyPatc
     assert limits.mapped("ulimit -v", 16) > small[2] + 15 * 2**27
 
 
+@pytest.mark.medium
 def test_doctor_says_what_was_found(tmp_path: Path) -> None:
     environment = os.environ | {"SLURM_CPUS_ON_NODE": "1", "NSLOTS": "7", "SLURM_MEM_PER_CPU": "300"}
     command = [sys.executable, "-m", "mlcli", "doctor"]

@@ -1,5 +1,7 @@
 """The number of threads holds for every library in use."""
 
+import pytest
+
 from mlcli.base.machine.threads import allowed, limit_threads
 from tests.processes import python
 
@@ -29,5 +31,6 @@ def test_pyarrow_has_as_many_threads_as_the_run() -> None:
     pyarrow.set_cpu_count(before)
 
 
+@pytest.mark.medium
 def test_a_library_that_was_loaded_since_is_limited_as_well() -> None:
     assert python(LATER).splitlines() == ["True {1}"]

@@ -138,6 +138,7 @@ UNFOLDINGS: dict[str, tuple[int, dict[str, Any]]] = {  # neighbors, and how; at 
     "over a basis": (5, {"equal": True, "basis": 6})}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", UNFOLDINGS)
 def test_an_unfolding_goes_on_after_every_step(name: str) -> None:
     """Every program that it solves is a loop, and so is the search for directions that stresses close."""

@@ -180,6 +180,7 @@ def versioned() -> Iterator[str]:
                 yield ast.literal_eval(node.args[0])
 
 
+@pytest.mark.medium
 def test_no_two_stages_that_can_be_answered_for_share_a_name() -> None:
     """Their keys would be the same where their inputs are."""
     names = Counter(versioned())

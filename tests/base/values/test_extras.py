@@ -16,6 +16,7 @@ DECLARED = {name: {re.match(r"[\w.-]+", text)[0].lower() for text in texts}  # t
             for name, texts in REQUIRED.items() if name not in ("all", "test")}
 
 
+@pytest.mark.medium
 def test_the_modules_of_every_extra_come_from_what_it_requires() -> None:
     assert EXTRAS.keys() == DECLARED.keys()
     known = packages_distributions()

@@ -28,6 +28,7 @@ def test_an_array_that_changes_is_looked_at_again() -> None:
     assert not all_finite(values)
 
 
+@pytest.mark.medium
 def test_a_constant_array_is_looked_at_once_and_forgotten_with_its_life(monkeypatch: pytest.MonkeyPatch) -> None:
     values = read_only(np.arange(5.0))
     with pytest.raises(ValueError, match="read-only"):

@@ -20,6 +20,8 @@ from mlcli.pipeline import run as pipeline
 from tests.journeys.support import Caller, process, write_points
 from tests.processes import neutral
 
+pytestmark = pytest.mark.medium
+
 SWEEP = ("input: {path: data.csv}\nmethod: {name: isomap}\noutput: out\n"
          "sweep: {method.neighbors.count: [5, 99], method.eigensolve.components: [1, 2]}\n")
 PER_RUN = ("run.json", "report.html")  # which hold times

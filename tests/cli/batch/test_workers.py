@@ -23,6 +23,7 @@ def ended(work: Work, count: int, jobs: int, **options: Any) -> list[Ended]:
     return sorted(running, key=lambda done: done.number)
 
 
+@pytest.mark.medium
 def test_results_and_what_is_said_belong_to_their_number() -> None:
     def work(number: int) -> int:
         for part in range(3):
@@ -41,6 +42,7 @@ def test_a_process_is_kept_for_more_than_one_number() -> None:
     assert len(processes) <= 2 and os.getpid() not in processes
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("needs", "most"), [(60.0, 1), (50.0, 2), (500.0, 1), (1.0, 3)])
 def test_what_fits_together_goes_on_together(tmp_path: Path, needs: float, most: int) -> None:
     """As many fits at once as their sum allows, and one where even that is too much."""
@@ -70,6 +72,7 @@ def test_who_dies_is_replaced() -> None:
     assert [result.code if isinstance(result, Lost) else result for result in results] == [-9, 5, 2, -9, 4, 5]
 
 
+@pytest.mark.medium
 def test_who_waits_for_memory_of_one_that_dies_goes_on() -> None:
     def work(number: int) -> int:
         admit(80.0, lambda: 100.0)
@@ -82,6 +85,7 @@ def test_who_waits_for_memory_of_one_that_dies_goes_on() -> None:
     assert first.code == -9 and others == [1, 2, 3]
 
 
+@pytest.mark.medium
 def test_leaving_early_stops_all_even_those_that_are_deaf(tmp_path: Path) -> None:
     def work(number: int) -> int:
         (tmp_path / f"{os.getpid()}.worker").touch()

@@ -66,6 +66,7 @@ def test_streams(mlcli: Caller) -> None:
     assert "wrote" not in called.err
 
 
+@pytest.mark.medium
 def test_standard_input_to_standard_output_gives_the_same_bytes(mlcli: Caller) -> None:
     expected = mlcli("embed", "data.csv", "-o", "-", "-q").out
     with Path("data.csv").open("rb") as data:
@@ -136,6 +137,7 @@ def test_names_that_are_too_long_are_73(mlcli: Caller) -> None:
     assert called.code == 73 and called.err.startswith("mlcli: error[E-OUTPUT]: ")
 
 
+@pytest.mark.medium
 def test_a_finished_run_stays_when_its_summary_cannot_be_told() -> None:
     """The summary is told after the run is complete: a full standard output then takes nothing away."""
     with Path("/dev/full").open("wb") as full:
@@ -195,6 +197,7 @@ def test_missing_cells_are_filled_in_by_reconstruct(mlcli: Caller, tmp_path: Pat
     assert float(again[5]["y1"]) == pytest.approx(float(first[5]["y1"]), rel=1e-12)
 
 
+@pytest.mark.medium
 def test_a_covariance_has_loadings_and_no_embedding(mlcli: Caller, tmp_path: Path) -> None:
     (tmp_path / "cov.csv").write_text(",a,b,c\na,2,1,0\nb,1,2,0.5\nc,0,0.5,1\n")
     kind = ("--set", "input.kind=covariance")

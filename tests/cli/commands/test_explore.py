@@ -20,6 +20,8 @@ from mlcli.methods.pca import PCA
 from tests.journeys.support import Caller
 from tests.support import distances
 
+pytestmark = pytest.mark.medium
+
 # small fits gain nothing from threads, and a busy machine should try all settings
 QUICK = ("--threads", "1", "--progress", "none")
 LONG = ("--budget", "1h")

@@ -58,6 +58,7 @@ def roll() -> str:
     return "roll.npy"
 
 
+@pytest.mark.medium
 def test_what_is_planned_is_what_runs(mlcli: Caller, roll: str) -> None:
     steps = {step["stage"]: step for step in json.loads(mlcli("plan", roll, "-m", "isomap", "--json").out)["steps"]}
     assert mlcli("embed", roll, "-m", "isomap", "-o", "run").code == 0
@@ -148,6 +149,7 @@ def test_what_does_not_fit_is_82(mlcli: Caller, roll: str) -> None:
     assert mlcli("plan", roll, "-m", "isomap", "-q").out == ""
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("given", [("-m", "pca"), ("-m", "mds"), ("-m", "isomap", "-k", "9"), ("-m", "lle", "-k", "9")])
 def test_as_many_rows_as_a_refusal_says_fit(mlcli: Caller, roll: str, given: tuple[str, ...]) -> None:
     np.save(roll, np.load(roll)[:1900])
@@ -310,6 +312,7 @@ def test_a_table_in_blocks_is_planned_and_refused_before_a_pass(mlcli: Caller, m
     assert called.code == 82 and "E-MEMORY" in called.err, called.err
 
 
+@pytest.mark.medium
 def test_fewer_blocks_are_read_at_once_where_memory_is_short(mlcli: Caller) -> None:
     given = blocks_in("t.parquet")
     with open_input("t.parquet", Compute()) as file:

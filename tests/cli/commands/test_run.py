@@ -62,6 +62,7 @@ def test_a_sweep_makes_runs_named_by_their_values_with_a_table(mlcli: Caller) ->
         assert float(row["seconds"]) == document["seconds"] and 30 < float(row["memory_mib"]) < 8000
 
 
+@pytest.mark.medium
 def test_several_inputs_make_a_run_each(mlcli: Caller) -> None:
     Path("more.csv").write_bytes(Path("data.csv").read_bytes())
     called = mlcli("embed", "data.csv", "absent.csv", "more.csv", "-o", "out", "-q")

@@ -147,6 +147,7 @@ def read_all(descriptor: int) -> str:
     return received.decode()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("environment", "colored"), [
     ({}, True), pytest.param({"NO_COLOR": "1"}, False, marks=pytest.mark.slow)])
 def test_a_bar_on_a_terminal_is_gone_at_the_end(environment: dict[str, str], colored: bool) -> None:

@@ -118,6 +118,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, change:
     assert caught.value.exit_code == 74
 
 
+@pytest.mark.medium
 def test_a_file_that_changes_before_its_hash_is_known_is_refused(tmp_path: Path) -> None:
     path = Path(written(tmp_path, "a,b\n" + "1,2\n" * 2_000_000))
     old = path.stat().st_mtime - 10 * SETTLED
@@ -164,6 +165,7 @@ def test_standard_input_at_a_terminal_is_a_usage_error(monkeypatch: pytest.Monke
     assert refused("-", UsageError, "STDIN-TERMINAL").exit_code == 2
 
 
+@pytest.mark.medium
 def test_standard_input_too_large_for_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     feed(monkeypatch, b"1\n" * 5_000_000)
     refused("-", RefusedByPlan, "MEMORY", Compute(memory_limit="2M"))

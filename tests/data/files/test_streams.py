@@ -79,6 +79,7 @@ def test_a_bomb_is_stopped_by_its_size(tmp_path: Path, form: str) -> None:
     assert "2M" in error.what
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("form", FORMS)
 def test_the_limits_can_be_raised(tmp_path: Path, form: str) -> None:
     packed = PACK[form](b"0,0\n" * 600_000)

@@ -162,6 +162,7 @@ def test_feather_files_are_arrow_files(tmp_path: Path) -> None:
     assert table_of(tmp_path, stream.getvalue(), "data.feather").values.tolist() == [[1], [2]]
 
 
+@pytest.mark.medium
 @given(values=st.lists(st.floats(), min_size=1, max_size=20), form=st.sampled_from(FORMS))
 @settings(max_examples=60, deadline=None)
 def test_values_keep_their_bits(values: list[float], form: str) -> None:
@@ -176,6 +177,7 @@ def sample() -> pa.Table:
     return pa.table({"id": [f"r{row}" for row in range(12)], "a": values[:, 0], "b": values[:, 1]})
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("form", FORMS)
 def test_a_file_cut_off_anywhere_is_refused(tmp_path: Path, form: str) -> None:
     whole = stored(sample(), form, row_group_size=5)
@@ -183,6 +185,7 @@ def test_a_file_cut_off_anywhere_is_refused(tmp_path: Path, form: str) -> None:
         refused(written(tmp_path, whole[:cut], name(form)), DataError, "CORRUPT", id_column="id")
 
 
+@pytest.mark.medium
 def test_a_flipped_bit_of_a_checked_parquet_file_is_never_a_wrong_number(tmp_path: Path) -> None:
     whole, draw = stored(sample(), "parquet", write_page_checksum=True), random.Random(0)
     expected = np.column_stack([sample()["a"], sample()["b"]])
@@ -197,6 +200,7 @@ def test_a_flipped_bit_of_a_checked_parquet_file_is_never_a_wrong_number(tmp_pat
             np.testing.assert_array_equal(table.values, expected)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("form", ["arrow", "stream"])
 def test_a_flipped_bit_of_an_arrow_file_never_crashes(tmp_path: Path, form: str) -> None:
     whole, draw = stored(sample(), form), random.Random(0)

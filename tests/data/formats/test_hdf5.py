@@ -298,6 +298,7 @@ def test_sparse_tables_say_that_their_zeros_are_held(tmp_path: Path) -> None:
     assert table.labels == {"x1": ("1", "0", "0", "5", "0")} and "N-DENSE" in notes.codes
 
 
+@pytest.mark.medium
 def test_importing_h5py_starts_no_program() -> None:
     script = """
 import platform, sys

@@ -57,6 +57,7 @@ def test_every_kind_of_number(tmp_path: Path, kind: str, order: Any) -> None:
     assert table.ids == ("1", "2")
 
 
+@pytest.mark.medium
 @given(array=hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=6)), order=st.sampled_from("CF"))
 @settings(max_examples=60, deadline=None)
 def test_values_keep_their_bits(array: np.ndarray, order: Any) -> None:
@@ -106,12 +107,14 @@ def test_bytes_after_the_end_are_refused(tmp_path: Path) -> None:
     assert "after its end" in error.what
 
 
+@pytest.mark.medium
 def test_a_file_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
     whole = stored(SMALL)
     for cut in range(len(whole)):
         refused(written(tmp_path, whole[:cut], "data.npy"), DataError, "CORRUPT")
 
 
+@pytest.mark.medium
 def test_a_flipped_bit_of_the_header_never_crashes(tmp_path: Path) -> None:
     whole = stored(SMALL)
     for bit in range(8 * (len(whole) - SMALL.nbytes)):
@@ -215,6 +218,7 @@ def test_an_npz_bomb_is_refused_from_its_directory(tmp_path: Path) -> None:
     assert read(Input(path=path, decompress_ratio=10**6)).values.shape == (1000, 1000)
 
 
+@pytest.mark.medium
 def test_an_npz_cut_off_or_damaged_is_refused(tmp_path: Path) -> None:
     whole = archive(x=SMALL)
     for cut in range(len(whole)):

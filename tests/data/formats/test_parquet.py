@@ -26,6 +26,7 @@ def saved(folder: Path, rows: int) -> str:
     return str(folder / "t.parquet")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("rows", "batch", "turned"), [(500, 1 << 16, 4096), (70, 64, 16), (1, 64, 16), (499, 100, 33)])
 def test_all_row_groups_and_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, batch: int,
                                     turned: int) -> None:
@@ -55,6 +56,7 @@ GROWING = {  # texts of a megabyte, as they are written: the options, the texts
                                    [LONG[:-100]] * 300)}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", [pytest.param("a large dictionary", marks=pytest.mark.slow), *list(GROWING)[1:]])
 def test_texts_that_grow_are_refused_before_they_take_memory(tmp_path: Path, name: str) -> None:
     options, texts = GROWING[name]

@@ -32,6 +32,7 @@ def test_header(header: Any) -> None:
     assert Input(path="a", header=header).header == header
 
 
+@pytest.mark.medium
 def test_reading_and_writing_import_no_heavy_library_before_they_need_it() -> None:
     program = ("import sys, mlcli.data.read.table, mlcli.data.write.table, mlcli.data.prepare.prepare\n"
                "print([name for name in ('pyarrow', 'scipy', 'rich', 'typer') if name in sys.modules])")

@@ -117,6 +117,7 @@ def test_affinities_of_zero_are_no_edges(tmp_path: Path) -> None:
     assert edges_of(found) == {("a", "b"): 1.0, ("a", "c"): 2.0}
 
 
+@pytest.mark.medium
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.sampled_from([0.0, 0.5, 1.0, 3.25])), min_size=1,
                 max_size=30))
 def test_any_edges_come_back(tmp_path_factory: pytest.TempPathFactory, found: list[tuple[int, int, float]]) -> None:
@@ -212,6 +213,7 @@ def test_archives_whose_arrays_are_no_sparse_matrix(tmp_path: Path, arrays: dict
     refused(stored(tmp_path / "bad.npz", **arrays), "E-SPARSE-MATRIX")
 
 
+@pytest.mark.medium
 def test_a_small_file_that_grows_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in {"format": np.array(b"csr"), "shape": np.array([2, 2]), "data": np.zeros(10**7)}.items():

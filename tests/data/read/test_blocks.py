@@ -43,6 +43,7 @@ def require_same(whole: Table, blocks: Table) -> None:
     assert blocks.id_name == whole.id_name
 
 
+@pytest.mark.medium
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(NUMBERS, NAMES, NUMBERS), min_size=2, max_size=25), st.sampled_from(["\n", "\r\n", "\r"]),
        st.booleans(), st.booleans(), st.sampled_from(["utf-8", "utf-8-sig"]))
@@ -105,6 +106,7 @@ def test_numbers_that_underflow_are_counted(tmp_path: Path) -> None:
         "40 numbers too small for double precision read as 0"] * 2
 
 
+@pytest.mark.medium
 def test_the_texts_of_a_directory_are_one_table(tmp_path: Path) -> None:
     parts = tmp_path / "parts"
     parts.mkdir()
@@ -126,6 +128,7 @@ def test_the_texts_of_a_directory_are_one_table(tmp_path: Path) -> None:
             read(Input(path=str(parts)))
 
 
+@pytest.mark.medium
 def test_a_data_frame_as_r_writes_it(tmp_path: Path) -> None:
     numbers = np.random.default_rng(0).random((60, 3))
     lines = [f'"row {row}" {" ".join(map(repr, values))}\n' for row, values in enumerate(numbers.tolist())]

@@ -191,6 +191,7 @@ def test_the_source_is_recorded(tmp_path: Path) -> None:
     assert (source.sha256, source.bytes, source.format) == (hashlib.sha256(content).hexdigest(), 8, "csv")
 
 
+@pytest.mark.medium
 def test_many_blocks_make_one_table(tmp_path: Path) -> None:
     values = np.random.default_rng(0).standard_normal((60_000, 3))
     labels = [f"l{row}\n{row}" for row in range(len(values))]
@@ -200,6 +201,7 @@ def test_many_blocks_make_one_table(tmp_path: Path) -> None:
     assert list(table.labels["l"]) == labels
 
 
+@pytest.mark.medium
 def test_a_row_wider_than_a_block(tmp_path: Path) -> None:
     values = np.random.default_rng(0).standard_normal((4, 70_000))
     content = "\n".join(",".join(f"{cell:.17g}" for cell in row) for row in values)
@@ -216,6 +218,7 @@ CELLS = st.one_of(
                      "Infinity", "-INFINITY", "infin", " inf ", "NA ", "NULL", "true"]))
 
 
+@pytest.mark.medium
 @QUICK
 @given(cell=CELLS, decimal=st.sampled_from(".,"))
 def test_the_fast_road_accepts_exactly_the_numbers_of_the_slow_one(cell: str, decimal: str) -> None:
@@ -237,6 +240,7 @@ def test_the_fast_road_accepts_exactly_the_numbers_of_the_slow_one(cell: str, de
             np.testing.assert_array_equal(read(input).values[0, 0], number(cell, decimal))
 
 
+@pytest.mark.medium
 @QUICK
 @given(values=st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3), min_size=1,
                        max_size=8), header=st.booleans(), ids=st.booleans())
@@ -254,6 +258,7 @@ def test_seventeen_digits_read_back_to_the_same_bits(values: list[list[float]], 
     assert table.columns == (("a", "b", "c") if header or ids else ("x1", "x2", "x3"))
 
 
+@pytest.mark.medium
 @QUICK
 @given(cells=st.lists(st.sampled_from(["", "NA", "nan", "1", "-2.5", "x", "0x1", "1e5", "inf", "Id"]), min_size=2,
                       max_size=5))
@@ -271,6 +276,7 @@ def test_the_header_rule(cells: list[str]) -> None:
     assert rows == (2 if data else 1)
 
 
+@pytest.mark.medium
 def test_a_long_run_of_blank_lines_between_rows(tmp_path: Path) -> None:
     blank = "\n" * (3 * SMALL_BLOCK // 2)
     assert table_of(tmp_path, f"a,b\n1,2\n{blank}3,4\n").values.tolist() == [[1, 2], [3, 4]]

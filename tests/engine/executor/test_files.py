@@ -61,6 +61,7 @@ def run(path: str, *options: str) -> Run:
         return compute(session)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("path", "options"), [
     ("t.parquet", ["method.name=pca"]), ("t.npy", ["method.name=pca"]), ("t.csv", ["method.name=pca"]),
     ("t.arrow", ["method.name=ppca"]),

@@ -26,6 +26,7 @@ def alarms(found: Counter[str]) -> list[str]:
     return [text for text in found if not (text == "pass" or text.startswith("E-"))]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("first", [0, FIRST_LATENT, *(pytest.param(first, marks=pytest.mark.slow) for first in (
     *range(15, 60, 15), FIRST_LATENT + 15, FIRST_LATENT + 30))])
 @pytest.mark.filterwarnings("ignore")
@@ -35,6 +36,7 @@ def test_honest_runs_pass(first: int, tmp_path: Path) -> None:
     assert found["pass"] >= 10
 
 
+@pytest.mark.medium
 @pytest.mark.filterwarnings("ignore")
 def test_honest_runs_of_chains_and_metrics_pass(tmp_path: Path) -> None:
     found = verdicts(range(FIRST_CHAIN, FIRST_CHAIN + 20), tmp_path, 200)

@@ -70,6 +70,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.medium
 def test_a_run_and_its_use_cause_no_event(own_directory: Path) -> None:
     shutil.copytree(SAMPLES, own_directory, dirs_exist_ok=True)
     assert audited(own_directory, *MADE[0]) == (0, [])

@@ -19,6 +19,8 @@ from tests.faults.failures.support import Refusal, embed, refuses, saved
 from tests.journeys.support import Caller
 from tests.processes import neutral
 
+pytestmark = pytest.mark.medium
+
 POINTS = pa.table({name: np.random.default_rng(place).standard_normal(30) for place, name in enumerate("abc")})
 PROGRAM = """
 import ctypes, signal, sys

@@ -70,6 +70,7 @@ def test_arrays_that_do_not_fit_are_named(run: Path, mlcli: Caller) -> None:
         assert called.code == 83 and f"error[E-MODEL]: the model cannot be used: {name} " in called.err
 
 
+@pytest.mark.medium
 def test_arrays_that_grow_are_not_inflated(run: Path, mlcli: Caller) -> None:
     arrays, stream = dict(np.load(run / "model.npz")), io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:

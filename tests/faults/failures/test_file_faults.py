@@ -159,6 +159,7 @@ def test_a_missing_pyarrow_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         arrow.pyarrow.cache_clear()
 
 
+@pytest.mark.medium
 def test_a_row_of_endless_quoted_lines_is_refused(tmp_path: Path) -> None:
     cell = '"' + "x\n" * 65_000 + '"'
     names = [f"l{place}" for place in range(30)]

@@ -24,6 +24,7 @@ def run(mlcli: Caller) -> None:
                  "--set", "report.point_labels=none")
 
 
+@pytest.mark.medium
 def test_ids_that_look_like_something_else_are_ids(run: None, mlcli: Caller) -> None:
     for start, end in zip(NAMES, NAMES[1:] + NAMES[:1], strict=True):
         called = mlcli("route", "run", "--", start, end)

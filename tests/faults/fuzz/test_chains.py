@@ -111,6 +111,7 @@ def faults(found: Counter[str]) -> list[str]:
     return [told for told in found if told.startswith("chain ")]
 
 
+@pytest.mark.medium
 def test_random_chains_run_or_are_refused(tmp_path: Path) -> None:
     found = outcomes(range(FEW), tmp_path)
     assert faults(found) == []

@@ -24,6 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_inputs(tmp_path)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("edge", FOUND, ids=lambda edge: f"{edge.path}={edge.value:g}")
 def test_numbers_at_an_edge_that_were_bugs_are_none(edge: Edge) -> None:
     assert list(faults(edge)) == []

@@ -124,6 +124,7 @@ def told(content: bytes) -> str:
     return next(name for name, value in known if value == content)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("kind", [*GRIDS, "chains"])
 def test_hostile_inputs_end_by_name(kind: str, tmp_path: Path) -> None:
     assert faults(some(kind, 0, FEW), tmp_path) == []

@@ -56,6 +56,7 @@ def config_faults(folder: Path, name: str, count: int, seed: int) -> list[str]:
     return found
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", CONFIGS)
 def test_damaged_configurations_are_refused_by_name(tmp_path: Path, name: str) -> None:
     assert config_faults(tmp_path, name, 6, seed=0) == []

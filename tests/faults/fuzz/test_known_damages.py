@@ -34,6 +34,7 @@ def test_a_known_damage_is_refused(run: Path, tmp_path: Path, name: str) -> None
     assert any(trial.code for trial in trials)  # somebody noticed
 
 
+@pytest.mark.medium
 def test_a_number_of_rows_that_is_a_table_is_refused(tmp_path: Path) -> None:
     copy = edited(made(tmp_path, "mds"), tmp_path / "damaged", "quality.json", "rows", {"rows": 3})
     trials = [tried(*arguments) for arguments in commands(copy, "quality.json")]

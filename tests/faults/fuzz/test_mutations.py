@@ -125,6 +125,7 @@ def faults_of(keys: Iterable[Key], folder: Path) -> list[str]:
     return unmade or faults(lambda name, number: SUBJECTS[name](name, number, folder), keys, CRASHING)
 
 
+@pytest.mark.medium
 def test_random_damage_ends_by_name(tmp_path: Path) -> None:
     assert faults_of(product(QUICK, range(FEW)), tmp_path) == []
 

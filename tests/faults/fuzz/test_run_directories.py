@@ -29,6 +29,7 @@ def faults(folder: Path, name: str, count: int, seed: int) -> list[str]:
     return found
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", QUICK)
 def test_damage_is_refused_by_name(tmp_path: Path, name: str) -> None:
     assert faults(tmp_path, name, 6, seed=0) == []

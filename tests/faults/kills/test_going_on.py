@@ -20,6 +20,8 @@ from mlcli.data.samples.surfaces import sample
 from tests.journeys.support import forked, process, write_points
 from tests.processes import code_of, neutral
 
+pytestmark = pytest.mark.medium
+
 KEEPING = [sys.executable, "-P", str(Path(__file__).with_name("keeping.py"))]
 EMBED = ["embed", "data.csv", "-o", "out", "-q", "--method", "fa", "-p", "1", "--threads", "1",
          "--set", "report.quality=null", "--set", "report.dimension=false", "--set", "method.iterate.tolerance=1e-12"]

@@ -14,6 +14,7 @@ def long(*case: str) -> object:
     return pytest.param(*case, marks=pytest.mark.slow)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("kind", "force", "lacking"), [
     ("folder", "", ""), long("folder", "force", ""), ("folder", "force", "exchange"),
     long("failed", "", ""), long("failed", "force", ""), ("failed", "force", "exchange"),

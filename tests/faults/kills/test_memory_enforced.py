@@ -26,6 +26,7 @@ bytearray(800 << 20)
 """
 
 
+@pytest.mark.medium
 def test_allocations_beyond_the_limit_fail_within_the_block() -> None:
     done = subprocess.run([sys.executable, "-c", BEYOND], capture_output=True, text=True, check=True)
     assert done.stdout == "refused\n"

@@ -74,6 +74,7 @@ def ended(child: subprocess.Popen[bytes]) -> tuple[int, bytes]:
 OFTEN = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}  # what people, batch systems and lost terminals send
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("number", [pytest.param(number, marks=[] if number in OFTEN else pytest.mark.slow)
                                     for number in STOPPING])
 def test_a_signal_ends_the_run_without_an_output(number: signal.Signals) -> None:
@@ -98,6 +99,7 @@ def program(busy: str, grace: float = 0.15) -> str:
     return PROGRAM.format(busy=BUSY.get(busy, busy), prepare=prepare, grace=grace)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("busy", BUSY)
 def test_what_does_not_end_itself_is_ended_and_leaves_nothing(busy: str) -> None:
     child = started(program(busy))
@@ -109,6 +111,7 @@ def test_what_does_not_end_itself_is_ended_and_leaves_nothing(busy: str) -> None
     assert list(Path().iterdir()) == [Path("data.csv")]
 
 
+@pytest.mark.medium
 def test_a_second_signal_ends_the_program_at_once() -> None:
     child = started(program("deaf", grace=600))
     child.send_signal(signal.SIGINT)
@@ -118,6 +121,7 @@ def test_a_second_signal_ends_the_program_at_once() -> None:
     assert list(Path().iterdir()) == [Path("data.csv")]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("busy", ["time.sleep(60)", "LAPACK"])
 def test_a_signal_to_the_whole_group_is_one_signal(busy: str) -> None:
     """As Ctrl-C and batch systems send it: both processes receive it."""
@@ -199,6 +203,7 @@ def test_the_supervisor_imports_nothing_heavy() -> None:
     assert not loaded & {"numpy", "scipy", "typer", "pydantic", "rich", "yaml", "json", "importlib.metadata"}
 
 
+@pytest.mark.medium
 @pytest.mark.skipif(not ordering.available(), reason="needs METIS")
 @pytest.mark.parametrize("delay", [0.5, 1.0])
 def test_metis_does_not_swallow_a_signal(delay: float) -> None:
@@ -237,6 +242,7 @@ def test_an_ignored_signal_stays_ignored() -> None:
     assert python(code).splitlines() == ["mlcli 0.1.0", "True"]
 
 
+@pytest.mark.medium
 def test_urgent_data_stop_nothing() -> None:
     """SIGURG wakes the main thread; from elsewhere it means nothing."""
     child = process("embed", "-", "-o", "-", "--progress", "json", stdin=subprocess.PIPE)
@@ -262,6 +268,7 @@ main()
 """
 
 
+@pytest.mark.medium
 def test_a_program_that_has_done_its_work_keeps_its_exit_code(tmp_path: Path) -> None:
     """A signal that comes while the interpreter ends neither undoes what was written nor calls it stopped."""
     child = subprocess.Popen([sys.executable, "-P", "-c", LINGERING], stderr=subprocess.PIPE, env=neutral(),

@@ -45,6 +45,7 @@ def require_whole_or_absent(trial: dict[str, Any], way: str) -> None:
     assert {*trial["left"]} - kept <= {"out", "cache"}, trial
 
 
+@pytest.mark.medium
 @needs_mounts
 def test_a_disk_that_is_nearly_full() -> None:
     (trial,) = ladder("tmpfs", "new", [64])
@@ -78,6 +79,7 @@ def test_a_disk_that_only_can_be_read() -> None:
     assert trial["code"] == 73 and trial["said"].count("\n") == 1 and trial["left"] == []
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("most", [0, *(pytest.param(most, marks=pytest.mark.slow) for most in (1024, 4096, 16384))])
 def test_files_that_may_not_grow(most: int) -> None:
     """As under `ulimit -f`; Python itself would cut the files in which it keeps compiled modules."""

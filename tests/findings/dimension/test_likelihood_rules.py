@@ -59,6 +59,7 @@ def test_tied_eigenvalues_have_no_evidence() -> None:
     assert np.isneginf(minka_evidence(np.array([3.0, 2.0, 2.0, 1.0]), 50)).tolist() == [False, True, True]
 
 
+@pytest.mark.medium
 def test_held_out_points_are_likeliest_with_the_true_number_of_factors() -> None:
     means = cross_validate(EACH, factor_gaussian, range(6), 5, np.random.default_rng(1))
     assert means.argmax() == 3

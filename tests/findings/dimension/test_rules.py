@@ -23,6 +23,7 @@ def test_parallel_analysis_finds_a_planted_rank(rank: int, seed: int) -> None:
     assert counts(document)["parallel_analysis"] == rank == document["recommendation"]["components"]
 
 
+@pytest.mark.medium
 def test_parallel_analysis_of_noise_finds_nothing_as_often_as_its_level_says() -> None:
     """At the 95th percentile one table in twenty is taken for more."""
     said = [counts(found("pca", np.random.default_rng(seed).standard_normal((80, 5)) * [1, 1, 2, 1, 3]))

@@ -45,6 +45,7 @@ DATA = {"whole numbers": (digits(400, 6), 1.0), "many columns": (digits(400, 64)
         "above the limit": (digits(2100, 40), 0.1)}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", DATA)
 def test_neighborhoods_are_those_of_whole_numbers(name: str) -> None:
     """Of decimals as well, whose squared distances are equal but for rounding; 5 neighbors, as few as have ties."""

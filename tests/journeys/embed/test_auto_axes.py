@@ -19,6 +19,7 @@ def near_a_space(mlcli: Caller) -> Path:
     return Path("near.npy")
 
 
+@pytest.mark.medium
 def test_the_rules_decide_and_the_run_is_the_one_with_that_count(mlcli: Caller, near_a_space: Path) -> None:
     called = mlcli("embed", near_a_space, "-p", "auto", "-o", "auto")
     assert called.code == 0 and "N-AUTO" in called.err
@@ -44,6 +45,7 @@ def test_the_first_fit_shows_how_far_it_is(mlcli: Caller, near_a_space: Path) ->
     assert [event["code"] for event in events[begun:ended] if event["event"] == "note"] == []
 
 
+@pytest.mark.medium
 def test_the_second_fit_takes_from_a_cache_what_the_first_one_left(mlcli: Caller, near_a_space: Path,
                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
     given = ("embed", near_a_space, "-m", "isomap", "-k", "20", "-p", "auto", "-q", "-o")

@@ -117,6 +117,7 @@ def test_a_run_without_decoded_rows_has_none_to_draw_as_images(mlcli: Caller, fa
     assert not Path("run/decoded.npz").exists() and "Reconstructions" not in page and "The latent plane" not in page
 
 
+@pytest.mark.medium
 def test_threads_do_not_change_what_is_drawn(mlcli: Caller, run: Path) -> None:
     for threads in ("1", "2"):
         mlcli.finished("embed", "faces.npy", "-p", "3", "--threads", threads, "-o", threads, "-q")
@@ -170,6 +171,7 @@ def test_rows_that_are_not_there_are_refused(mlcli: Caller, run: Path, rows: lis
     assert called.code == 83 and "decoded.rows names places that are not there" in called.err
 
 
+@pytest.mark.medium
 def test_another_shape_in_the_configuration_is_refused(mlcli: Caller, run: Path) -> None:
     changed = (run / "config.yaml").read_text().replace("image:\n  - 4\n", "image:\n  - 3\n")
     called = mlcli("report", damaged(run, Path("copy"), "config.yaml", changed.encode()), "-q")
@@ -186,6 +188,7 @@ def test_what_is_drawn_leads_back_through_pca_ahead_of_the_method(mlcli: Caller,
     assert images(Path("two/report.html").read_text())
 
 
+@pytest.mark.medium
 def test_rows_are_shown_over_the_embedding_of_any_method(mlcli: Caller, faces: Array) -> None:
     called = mlcli("embed", "faces.npy", "-m", "isomap", "-k", "8", "--set", "report.image=[5,4]", "--set",
                    "report.image_order=column", "-o", "run", "-q")
@@ -202,6 +205,7 @@ def test_rows_are_shown_over_the_embedding_of_any_method(mlcli: Caller, faces: A
     assert called.code == 83 and "thumbnails.rows names places that are not there" in called.err
 
 
+@pytest.mark.medium
 def test_the_order_of_cells_can_be_said_later(mlcli: Caller, run: Path) -> None:
     assert mlcli("report", run, "--image", "4,5", "-q").code == 0
     rows = images((run / "report.html").read_text())

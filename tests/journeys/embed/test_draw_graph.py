@@ -10,6 +10,7 @@ from tests.journeys.support import Caller
 from tests.report.figures.test_scatter import lines
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("method", "figures"), [("isomap", "svg, png"), ("lle", "svg"), ("laplacian", "svg")])
 def test_a_run_draws_the_graph_that_it_keeps_and_again_from_its_files(
         mlcli: Caller, method: str, figures: str) -> None:

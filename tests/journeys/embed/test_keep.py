@@ -93,6 +93,7 @@ def test_affinities_have_the_edges_of_the_graph(mlcli: Caller) -> None:
     assert np.allclose(weights.data, np.exp(-1e-13 * graph.data**2), rtol=1e-9, atol=0)
 
 
+@pytest.mark.medium
 def test_files_are_named_hashed_reproduced_and_replaced(mlcli: Caller) -> None:
     kept(mlcli, "isomap", "graph,distances,kernel,graph", "-k", "6")
     files = json.loads(Path("isomap/run.json").read_text())["files"]

@@ -63,6 +63,7 @@ def test_force_replaces_regular_files_only(mlcli: Caller, runs: None, command: s
     assert other != "a link" or Path("precious").read_text() == "precious"
 
 
+@pytest.mark.medium
 def test_a_race_of_processes_has_one_winner(runs: None) -> None:
     """All have seen that there is no output before any of them gets its points."""
     command = ("project", "run", "-", "-o", "out.csv", "--progress", "json")

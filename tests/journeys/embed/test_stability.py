@@ -23,6 +23,7 @@ def points(mlcli: Caller) -> None:
     np.savetxt("kernel.csv", (kernel + kernel.T) / 2, delimiter=",")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("arguments", "kind"), [((), "bootstrap"), (("-m", "isomap", "-k", "9"), "subsample")])
 def test_a_run_says_how_stable_it_is(mlcli: Caller, points: None, arguments: tuple[str, ...], kind: str) -> None:
     called = mlcli("embed", "points.csv", *arguments, "-p", "2", "--set", ASKED, "-o", "run", "-q")

@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.journeys.support import Caller
 
 
+@pytest.mark.medium
 def test_a_run_of_chosen_rows_is_made_and_verified_again(mlcli: Caller) -> None:
     generator = np.random.default_rng(0)
     lines = [f"p{row},{row % 2},{','.join(map(str, generator.random(3)))}" for row in range(60)]

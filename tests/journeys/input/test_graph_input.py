@@ -69,6 +69,7 @@ def test_given_affinities_are_kept_as_they_were_given(mlcli: Caller) -> None:
         assert np.array_equal(sparse.load_npz(f"first/{name}.npz").toarray(), given.toarray())
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("method", "edges"), [("isomap", "lengths"), ("sde", "lengths"), ("laplacian", "lengths"),
                                                ("laplacian", "affinities")])
 def test_a_method_written_out_takes_the_graph_that_it_takes(mlcli: Caller, points: Array, method: str,

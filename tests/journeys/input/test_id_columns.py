@@ -74,6 +74,7 @@ def test_parts_with_names_of_rows_that_come_again_are_read_without_ids(mlcli: Ca
         assert [row.split(",")[0] for row in rows] == ["1", "2", "3", "4", "5", "6"]
 
 
+@pytest.mark.medium
 def test_a_number_that_comes_again_far_below_makes_no_id_in_blocks_either(mlcli: Caller) -> None:
     """Only a sample of the rows is held, and none of its numbers need occur twice."""
     numbers = np.arange(3 * SAMPLED // 2)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from mlcli.report.page.figure_files import NAMES
@@ -32,6 +33,7 @@ def test_images_lie_over_the_embedding_of_methods_that_decode_nothing(mlcli: Cal
     assert "Rows over the embedding" in Path("run/report.html").read_text()
 
 
+@pytest.mark.medium
 def test_pictures_over_the_embedding_are_a_figure_of_the_run(mlcli: Caller) -> None:
     """With a title of its own, in the formats of the others; a run of other rows has none."""
     np.save("images.npy", np.random.default_rng(0).random((20, 4, 3)))
@@ -46,6 +48,7 @@ def test_pictures_over_the_embedding_are_a_figure_of_the_run(mlcli: Caller) -> N
     assert mlcli("embed", "data.csv", "-o", "table", "-q").code == 0 and not Path("table/images.svg").exists()
 
 
+@pytest.mark.medium
 def test_images_on_their_side_are_mended_where_rows_are_stored(mlcli: Caller) -> None:
     """A run of columns first drawn with rows first and mended is the run that said so when it was made."""
     np.save("images.npy", np.random.default_rng(0).random((20, 12)))

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.journeys.support import Caller
 
@@ -17,6 +18,7 @@ def write_parts() -> None:
     Path("labels.csv").write_text("\n".join(["name,level", *labels]), encoding="utf-8")
 
 
+@pytest.mark.medium
 def test_every_command_takes_them(mlcli: Caller) -> None:
     write_parts()
     for arguments in (("embed", "data.csv", "--labels", "labels.csv", "-m", "lda", "-o", "lda", "-q"),

@@ -43,6 +43,7 @@ def test_commands_take_it(line: tuple[str, ...], called: Caller) -> None:
     assert done.code == 0, done.err
 
 
+@pytest.mark.medium
 def test_a_sweep_over_such_names_has_its_table(called: Caller) -> None:
     Path(CONFIG).write_text('input: {path: "d\\udcff.csv"}\nsweep: {compute.seed: [0, 1]}\n', encoding="utf-8")
     done = called("run", CONFIG, "-q")
@@ -51,6 +52,7 @@ def test_a_sweep_over_such_names_has_its_table(called: Caller) -> None:
     assert os.fsencode(folder.name) == b"c\xff" and Path(folder, "runs.html").exists()
 
 
+@pytest.mark.medium
 def test_parts_of_a_table_have_such_names(called: Caller) -> None:
     Path("parts").mkdir()
     for number in range(2):

@@ -26,6 +26,7 @@ def numbers(path: str) -> np.ndarray:
     return np.loadtxt(path, delimiter=",", skiprows=1, usecols=range(1, columns + 1))
 
 
+@pytest.mark.medium
 def test_a_transposed_table_is_the_same_run(mlcli: Caller) -> None:
     more = ("--transform", "total,log1p", "--top-variance", "3")
     assert mlcli.bare("rows.csv", *more, "-o", "one").code == 0

@@ -63,6 +63,7 @@ def saved(store: fs.FileSystem, name: str) -> str:
     return f"s3://bucket/{name}"
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("name", "stream"), [
     ("t.parquet", "always"), ("t.csv", "never"), ("t.npy", "always"), ("t.arrow", "never"), *(
         pytest.param(*some, marks=pytest.mark.slow) for some in (
@@ -94,6 +95,7 @@ def test_sparse_tables_and_hdf5_on_a_store(store: fs.FileSystem, name: str) -> N
         assert np.array_equal(read(Input(path=f"s3://bucket/{name}")).values, VALUES)
 
 
+@pytest.mark.medium
 def test_the_files_under_a_path_are_one_table(store: fs.FileSystem) -> None:
     for number in range(3):
         saved(store, f"parts/part-{number}.parquet")
@@ -102,6 +104,7 @@ def test_the_files_under_a_path_are_one_table(store: fs.FileSystem) -> None:
     assert np.array_equal(table.values, np.concatenate([VALUES] * 3)) and len(table.source.files) == 3
 
 
+@pytest.mark.medium
 def test_a_run_of_a_file_on_a_store_is_verified(store: fs.FileSystem, mlcli: Caller) -> None:
     path = saved(store, "run.parquet")
     called = mlcli("embed", path, "-o", "run", "-q", "--set", "input.stream=always")
@@ -147,6 +150,7 @@ def test_what_is_wrong_in_a_file_is_said_as_of_a_local_one(store: fs.FileSystem)
         read(Input(path="s3://bucket/wrong.csv"))
 
 
+@pytest.mark.medium
 def test_a_store_that_does_not_answer_ends_the_run_in_time(monkeypatch: pytest.MonkeyPatch, mlcli: Caller) -> None:
     monkeypatch.setattr(remote, "REQUEST", 1.0)
     monkeypatch.setattr(remote, "ATTEMPTS", 1)
@@ -183,5 +187,6 @@ def test_a_path_with_credentials_is_refused() -> None:
         read(Input(path="s3://key:secret@bucket/t.csv"))
 
 
+@pytest.mark.medium
 def test_paths_of_this_machine_are_no_remote_ones(tmp_path: Path) -> None:
     assert not any(map(remote.is_remote, ("-", "t.csv", "s3/t.csv", str(tmp_path), "c://x", "s3:/x")))

@@ -78,6 +78,7 @@ def test_rows_of_a_second_view_are_those_of_its_file(mlcli: Caller) -> None:
     assert "view.csv" in called.err
 
 
+@pytest.mark.medium
 def test_rows_of_a_second_run_are_those_of_the_file_too(mlcli: Caller) -> None:
     """The second step of a projection counts what the first one left."""
     write("data.csv", SHARES[WRONG])

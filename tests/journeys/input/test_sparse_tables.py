@@ -49,6 +49,7 @@ def same(mlcli: Caller, *options: str) -> None:
     assert np.abs(values - known[: len(values)]).max() <= 1e-10 * known[0]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("options", [
     (), ("--scale", "standard"), ("--transform", "cpm,log1p", "--top-variance", "60"),
     ("--transform", "hellinger"), ("--transform", "unit", "--scale", "center", "-m", "ppca"),
@@ -68,6 +69,7 @@ def test_pca_ahead_of_another_method_takes_entries(mlcli: Caller, table: sparse.
     same(mlcli, "--reduce", "4", "-m", "mds", "-p", "3")
 
 
+@pytest.mark.medium
 def test_the_certificate_finds_it_again(mlcli: Caller, table: sparse.csr_array) -> None:
     mlcli.bare("t.npz", "-o", "run", "-q", "-p", "3", *ENTRIES)
     called = mlcli("verify", "--full", "run")
@@ -83,6 +85,7 @@ def test_new_rows_are_placed_by_their_entries(mlcli: Caller, table: sparse.csr_a
         np.testing.assert_allclose(found, embedded("run")[1][:20], atol=1e-9 * np.abs(found).max())
 
 
+@pytest.mark.medium
 def test_rows_and_columns_change_places(mlcli: Caller) -> None:
     """Counts of genes come with a row for each gene."""
     matrix = counts(90, 300)

@@ -91,6 +91,7 @@ def same(one: str, other: str) -> None:
     assert np.abs(found - expected).max() <= 1e-10 * np.abs(expected).max()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("path", FILES)
 def test_blocks_of_any_format_give_the_embedding_of_the_whole_table(mlcli: Caller, path: str) -> None:
     told = made(mlcli, path, "blocks", *BLOCKS)
@@ -128,6 +129,7 @@ def test_a_transform_names_the_row_for_which_it_is_undefined(mlcli: Caller, file
     assert told[0].err == told[1].err and "746" in told[1].err
 
 
+@pytest.mark.medium
 def test_new_rows_are_placed_in_blocks(mlcli: Caller, files: Array) -> None:
     holes = files.copy()
     holes[620, 3] = np.nan
@@ -155,6 +157,7 @@ def test_new_rows_are_placed_in_blocks(mlcli: Caller, files: Array) -> None:
     assert called.code == 65 and "'x7'" in called.err
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["new.csv", "new.parquet", "new.npy"])
 def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, monkeypatch: pytest.MonkeyPatch,
                                                  name: str) -> None:
@@ -226,6 +229,7 @@ def test_new_rows_that_memory_holds_are_opened_once(mlcli: Caller, monkeypatch: 
     assert hashed.count("t.npy") == 2
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("policy", ["drop", "mean"])
 def test_gaps_are_dropped_or_filled_as_in_memory(mlcli: Caller, files: Array, policy: str) -> None:
     holes = files.copy()
@@ -243,6 +247,7 @@ def test_gaps_are_dropped_or_filled_as_in_memory(mlcli: Caller, files: Array, po
     assert "row 6 ('r5'), column 'x4'" in told[1].err
 
 
+@pytest.mark.medium
 def test_the_bytes_do_not_depend_on_threads(mlcli: Caller) -> None:
     for threads in ("1", "2", "3"):
         made(mlcli, "t.parquet", threads, *BLOCKS, "--threads", threads, page=True)
@@ -286,6 +291,7 @@ def test_fewer_rows_than_columns_are_read_in_blocks_as_well(mlcli: Caller, files
     assert json.loads(Path("blocks", "run.json").read_text())["certificate"] == "pass"
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("options", [("kpca",), ("kpca", "--set", "method.kernel.name=laplacian"), ("mds",)],
                          ids=lambda options: options[-1])
 def test_landmarks_place_the_rows_of_a_file(mlcli: Caller, options: tuple[str, ...]) -> None:
@@ -332,6 +338,7 @@ def test_discriminants_are_refused_as_in_memory(mlcli: Caller, files: Array) -> 
         assert told[0].code == told[1].code > 0 and told[0].err == told[1].err
 
 
+@pytest.mark.medium
 def test_pca_ahead_of_any_method_is_read_in_blocks(mlcli: Caller, files: Array) -> None:
     np.save("t.npy", files[:400])
     for output, more in (("blocks", BLOCKS), ("whole", ())):
@@ -376,6 +383,7 @@ def peak(*arguments: str) -> float:
     return max(stage["peak_memory_mib"] for stage in told["stages"])
 
 
+@pytest.mark.medium
 def test_what_needs_a_large_table_in_memory_is_refused_before_it_is_read(mlcli: Caller) -> None:
     with Path("large.npy").open("wb") as file:  # zeros that take no room on the disk, and 800 MB in memory
         np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": (10**6, 100)})
@@ -386,6 +394,7 @@ def test_what_needs_a_large_table_in_memory_is_refused_before_it_is_read(mlcli: 
     assert never.code == 82 and "E-MEMORY" in never.err
 
 
+@pytest.mark.medium
 def test_a_table_that_memory_holds_is_read_in_blocks_where_its_fit_does_not_fit(mlcli: Caller) -> None:
     values = np.random.default_rng(0).integers(-99, 99, (600_000, 20), np.int8)  # 96 MB of doubles, centered in 96 more
     np.save("t.npy", values)
@@ -442,6 +451,7 @@ def test_memory_does_not_grow_with_the_rows() -> None:
     assert used[1] <= used[0] + 20
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("method", [("pca",), *(pytest.param(options, marks=pytest.mark.slow) for options in (
     ("ppca",), ("fa",), ("lda",), ("kpca", "--set", "method.landmarks=60"), ("autoencoder",)))],
     ids=lambda method: method[0])
@@ -499,6 +509,7 @@ def test_the_checkup_counts_gaps_in_all_rows(mlcli: Caller, monkeypatch: pytest.
     assert "C-MISSING" in called.out and "N-CHECK-ROWS" in called.out
 
 
+@pytest.mark.medium
 def test_dissimilarities_in_a_file_are_only_applied(mlcli: Caller) -> None:
     generator = np.random.default_rng(4)
     points = generator.standard_normal((300, 4)) * [5, 3, 2, 1]
@@ -526,6 +537,7 @@ def test_dissimilarities_in_a_file_are_only_applied(mlcli: Caller) -> None:
     assert "E-NOT-SQUARE" in mlcli("embed", "d.npy", "--dissimilarities", "-m", "pcoa", "-o", "none", *BLOCKS).err
 
 
+@pytest.mark.medium
 def test_condensed_dissimilarities_give_the_embedding_in_memory(mlcli: Caller) -> None:
     points = np.random.default_rng(5).standard_normal((200, 4)) * [5, 3, 2, 1]
     rows, columns = np.triu_indices(200, 1)
@@ -590,6 +602,7 @@ def test_numbers_that_are_no_probabilities_are_named_by_their_row(mlcli: Caller)
     assert told[0].err == told[1].err and "1235" in told[1].err
 
 
+@pytest.mark.medium
 def test_the_parquet_files_of_a_directory_are_one_table(mlcli: Caller, files: Array) -> None:
     Path("parts").mkdir()
     whole = table(files)
@@ -620,6 +633,7 @@ def interrupted(arguments: list[str]) -> dict[str, object]:
     return json.loads(Path("out/run.json").read_text())
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("chosen", [(), pytest.param(("--where", "x2 > 1000"), marks=pytest.mark.slow)])
 def test_the_first_pass_goes_on_from_some_blocks_after_a_kill(files: Array, chosen: tuple[str, ...]) -> None:
     parquet.write_table(table(files), "t.parquet", row_group_size=30)
@@ -651,6 +665,7 @@ def test_passes_go_on_after_a_kill(what: str) -> None:
         assert Path("out", name).read_bytes() == Path("undisturbed", name).read_bytes()
 
 
+@pytest.mark.medium
 def test_commands_on_finished_runs_hold_few_rows_of_large_embeddings(mlcli: Caller,
                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     """They say of coordinates in a file what they say of the same ones in memory."""

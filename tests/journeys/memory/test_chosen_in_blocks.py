@@ -54,6 +54,7 @@ def test_labels_of_another_file_choose_rows_in_blocks(mlcli: Caller) -> None:
     chosen_alike(mlcli, "t.npy", "--labels", "labels.csv", "--where", "site != s2", "--rows", "200")
 
 
+@pytest.mark.medium
 def test_rows_that_are_dropped_are_named_by_their_places_in_the_file(mlcli: Caller) -> None:
     values = numbers()
     values[::9, 4] = np.nan
@@ -83,6 +84,7 @@ def test_a_sparse_table_is_chosen_by_its_entries(mlcli: Caller) -> None:
     assert mlcli("verify", "--full", "blocks").code == 0
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("condensed", [True, False])
 def test_points_of_a_matrix_are_chosen_in_blocks(mlcli: Caller, condensed: bool) -> None:
     lengths = pdist(numbers()[:, :3])

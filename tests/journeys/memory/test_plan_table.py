@@ -42,6 +42,7 @@ def hold(row: dict[str, Any], slowest: float) -> None:
     assert 1 / slowest <= BENCH.seconds_of(row) / row["seconds"] <= 2
 
 
+@pytest.mark.medium
 @pytest.mark.skipif(bool(missing_module("plot")), reason="there is no Matplotlib")
 def test_a_small_run_takes_what_is_predicted(tmp_path: Path) -> None:
     hold(measured(tmp_path, "pca of names", 1), slowest=4)

@@ -28,6 +28,7 @@ def alike(mlcli: Caller, method: str, *more: str) -> None:
     assert called.code == 0, called.out
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("method", "size"), [
     pytest.param(method, size, marks=() if (method, size) in EVERYDAY else pytest.mark.slow)
     for method in METHODS for size in (1e140, 1e-140, 1e160, 1e-200, 1e305, 1e-310)])
@@ -36,6 +37,7 @@ def test_tables_of_any_size_are_read_in_blocks_as_in_memory(mlcli: Caller, metho
     alike(mlcli, method)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("options", [
     ("--scale", "standard"), ("--scale", "range"),
     ("--set", "prepare.top_variance=7"), ("--set", "prepare.missing=mean", "--scale", "standard")],

@@ -78,6 +78,7 @@ def only_slow(*names: str) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["hostile", *only_slow("plain", "images", "sites")])
 def test_the_console_stays_empty_and_nothing_is_active(pages: dict[str, Path], name: str, tmp_path: Path) -> None:
     told = browse(pages[name], tmp_path, "--dump-dom")
@@ -87,6 +88,7 @@ def test_the_console_stays_empty_and_nothing_is_active(pages: dict[str, Path], n
     assert ("<image" in told.stdout) == (name == "images")
 
 
+@pytest.mark.medium
 def test_the_console_would_be_heard(tmp_path: Path) -> None:
     page = tmp_path / "loud.html"
     page.write_text('<meta http-equiv="Content-Security-Policy" content="default-src \'none\'">'
@@ -95,6 +97,7 @@ def test_the_console_would_be_heard(tmp_path: Path) -> None:
     assert CONSOLE.search(told.stderr) and ACTIVE.search(told.stdout)
 
 
+@pytest.mark.medium
 def test_the_page_is_light_or_dark_as_the_screen(pages: dict[str, Path], tmp_path: Path) -> None:
     grounds = {}
     for name, arguments in {"light": [], "dark": [DARK]}.items():
@@ -104,6 +107,7 @@ def test_the_page_is_light_or_dark_as_the_screen(pages: dict[str, Path], tmp_pat
     assert grounds == {"light": [0xFF, 0xFF, 0xFF], "dark": [0x16, 0x19, 0x1F]}
 
 
+@pytest.mark.medium
 def test_it_prints(pages: dict[str, Path], tmp_path: Path) -> None:
     paper = tmp_path / "page.pdf"
     browse(pages["plain"], tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={paper}", DARK)
@@ -111,6 +115,7 @@ def test_it_prints(pages: dict[str, Path], tmp_path: Path) -> None:
     assert content.startswith(b"%PDF") and len(content) > 20_000
 
 
+@pytest.mark.medium
 def test_twenty_sites_are_printed_on_four_pages(pages: dict[str, Path], tmp_path: Path) -> None:
     paper = tmp_path / "page.pdf"
     browse(pages["sites"], tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={paper}")
@@ -131,6 +136,7 @@ def test_what_is_folded_is_named_on_paper_and_printed_where_it_is_open(pages: di
     assert "folded" not in whole and "eigensolve:" in whole
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["sites", *only_slow("plain", "hostile", "images")])
 def test_nothing_is_cut_off_on_a_phone(pages: dict[str, Path], name: str, tmp_path: Path) -> None:
     """Wide tables scroll in boxes of their own, so that the page is as wide as its screen of 375 pixels."""

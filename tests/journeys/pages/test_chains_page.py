@@ -18,6 +18,7 @@ def test_there_are_five_examples() -> None:
     assert len(EXAMPLES) == PAGE.count("### ") == PAGE.count("```yaml") == 5
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("name", "document", "first"), EXAMPLES, ids=[example[0] for example in EXAMPLES])
 def test_an_example_runs_and_gives_what_the_page_says(name: str, document: str, first: str, tmp_path: Path,
                                                       monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory, capfd: pytest.CaptureFixture[s
     return once
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_runs_and_leaves_a_complete_directory(path: Path, ran: Ran) -> None:
     documents, output = ran(path.stem)

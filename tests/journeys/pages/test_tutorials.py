@@ -71,6 +71,7 @@ def tour() -> list[str]:
     return text.partition("```sh\n")[2].partition("```")[0].splitlines()
 
 
+@pytest.mark.medium
 def test_the_tour_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line of the section *A tour*, in its order; what takes long is left to the slow test."""
     for name in ("sample_data", "configs"):

@@ -39,6 +39,7 @@ def points() -> tuple[np.ndarray, list[str]]:
     return np.array([row[1:] for row in rows], dtype=float), [row[0] for row in rows]
 
 
+@pytest.mark.medium
 def test_what_is_public_is_two_functions_which_load_nothing_ahead() -> None:
     assert mlcli.__all__ == ["embed", "open_run"]
     heavy = "import sys, mlcli; print([name for name in ('numpy', 'typer', 'pydantic', 'mlcli.api') if name in "
@@ -47,6 +48,7 @@ def test_what_is_public_is_two_functions_which_load_nothing_ahead() -> None:
         mlcli.run  # noqa: B018
 
 
+@pytest.mark.medium
 def test_a_notebook_completes_what_is_public_and_helps_with_it() -> None:
     public = [name for name in dir(mlcli) if not name.startswith("__")]
     assert public == mlcli.__all__

@@ -95,6 +95,7 @@ def test_sparse_arrays_have_the_numbers_of_the_dense_ones(
     assert mlcli.embed(kind(dense), "mds", metric="cityblock").embedding.shape == (20, 2)
 
 
+@pytest.mark.medium
 def test_calls_from_several_threads_give_the_bits_of_one() -> None:
     points = np.random.default_rng(1).standard_normal((700, 80))
     alone = mlcli.embed(points, "isomap").embedding
@@ -103,12 +104,14 @@ def test_calls_from_several_threads_give_the_bits_of_one() -> None:
     assert all(np.array_equal(one, alone) for one in found)
 
 
+@pytest.mark.medium
 def test_a_run_leaves_the_environment_as_it_was() -> None:
     said = python("import os; before = dict(os.environ); import mlcli; mlcli.embed([[1.0, 2], [2, 1], [4, 4]]); "
                   "print(dict(os.environ) == before)")
     assert said == "True\n"
 
 
+@pytest.mark.medium
 def test_types_reach_those_who_check_theirs(tmp_path: Path) -> None:
     """A wrong call is found by mypy, and a right one is not."""
     if find_spec("mypy") is None:

@@ -15,6 +15,7 @@ def test_processes_import_the_package_that_is_tested_here() -> None:
     assert found.split() == [mlcli.__file__, native.describe()]
 
 
+@pytest.mark.medium
 def test_the_program_has_the_kernels_that_are_tested_here() -> None:
     assert f"native kernels: {native.describe()}" in call("doctor").stdout.splitlines()
 

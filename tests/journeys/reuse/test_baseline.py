@@ -31,6 +31,7 @@ def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("method", [method if method in EVERYDAY else pytest.param(method, marks=pytest.mark.slow)
                                     for method in METHODS])
 def test_a_former_run_is_read_and_repeated(method: str, mlcli: Caller) -> None:

@@ -11,6 +11,8 @@ from mlcli.engine import cache as module
 from mlcli.pipeline import start
 from tests.journeys.support import Caller
 
+pytestmark = pytest.mark.medium
+
 DETERMINED = ("embedding.csv", "spectrum.csv", "model.npz", "model.json", "quality.json", "dimension.json")
 
 

@@ -80,6 +80,7 @@ def test_what_is_no_whole_run_is_refused(mlcli: Caller, labeled: Path) -> None:
     assert mlcli("compare", labeled, labeled).code == 83
 
 
+@pytest.mark.medium
 def test_figures_are_drawn_again_for_a_paper_and_belong_to_the_run(mlcli: Caller) -> None:
     mlcli.finished("embed", "data.csv", "-q", "-o", "run")
     plain = Path("run/scree.svg").read_bytes()
@@ -103,6 +104,7 @@ def drawings() -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in Path("run").iterdir() if path.stem in ("scree", "scatter")}
 
 
+@pytest.mark.medium
 def test_no_figure_of_a_former_drawing_stays(mlcli: Caller, labeled: Path) -> None:
     """Each kind is drawn again; formats that are not named any more are removed, as is what a killed process left."""
     labeled.rename("run")
@@ -124,6 +126,7 @@ def test_no_figure_of_a_former_drawing_stays(mlcli: Caller, labeled: Path) -> No
     assert mlcli("report", "run").code == 0 and drawings() == {**made, "scatter.png": b"of somebody else"}
 
 
+@pytest.mark.medium
 def test_figures_that_cannot_be_drawn_here_are_no_dead_end(
         mlcli: Caller, labeled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert mlcli("report", labeled, "--figures", "png").code == 0
@@ -152,6 +155,7 @@ def test_arrows_and_labels_are_refused_before_a_run_is_made(mlcli: Caller) -> No
     assert called.code == 78 and "E-POINT-LABELS" in called.err and not Path("none").exists()
 
 
+@pytest.mark.medium
 def test_stress_is_at_the_best_scale_where_the_scale_is_free(mlcli: Caller) -> None:
     for method, words in {"lle": "stress-1 at the best scale", "fa": "stress-1 at the best scale",
                           "mds": "stress-1 0."}.items():
@@ -170,6 +174,7 @@ def test_a_damaged_record_is_no_bug_of_ours(mlcli: Caller, labeled: Path) -> Non
         assert called.code == 83 and "E-RUN-FILES" in called.err
 
 
+@pytest.mark.medium
 def test_figures_in_other_formats_need_matplotlib(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     called = mlcli("embed", "data.csv", "-q", "-o", "drawn", "--set", "report.figures=[svg,png,pdf]")
     assert called.code == 0, called.err
@@ -179,6 +184,7 @@ def test_figures_in_other_formats_need_matplotlib(mlcli: Caller, monkeypatch: py
     assert called.code == 69 and "pip install 'manifold-cli[plot]'" in called.err and "E-EXTRA" in called.err
 
 
+@pytest.mark.medium
 def test_figures_need_no_home(tmp_path: Path) -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "MPL"))}
     started = process("embed", "data.csv", "-q", "-o", "drawn", "--set", "report.figures=[png]",
@@ -209,6 +215,7 @@ def test_runs_of_other_inputs_are_compared_with_a_warning(mlcli: Caller) -> None
     assert document["options"] == {} and document["runs"][0]["quality"]["stress_1"] == quality["stress_1"]
 
 
+@pytest.mark.medium
 def test_the_table_and_the_page(mlcli: Caller) -> None:
     for method in ("pca", "mds", "isomap"):
         mlcli.finished("embed", "data.csv", "-q", "-o", method, "-m", method)
@@ -220,6 +227,7 @@ def test_the_table_and_the_page(mlcli: Caller) -> None:
     assert mlcli("compare", "pca", "mds", "-o", "page.html", "--force", "-q").err == ""
 
 
+@pytest.mark.medium
 def test_the_terminal_has_what_the_document_has_of_every_run(mlcli: Caller) -> None:
     """Figures and options that differ, each under the number of its run, within 80 columns."""
     folder = "runs/" + "a-long-name-of-a-run-" * 4
@@ -264,6 +272,7 @@ def test_rows_are_matched_by_id_and_the_others_left_out(mlcli: Caller) -> None:
     assert "W-COMMON-ROWS" in mlcli("compare", "whole", "part").err
 
 
+@pytest.mark.medium
 def test_what_cannot_be_compared_is_refused(mlcli: Caller) -> None:
     mlcli.finished("embed", "data.csv", "-q", "-o", "one")
     other = write_points(Path("other.csv"))

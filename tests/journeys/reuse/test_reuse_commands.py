@@ -195,6 +195,7 @@ def curved_process(mlcli: Caller) -> str:
     return "arc"
 
 
+@pytest.mark.medium
 def test_missing_cells_are_filled_in_by_a_gaussian_process(mlcli: Caller, curved_process: str) -> None:
     lines = Path("arc.csv").read_text().splitlines()
     gaps = [",".join([*line.split(",")[:-1], ""]) for line in lines[1:]]
@@ -226,6 +227,7 @@ def test_a_forecast_is_in_the_units_of_the_input(mlcli: Caller) -> None:
     assert refused.code == 78 and "method.forecast" in refused.err and not refused.out
 
 
+@pytest.mark.medium
 def test_variances_are_written_where_a_run_knows_them(mlcli: Caller, curved_process: str, finished: str) -> None:
     Path("far.csv").write_text(",y1\n1,0.0\n2,1000.0\n")
     arguments = ["far.csv", "-o", "back.csv", "--variance", "variance.csv"]
@@ -240,6 +242,7 @@ def test_variances_are_written_where_a_run_knows_them(mlcli: Caller, curved_proc
     assert mlcli("reconstruct", curved_process, "-", "--variance", "no.csv").code == 2
 
 
+@pytest.mark.medium
 def test_axes_on_which_new_points_have_no_coordinate_are_told(mlcli: Caller) -> None:
     """On a star of 6 leaves 5 axes have cost 1, where the mean over a point's neighbors is 0; the last one has 2."""
     np.savetxt("star.csv", np.vstack([np.zeros(6), np.eye(6)]), delimiter=",", header="a,b,c,d,e,f", comments="")

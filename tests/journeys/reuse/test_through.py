@@ -50,6 +50,7 @@ def second(mlcli: Caller, first: str) -> str:
     return "second"
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("method", METHODS)
 def test_pca_ahead_gives_the_bytes_of_a_method_on_the_run_of_that_pca(mlcli: Caller, first: str, method: str) -> None:
     chosen = ("-m", method, *METHODS[method], "-q")
@@ -135,6 +136,7 @@ def test_verify_finds_the_source_from_another_directory(mlcli: Caller, second: s
     assert "the input is unchanged" in mlcli("verify", folder).out
 
 
+@pytest.mark.medium
 def test_verify_knows_a_source_that_moved_or_changed(mlcli: Caller, second: str) -> None:
     assert "the input is unchanged" in mlcli("verify", second, "--full").out
     Path("first").rename("moved")
@@ -240,6 +242,7 @@ def swapped(array: Array) -> Array:
     return array[::-1].copy()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("which", "file", "array", "change", "check"), [
     ("ahead", "model.npz", "reductions.0.projector.axes", doubled, "reduce: "),
     ("ahead", "model.npz", "reductions.0.preparation.center", doubled, "model"),

@@ -47,6 +47,7 @@ def written(folder: str) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in Path(folder).glob("*/*")}
 
 
+@pytest.mark.medium
 def test_what_is_there_is_kept_and_what_is_not_is_made(swept: Caller) -> None:
     before, rows = written("out"), table("out/runs.csv")
     gone = Path("out/count=8,components=2")
@@ -80,6 +81,7 @@ def test_what_is_there_and_is_another_run_is_not_kept(swept: Caller, change, rea
     assert called.err.startswith(f"mlcli: error[E-OUTPUT-OTHER]: the output is not this run: {reason}")
 
 
+@pytest.mark.medium
 def test_another_run_is_replaced_by_force(swept: Caller) -> None:
     before = written("out")
     called = swept("run", "sweep.yaml", "--skip-existing", "--force", "-q", "--set", "compute.seed=3")
@@ -101,6 +103,7 @@ def test_a_single_run_is_kept_too(mlcli: Caller) -> None:
     assert mlcli("embed", "data.csv", "-o", "one", "-p", "3", "--skip-existing").code == 73
 
 
+@pytest.mark.medium
 def test_shards_make_every_run_once_and_collect_makes_the_sweeps_table(swept: Caller) -> None:
     Path("out").rename("whole")
     for place in (1, 2, 3):
@@ -174,6 +177,7 @@ def test_a_failure_that_cannot_be_read_is_a_row_too(swept: Caller) -> None:
     assert table("out/runs.csv")[-1]["error"].startswith("E-RUN-FILES")
 
 
+@pytest.mark.medium
 def test_each_real_folder_is_collected_once(swept: Caller) -> None:
     before = table("out/runs.csv")
     Path("out/itself").symlink_to(".")

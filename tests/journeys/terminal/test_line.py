@@ -93,6 +93,7 @@ def test_values_are_completed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert capsys.readouterr().out.split() == words
 
 
+@pytest.mark.medium
 @pytest.mark.skipif(BASH is None, reason="there is no Bash")
 @pytest.mark.parametrize(("given", "completed"), [
     ("mlcli embed --set method.neighbors.r", "method.neighbors.radius=x"),
@@ -145,6 +146,7 @@ def test_the_version_has_a_short_flag(mlcli: Caller) -> None:
     assert mlcli("-V") == mlcli("--version")
 
 
+@pytest.mark.medium
 def test_the_document_of_a_run_is_its_headline_unless_all_is_asked_for(mlcli: Caller) -> None:
     given = ("embed", "--force", "data.csv", "-p", "3")
     short, full = (mlcli(*given, "--json", *more) for more in ([], ["full"]))

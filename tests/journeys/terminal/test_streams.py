@@ -15,6 +15,8 @@ from mlcli.cli.program import COMMANDS
 from tests.journeys.support import Caller, process, write_points
 from tests.processes import neutral, program, python
 
+pytestmark = pytest.mark.medium
+
 UNBUFFERED, BUFFERED = neutral(PYTHONUNBUFFERED="1"), neutral()
 TALKING = {  # what a command needs to have something to say on standard output
     "embed": ["data.csv", "-o", "new", "--json"], "run": ["config.yaml", "--json"], "check": ["data.csv"],

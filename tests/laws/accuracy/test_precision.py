@@ -69,6 +69,7 @@ def test_single_precision_is_refused_where_there_is_none(algorithm: str) -> None
     assert caught.value.where == "method.paths.precision"
 
 
+@pytest.mark.medium
 def test_without_kernels_single_precision_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "roll.npy", roll(60))
     command = [str(Path(sys.executable).with_name("mlcli")), "embed", "roll.npy", "--method", "isomap", "-o", "run",

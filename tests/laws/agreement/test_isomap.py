@@ -62,11 +62,13 @@ def test_eigenvalues_and_points_are_those_of_vegan(name: str, algorithm: str) ->
     assert score_deviation(model.embedding, points, values) < TOLERANCE
 
 
+@pytest.mark.medium
 def test_swiss_roll_has_the_published_eigenvalues() -> None:
     values = fit("swissroll1000_k7", "dijkstra", 2).spectrum.eigenvalues
     assert np.round(values[:3], 2).tolist() == [907168.16, 244109.53, 18056.18]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", SETS)
 def test_residual_variances_are_those_of_vegan(name: str) -> None:
     """Tenenbaum's form: over the whole matrix of geodesic distances with its diagonal."""
@@ -76,6 +78,7 @@ def test_residual_variances_are_those_of_vegan(name: str) -> None:
     assert np.abs(found - expected).max() < TOLERANCE
 
 
+@pytest.mark.medium
 def test_points_are_those_of_scikit_learn() -> None:
     expected = read("sklearn/isomap_swissroll1000_k7_points.csv", names=False, header=False)
     model = fit("swissroll1000_k7", "dijkstra", expected.shape[1])

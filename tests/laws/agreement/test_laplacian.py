@@ -19,6 +19,7 @@ def affinities() -> Array:
     return (near | near.T).astype(float)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("solver", ["dense", "krylov"])
 def test_points_are_those_of_scikit_learn_over_their_size(solver: str) -> None:
     """Ours have Σ d y² = Σ d, scikit-learn's Σ d y² = 1; rounding in an eigenvector is ε ‖L‖ over its gap."""

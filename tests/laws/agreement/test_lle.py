@@ -29,6 +29,7 @@ def residuals(vectors: np.ndarray) -> np.ndarray:
     return result
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("solver", ["dense", "krylov"])
 def test_points_are_those_of_scikit_learn_over_their_size(solver: str) -> None:
     """Ours have unit variance, scikit-learn's unit length: √n between them.
@@ -41,6 +42,7 @@ def test_points_are_those_of_scikit_learn_over_their_size(solver: str) -> None:
     assert np.abs(found * signs - EXPECTED).max() < TOLERANCE * np.abs(EXPECTED).max()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("solver", ["dense", "krylov"])
 def test_eigenvalues_are_one_over_the_cost_of_those_points(solver: str) -> None:
     """λ of M⁺ is 1/‖(I - W)y‖² of the unit vector y; first order errors of y leave it alone."""

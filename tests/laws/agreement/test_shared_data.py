@@ -60,6 +60,7 @@ def test_first_three_axes_of_the_faces_follow_pose_and_light() -> None:
     assert shares.min() > 0.8, shares
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("path", "method", "options", "expected"), [
     ("isomap_faces/X_32x32.npy", "pca", {}, (0.90536, 0.95130)),
     ("isomap_faces/X_32x32.npy", "isomap", {"neighbors": 6}, (0.81002, 0.98420)),
@@ -115,6 +116,7 @@ def test_road_distances_cannot_be_kept() -> None:
     assert caught.value.code == "E-INFEASIBLE"
 
 
+@pytest.mark.medium
 def test_a_swiss_roll_of_300_points_is_unfolded_within_a_thousandth() -> None:
     points = np.load(DATA / "swiss_roll_tenenbaum" / "X.npy", allow_pickle=False)[:300]
     model = support.fit("sde", points, neighbors=5, constraints="at_most", tolerance=1e-3)

@@ -121,6 +121,7 @@ def test_a_second_run_is_answered_to_the_same_bytes(name: str, tmp_path: Path, m
     assert not {*ANSWERED} & {*second["stages"]}  # those who watch saw none of them being computed
 
 
+@pytest.mark.medium
 def test_the_notes_of_what_is_not_computed_are_told_again(tmp_path: Path) -> None:
     cache = Cache(tmp_path, *ANSWERED)
     for name, kind, code in (("isomap dense", "warnings", "W-NEGATIVE"), ("lle krylov", "facts", "F-KRYLOV")):
@@ -161,6 +162,7 @@ def test_other_data_is_not_answered_for(tmp_path: Path) -> None:
     assert cache.computed == ["eigensolve"]
 
 
+@pytest.mark.medium
 def test_a_smaller_count_is_the_first_part_of_a_larger_search(tmp_path: Path) -> None:
     method = RUNS["isomap dense"]
     cache = Cache(tmp_path, "neighbors")

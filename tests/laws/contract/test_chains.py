@@ -169,6 +169,7 @@ def named_in(tree: ast.AST) -> set[str]:
     return {path for text in texts for path in re.findall(r"method\.[a-z_]+(?:\.[a-z_]+)*", text)}
 
 
+@pytest.mark.medium
 def test_paths_of_options_in_messages_are_those_of_a_chain() -> None:
     """In errors once they are placed in the chain of a kernel; in notes, which caches repeat, as they stand."""
     trees = [parsed(path) for path in ROOMS]

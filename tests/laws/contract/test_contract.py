@@ -33,7 +33,11 @@ NEEDS_CLASSES = [method for method, kind in METHODS.items() if Labeled in kind.a
 RANKED = [name for name, (method, _) in CONFIGURATIONS.items()
           if not (METHODS[method].ranked_by or "").startswith("eigenvalues")]
 
-every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
+# ways whose fits take longest; their methods have others here
+COSTLY = {"autoencoder deep", "vae deep", "fa oblimin", "sde at most", "sde cityblock", "chain unfolding",
+          "gpdm second order"}
+CASES = [pytest.param(name, marks=pytest.mark.medium) if name in COSTLY else name for name in CONFIGURATIONS]
+every_configuration = pytest.mark.parametrize("name", CASES)
 every_method = pytest.mark.parametrize("method", METHODS)
 OPTIONS: dict[str, dict[str, Any]] = {method: {"neighbors": 9} for method in NEEDS_NEIGHBORS}
 
@@ -346,7 +350,7 @@ def test_equal_points_give_zero_or_a_clear_error(method: str) -> None:
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name == "lgssm" else name
-                                  for name in CONFIGURATIONS])
+                                  for name in CASES])
 def test_constant_columns_only_differ_from_none_by_name(name: str) -> None:
     if "constant column" in BROKEN[name]:
         pytest.skip("a constant column lowers the noise")
@@ -357,8 +361,7 @@ def test_constant_columns_only_differ_from_none_by_name(name: str) -> None:
     close(name, whole.embedding, without.embedding)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name == "vae deep" else name
-                                  for name in CONFIGURATIONS])
+@every_configuration
 def test_many_more_columns_than_rows(name: str) -> None:
     wide = np.random.default_rng(3).standard_normal((40, 200)) * np.r_[20, 10, np.ones(198)]
     model = model_of(name, wide)

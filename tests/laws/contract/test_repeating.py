@@ -46,6 +46,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.medium
 def test_neither_threads_nor_surroundings_change_a_byte(sheet: Path) -> None:
     """An input by its absolute path, another working directory, hash seed, locale, time zone and umask."""
     for path in (sheet / "configs").iterdir():
@@ -61,6 +62,7 @@ def test_neither_threads_nor_surroundings_change_a_byte(sheet: Path) -> None:
             "certificate.json"} <= repeating.files(one["large-isomap"], PLACED).keys()
 
 
+@pytest.mark.medium
 def test_other_kernels_change_rounding_only(sheet: Path) -> None:
     settings = Settings(("--threads", "2"), {"OPENBLAS_CORETYPE": "Prescott", "MLCLI_SIMD": "base"})
     one, other = usual(sheet), carried_out(sheet, "other", settings)

@@ -21,7 +21,7 @@ from mlcli.pipeline import run as pipeline
 from mlcli.planning import plan
 from mlcli.stages.kernels import streamed
 from tests.faults.certificate.support import write_csv
-from tests.laws.contract.test_contract import CONFIGURATIONS, POINTS
+from tests.laws.contract.test_contract import CONFIGURATIONS, POINTS, every_configuration
 from tests.package import FILES, nodes
 from tests.support import distances, features, furnished
 
@@ -88,7 +88,7 @@ def same_everywhere(config: RunConfig, capsys: pytest.CaptureFixture[str]) -> li
     return listed
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
+@every_configuration
 def test_every_way_of_every_method_runs_as_planned(name: str, tmp_path: Path,
                                                    capsys: pytest.CaptureFixture[str]) -> None:
     same_everywhere(configured(tmp_path, *CONFIGURATIONS[name]), capsys)
@@ -156,6 +156,7 @@ def named() -> Iterator[tuple[str, str]]:
                             if isinstance(text, ast.Constant) and isinstance(text.value, str))
 
 
+@pytest.mark.medium
 def test_stages_have_names_of_the_vocabulary_and_it_has_no_others() -> None:
     used = dict(named())
     assert {name: place for name, place in used.items() if name not in STAGES} == {}

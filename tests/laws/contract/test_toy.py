@@ -54,6 +54,7 @@ def document(path: Path) -> dict[str, Any]:
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
+@pytest.mark.medium
 def test_every_command_ends_well(folder: Path) -> None:
     codes = json.loads((folder / "codes.json").read_text(encoding="utf-8"))
     assert dict(zip(map(" ".join, COMMANDS), codes, strict=True)) == {

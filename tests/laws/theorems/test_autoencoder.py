@@ -8,6 +8,8 @@ from mlcli.base.types import Array
 from mlcli.methods import Model
 from tests.support import Notes, fit
 
+pytestmark = pytest.mark.medium
+
 GENERATOR = np.random.default_rng(5)
 POINTS = GENERATOR.standard_normal((120, 2)) @ GENERATOR.standard_normal((2, 6)) * 3 + GENERATOR.standard_normal(
     (120, 6)) + [5, 0, -2, 0, 100, 1]

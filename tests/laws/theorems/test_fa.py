@@ -132,6 +132,7 @@ def test_regression_scores_are_posterior_means_and_bartletts_are_unbiased() -> N
     assert np.allclose(unbiased.projector.axes.T @ unbiased.projector.decoder.directions, np.eye(2), atol=1e-12)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("rows", [40, 90])
 def test_leading_eigenpairs_alone_lead_to_the_same_maximum(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
     """The road for many columns, more of them than rows or fewer, by the diagonal of the Hessian."""

@@ -36,6 +36,7 @@ def test_without_missing_cells_the_moments_are_those_of_the_points(how: str) -> 
     assert np.array_equal(one.embedding, other.embedding)
 
 
+@pytest.mark.medium
 def test_em_never_lowers_the_likelihood_and_ends_where_it_has_no_slope() -> None:
     points = (GAPS - np.nanmean(GAPS, axis=0)) / np.nanstd(GAPS, axis=0)
     data, state = Grouped.of(points), Normal(np.zeros(6), np.eye(6))

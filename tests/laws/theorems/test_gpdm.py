@@ -153,6 +153,7 @@ def circling(rows: int) -> Array:
     return np.column_stack([np.sin(angle), np.cos(angle), 0.5 * np.sin(2 * angle), np.cos(angle) ** 3])
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_closed_curve_is_predicted(order: int) -> None:
     rows = circling(60)
@@ -165,6 +166,7 @@ def test_a_closed_curve_is_predicted(order: int) -> None:
     assert (np.diff(model.trace) > 0).all()
 
 
+@pytest.mark.medium
 def test_a_swing_on_one_axis_needs_its_last_two_points() -> None:
     """One point says where the swing is, not where it goes."""
     swing = np.sin(0.35 * np.arange(70))
@@ -174,6 +176,7 @@ def test_a_swing_on_one_axis_needs_its_last_two_points() -> None:
     assert second < 0.15 < 0.5 < first
 
 
+@pytest.mark.medium
 def test_rows_that_are_not_there_are_filled_in_and_gone_on_from() -> None:
     """A gap within new rows, and rows after their end, are where the steps lead."""
     rows = circling(60)
@@ -215,6 +218,7 @@ def test_steps_that_are_not_linear_are_predicted_where_linear_ones_are_not(seed:
     assert np.mean(((forecast.means - rows[200:]) / forecast.deviations) ** 2) < 1.5
 
 
+@pytest.mark.medium
 def test_deviations_are_as_large_as_errors() -> None:
     """Thirty rows ahead of noisy turns, 120 cells: errors over deviations have variance one, to a third."""
     rows = circling(90) + 0.05 * np.random.default_rng(0).standard_normal((90, 4))

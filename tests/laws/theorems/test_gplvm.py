@@ -158,6 +158,7 @@ def log_evidence(covariance: Covariance, observed: Observations) -> float:
     return float(np.log(np.sum(mass * np.exp(logs - logs.max()))) + logs.max())
 
 
+@pytest.mark.medium
 def test_the_bayesian_bound_is_below_the_evidence() -> None:
     observed = Observations.of(np.array([[0.5, 1.0], [-1.0, 0.2], [0.7, -1.0]]))
     generator, gaps = np.random.default_rng(4), []
@@ -196,6 +197,7 @@ def test_rows_without_all_cells_are_refused_by_a_fit_and_by_a_back_constraint() 
     assert "row 2" in str(caught.value)
 
 
+@pytest.mark.medium
 def test_a_default_fit_of_iris_converges_to_what_it_says() -> None:
     """Nothing more is to be had: from its end, a thousand times stricter, less than a thousandth of a nat a number."""
     points = read("gplvm/iris_pca2/Y_centred.csv")
@@ -205,6 +207,7 @@ def test_a_default_fit_of_iris_converges_to_what_it_says() -> None:
     assert 0 <= stricter.trace[-1] - model.trace[-1] <= 1e-3 * points.size
 
 
+@pytest.mark.medium
 def test_every_start_leads_down_and_the_best_of_several_is_kept() -> None:
     fits = {count: fit("gplvm", ROWS, start={"name": "random", "restarts": count}, minimize={"limit": 30})
             for count in (1, 4)}
@@ -214,6 +217,7 @@ def test_every_start_leads_down_and_the_best_of_several_is_kept() -> None:
         assert (np.diff(trace) > 0).all()
 
 
+@pytest.mark.medium
 def test_the_variance_of_the_kernel_of_clouds_is_free_once_the_rest_has_come_to_rest() -> None:
     """The bound rises by it, and is flat there."""
     problem = Bayesian(inducing=6).problem(DATA, (), FreeClouds(2), 2)
@@ -226,6 +230,7 @@ def test_the_variance_of_the_kernel_of_clouds_is_free_once_the_rest_has_come_to_
     assert len(stopped.trace) <= len(first.trace)
 
 
+@pytest.mark.medium
 def test_axes_that_nothing_varies_along_are_switched_off() -> None:
     """Clouds of a curve in three dimensions, with two axes too many."""
     places = np.linspace(-2, 2, 40)
@@ -257,6 +262,7 @@ def lowest_of_all(rows: Rows, points: Array) -> Array:
     return least
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("inference", ["map", "inducing"])
 def test_no_place_is_more_probable_than_that_of_a_row_unlike_all_others(inference: str) -> None:
     """Starts ranked by the distance of means alone missed places away from the data, where the variance is larger."""
@@ -276,6 +282,7 @@ def test_no_place_is_more_probable_than_that_of_a_row_unlike_all_others(inferenc
     assert not unlike[:4].any() and unlike[4:].sum() >= 6
 
 
+@pytest.mark.medium
 def test_no_place_is_more_probable_where_there_is_next_to_no_noise() -> None:
     """Ranked by the density alone, starts lay where the variance is large: up to 56 nats below."""
     times = np.sort(np.random.default_rng(7).uniform(0, 2 * np.pi, 60))

@@ -44,6 +44,7 @@ def test_components_are_a_fixed_point(contrast: str) -> None:
     assert np.allclose(signs[:, None] * step, (signs[:, None] * step).T, atol=1e-8)
 
 
+@pytest.mark.medium
 def test_gaussian_data_ends_soon_with_a_warning() -> None:
     """Nothing tells its directions apart: they turn for ever, and thousands of turns more bring nothing."""
     with Notes() as notes:

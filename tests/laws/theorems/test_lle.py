@@ -62,6 +62,7 @@ def test_the_cost_of_the_embedding_is_the_sum_of_its_eigenvalues_inverses() -> N
     assert cost == pytest.approx((1 / model.spectrum.values[:2]).sum(), rel=1e-10)
 
 
+@pytest.mark.medium
 def test_dense_and_krylov_agree() -> None:
     points = np.random.default_rng(0).random((700, 3))
     dense = fit("lle", points, neighbors=8, eigensolve={"solver": "dense"})

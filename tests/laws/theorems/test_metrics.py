@@ -169,6 +169,7 @@ def test_the_gaussian_kernel_of_a_metric_is_that_of_its_distances(metric: str, t
     assert checks["residual"]["verdict"] == "pass"
 
 
+@pytest.mark.medium
 def test_a_streamed_kernel_of_a_metric_has_the_same_spectrum(monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(0).random((1300, 4))
     options: dict[str, Any] = {"metric": {"name": "braycurtis"}, "components": 3}
@@ -196,6 +197,7 @@ def test_locally_linear_embedding_needs_distances_only(solver: str) -> None:
     np.testing.assert_allclose(by_points.ranks.values[:2], by_distances.ranks.values[:2], rtol=1e-8)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("metric", ["cityblock", "cosine", "gower"])
 def test_unfolding_keeps_the_distances_of_neighbors_under_the_metric(metric: str) -> None:
     options: dict[str, Any] = {"neighbors": 6, "constraints": "at_most", "common_neighbors": True}

@@ -137,6 +137,7 @@ def test_flat_neighborhoods_are_kept_through_their_face() -> None:
     assert np.abs(gram(model.embedding) - gram(fit("pca", plane).embedding)).max() < 1e-3 * model.fit["trace"]
 
 
+@pytest.mark.medium
 def test_the_basis_approaches_all_kernels() -> None:
     """With every vector of the Laplacian and ever stiffer penalties it becomes the program over all kernels."""
     whole = fit("sde", POINTS[:20], neighbors=4, constraints="at_most", tolerance=1e-6).fit["trace"]
@@ -195,6 +196,7 @@ def test_a_gap_over_the_tolerance_is_an_error_unless_accepted() -> None:
         assert model.fit["duality_gap"] > 1e-4
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-7])
 def test_rigidity_that_groups_of_neighbors_do_not_show_is_no_obstacle(tolerance: float) -> None:
     """Neighborhoods of a surface in three dimensions: stresses leave the kernel few directions, and an interior."""
@@ -203,6 +205,7 @@ def test_rigidity_that_groups_of_neighbors_do_not_show_is_no_obstacle(tolerance:
     assert model.fit["trace"] == pytest.approx(6520.5353, rel=2 * tolerance)  # as a tolerance of 1e-9 proves
 
 
+@pytest.mark.medium
 def test_where_rounding_has_the_last_word_the_gap_is_stated() -> None:
     with Notes() as notes:
         model = fit("sde", ROLL, neighbors=7, tolerance=1e-14)
@@ -221,6 +224,7 @@ def is_proven(rows: int, seed: int, neighbors: int, within: float = 1e-4) -> Non
     assert model.fit["dual_bound"] >= model.fit["trace"] * (1 - 1e-4) > fit("pca", points).spectrum.trace
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("rows", "seed", "neighbors"), [(100, 9, 5), (100, 0, 6), (100, 5, 6), (150, 9, 6)])
 def test_rolls_whose_dual_is_not_attained_without_their_face_are_unfolded(rows: int, seed: int, neighbors: int) -> None:
     is_proven(rows, seed, neighbors)

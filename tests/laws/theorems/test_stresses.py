@@ -76,6 +76,7 @@ def test_a_stress_with_eigenvalues_of_both_signs_closes_nothing() -> None:
     assert closed_directions(rows, np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])).shape == (3, 1)
 
 
+@pytest.mark.medium
 def test_the_open_basis_holds_the_points_and_no_stress_is_left() -> None:
     points = sample("swiss-roll", 100, 0).values
     lists = nearest(points, 6)

@@ -106,6 +106,7 @@ def test_the_recursions_are_the_dense_gaussian(points: Array) -> None:
             assert np.allclose(found.following[t - 1], spread[own, 2 * t - 2 : 2 * t], atol=1e-13)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("points", [SERIES, with_gaps(SERIES, 5)], ids=["whole", "gaps"])
 def test_no_step_lowers_the_likelihood(points: Array) -> None:
     sequence = Sequence.of(points - np.nanmean(points, axis=0), 1e-4)
@@ -119,6 +120,7 @@ def test_no_step_lowers_the_likelihood(points: Array) -> None:
     assert bent.objective > plain.objective  # and what bends the steps is worth it
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("points", [SERIES[:100], with_gaps(SERIES[:100], 5)], ids=["whole", "gaps"])
 def test_no_parameter_can_be_moved_to_raise_the_likelihood(points: Array) -> None:
     sequence = Sequence.of(points - np.nanmean(points, axis=0), 1e-4)
@@ -153,6 +155,7 @@ def test_the_canonical_form_is_the_same_model_whatever_basis_it_comes_from() -> 
     assert np.allclose(again.states.means, one.states.means, atol=1e-11)
 
 
+@pytest.mark.medium
 def test_a_long_series_gives_its_parameters_back() -> None:
     """What no basis changes: the eigenvalues of A, the noise, and C Q Cᵀ."""
     model = fit("lgssm", simulated(4000, 7))
@@ -165,6 +168,7 @@ def test_a_long_series_gives_its_parameters_back() -> None:
     assert np.allclose(shown, TRUE.loadings @ TRUE.innovation @ TRUE.loadings.T, atol=0.04)
 
 
+@pytest.mark.medium
 def test_states_of_the_same_rows_are_the_embedding_again() -> None:
     gaps = with_gaps(SERIES, 5)
     model = fit("lgssm", features(gaps))
@@ -175,6 +179,7 @@ def test_states_of_the_same_rows_are_the_embedding_again() -> None:
     assert unexplained < 0.3
 
 
+@pytest.mark.medium
 def test_a_unit_shifts_the_log_likelihood_and_changes_no_state() -> None:
     model, larger = (fit("lgssm", unit * with_gaps(SERIES, 5)) for unit in (1.0, 2.0**30))
     cells = int(np.sum(~np.isnan(with_gaps(SERIES, 5))))
@@ -184,6 +189,7 @@ def test_a_unit_shifts_the_log_likelihood_and_changes_no_state() -> None:
     assert np.array_equal(larger.loadings.values, 2.0**30 * model.loadings.values)
 
 
+@pytest.mark.medium
 def test_a_constant_column_has_no_part_in_the_model() -> None:
     model, wider = fit("lgssm", SERIES), fit("lgssm", np.column_stack([SERIES, np.full(300, 0.1)]))
     assert np.allclose(wider.embedding, model.embedding, atol=1e-12)
@@ -199,6 +205,7 @@ def test_two_states_show_through_one_column() -> None:
     assert np.allclose(np.abs(np.angle(np.linalg.eigvals(np.array(model.fit["transition"])))), 0.2, atol=1e-3)
 
 
+@pytest.mark.medium
 def test_a_column_that_the_states_reproduce_exactly_is_warned_of() -> None:
     """A walk is its own state: all of it is explained but for the floor; the same walk in noise keeps its noise."""
     generator = np.random.default_rng(6)
@@ -235,6 +242,7 @@ def test_rows_of_rank_one_are_projected_onto_themselves(name: str, components: i
     assert np.allclose(moments, np.eye(components), atol=1e-5)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("seed", [1, 3])
 def test_a_tolerance_below_rounding_ends_where_the_likelihood_rises_no_further(seed: int) -> None:
     """EM on noise takes a variance to its floor, where the likelihood has few digits."""

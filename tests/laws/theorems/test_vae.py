@@ -25,6 +25,7 @@ def test_without_hidden_layers_it_is_probabilistic_pca() -> None:
     assert model.fit["noise_variance"] == pytest.approx(ppca.fit["noise_variance"], rel=1e-12)
 
 
+@pytest.mark.medium
 def test_the_optimum_of_its_linear_bound_is_the_likelihood_of_probabilistic_pca() -> None:
     """Lucas et al., 2019: with a diagonal posterior the bound is tight, and has no other maximum."""
     model, ppca = fit("vae", POINTS, training="always", learning=STEADY), fit("ppca", POINTS)
@@ -54,6 +55,7 @@ def existing_mean(model: Model) -> Array:
     return model.reconstruct(np.zeros((1, 2)))[0]
 
 
+@pytest.mark.medium
 def test_the_bound_is_its_two_parts_and_rises() -> None:
     model = fit("vae", POINTS, **QUICK)
     fitted, curves = model.fit, model.curves
@@ -71,6 +73,7 @@ def test_a_larger_beta_brings_the_posterior_nearer_to_the_prior() -> None:
     assert near < far
 
 
+@pytest.mark.medium
 def test_a_bernoulli_likelihood_gives_probabilities_and_takes_nothing_else() -> None:
     coins = (GENERATOR.random((90, 4)) < [0.1, 0.5, 0.9, 0.3]).astype(float)
     options = {**QUICK, "likelihood": {"name": "bernoulli"}}

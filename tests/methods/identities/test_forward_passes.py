@@ -54,6 +54,7 @@ def test_an_error_in_one_of_many_rows_is_seen_where_all_are_checked(
             "skipped", "pass"]
 
 
+@pytest.mark.medium
 def test_blocks_of_rows_add_up_to_what_all_rows_give(monkeypatch: pytest.MonkeyPatch) -> None:
     resolved, data, model = fitted("vae", QUICK)
     whole = checked(resolved, data, model)

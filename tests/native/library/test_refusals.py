@@ -126,6 +126,7 @@ def test_the_environment_names_a_level(level: str) -> None:
     assert python(program, MLCLI_SIMD=level).strip() == {"base": "base", "none": "absent"}[level]
 
 
+@pytest.mark.medium
 def test_an_unknown_level_is_refused_with_those_that_there_are() -> None:
     done = call("doctor", MLCLI_SIMD="v9")
     known = ", ".join([*(level for level in levels() if level != "absent"), "none"])

@@ -89,6 +89,7 @@ def test_of_many_runs_the_best_are_drawn() -> None:
     assert runs_to_draw([row(str(place)) for place in range(30)]) == list(range(DRAWN))
 
 
+@pytest.mark.medium
 def test_names_are_text_and_embeddings_are_turned_onto_the_first() -> None:
     generator = np.random.default_rng(1)
     points = generator.standard_normal((20, 2))

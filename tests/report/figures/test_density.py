@@ -38,6 +38,7 @@ def cell(picture: Picture, x: float, y: float) -> np.ndarray:
     return np.asarray(picture.levels[int((y - 30) * FINE), int((x - 20) * FINE)], int)
 
 
+@pytest.mark.medium
 def test_the_image_covers_the_points_and_nothing_else() -> None:
     pixels = np.random.default_rng(0).uniform((20, 30), (420, 330), (500, 2))
     there = drawn(pixels)[0].levels[:, :, 3] > 0

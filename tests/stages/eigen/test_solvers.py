@@ -98,6 +98,7 @@ def test_no_convergence_is_an_error_with_the_number_converged() -> None:
     assert "1 of 2 eigenvalues converged" in str(caught.value)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("sides", [(1100, 1300), (1300, 1100)])
 def test_the_edge_of_noise_is_found(sides: tuple[int, int]) -> None:
     """Nothing separates the leading eigenvalues of noise from the rest: neighbors lie n^(-2/3) apart."""
@@ -241,6 +242,7 @@ def test_wrong_eigenvectors_do_not_pass(monkeypatch: pytest.MonkeyPatch) -> None
     assert caught.value.code == "E-RESIDUAL"
 
 
+@pytest.mark.medium
 def test_power_iteration_gives_up_on_a_near_tie() -> None:
     factor = np.diag([1.0, 1 - 1e-9, 0.1, 0.05])
     with pytest.raises(NumericalError) as caught:
@@ -277,6 +279,7 @@ def test_tied_axes_have_a_basis_that_depends_on_the_space_alone() -> None:
     assert np.abs(embeddings[0] - embeddings[1]).max() < 1e-12
 
 
+@pytest.mark.medium
 def test_large_dense_kernels_are_solved_at_the_top_only() -> None:
     points = np.random.default_rng(0).standard_normal((2100, 3)) * [3, 2, 1]
     top = fit("mds", points, components=3)

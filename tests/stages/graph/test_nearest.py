@@ -20,6 +20,7 @@ def brute(points: Array, count: int) -> Array:
     return np.array([np.lexsort((np.arange(len(points)), row))[:count] for row in squared])
 
 
+@pytest.mark.medium
 @settings(deadline=None, max_examples=150)
 @given(arrays(np.float64, st.tuples(st.integers(4, 40), st.integers(1, 3)), elements=st.integers(0, 4).map(float)),
        st.integers(1, 3))

@@ -43,6 +43,7 @@ def test_of_points_all_alike_there_is_none(size: int) -> None:
     assert median_squared_distance(np.ones((size, 2))) == 0.0
 
 
+@pytest.mark.medium
 def test_a_wrong_guess_of_where_it_lies_costs_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
     points = POINTS[: FEW + 100, :5]
     expected = median(points)
