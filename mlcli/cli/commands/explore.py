@@ -54,7 +54,8 @@ Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help="T
 Output = Annotated[str | None, typer.Option("-o", "--output", metavar="DIR", show_default=False,
                                             help="Directory to write [default: runs/DATA-explore].")]
 Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help=(
-    "Time that it may take, as 90s, 5m or 1h: settings that do not fit are left out."))]
+    "Time that it may take, as 90s, 5m or 1h: settings that do not fit are left out. The checkup and the first trial "
+    "have 10 s each, whatever the budget."))]
 Components = Annotated[int | None, typer.Option("-p", "--components", min=1, show_default=False, help=(
     "Axes with which methods are compared [default: the intrinsic dimension, from 2 to 8]."))]
 
