@@ -11,7 +11,7 @@ Added are ‖X‖²/2 for a normal prior, and (log θ - log θ₀)²/2 for param
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from math import log, pi
+from math import pi
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ def log_density(figures: Figures, points: Array, varying: Varying) -> Density:
     logarithm, energy = float(np.log(np.abs(np.diag(factors))).sum()), float(np.sum(solved * values))
     cells = varying.columns * len(points)
     noise = EPS * (condition * energy + cells * (condition + np.log(condition)))
-    return Density(-0.5 * (varying.columns * logarithm + energy + cells * log(2 * pi)), solved, condition,
+    return Density(-0.5 * (varying.columns * logarithm + energy + cells * np.log(2 * pi)), solved, condition,
                    noise + varying.wrong * float(np.abs(solved).sum()))
 
 
@@ -127,7 +127,8 @@ def log_bound(figures: Figures, points: Array, places: Array, varying: Varying) 
     energy = float(np.sum(varying.values**2))
     explained = float(np.sum(gained**2 / (1 / beta + shares)[:, None]))
     cells, lost = varying.columns * len(points), total - float(shares.sum())
-    value = -0.5 * (cells * log(2 * pi / beta) + varying.columns * (float(np.log1p(beta * shares).sum()) + beta * lost)
+    determinant = float(np.log1p(beta * shares).sum())
+    value = -0.5 * (cells * np.log(2 * pi / beta) + varying.columns * (determinant + beta * lost)
                     + beta * (energy - explained))
     grown = float(np.trace(squared)) / values[0]  # what rounding of products and their roots is multiplied by
     rough = EPS * len(places) * beta * (varying.columns * (total + (grown if clouds else 10 * np.sqrt(grown * total)))
@@ -172,7 +173,7 @@ def expectations(figures: Figures, clouds: Array, places: Array) -> tuple[float,
 def parameter_energy(figures: Figures, variance: float, axes: int) -> float:
     """Return Σ (log θ - log θ₀)²/2 of a kernel's parameters that began at the variance of what it explains."""
     names = ("rbf_variance", "linear_variance", "bias_variance")
-    off = [log(figures[name] / variance) for name in names if name in figures]
+    off = [np.log(figures[name] / variance) for name in names if name in figures]
     lengths = np.asarray(figures.get("rbf_lengths", []))
     start = np.sqrt(max(axes / 2, 1.0)) if len(lengths) > 1 else 1.0
     return 0.5 * float(np.sum(np.square(off)) + np.sum(np.log(lengths / start) ** 2))

@@ -91,7 +91,7 @@ def edited(directory: Path, copy: Path, file: str, place: str, value: Any) -> Pa
     *above, last = place.split(".")
     node = document
     for key in above:
-        node = node[key]
+        node = node[int(key) if isinstance(node, list) else key]
     if value is None:
         del node[last]
     else:

@@ -53,3 +53,14 @@ def test_a_plan_that_does_not_fit_is_no_fault() -> None:
     trial = tried("plan", str(SAMPLES / "us_arrests.csv"), "-m", "vae", "--set", "method.layers=[5]",
                   "--set", "method.learning.batch=2147483648")
     assert (trial.code, trial.err, trial.fault) == (82, "", "")
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("value", [0.0, -1.0])
+@pytest.mark.parametrize("place", ["motion.fields.covariance.fields.terms.items.1.fields.variance",
+                                   "motion.fields.covariance.fields.noise"])
+def test_a_variance_that_is_none_fails_the_certificate(tmp_path: Path, place: str, value: float) -> None:
+    place = f"model.projector.fields.similarity.fields.{place}"
+    copy = edited(made(tmp_path, "gpdm"), tmp_path / "damaged", "model.json", place, value)
+    trials = [tried(*arguments) for arguments in commands(copy, "model.json")]
+    assert [trial.fault for trial in trials if trial.fault] == [] and any(trial.code == 80 for trial in trials)
