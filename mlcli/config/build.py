@@ -22,7 +22,6 @@ from mlcli.config.run_names import file_name, flatten
 from mlcli.config.sweep import Variant, expand
 from mlcli.config.yaml_write import dump
 from mlcli.data.options.numbers import EXACT
-from mlcli.engine.cluster.address import address_of
 from mlcli.errors import ConfigError
 from mlcli.findings import FINDINGS
 from mlcli.methods import METHODS, Method
@@ -97,6 +96,8 @@ def require_plotting(config: RunConfig, layer: Layer) -> None:
 
 def require_cluster(address: str, where: str) -> None:
     """Raise ConfigError for an invalid address of a cluster, and DependencyMissing without Dask."""
+    from mlcli.engine.cluster.address import address_of
+
     address_of(address, where)
     require("dask", "a cluster", where)
 
