@@ -30,6 +30,7 @@ def prepare() -> None:
     for name in (*(f"mlcli.cli.commands.{command}" for command in COMMANDS), *LATER):
         importlib.import_module(name)
     for choices in (importlib.import_module("mlcli.methods").METHODS,
+                    importlib.import_module("mlcli.stages.algebra.metrics").METRICS,
                     importlib.import_module("mlcli.stages.chain.kernels").KERNELS):
         choices.load_all()  # which each fork would import again, as it names them
     assert len([*Path("/proc/self/task").iterdir()]) == 1
