@@ -15,7 +15,6 @@ from mlcli.stages.chain.kernels import ChainKernel
 from mlcli.stages.chain.kernels.pairs import GowerKernel
 from mlcli.stages.chain.options import Centered, Coordinates, NeighborGraph
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.pieces import graph_steps
 from mlcli.stages.kernels.corrections import Rule
 from mlcli.stages.paths.paths import OF_LANDMARKS, Paths
 
@@ -61,6 +60,8 @@ class Stages(Options):
         """Return the steps of the neighbor search, where other steps depend on its graph; None where they do not."""
         if self.graph is None or self.kernel.sparse:
             return None
+        from mlcli.stages.graph.pieces import graph_steps
+
         return graph_steps(data, self.graph.neighbors.neighborhood(data), compute)
 
     def refuse_void(self) -> dict[str, Any]:
