@@ -42,14 +42,14 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.similarities.diffusion": ("transitions",),
     "stages.similarities.explained": ("explained",),
     "stages.similarities.gaussian": ("latent-points", "latent-sequence", "back-constraint", "gaussian-process-decoder"),
-    "stages.similarities.given_graph": ("given-graph", "edge-affinities"),
-    "stages.similarities.kernels": ("kernel-values", "distances", "given-distances", "geodesics"),
+    "stages.similarities.kernels": ("kernel-values", "distances", "given-distances"),
     "stages.similarities.latent": ("completed", "smoother"),
     "stages.similarities.monomials": ("monomials",),
     "stages.similarities.networks": ("encoder", "network_decoder"),
     "stages.similarities.of_distances": ("of-distances",),
+    "stages.similarities.path_lengths": ("geodesics", "given-graph"),
     "stages.similarities.projector": ("no-projection", "projector"),
-    "stages.similarities.weights": ("barycenters", "affinities"),
+    "stages.similarities.weights": ("barycenters", "affinities", "edge-affinities"),
     "stages.unfolding.unfolded": ("unfolded",),
 }
 MODULES = {tag: f"mlcli.{module}" for module, tags in TAGS.items() for tag in tags}
