@@ -18,11 +18,12 @@ from manual import manual
 import mlcli
 from mlcli import errors
 from mlcli.cli.line.spelling import in_flags
-from mlcli.config.describe import Row, aliases, alternatives, rows, tag_of
+from mlcli.config.describe import Row, rows
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
 from mlcli.findings import STAGES
 from mlcli.methods import METHODS, NAMES, Method
+from mlcli.stages.algebra.metrics import METRICS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
@@ -150,7 +151,6 @@ def other_names(names: Sequence[str]) -> str:
 def metrics_page() -> str:
     """How each metric is defined, and which numbers it takes."""
     owners = [name for name, kind in METHODS.items() if "metric" in kind.model_fields]
-    kinds = alternatives(METHODS[owners[0]].model_fields["metric"])
     intro = ("`method.metric` (`--metric`) says how far apart two rows are, for the methods that work from distances "
              f"or neighbors: {', '.join(owners)}. In YAML `metric: braycurtis`, or with parameters `metric: {{name: "
              "minkowski, p: 3}`. It is chosen for features only: distances that are given stay as they are.")
@@ -158,8 +158,8 @@ def metrics_page() -> str:
               "id, the column and a remedy. New points are held to the same, and placed under the same metric. "
               "Neighbors are exact under every metric. Rows are compared as `prepare` leaves them: a scale that "
               "centers columns makes numbers below zero of amounts.")
-    sections = [f"## `{tag_of(kind)}`\n\n{' '.join((kind.__doc__ or '').split())}{other_names(aliases(kind))}"
-                for kind in kinds]
+    sections = [f"## `{name}`\n\n{' '.join((kind.__doc__ or '').split())}{other_names(METRICS.other_names(name))}"
+                for name, kind in METRICS.items()]
     return "\n\n".join(["# Metrics", intro, domain, *sections]) + "\n"
 
 

@@ -10,7 +10,6 @@ from mlcli.base.frozen import frozen
 from mlcli.base.values.check import Check, Verdict, count, skipped
 from mlcli.certify import projection
 from mlcli.certify.eigen import spectral_checks
-from mlcli.certify.graph import graph_checks
 from mlcli.certify.subject import Subject
 
 FORMAT = 1
@@ -109,6 +108,8 @@ def _graph_and_kernel_checks(subject: Subject) -> Iterator[Check]:
     """Yield checks of the parts of a model besides its axes: a neighbor graph, or a kernel that was learned."""
     graph = subject.similarity.parts.graph
     if graph is not None:
+        from mlcli.certify.graph import graph_checks
+
         yield from graph_checks(subject, graph)
     if subject.model.unfolded is not None:
         from mlcli.certify.unfolding import unfolding_checks

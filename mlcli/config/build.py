@@ -14,15 +14,14 @@ from mlcli.base.values.choices import TAG
 from mlcli.base.values.compute import parse_bytes
 from mlcli.base.values.extras import require
 from mlcli.base.values.options import Options
-from mlcli.config.describe import Row, alternative, alternatives, is_section, rows, several, tag_of
-from mlcli.config.explain import applies, chosen_in, explain
+from mlcli.config.describe import alternative, alternatives, is_section, several, tag_of
+from mlcli.config.explain import chosen_in, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import file_name, flatten
 from mlcli.config.sweep import Variant, expand
 from mlcli.config.yaml_write import dump
 from mlcli.data.options.numbers import EXACT
-from mlcli.engine.cluster.address import address_of
 from mlcli.errors import ConfigError
 from mlcli.findings import FINDINGS
 from mlcli.methods import METHODS, Method
@@ -97,6 +96,8 @@ def require_plotting(config: RunConfig, layer: Layer) -> None:
 
 def require_cluster(address: str, where: str) -> None:
     """Raise ConfigError for an invalid address of a cluster, and DependencyMissing without Dask."""
+    from mlcli.engine.cluster.address import address_of
+
     address_of(address, where)
     require("dask", "a cluster", where)
 
@@ -129,8 +130,7 @@ def with_tags(options: type[Options], values: Any) -> Any:
 def resolve_either(layer: Layer) -> Layer:
     """Return the layer with each value that has two possible paths at the one that is an option."""
     for first, second in layer.either.items():
-        there = {row.path for row in rows_of_method(layer.values) if row.path in (first, second)}
-        if there == {second}:
+        if is_option(second, layer.values) and not is_option(first, layer.values):
             keys = tuple(first.split("."))
             value, values = pop_value(layer.values, keys)
             moved = assignment(second, value, layer.origin(keys))
@@ -139,10 +139,18 @@ def resolve_either(layer: Layer) -> Layer:
     return layer
 
 
-def rows_of_method(values: Mapping[str, Any]) -> list[Row]:
-    """Return the options of the chosen method and of the alternatives chosen in it; none where there is no such."""
-    kind = alternative(RunConfig.model_fields["method"], str(chosen_in(values, "method")))
-    return [] if kind is None else [row for row in rows(kind, "method") if applies(row, values)]
+def is_option(path: str, values: Mapping[str, Any]) -> bool:
+    """Whether there is an option at a path, under the alternatives that the values choose."""
+    kind: type[Options] | None = RunConfig
+    section = ""
+    for key in path.split("."):
+        info = None if kind is None else kind.model_fields.get(key)
+        if info is None:
+            return False
+        section = f"{section}.{key}" if section else key
+        kind = (alternative(info, str(chosen_in(values, section))) if several(info)
+                else next(iter(alternatives(info)), None))
+    return True
 
 
 def chain_document(method: Method, kind: str = "features") -> str:

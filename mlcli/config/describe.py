@@ -95,12 +95,7 @@ def alternative(info: FieldInfo, name: str) -> type[Options] | None:
     choices = choices_of(info)
     if choices is not None:
         return choices.named(name)
-    return next((kind for kind in alternatives(info) if name.lower() in (tag_of(kind), *aliases(kind))), None)
-
-
-def aliases(kind: type[Options]) -> tuple[str, ...]:
-    """Return other names of an alternative."""
-    return getattr(kind, "aliases", ())
+    return next((kind for kind in alternatives(info) if name.lower() == tag_of(kind)), None)
 
 
 def flat(annotation: Any) -> Iterator[Any]:

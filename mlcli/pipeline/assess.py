@@ -11,7 +11,7 @@ from mlcli.findings.dimension.choose import has_auto_axes
 from mlcli.findings.quality.labels import Labels
 from mlcli.pipeline.result import Run
 from mlcli.pipeline.start import Start
-from mlcli.report.paper.drawings import plot_cost
+from mlcli.report.paper.needs import plot_cost
 
 
 def assess(result: Run) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from mlcli.pipeline.result import Run, facts, summary
 from mlcli.pipeline.session import Session
 from mlcli.rundir import archive, names
 from mlcli.rundir.disk_space import in_temporary_files
-from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.embedding import note_unnamed
 from mlcli.rundir.kept import write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
@@ -106,6 +105,8 @@ def write(folder: Path, result: Run, findings: Mapping[str, Any]) -> dict[str, d
     for name, value in findings.items():
         FINDINGS[name].write(value, folder, result)
     if result.dropped:
+        from mlcli.rundir.dropped import write_dropped
+
         write_dropped(folder / names.DROPPED, result.dropped)
     if result.start.reduced is not None:
         np.save(folder / names.SCORES, result.method_input.values)

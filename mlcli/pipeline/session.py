@@ -15,7 +15,6 @@ from mlcli.base.rows.scratch import scratch_in
 from mlcli.base.values.inputs import Input
 from mlcli.config.run_config import RunConfig
 from mlcli.engine.cache import Folder, StageCache
-from mlcli.engine.cluster.connect import cluster_facts, clustered
 from mlcli.engine.resume import Resuming
 from mlcli.methods import Method
 from mlcli.pipeline.process import ALONE, Process
@@ -47,8 +46,7 @@ class Session:
     def open(cls, config: RunConfig, process: Process = ALONE) -> Iterator[Session]:
         """Open a run: its memo, journal, cluster and threads. Raises what connecting to a cluster raises."""
         with (open_memo(process.memo), set_context(neighbors=process.neighbors), recording() as journal,
-              clustered(config.compute, process.connections) as cluster,
-              limit_threads(config.compute.thread_count())):
+              _cluster_of(config, process) as cluster, limit_threads(config.compute.thread_count())):
             yield cls(config, process, journal, cluster)
 
     @contextmanager
@@ -75,7 +73,8 @@ class Session:
     def facts(self) -> dict[str, Any]:
         """Facts for run.json of the cache, of resumed results and of the cluster."""
         resumed = {} if self.checkpoints is None else resume_facts(self.checkpoints)
-        return {**cache_facts(self.cache), **resumed, **cluster_facts(self.cluster)}
+        cluster = {} if self.cluster is None else {"cluster": dict(self.cluster.counts)}  # blocks, and bytes sent
+        return {**cache_facts(self.cache), **resumed, **cluster}
 
     def require_lock(self) -> None:
         """Check, before the output is published, that its lock was not lost; raises TryAgain."""
@@ -85,3 +84,12 @@ class Session:
     def __reduce__(self) -> str:
         """Raise TypeError: a session does not leave its process."""
         raise TypeError("a session stays in its process")
+
+
+def _cluster_of(config: RunConfig, process: Process) -> AbstractContextManager[Cluster | None]:
+    """Return the cluster that the options name, for the length of a `with` block; None without one."""
+    if config.compute.cluster is None:
+        return nullcontext()
+    from mlcli.engine.cluster.connect import clustered
+
+    return clustered(config.compute, process.connections)

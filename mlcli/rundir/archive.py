@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mlcli.base.stored import BY_TAG
 from mlcli.errors import UnsafeFile
-from mlcli.methods import METHODS
 from mlcli.rundir.former import FORMER, upgrade_model
+from mlcli.rundir.kinds import Kinds
 from mlcli.rundir.names import ARRAYS, MODEL
 from mlcli.rundir.parts import require_finite, require_fit
 from mlcli.rundir.reading import is_intact, raw_json
@@ -20,23 +19,6 @@ from mlcli.storage.fields import Unfit
 FORMAT = 2
 LARGEST_HEADER = 2**20  # bytes
 LATER: dict[str, Any] = {"transpose": False, "categories": {}, "reductions": ()}  # what earlier versions did not have
-
-
-class Kinds(Mapping[str, type[Any]]):
-    """The kinds of values that models hold, by tag; one that no module so far has declared is one of other methods."""
-
-    def __getitem__(self, tag: str) -> type[Any]:
-        if tag not in BY_TAG:
-            METHODS.load_all()
-        return BY_TAG[tag].kind
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(BY_TAG)
-
-    def __len__(self) -> int:
-        return len(BY_TAG)
-
-
 ARCHIVE = Archive(Kinds())
 
 

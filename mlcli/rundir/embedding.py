@@ -10,7 +10,6 @@ from mlcli.base.rows.scratch import bytes_on_disk
 from mlcli.base.stages.stage import note, stage
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
-from mlcli.data.read.fill_array import read_into_array
 from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names
@@ -65,6 +64,8 @@ def read_embedding(path: Path, manifest: Mapping[str, Any]) -> Table:
 
 @stage("read")
 def _read_filled(given: Input) -> Table | None:
+    from mlcli.data.read.fill_array import read_into_array
+
     with in_temporary_files():
         return read_into_array(given, Compute())
 

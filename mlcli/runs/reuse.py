@@ -11,9 +11,9 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
 from mlcli.data.read.chosen_rows import require_all
+from mlcli.data.read.for_run import read_coordinates, read_new
 from mlcli.data.read.new_rows import MappedTable, blockwise
 from mlcli.data.read.resemblance import refuse_resemblance
-from mlcli.data.read.table import read_coordinates, read_new
 from mlcli.data.table.table import Table, axis_names
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods import methods_accepting, methods_with_decoder

@@ -19,8 +19,9 @@ from mlcli.data.options.formats import FILES, FORMATS, Format
 from mlcli.data.options.input import Input
 from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.second_view import View
+from mlcli.data.read.for_run import read_new
 from mlcli.data.read.labels import read_labels
-from mlcli.data.read.table import read, read_new
+from mlcli.data.read.table import read
 from mlcli.data.table.sheet import numbered_names
 from mlcli.errors import ConfigError
 from tests.data.format_samples import WRITERS

@@ -19,7 +19,7 @@ def own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(autouse=True)
 def unnamed_points(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures name few points only where they are asked to: that takes longer than the runs of these tests."""
-    for module in ("paper.drawings", "comparison.page"):
+    for module in ("paper.needs", "comparison.page"):
         monkeypatch.setattr(f"mlcli.report.{module}.LABELED", 0)
 
 

@@ -25,6 +25,7 @@ from mlcli.report.page.page import page
 from mlcli.report.paper import drawings, labels
 from mlcli.report.paper.arrows import Arrows
 from mlcli.report.paper.labels import place
+from mlcli.report.paper.needs import plot_cost, uses_matplotlib
 from mlcli.report.paper.outlines import ellipse, hull, outline
 from mlcli.report.paper.scatter import Plot, styles
 from mlcli.report.paper.scree import ScreePlot
@@ -189,9 +190,9 @@ def test_few_points_are_labeled_on_the_page_in_colors_of_light_and_dark_screens(
 
 
 def test_many_points_are_not_labeled_by_themselves() -> None:
-    assert not drawings.uses_matplotlib(contents(rows=61, report={"point_labels": "auto"}))
-    assert drawings.uses_matplotlib(contents(rows=60, report={"point_labels": "auto"}))
-    assert not drawings.uses_matplotlib(contents(rows=60, report={"point_labels": "none"}))
+    assert not uses_matplotlib(contents(rows=61, report={"point_labels": "auto"}))
+    assert uses_matplotlib(contents(rows=60, report={"point_labels": "auto"}))
+    assert not uses_matplotlib(contents(rows=60, report={"point_labels": "none"}))
 
 
 @pytest.mark.parametrize(("rows", "report", "needs"), [
@@ -202,12 +203,12 @@ def test_many_points_are_not_labeled_by_themselves() -> None:
 def test_what_drawing_takes_is_counted_where_something_is_drawn(rows: int, report: dict[str, Any],
                                                                 needs: tuple[str, ...]) -> None:
     run = contents(rows=rows, report=report)
-    assert drawings.plot_cost(run.config.report, run.embedding, unsure=False).needs == needs
+    assert plot_cost(run.config.report, run.embedding, unsure=False).needs == needs
 
 
 def test_no_names_stand_over_a_background_that_says_how_unsure_it_is() -> None:
     run = contents(rows=9, report={"point_labels": "auto"})
-    assert drawings.plot_cost(run.config.report, run.embedding, unsure=True) == NOTHING
+    assert plot_cost(run.config.report, run.embedding, unsure=True) == NOTHING
 
 
 @pytest.mark.medium
@@ -269,7 +270,7 @@ def test_a_matplotlib_that_cannot_be_loaded_ends_no_run(monkeypatch: pytest.Monk
     def broken(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr("mlcli.report.paper.drawings.import_module", broken)
+    monkeypatch.setattr("mlcli.report.paper.needs.import_module", broken)
     assert "manifold-cli[plot]" in page(contents(report={"point_labels": "auto"}))
 
 

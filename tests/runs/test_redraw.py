@@ -15,7 +15,7 @@ EVERYDAY = ("pca", "factors", "kpca", "landmarks", "stable", "reduced")  # of th
                                   for name in RUNS])
 def test_a_page_is_rendered_again_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     if name != "pca":  # the others draw no names, which take longer than the runs
-        monkeypatch.setattr("mlcli.report.paper.drawings.LABELED", 0)
+        monkeypatch.setattr("mlcli.report.paper.needs.LABELED", 0)
     page = made(tmp_path, name) / "report.html"
     written = page.read_bytes()
     page.unlink()

@@ -7,7 +7,7 @@ table names the module of each, and what is asked of all of them (the help, the 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, Literal, Union
 
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
@@ -82,6 +82,20 @@ class Choices(Mapping[str, type[Any]]):
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return handler(TypeAdapter(self.union).core_schema)
+
+
+class NamedChoices(Choices):
+    """Choices of which a name alone, or another name of one, is a section as well: `l1` is `{name: cityblock}`."""
+
+    def validate(self, value: Any) -> Options:
+        """Return a section, or the name of one, as options."""
+        value = {TAG: value} if isinstance(value, str) else value
+        name = value.get(TAG) if isinstance(value, dict) else None
+        return super().validate({**value, TAG: self.aliases[name]} if isinstance(name, str) and name in self.aliases
+                                else value)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return handler(TypeAdapter(self.union | Literal[tuple(self)]).core_schema)
 
 
 def declared(module: str, name: str, base: type[Options]) -> type[Any]:

@@ -16,6 +16,7 @@ from mlcli.base.machine.resources import CHOSEN
 from mlcli.base.machine.scheduler import Threads
 from mlcli.base.stages.stage import listening, note
 from mlcli.base.values.compute import Compute
+from mlcli.cli.batch.launch import Document
 from mlcli.cli.batch.workers import Lost, in_processes
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.screen.failure import Form, say, tell
@@ -25,7 +26,6 @@ from mlcli.errors import MlcliError
 from mlcli.publication.recovery import recover
 from mlcli.rundir.journal import recording
 
-Document = dict[str, Any]
 Result = tuple[Document, int]  # what is reported of a run, and its exit code
 
 

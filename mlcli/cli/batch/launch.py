@@ -20,6 +20,8 @@ from mlcli.errors import UsageError
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.process.shared_status import STATUS
 
+Document = dict[str, Any]  # of a run: its summary, or its error
+
 
 @frozen
 class Presentation:
@@ -57,7 +59,7 @@ def enforcing(compute: Compute) -> Iterator[None]:
     STATUS.post(enforced=False)
 
 
-def launch(config: RunConfig, presentation: Presentation) -> dict[str, Any]:
+def launch(config: RunConfig, presentation: Presentation) -> Document:
     """Runs a configuration and returns its summary."""
     check_streams(config, presentation)
     limit = config.compute.time_seconds()

@@ -1,43 +1,21 @@
-"""Several runs, in turn or at once: all checked before the first, and a failure does not stop the others."""
+"""Several runs, in turn or at once; the failure of one does not stop the others."""
 
 import gc
-import time
-from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
-
-import typer
 
 from mlcli.base.context import spelled
-from mlcli.base.frozen import frozen
 from mlcli.base.machine.resources import forget_peak_memory
 from mlcli.base.rows.memo import Memo
-from mlcli.cli.batch.jobs import Document, Result, Shown, announce_division, run_in_parallel
-from mlcli.cli.batch.launch import Presentation, launch
-from mlcli.cli.batch.shard import Shard
-from mlcli.cli.line.build_config import built
+from mlcli.cli.batch.jobs import Result, Shown, announce_division, run_in_parallel
+from mlcli.cli.batch.launch import Document, Presentation
+from mlcli.cli.batch.planned import Batch, PlannedRun, launched, output_of
 from mlcli.cli.screen.failure import Form, attempt, escaped, say, understood
-from mlcli.cli.screen.headline import print_headlines
-from mlcli.cli.screen.output import print_json
-from mlcli.config.explain import locate_errors
-from mlcli.config.layers import Layer
-from mlcli.config.run_config import RunConfig
-from mlcli.config.run_names import flatten, text
-from mlcli.config.sweep import Variant
 from mlcli.engine.cache import Folder
-from mlcli.errors import (
-    ConfigError,
-    DataError,
-    GeometryError,
-    NumericalError,
-    OutputRefused,
-    RefusedByPlan,
-    UsageError,
-)
+from mlcli.errors import ConfigError, DataError, GeometryError, NumericalError, RefusedByPlan, UsageError
 from mlcli.methods.frame.base import Method
 from mlcli.process.shared_status import STATUS
 from mlcli.publication.publish import vacant, write_whole
@@ -47,64 +25,6 @@ from mlcli.rundir.runs_table import NAME, Row, RunsTable, failed_row, finished_r
 LATE = ("method.eigensolve.", "method.axes.", "report.")  # options of what comes after the costly stages
 LEFT_OUT = "left_out"  # of a document: why there was no run
 UNSUITED = (ConfigError, DataError, GeometryError, NumericalError, RefusedByPlan)  # a trial's: the setting is at fault
-
-
-@frozen
-class PlannedRun:
-    """A checked run, where each of its options comes from, and what it differs by, as texts by config path."""
-
-    config: RunConfig
-    layer: Layer
-    values: Mapping[str, str]
-
-
-@frozen
-class TimeBudget:
-    """The time budget of all runs, and the expected seconds of each."""
-
-    until: float  # of the monotonic clock: what is not expected to end by then does not begin,
-    end: float  # and what goes on then is stopped
-    seconds: Sequence[float]  # of each run
-
-    def admits(self, place: int) -> bool:
-        """Whether a run is expected to end in time; the first one may always begin."""
-        return place == 0 or time.monotonic() + self.seconds[place] <= self.until
-
-
-@frozen
-class Batch:
-    """Options of the execution of several runs."""
-
-    jobs: int = 1  # at once
-    skip_existing: bool = False
-    shard: Shard | None = None  # which of them
-    time_budget: TimeBudget | None = None  # of trials, which go on quietly; what does not fit is left out
-
-
-def planned(variants: Sequence[Variant]) -> list[PlannedRun]:
-    """The runs, checked; raises what `build` does, and ConfigError where two would write to one place."""
-    runs = [PlannedRun(built(variant.layer), variant.layer,
-                       {path: text(value) for path, value in flatten(variant.values)}) for variant in variants]
-    place, count = Counter(run.config.output for run in runs).most_common(1)[0]
-    if count > 1:
-        raise ConfigError("ONE-OUTPUT", f"{count} of the runs would write to the same place", where=str(place)[:80],
-                          hint="set `output` in each file")
-    return runs
-
-
-def finish(runs: Sequence[PlannedRun], presentation: Presentation, batch: Batch, *, debug: bool) -> NoReturn:
-    """Carries out runs and ends the command with their documents and exit code; raises what a single run does."""
-    alone = len(runs) == 1 and not runs[0].values
-    if alone and batch.shard is None:
-        documents, code = [launched(runs[0], presentation, batch)], 0
-    else:
-        form = Form(bool(presentation.json) or presentation.progress == "json", debug)
-        documents, code = carry_out(runs, presentation, form, batch)
-    if presentation.json == "full":
-        print_json(documents[0] if alone else {"runs": documents})
-    elif presentation.json:
-        print_headlines(documents, alone=alone)
-    raise typer.Exit(code)
 
 
 def carry_out(runs: Sequence[PlannedRun], presentation: Presentation, form: Form, batch: Batch,
@@ -206,11 +126,6 @@ def result(run: PlannedRun, presentation: Presentation, form: Form, batch: Batch
     return documents[-1], code
 
 
-def output_of(run: PlannedRun) -> Path:
-    """Return the output directory of a run."""
-    return Path(run.config.output or "")
-
-
 @contextmanager
 def sharing(runs: Sequence[PlannedRun], presentation: Presentation) -> Iterator[Presentation]:
     """Share the table of one input among runs, and results of stages in a hidden folder beside them.
@@ -233,44 +148,6 @@ def neighbors_of(method: Method) -> int:
     """Return the number of neighbors that a method searches for; 1 if it has no such option."""
     stated = getattr(method, "neighbors", None) or getattr(getattr(method, "graph", None), "neighbors", None)
     return getattr(stated, "count", None) or 1
-
-
-def launched(run: PlannedRun, presentation: Presentation, batch: Batch) -> Document:
-    """The summary of one run, which may be there already; raises what went wrong, with the place of an option at fault.
-    """
-    with locate_errors(run.layer):
-        if not batch.skip_existing:
-            return launch(run.config, presentation)
-        if (known := existing(run, presentation)) is not None:
-            return known
-        try:
-            return launch(run.config, presentation)
-        except OutputRefused as error:
-            if error.code != "E-OUTPUT-EXISTS" or (known := existing(run, presentation)) is None:
-                raise
-            return known  # another job has made it meanwhile
-
-
-def existing(run: PlannedRun, presentation: Presentation) -> Document | None:
-    """Return the document of a run that exists already: whole, with the same options, of the unchanged input.
-
-    None where nothing is there, or under --force something else; raises OutputRefused where something else is.
-    """
-    from mlcli.runs.collect import summary_of
-    from mlcli.runs.verify import unlike
-
-    output = output_of(run)
-    if run.config.output == "-" or vacant(output, "folder"):
-        return None
-    reason = unlike(output, run.config)
-    if not reason:
-        if presentation.for_people:
-            say(escaped(f"mlcli: kept {output}, which is there already"))
-        return {**summary_of(output, run.config), "skipped": True}
-    if presentation.force:
-        return None
-    raise OutputRefused("OUTPUT-OTHER", f"the output is not this run: {reason}", where=str(output),
-                        hint="replace it with --force, or choose another with -o")
 
 
 def _one(run: PlannedRun, presentation: Presentation, batch: Batch, documents: list[Document]) -> None:

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from mlcli.cli.batch.finish import finish
 from mlcli.cli.batch.launch import Presentation
-from mlcli.cli.batch.runs import Batch, finish, planned
+from mlcli.cli.batch.planned import Batch, planned
 from mlcli.cli.batch.shard import shard_of
 from mlcli.cli.line import behavior
 from mlcli.cli.line.flags import FLAGS, layer_of, with_flags

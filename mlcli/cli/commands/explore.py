@@ -15,7 +15,8 @@ from mlcli.base.machine import blas
 from mlcli.base.values.compute import parse_seconds
 from mlcli.cli.batch.jobs import Shown, overview
 from mlcli.cli.batch.launch import Presentation
-from mlcli.cli.batch.runs import LEFT_OUT, UNSUITED, Batch, PlannedRun, TimeBudget, carry_out, existing, planned
+from mlcli.cli.batch.planned import Batch, PlannedRun, TimeBudget, existing, planned
+from mlcli.cli.batch.runs import LEFT_OUT, UNSUITED, carry_out
 from mlcli.cli.batch.workers import Lost, in_processes
 from mlcli.cli.line import behavior
 from mlcli.cli.line.command_of_run import command

@@ -75,6 +75,11 @@ class Chunks(io.RawIOBase):
         return count
 
 
+def seekable(input: Input) -> bool:
+    """Whether a text can be read from the middle: neither compressed nor decoded from another encoding."""
+    return not compression(input.path) and codecs.lookup(input.encoding).name in ("utf-8", "ascii")
+
+
 def raw_chunks(opened: Opened) -> Iterator[bytes]:
     """Yield the file's content in chunks, decompressed if its name has a suffix of compression."""
     how = compression(opened.path)

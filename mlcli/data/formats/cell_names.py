@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
@@ -10,11 +11,13 @@ from mlcli.base.values.compute import Compute
 from mlcli.data.files.remote import is_remote
 from mlcli.data.files.source import Opened, open_input
 from mlcli.data.files.streams import text_stream
-from mlcli.data.formats.entries import Entries
-from mlcli.data.formats.sparse_table import Sparse, named_sparse
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import place
 from mlcli.errors import DataError
+
+if TYPE_CHECKING:
+    from mlcli.data.formats.entries import Entries
+    from mlcli.data.formats.sparse_table import Sparse
 
 MATRIX = "matrix"  # part of the matrix's file name; files of names have another word there
 MATRICES = (".mtx", ".mtx.gz")
@@ -61,8 +64,10 @@ def _first(files: Iterator[Path]) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def with_names(entries: Entries, file: Opened, input: Input, compute: Compute) -> Sparse | None:
+def with_names(entries: "Entries", file: Opened, input: Input, compute: Compute) -> "Sparse | None":
     """Return a matrix of genes x cells, or of cells x genes, with the names beside it; None if none fit."""
+    from mlcli.data.formats.sparse_table import named_sparse
+
     if input.kind != "features" or not (files := name_files(file.path)):
         return None
     genes, cells = (_read(path, input, compute) for path in files)

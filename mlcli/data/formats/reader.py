@@ -1,9 +1,12 @@
 """The reading of files: each format's module defines the functions of its `READER`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.sparse import SparseRows
@@ -13,8 +16,6 @@ from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.arrays import LABEL, StoredArray, Texts, array_labels, array_sheet
 from mlcli.data.formats.block_file import BlockFile, sheet_of_blocks
-from mlcli.data.formats.entries import Entries
-from mlcli.data.formats.sparse_table import Sparse
 from mlcli.data.options.formats import FORMATS, Format
 from mlcli.data.options.input import Input
 from mlcli.data.table.selection import Choice
@@ -24,6 +25,10 @@ from mlcli.data.text.header import Head
 from mlcli.data.text.label_columns import with_row_names
 from mlcli.data.text.layout import Layout, features_layout
 from mlcli.data.text.records import Text
+
+if TYPE_CHECKING:
+    from mlcli.data.formats.entries import Entries
+    from mlcli.data.formats.sparse_table import Sparse
 
 LayoutOf = Callable[[Text, Head], Layout]
 

@@ -1,28 +1,17 @@
-"""The reading of CSV and TSV: whole, or in blocks that one pass over the bytes delimits."""
+"""The reading of CSV and TSV: whole, or in blocks where they are many."""
 
-import codecs
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
-from mlcli.base.stages.stage import no_listeners
 from mlcli.base.values.compute import Compute
 from mlcli.data.files.file_id import FileId
 from mlcli.data.files.source import Opened
-from mlcli.data.files.streams import compression, in_encoding
+from mlcli.data.files.streams import in_encoding, seekable
 from mlcli.data.formats.block_file import BlockFile, is_short
-from mlcli.data.formats.parts import parts_differ
 from mlcli.data.formats.reader import Reader
 from mlcli.data.options.input import Input
-from mlcli.data.table.sheet import require_content
 from mlcli.data.text.csv_options import text_bytes
-from mlcli.data.text.delimited import read_delimited, separator_of
-from mlcli.data.text.dialect import detect_dialect
-from mlcli.data.text.header import read_head
-from mlcli.data.text.layout import Layout, features_layout, require_numbers
-from mlcli.data.text.record_boundaries import Cuts
-from mlcli.data.text.records import Text, survey_text
-from mlcli.data.text.rows import TextFile, TextRows, open_here
+from mlcli.data.text.delimited import read_delimited
 from mlcli.errors import ConfigError
 
 SHORTEST = 2  # bytes of a cell with its separator
@@ -30,7 +19,7 @@ SHORTEST = 2  # bytes of a cell with its separator
 
 def separated_by(usual: str) -> Reader:
     """Return the reader of texts with the default separator `usual`."""
-    return Reader(text=partial(read_delimited, usual), blocks=partial(blocks_of, usual),
+    return Reader(text=partial(read_delimited, usual), blocks=partial(_blocks, usual),
                   parts=partial(_of_parts, usual), beside=bytes_beside)
 
 
@@ -40,86 +29,21 @@ def bytes_beside(opened: Opened, input: Input, shape: tuple[int, ...]) -> float:
     return 0.0 if survey is None else text_bytes(survey.longest, survey.size)
 
 
-def blocks_of(usual: str, opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile | None:
-    """Return a text in pieces; None if it cannot be cut or is short (`block_file.is_short`)."""
+def _blocks(usual: str, opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile | None:
+    """Return a text in pieces; None if it cannot be cut, or its table fits in memory whatever its columns."""
     if not seekable(input) or is_short(opened.size / SHORTEST, input, compute):
         return None
-    text, cuts = _survey_cuts(opened, input, separator_of(usual, input))
-    if cuts.stray or not seekable(text.input):
-        return None
-    with no_listeners():  # notes on the layout are made when the text is read
-        layout = features_layout(text, read_head(text), known)
-    if is_short(text.survey.lines * len(layout.choice.values), input, compute):
-        return None
-    file = cut(text, features_layout(text, read_head(text), known), cuts)
-    require_content(file.firsts[-1], file.layout.choice.width, opened.path)
-    return block_file_of_texts((file,))
+    from mlcli.data.formats.separated_blocks import blocks_of
 
-
-def _survey_cuts(opened: Opened, input: Input, separator: str) -> tuple[Text, Cuts]:
-    """Return a text with the possible cuts, by the separator that is detected."""
-    cuts = Cuts(separator)
-    text = detect_dialect(survey_text(opened, input, separator, cuts.add))
-    return (text, cuts) if text.separator == separator else (text, _survey_cuts(opened, text.input, text.separator)[1])
-
-
-def seekable(input: Input) -> bool:
-    """Whether a text can be read from the middle: neither compressed nor decoded from another encoding."""
-    return not compression(input.path) and codecs.lookup(input.encoding).name in ("utf-8", "ascii")
-
-
-def cut(text: Text, layout: Layout, cuts: Cuts) -> TextFile:
-    """Return a text in pieces; raises DataError for one without numbers, or with quotes that do not match."""
-    require_numbers(layout, text.path)
-    skipped = Cuts(text.separator)
-    with text.stream() as stream:
-        if layout.skip:
-            skipped.add(stream.read(layout.skip))
-    starts, firsts = cuts.pieces(layout.skip, skipped, layout.width == 1)
-    opened, marked = text.opened, 0
-    with opened.stream() as stream:
-        marked = len(codecs.BOM_UTF8) if stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8 else 0
-    file = TextFile(FileId(opened.path, opened.state), text.input, text.separator, text.survey, layout,
-                    starts=tuple(marked + start for start in starts), firsts=firsts)
-    if text.survey.quotes % 2:
-        raise file.refused("the quotes do not match")
-    return file
-
-
-def block_file_of_texts(files: tuple[TextFile, ...]) -> BlockFile:
-    """Return the table of several texts of one layout."""
-    layout = files[0].layout
-    return BlockFile(TextRows(files, layout.choice.columns), layout.choice, named=layout.named)
-
-
-def cut_alike(opened: Opened, input: Input, separator: str, first: Layout | None) -> TextFile | None:
-    """Return a text with the columns of the first; None if they differ, or it cannot be cut."""
-    text, cuts = _survey_cuts(opened, input, separator)
-    head = read_head(text)
-    if first is None:
-        return None if cuts.stray else cut(text, features_layout(text, head), cuts)
-    if cuts.stray or len(head.cells) != first.width or (first.named and head.cells != first.choice.names):
-        return None
-    end, lines = (head.end, head.end_lines) if first.named else (head.top, head.top_lines)
-    return cut(text, replace(first, skip=end, lines=lines), cuts)
+    return blocks_of(usual, opened, input, compute, known)
 
 
 def _of_parts(usual: str, ids: Sequence[FileId], input: Input) -> BlockFile:
-    """Return the table of the files of a folder, with the columns of the first one.
-
-    Raises ConfigError and DataError.
+    """Return the table of the files of a folder, with the columns of the first one; raises ConfigError and DataError.
     """
     if not seekable(input):
         raise ConfigError("PARTS", "a directory of CSV files must be UTF-8", where="input.encoding",
                           hint="write them as UTF-8, or as one file")
-    texts: list[TextFile] = []
-    for id in ids:
-        asked = texts[0].input if texts else input  # in the dialect detected in the first
-        text = cut_alike(open_here(id), asked, separator_of(usual, asked), texts[0].layout if texts else None)
-        if text is None:
-            raise parts_differ(id, ids[0], "the same columns in the same order, and no quote within a cell that does "
-                               "not begin with one")
-        texts.append(text)
-    found = block_file_of_texts(tuple(texts))
-    require_content(found.file.bounds[-1], found.choice.width, input.path)
-    return found
+    from mlcli.data.formats.separated_blocks import blocks_of_parts
+
+    return blocks_of_parts(usual, ids, input)

@@ -16,7 +16,6 @@ from mlcli.base.values.scaling import all_finite
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, shown
 from mlcli.data.prepare import missing
-from mlcli.data.prepare.rows import prepared_rows
 from mlcli.data.prepare.scales import Scale, fit_scale, most_variable, times_power
 from mlcli.data.prepare.transforms import TRANSFORMS, Name, apply_transforms, invert_transforms
 from mlcli.data.table.table import Table
@@ -187,6 +186,7 @@ class Prepare(Options):
 
     def _of_rows(self, table: Table, rows: Rows) -> Prepared:
         """Prepare the columns of a table that is read in blocks."""
+        from mlcli.data.prepare.rows import prepared_rows
 
         def make(fill: Array, scale: Scale | None, chosen: Indices | None) -> Preparation:
             """Return the preparation for a fill, of shape (d,), a scale and the chosen columns."""

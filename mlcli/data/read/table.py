@@ -1,8 +1,11 @@
-"""Reading of a table: features, dissimilarities, a kernel, a covariance or a graph, from any of the formats."""
+"""Reading of a table: features, dissimilarities, a kernel, a covariance or a graph, from any of the formats.
+
+Most tables are one file of features, all of it in memory. What others need is imported where it is known that one is
+such a table.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -21,21 +24,14 @@ from mlcli.data.options.formats import Format
 from mlcli.data.options.input import Input, check
 from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.wording import listed
-from mlcli.data.pairs.graphs import graph_table
-from mlcli.data.pairs.square import check_square, square_matrix
-from mlcli.data.prepare.categories import Categories, categories_of, encode, with_categories
-from mlcli.data.read.blocks import streamed_table, unread_table
-from mlcli.data.read.chosen_rows import chosen_rows
+from mlcli.data.prepare.categories import categories_of, encode, with_categories
 from mlcli.data.read.id_columns import require_no_ids
 from mlcli.data.read.labels import add_labels
-from mlcli.data.read.match import match_columns, match_points
-from mlcli.data.read.new_rows import new_in_blocks
-from mlcli.data.read.parts import read_parts
 from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.table.sheet import Sheet, require_unique_ids, transpose
 from mlcli.data.table.table import Source, Table
 from mlcli.data.table.views import errors_for_second_view
-from mlcli.data.text.layout import crossed_layout, features_layout, square_layout
+from mlcli.data.text.layout import features_layout, square_layout
 from mlcli.errors import ConfigError, DataError
 
 
@@ -59,7 +55,11 @@ def read(input: Input, compute: Compute | None = None, categories: bool = False,
     if rows_of(table.values) is not None:  # a file read in blocks was checked by its first pass
         return table
     refuse_resemblance(table, input)
-    return replace(table, values=check_square(table.values, tuple(table.ids), input)) if input.square else table
+    if not input.square:
+        return table
+    from mlcli.data.pairs.square import check_square
+
+    return replace(table, values=check_square(table.values, tuple(table.ids), input))
 
 
 def read_unchecked(input: Input, compute: Compute | None = None, categories: bool = False,
@@ -69,6 +69,7 @@ def read_unchecked(input: Input, compute: Compute | None = None, categories: boo
     check(input)
     if not input.chooses_rows:
         return whole_table(input, compute, categories, streams)
+    from mlcli.data.read.chosen_rows import chosen_rows
 
     def again(names: Sequence[str]) -> Table:
         with no_listeners():
@@ -86,8 +87,10 @@ def whole_table(input: Input, compute: Compute, categories: bool = False, stream
         return _of_parts(files, input, compute, streams)
     with open_input(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
-        source = _source(input, file, format)
+        source = source_of(input, file, format)
         if input.kind == "graph":
+            from mlcli.data.pairs.graphs import graph_table
+
             return add_labels(graph_table(file, input, source, compute), input, compute)
         blocks = _block_file(file, input, format, compute, categories) if (
             streams or input.chooses_rows or input.stream == "always") else None
@@ -116,7 +119,7 @@ def _block_file(file: Opened, input: Input, format: Format, compute: Compute, ca
         return None
 
 
-def _source(input: Input, file: Opened, format: Format) -> Source:
+def source_of(input: Input, file: Opened, format: Format) -> Source:
     """Return the source of a table, with the files of names that belong to it."""
     if input.kind != "features" or not (others := name_files(file.path)):
         return Source(input.path, file.digest, file.size, format.name)
@@ -125,6 +128,8 @@ def _source(input: Input, file: Opened, format: Format) -> Source:
 
 def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -> Table:
     """Return the table of a directory of files, in memory if it fits."""
+    from mlcli.data.read.parts import read_parts
+
     found, source = read_parts(files, input, compute)
     blocks = (streams or input.stream == "always" or input.chooses_rows) and reads_blocks(found, input, compute)
     table = (_table_of_blocks(found, input, compute, source) if blocks else
@@ -134,6 +139,8 @@ def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -
 
 def _table_of_blocks(found: BlockFile, input: Input, compute: Compute, source: Source) -> Table:
     """Return the table of a file that is read in blocks."""
+    from mlcli.data.read.blocks import streamed_table, unread_table
+
     if input.chooses_rows:
         return unread_table(found, found.choice.columns, input, source)
     return streamed_table(found, input, compute, source)
@@ -153,89 +160,15 @@ def _with_categories(file: Opened, input: Input, format: Format, compute: Comput
         return encode(sheet, categories_of(sheet, error.columns))
 
 
-@stage("read")
-def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None,
-             categories: Categories | None = None, streams: bool = False) -> Table:
-    """Return rows to project into a finished run: features with the run's columns, or numbers for each of its points.
-
-    If the next step `streams`, a table that does not fit in memory is read in blocks. Raises ConfigError
-    and DataError.
-    """
-    compute = compute or Compute()
-    check(input.replace(label_columns=(*input.label_columns, *(categories or ()))))
-    input = with_categories(input, categories) if categories else input
-    points = tuple(ids)
-    if folder := read_folder(input, compute):
-        sheet, source = folder
-        return add_labels(_table(sheet, match_columns(sheet, tuple(columns), input.path, "column"), tuple(columns),
-                                 input, source), input, compute)
-    if not input.square and (files := parts_of(input.path)):
-        return _new_of_parts(files, input, tuple(columns), compute, streams)
-    with open_input(matrix_in(input.path), compute) as file:
-        format = format_of(file, input)
-        if format.pairs:
-            raise ConfigError("FORMAT", f"{format.title} holds no dissimilarities to the points of a run",
-                              where="input.format", hint="give a matrix: a row for every new point, a column for every "
-                              "point of the run")
-        source = _source(input, file, format)
-        if streams:
-            blocks = block_file_of(file, input, format, compute, tuple(columns))
-            if (table := new_in_blocks(blocks, source, input, tuple(columns), compute)) is not None:
-                return add_labels(table, input, compute)
-        layout: LayoutOf = (partial(crossed_layout, points=points) if input.square
-                            else partial(features_layout, known=() if input.transpose else tuple(columns)))
-        sheet = encode(_points_as_rows(read_sheet(file, input, format, compute, layout), input), categories or {})
-        if input.square:
-            values, wanted = match_points(sheet, points, input), points
-        else:
-            wanted = tuple(columns)
-            values = match_columns(sheet, wanted, input.path, "column")
-        return add_labels(_table(sheet, values, wanted, input, source), input, compute)
-
-
-def _new_of_parts(files: list[str], input: Input, wanted: tuple[str, ...], compute: Compute, streams: bool) -> Table:
-    """Return new rows of a directory of files, in memory if they fit."""
-    found, source = read_parts(files, input, compute)
-    table = new_in_blocks(found, source, input, wanted, compute) if streams else None
-    if table is None:
-        sheet = sheet_of_blocks(found, input, compute)
-        table = _table(sheet, match_columns(sheet, wanted, input.path, "column"), wanted, input, source)
-    return add_labels(table, input, compute)
-
-
-@stage("read")
-def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: Compute | None = None) -> Table:
-    """Return coordinates in the space of a run: the columns of its axes, with ids if the column exists."""
-    compute = compute or Compute()
-    check(input)
-    with open_input(input.path, compute) as file:
-        format = format_of(file, input)
-        input = input.replace(columns=tuple(axes) if format.named else ())
-        sheet = _with_ids_if_there(file, input, format, id_name, compute)
-        source = Source(input.path, file.digest, file.size, format.name)
-        return _table(sheet, sheet.values, sheet.columns, input, source)
-
-
-def _with_ids_if_there(file: Opened, input: Input, format: Format, id_name: str, compute: Compute) -> Sheet:
-    """Read a sheet with its ids in the column of `input`, else in the column `id_name` if it exists."""
-    if input.id_column is None and format.named:
-        try:
-            return read_sheet(file, input.replace(id_column=id_name), format, compute, features_layout)
-        except ConfigError as error:
-            if (error.code, error.where) != ("E-UNKNOWN-COLUMN", "input.id_column"):
-                raise
-    return read_sheet(file, input, format, compute, features_layout)
-
-
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
     """Return the table of points with coordinates; raises DataError for ids among the features."""
     require_no_ids(sheet.values, np.arange(len(sheet.values)), sheet.columns, sheet.words, input,
                    named=sheet.ids is not None, apart=sheet.apart)
-    sheet = _points_as_rows(sheet, input)
-    return _table(sheet, sheet.values, sheet.columns, input, source)
+    sheet = points_as_rows(sheet, input)
+    return table_of(sheet, sheet.values, sheet.columns, input, source)
 
 
-def _points_as_rows(sheet: Sheet, input: Input) -> Sheet:
+def points_as_rows(sheet: Sheet, input: Input) -> Sheet:
     """Return the sheet with a row for every point."""
     if not input.transpose:
         return sheet
@@ -245,12 +178,14 @@ def _points_as_rows(sheet: Sheet, input: Input) -> Sheet:
 
 def square_table(sheet: Sheet, input: Input, source: Source) -> Table:
     """Return the table of one number for every two points."""
+    from mlcli.data.pairs.square import square_matrix
+
     values, ids = square_matrix(sheet, input)
     return Table(values, ids, ids, sheet.id_name or "id", sheet.labels, input.gives, source,
                  observations=input.observations)
 
 
-def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, source: Source) -> Table:
+def table_of(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, source: Source) -> Table:
     """Return the table with the rows' own ids; raises DataError if they are not unique."""
     ids = sheet.row_names()
     require_unique_ids(ids, input.path)

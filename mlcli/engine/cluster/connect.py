@@ -57,35 +57,28 @@ class Connections:
 
 
 @contextmanager
-def clustered(compute: Compute, connections: Connections | None = None) -> Iterator["Cluster | None"]:
-    """Run blocks on the cluster that the options name, if they name one, for the length of a `with` block.
+def clustered(compute: Compute, connections: Connections | None = None) -> Iterator["Cluster"]:
+    """Run blocks on the cluster that the options name, for the length of a `with` block.
 
     Without `connections`, the client is closed at its end. Raises ConfigError, DependencyMissing where the cluster
     cannot be reached or has other versions, and OutputRefused or StorageError for a folder that cannot be written.
     """
-    if compute.cluster is None:
-        yield None
-        return
     from mlcli.engine.cluster.executor import Cluster
 
-    address = address_of(compute.cluster)
+    where = compute.cluster or ""
+    address = address_of(where)
     _require_room(compute)
     with set_context(local_workers=own_workers(compute)), ExitStack() as stack:
         client = (stack.enter_context(Connections()) if connections is None else connections).client(address, compute)
-        with _reached(compute.cluster):
-            _examine(client, compute.cluster)
+        with _reached(where):
+            _examine(client, where)
         folder = stack.enter_context(_shared(address, compute))
         if is_open(client.scheduler.address):
-            note("W-CLUSTER-OPEN", f"the way to {compute.cluster} is neither encrypted nor authenticated: whoever can "
+            note("W-CLUSTER-OPEN", f"the way to {where} is neither encrypted nor authenticated: whoever can "
                  "reach the scheduler can run programs on its machines; use tls://")
         cluster = stack.enter_context(Cluster(client, folder))
         with running_on(cluster, lambda: cluster.count):
             yield cluster
-
-
-def cluster_facts(cluster: "Cluster | None") -> dict[str, Any]:
-    """Return the facts of the cluster for run.json: numbers of blocks and of bytes sent; none without a cluster."""
-    return {} if cluster is None else {"cluster": dict(cluster.counts)}
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""Rules by the likelihood of the data: Minka's evidence, BIC of probabilistic PCA, cross-validated factors."""
+"""Rules by the likelihood of the data: Minka's evidence, BIC of probabilistic PCA, cross-validated factors.
+
+Most methods have no such likelihood: the formulas are imported for those that have one.
+"""
 
 from functools import partial
 
@@ -8,9 +11,7 @@ from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
-from mlcli.findings.dimension.likelihood_rules import cross_validate, factor_gaussian, minka_evidence, ppca_bic
 from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict
-from mlcli.stages.algebra.iterate import Iterate
 
 WIDEST = 500  # largest number of columns for d² logarithms
 FOLDS = 3
@@ -18,7 +19,7 @@ BUDGET = 0.2  # seconds for fits to folds
 STEP, CUBE = 1e-3, 7e-9  # seconds of one step of a fit: constant, and for each of d³ products
 FALLS = 2  # consecutive counts below the best after which the search ends
 STEPS = 8  # steps of a fit, about
-LONGEST = Iterate(limit=50, tolerance=1e-3)  # enough for comparing likelihoods, whose errors are squares of this
+LIMIT, TOLERANCE = 50, 1e-3  # of a fit: enough for comparing likelihoods, whose errors are squares of this
 ROOM = 2**17  # numbers in a sample of the rows
 
 
@@ -49,6 +50,8 @@ def minka(evidence: Evidence) -> Verdict | NotApplicable:
     given = variances(evidence)
     if isinstance(given, NotApplicable):
         return given
+    from mlcli.findings.dimension.likelihood_rules import minka_evidence
+
     log_evidence = minka_evidence(*given)
     if not np.isfinite(log_evidence).any():
         return NotApplicable("eigenvalues are tied")
@@ -62,6 +65,8 @@ def criterion(evidence: Evidence) -> Verdict | NotApplicable:
     given = variances(evidence)
     if isinstance(given, NotApplicable):
         return given
+    from mlcli.findings.dimension.likelihood_rules import ppca_bic
+
     values = -2 * ppca_bic(*given)
     count = int(values.argmin())
     return Verdict(count, "The axes of probabilistic PCA with the smallest Bayesian information criterion.",
@@ -101,9 +106,12 @@ def fold_likelihoods(evidence: Evidence, points: Array, most: int) -> Array:
 
     `points` is an (m, d) array; all counts have the same folds.
     """
+    from mlcli.findings.dimension.likelihood_rules import cross_validate, factor_gaussian
+    from mlcli.stages.algebra.iterate import Iterate
+
+    fit = partial(factor_gaussian, iterate=Iterate(limit=LIMIT, tolerance=TOLERANCE))
     likelihoods: list[float] = []
     for count in range(most + 1):
-        fit = partial(factor_gaussian, iterate=LONGEST)
         likelihoods += cross_validate(points, fit, [count], FOLDS, evidence.generator()).tolist()
         if len(likelihoods) > FALLS and max(likelihoods[-FALLS:]) < max(likelihoods):
             break

@@ -32,7 +32,6 @@ from mlcli.base.values.inputs import Given
 from mlcli.base.values.sample_size import EXACT, FEW_COLUMNS, GROUP, automatic
 from mlcli.errors import MlcliError
 from mlcli.process.memory_gate import admit
-from mlcli.stages.algebra.gathering import pass_bytes
 
 PAIRS = 2.2  # arrays of all pairs that quality has in memory at once
 SAMPLED = 8 * MIB  # memory of measures of a sample besides the distances from it
@@ -112,6 +111,8 @@ def reading_memory(data: Given, compute: Compute) -> dict[str, float]:
     rows = rows_of(data.values)
     if rows is None:
         return {"the table": float(data.bytes), "reading it": after_fit().reading}
+    from mlcli.stages.algebra.gathering import pass_bytes
+
     lanes = rows.at_once(compute.thread_count())
     return {f"{lanes} block{'s' * (lanes > 1)} of the table": lanes * float(data.bytes),
             "sums over it": pass_bytes(rows.shape[1], lanes), "a sample of its rows": sample_memory(rows)}

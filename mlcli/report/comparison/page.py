@@ -11,8 +11,8 @@ from mlcli.report.drawing.html import Part, document, figure, frame_picture, joi
 from mlcli.report.drawing.text import safe
 from mlcli.report.figures.coloring import coloring, plain
 from mlcli.report.figures.scatter import MOST_IN_PAIRS, Points
-from mlcli.report.paper.drawings import has_matplotlib
 from mlcli.report.paper.inline import inline
+from mlcli.report.paper.needs import has_matplotlib
 from mlcli.report.paper.scatter import Plot
 
 NAMED = 6  # largest number of runs with names next to few points

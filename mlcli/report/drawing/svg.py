@@ -7,7 +7,6 @@ from typing import Any
 
 from mlcli.report.drawing.figure import Bar, Curve, Dots, Figure, Line, Mark, Part, Picture, Segments, Text
 from mlcli.report.drawing.palette import GROUND, style_sheet
-from mlcli.report.drawing.png import png
 from mlcli.report.drawing.text import safe
 
 SHAPES = {"triangle": "m0-{0}l{1} {2}h-{3}z", "diamond": "m0-{0}l{0} {0}l-{0} {0}l-{0}-{0}z",
@@ -131,6 +130,8 @@ def _text(mark: Text) -> str:
 
 def _picture(mark: Picture) -> str:
     """Return the image with its PNG inside."""
+    from mlcli.report.drawing.png import png
+
     sharp = ' image-rendering="pixelated"' if mark.kind == "pixels" else ""
     return (f'<image class="{mark.kind}" x="{mark.x:.1f}" y="{mark.y:.1f}" width="{mark.width:.1f}" '
             f'height="{mark.height:.1f}" preserveAspectRatio="none"{sharp} '

@@ -13,7 +13,6 @@ from mlcli.report.drawing.axes import Panel, Scale, extent, to_pixels
 from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Part, Segments, Text
 from mlcli.report.figures import shade
 from mlcli.report.figures.coloring import Coloring
-from mlcli.report.figures.density import clouds
 
 MOST = 5_000  # more points are drawn as an image
 MOST_EDGES = 10_000  # largest number of edges
@@ -206,6 +205,8 @@ def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mar
     """Return the points, an (m, 2) array, as dots by groups; very many as an image."""
     marks: list[Mark] = []
     if len(values) > MOST:
+        from mlcli.report.figures.density import clouds
+
         return clouds(values, points.colors, panel)
     pixels = to_pixels(values, panel)
     for group, chosen in points.turns():

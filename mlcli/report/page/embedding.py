@@ -11,8 +11,7 @@ from mlcli.report.drawing.text import number, shorten
 from mlcli.report.figures.coloring import Coloring, Range, coloring, plain
 from mlcli.report.figures.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Edges, Points, equal_units, pairs, scatter
 from mlcli.report.figures.shade import shares_of
-from mlcli.report.paper import drawings
-from mlcli.report.paper.inline import inline
+from mlcli.report.paper.needs import advice, deviations, uses_matplotlib
 
 MOST_LABELS = 4
 
@@ -28,13 +27,13 @@ def embedding(run: Contents, label: str | None) -> Part:
     colors = [coloring(name, texts) for name, texts in labels.items()] or [plain(len(values))]
     points = [Points(values, run.embedding.ids, color, len(values), axes=run.axes) for color in colors]
     edges = _edges(run)
-    unsure = drawings.deviations(run)
+    unsure = deviations(run)
     parts: list[Part] = []
     for i, some in enumerate(points):
         said = _edges_note(edges) + _background_note(unsure) if i == 0 else ""
         first = i == 0 and label is None
         parts.append(_matplotlib_part(run, some, None if i else edges, said, first)
-                     if drawings.uses_matplotlib(run) else figure(
+                     if uses_matplotlib(run) else figure(
             scatter(some, _title(some.colors), edges if i == 0 else None, unsure), _caption(some, i == 0) + said))
     shown = [side_by_side(*parts)]
     if values.shape[1] > 2:
@@ -42,7 +41,7 @@ def embedding(run: Contents, label: str | None) -> Part:
         some = points[0].sample(MOST_IN_PAIRS, int(run.manifest.get("seed") or 0)) if few else points[0]
         shown.append(figure(pairs(some), f"Pairs of the first {min(values.shape[1], 4)} axes; each "
                             f"panel has scales of its own.{_sample_note(some)}{_density_note(some)}"))
-    return section("Embedding", drawings.advice(run), *shown, _interactive_hint(run))
+    return section("Embedding", advice(run), *shown, _interactive_hint(run))
 
 
 def _interactive_hint(run: Contents) -> Part:
@@ -54,6 +53,9 @@ def _interactive_hint(run: Contents) -> Part:
 
 def _matplotlib_part(run: Contents, points: Points, edges: Edges | None, said: str, first: bool) -> Part:
     """Return a scatter plot by Matplotlib of all points; the `first` is the run's own."""
+    from mlcli.report.paper import drawings
+    from mlcli.report.paper.inline import inline
+
     title = _title(points.colors)
     drawn = main_drawing(run, "svg") if first else drawings.plot(run, points, title, edges).draw("svg")
     return frame_picture(inline(drawn, f"Scatter plot: {title}"), f"{_axes_drawn(points)}{drawings.caption(run)}{said}")
@@ -61,11 +63,13 @@ def _matplotlib_part(run: Contents, points: Points, edges: Edges | None, said: s
 
 def main_scatter(run: Contents, title: str) -> Figure:
     """Draw the first two axes, colored by the first label column, as a separate figure."""
-    return scatter(main_points(run), title, _edges(run), drawings.deviations(run))
+    return scatter(main_points(run), title, _edges(run), deviations(run))
 
 
 def main_drawing(run: Contents, format: str) -> bytes:
     """Draw the main scatter plot with Matplotlib as svg, pdf or png; once for the page and for the file."""
+    from mlcli.report.paper import drawings
+
     if format not in run.drawn:
         run.drawn[format] = drawings.plot(run, main_points(run), run.title, _edges(run)).draw(format)
     return run.drawn[format]

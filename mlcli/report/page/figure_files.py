@@ -6,9 +6,9 @@ from mlcli.findings.frame.contents import Contents
 from mlcli.findings.images.sections import rows_drawn
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.svg import document
-from mlcli.report.figures.scree import scree
+from mlcli.report.figures.scree import Eigenvalues, scree
 from mlcli.report.page.embedding import main_drawing, main_scatter
-from mlcli.report.paper.drawings import scree_plot, uses_matplotlib
+from mlcli.report.paper.needs import uses_matplotlib
 
 NAMES = ("scree", "scatter", "images")
 Drawing = Callable[[str], bytes]  # a format -> the content of a file
@@ -22,7 +22,9 @@ def figures(run: Contents) -> dict[str, Drawing]:
     title, papers = run.title, uses_matplotlib(run)
     drawn: dict[str, Drawing] = {}
     if run.scree is not None:
-        drawn["scree"] = _drawing(scree(run.scree, title, shared=True), scree_plot(run, run.scree, title).draw, papers)
+        eigenvalues = run.scree
+        drawn["scree"] = lambda format: (paper_scree(run, eigenvalues, format) if papers or format != "svg" else
+                                         _svg(scree(eigenvalues, title, shared=True)))
     if run.embedding.values.size:
         drawn["scatter"] = lambda format: (main_drawing(run, format) if papers or format != "svg" else
                                            _svg(main_scatter(run, title)))
@@ -32,8 +34,11 @@ def figures(run: Contents) -> dict[str, Drawing]:
     return drawn
 
 
-def _drawing(plain: Figure, paper: Drawing, papers: bool) -> Drawing:
-    return lambda format: paper(format) if papers or format != "svg" else _svg(plain)
+def paper_scree(run: Contents, eigenvalues: Eigenvalues, format: str) -> bytes:
+    """Return the scree plot by Matplotlib as the content of a file."""
+    from mlcli.report.paper.drawings import scree_plot
+
+    return scree_plot(run, eigenvalues, run.title).draw(format)
 
 
 def render(figure: Figure, format: str) -> bytes:

@@ -1,102 +1,15 @@
-"""The plots of a run by Matplotlib: their contents, names of points, captions and predicted cost."""
+"""The plots of a run by Matplotlib: their contents and captions."""
 
-from collections.abc import Mapping, Sequence
-from importlib import import_module
-from typing import Protocol
-
-from mlcli.base.machine.footprint import NOTHING, PLOT, SPARSE, AfterFit
-from mlcli.base.types import Array
-from mlcli.base.values.extras import EXTRAS, missing_module
 from mlcli.config.drawing import Ellipses
-from mlcli.config.report_options import LABELED, Report
-from mlcli.findings.decoded import DecodedFinding
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.loadings import LoadingsFinding
-from mlcli.report.drawing.html import Part, sentence
 from mlcli.report.figures.scatter import Edges, Points
 from mlcli.report.figures.scree import Eigenvalues
 from mlcli.report.paper.arrows import Arrows
 from mlcli.report.paper.labels import MOVED
-from mlcli.report.paper.scatter import SIZE, Plot
+from mlcli.report.paper.needs import deviations, texts
+from mlcli.report.paper.scatter import Plot
 from mlcli.report.paper.scree import ScreePlot
-from mlcli.report.paper.sheet import RESOLUTION, inches, silence_matplotlib
-
-PIXEL = 8.3  # bytes for each pixel of a PNG while it is drawn
-NAMES, NAME = 0.2, 0.012  # time of placing names, in starts of the program: constant, and for each name
-UNNAMED = "draw no names, with --set report.point_labels=none"
-
-
-class NamedRows(Protocol):
-    """Rows with ids and labels."""
-
-    @property
-    def ids(self) -> Sequence[str]:
-        """The ids of the rows."""
-
-    @property
-    def labels(self) -> Mapping[str, Sequence[str]]:
-        """Texts of the rows, by the name of their column."""
-
-
-def uses_matplotlib(run: Contents) -> bool:
-    """Whether Matplotlib draws the scatter plot of the page and its SVG: where it has parts that need it."""
-    return bool(run.config.report.plotting) or (bool(texts(run)) and has_matplotlib())
-
-
-def plot_cost(report: Report, table: NamedRows, *, unsure: bool) -> AfterFit:
-    """Return the memory and time of Matplotlib after the fit, where it draws the figures of these rows."""
-    names = texts_of(report, table, unsure=unsure)
-    others = [f"report.{option}" for option in report.plotting if option != "point_labels"]
-    others += [f"{format} in report.figures" for format in report.figures if format != "svg"]
-    if not report.writes("report") or not (names or others) or missing_module("plot"):
-        return NOTHING
-    wide, high = inches(report.look, SIZE)
-    instead = [*([UNNAMED] if names else []), *([f"leave out {', '.join(others)}"] if others else [])]
-    return AfterFit((PLOT, SPARSE) if names else (PLOT,),
-                    PIXEL * RESOLUTION**2 * wide * high * ("png" in report.figures),
-                    (NAMES + NAME * len(names)) * bool(names), "; ".join(instead))
-
-
-def has_matplotlib() -> bool:
-    """Whether the extra `plot` can be imported: optional names must not end a run."""
-    if missing_module("plot"):
-        return False
-    silence_matplotlib()
-    try:
-        for module in EXTRAS["plot"]:
-            import_module(module)
-    except ImportError:
-        return False
-    return True
-
-
-def advice(run: Contents) -> Part:
-    """Return a sentence on how to get the missing names of points, where Matplotlib is missing."""
-    if not texts(run) or has_matplotlib():
-        return None
-    return sentence("Names beside the points need Matplotlib: pip install 'manifold-cli[plot]'.", "soft")
-
-
-def texts(run: Contents) -> Sequence[str]:
-    """Return the texts next to the points of a run."""
-    return texts_of(run.config.report, run.embedding,
-                    unsure=deviations(run) is not None)
-
-
-def texts_of(report: Report, table: NamedRows, *, unsure: bool) -> Sequence[str]:
-    """Return the texts next to points: those that the user chose, or by default the ids of few points.
-
-    By default there are none where the background shows how `unsure` the decoder is, which is more informative.
-    """
-    chosen = report.point_labels
-    if chosen == "auto":
-        return table.ids if 0 < len(table.ids) <= LABELED and have_names(table.ids) and not unsure else ()
-    return () if chosen == "none" else table.ids if chosen == "ids" else table.labels[chosen]
-
-
-def have_names(ids: Sequence[str]) -> bool:
-    """Whether rows have names other than numbers, which say little next to a point."""
-    return not all(map(str.isdecimal, ids))
 
 
 def plot(run: Contents, points: Points, title: str, edges: Edges | None = None) -> Plot:
@@ -104,12 +17,6 @@ def plot(run: Contents, points: Points, title: str, edges: Edges | None = None) 
     report = run.config.report
     return Plot(points, title, report.look, texts(run), edges, report.outlines, arrows(run),
                 deviations(run))
-
-
-def deviations(run: Contents) -> Array | None:
-    """Return the decoder's standard deviations over the plane, a (rows, columns) array, where it has them."""
-    decoded = DecodedFinding.of(run)
-    return None if decoded is None else decoded.deviations
 
 
 def arrows(run: Contents) -> Arrows | None:

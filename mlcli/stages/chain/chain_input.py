@@ -71,6 +71,11 @@ class Fitted:
     products: Products = field(default_factory=dict)  # what a run may keep of it
 
 
+def limit_of_columns(points: Array, centered: bool) -> int:
+    """Return the largest number of axes that the columns of points (n x d) allow."""
+    return min(len(points) - centered, points.shape[1])
+
+
 class Composition(Protocol):
     """A computation from data to coordinates."""
 

@@ -31,9 +31,9 @@ from mlcli.stages.kernels.streamed import Streamed
 from mlcli.stages.paths.paths import rounding_of
 from mlcli.stages.paths.plan import PathPlan
 from mlcli.stages.similarities.decoders import linear_decoder
-from mlcli.stages.similarities.given_graph import GivenGraph
-from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances
+from mlcli.stages.similarities.kernels import Distances, GivenDistances
 from mlcli.stages.similarities.of_distances import OfDistances
+from mlcli.stages.similarities.path_lengths import Geodesics, GivenGraph
 
 COPIES = {"lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
 SPECTRA = {"lingoes": 0.5, "cailliez": 4.0}  # whole spectra that take as long

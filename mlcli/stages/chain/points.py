@@ -7,13 +7,12 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Step
-from mlcli.base.types import Array
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import BENT, LANDMARKS, PASSES, centering_step
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.algebra.metrics.costs import distances_cost
 from mlcli.stages.algebra.metrics.points import metric_of
-from mlcli.stages.chain.chain_input import ChainInput, Fitted
+from mlcli.stages.chain.chain_input import ChainInput, Fitted, limit_of_columns
 from mlcli.stages.chain.scaling import build_fit, solve_spectrum, stretches
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.forms import Dense
@@ -60,11 +59,6 @@ class ColumnChain:
         # columns that are not centered have no variances to report
         spectrum = spectrum if chain.centering == "columns" else replace(spectrum, directions=None)
         return Fitted(embedding=embedding, spectrum=spectrum, projector=projector)
-
-
-def limit_of_columns(points: Array, centered: bool) -> int:
-    """Return the largest number of axes that the columns of points (n x d) allow."""
-    return min(len(points) - centered, points.shape[1])
 
 
 @frozen

@@ -10,14 +10,11 @@ from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Name
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric
-from mlcli.stages.chain.chain_input import ChainInput, Composition
-from mlcli.stages.chain.distances import PairwiseChain, PathChain
+from mlcli.stages.chain.chain_input import ChainInput, Composition, limit_of_columns
 from mlcli.stages.chain.kernels import ChainKernel
 from mlcli.stages.chain.kernels.pairs import GowerKernel
 from mlcli.stages.chain.options import Centered, Coordinates, NeighborGraph
-from mlcli.stages.chain.points import ColumnChain, FunctionChain, limit_of_columns
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.pieces import graph_steps
 from mlcli.stages.kernels.corrections import Rule
 from mlcli.stages.paths.paths import OF_LANDMARKS, Paths
 
@@ -39,7 +36,7 @@ class Stages(Options):
     def compose(self, data: Any, compute: Compute, require: Callable[[Sequence[Step], Given], None]) -> Composition:
         """Return the computation of coordinates: the kernel's own, or by paths, distances, columns or pairs of points.
 
-        `require` refuses steps that memory does not allow.
+        `require` refuses steps that memory does not allow. A chain imports its own computation and no other.
         """
         kernel = self.kernel
         chain = ChainInput(**{name: getattr(self, name) for name in Stages.model_fields}, data=data, compute=compute,
@@ -48,15 +45,23 @@ class Stages(Options):
             own: Composition = kernel.way(chain)
             return own
         if kernel.of_distances and self.paths is not None:
+            from mlcli.stages.chain.distances import PathChain
+
             return PathChain(chain)
         if kernel.of_distances and not (data.kind == "features" and kernel.direct and self.landmarks is None):
+            from mlcli.stages.chain.distances import PairwiseChain
+
             return PairwiseChain(chain)
+        from mlcli.stages.chain.points import ColumnChain, FunctionChain
+
         return ColumnChain(chain) if self.by_columns else FunctionChain(chain)
 
     def search_steps(self, data: Any, compute: Compute) -> list[Step] | None:
         """Return the steps of the neighbor search, where other steps depend on its graph; None where they do not."""
         if self.graph is None or self.kernel.sparse:
             return None
+        from mlcli.stages.graph.pieces import graph_steps
+
         return graph_steps(data, self.graph.neighbors.neighborhood(data), compute)
 
     def refuse_void(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import one_by_one, row_blocks
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Given
 from mlcli.base.values.products import Products
@@ -145,3 +146,33 @@ class Similarity:
     def variances(self) -> Array | None:
         """The variances (p) of coordinates that were scaled to unit variance; None where they were not scaled."""
         return None
+
+
+class OfOtherDistances(Similarity):
+    """Numbers of at most one that are computed from the distances δ of another similarity, which has rows -δ²/2."""
+
+    base: Similarity
+
+    @property
+    def places(self) -> bool:
+        """Whether distances of new points can be computed."""
+        return self.base.places
+
+    @property
+    def parts(self) -> Parts:
+        """The parts of the distances."""
+        return self.base.parts
+
+    @property
+    def source(self) -> Similarity:
+        """The similarity that computes the distances."""
+        return self.base
+
+    @property
+    def comparison(self) -> Fitted:
+        """The metric of the distances."""
+        return self.base.comparison
+
+    def rounding(self, new: Array) -> Array | float:
+        """Return a few roundings of numbers of at most one, for an (m, d) array of new points."""
+        return 16 * EPS

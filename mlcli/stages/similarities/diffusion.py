@@ -7,15 +7,13 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
-from mlcli.base.values.check import EPS
-from mlcli.stages.algebra.metrics import Fitted
-from mlcli.stages.similarities.base import Parts, Similarity
+from mlcli.stages.similarities.base import OfOtherDistances
 from mlcli.stages.similarities.kernels import Distances, GivenDistances
 
 
 @stored("transitions", widths="c", densities="c")
 @frozen
-class Transitions(Similarity):
+class Transitions(OfOtherDistances):
     """p(x, xⱼ) of a walk over the training points: w(x, xⱼ) / qⱼ, divided by their sum over j.
 
     w(x, y) = exp(-d² / (σ(x) σ(y))), and q is the density at a training point, to the power that removes its effect.
@@ -23,7 +21,7 @@ class Transitions(Similarity):
     """
 
     keeps_distances: ClassVar[bool] = False
-    base: Distances | GivenDistances  # the similarity with rows -d²/2
+    base: Distances | GivenDistances
     widths: Array  # n: σ of the training points
     densities: Array  # n: q
     nearest: int  # rank of the training neighbor whose distance is σ of a point; 0: one σ for all
@@ -36,28 +34,9 @@ class Transitions(Similarity):
         weights = np.exp(exponents - exponents.max(axis=1, keepdims=True)) / self.densities  # no zero rows
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
-    @property
-    def parts(self) -> Parts:
-        """The parts of the distances."""
-        return self.base.parts
-
-    @property
-    def source(self) -> Similarity:
-        """The similarity that computes the distances."""
-        return self.base
-
     def width(self, given: int) -> int:
         """Return the number of training points."""
         return len(self.widths)
-
-    @property
-    def comparison(self) -> Fitted:
-        """The metric of the distances."""
-        return self.base.comparison
-
-    def rounding(self, new: Array) -> Array | float:
-        """Return a few roundings of numbers of at most one, for an (m, d) array of new points."""
-        return 16 * EPS
 
 
 def local_widths(halved: Array, nearest: int) -> Array:

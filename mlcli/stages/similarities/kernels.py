@@ -9,30 +9,16 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given
-from mlcli.base.values.products import Products
 from mlcli.base.values.scaling import Unit
-from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
 from mlcli.stages.algebra.metrics.blocks import squared
-from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.kernels.functions import Function
 from mlcli.stages.kernels.radial import Radial, fix_defaults
-from mlcli.stages.paths.paths import paths_of_new
-from mlcli.stages.paths.products import path_products
 from mlcli.stages.similarities.base import Parts, Similarity
-from mlcli.stages.similarities.spaces import FeatureSpace, GeodesicSpace, Space, in_range
-from mlcli.stages.similarities.witness import (
-    Witness,
-    of_dissimilarities,
-    of_function,
-    of_metric,
-    of_paths,
-    of_points,
-    of_radial,
-)
+from mlcli.stages.similarities.spaces import FeatureSpace, Space, in_range
+from mlcli.stages.similarities.witness import Witness, of_dissimilarities, of_function, of_metric, of_points, of_radial
 
 
 @stored("kernel-values", points="cd", origin="d")
@@ -157,49 +143,3 @@ class GivenDistances(Similarity):
     def method_distances(self, distances: Array) -> Array:
         """Return an array of distances, of any shape, with the correction."""
         return self.correction.of_distances(distances)
-
-
-@stored("geodesics", points="nd", landmarks="c", within={"landmarks": "n"})
-@frozen
-class Geodesics(Similarity):
-    """Minus half the squared path lengths from new points into the training graph: Isomap."""
-
-    neighbors: Neighborhood
-    graph: Graph
-    points: Array | None  # n x d; None where dissimilarities are given
-    metric: Fitted = EUCLIDEAN
-    landmarks: Indices | None = None  # the training points that count; None: all
-
-    @property
-    def path_graph(self) -> Graph:
-        """The graph."""
-        return self.graph
-
-    def products(self, centering: Centering) -> Products:
-        """Return the graph and the matrices of its path lengths."""
-        return path_products(self.graph, self.landmarks is None, centering)
-
-    def rows(self, new: Array) -> Array:
-        """Return -δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x landmarks), by shortest paths from x.
-        """
-        lists = self.neighbors.of_new(new, self.points, self.metric)
-        paths = paths_of_new(self.graph, lists)
-        return gower(np.square(paths if self.landmarks is None else paths[:, self.landmarks]))
-
-    @property
-    def parts(self) -> Parts:
-        """The graph and its neighbor search, the points and their metric, and the landmarks."""
-        return Parts(points=self.points, landmarks=self.landmarks, graph=self.graph, neighbors=self.neighbors,
-                     metric=self.metric)
-
-    def width(self, given: int) -> int:
-        """Return the number of training points in use."""
-        return self.graph.size if self.landmarks is None else len(self.landmarks)
-
-    def witness(self, data: Given, fit: Indices, full: bool) -> Witness:
-        """Return the kernel of shortest paths, proven shortest, of the points in an (n,) array `fit`."""
-        return of_paths(self.graph, fit, full)
-
-    def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space:
-        """Return the space of shortest paths on the neighbor graph."""
-        return GeodesicSpace(self.graph, units[0], rows, compute)

@@ -8,37 +8,30 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
-from mlcli.base.values.check import EPS
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Given
 from mlcli.base.values.products import Products, Square
 from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import gower
-from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.functions import Gaussian
 from mlcli.stages.kernels.laplacian import LaplacianKernel
 from mlcli.stages.kernels.products import distance_products
-from mlcli.stages.similarities.base import Parts, Similarity
-from mlcli.stages.similarities.given_graph import GivenGraph
-from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances
+from mlcli.stages.similarities.base import OfOtherDistances, Parts
+from mlcli.stages.similarities.kernels import Distances, GivenDistances
+from mlcli.stages.similarities.path_lengths import Geodesics, GivenGraph
 from mlcli.stages.similarities.spaces import Rows, Space
 from mlcli.stages.similarities.witness import Witness
 
 
 @stored("of-distances")
 @frozen
-class OfDistances(Similarity):
-    """A kernel function of the distances δ of another similarity, which has rows -δ²/2."""
+class OfDistances(OfOtherDistances):
+    """A kernel function of the distances of another similarity."""
 
     base: Distances | GivenDistances | Geodesics | GivenGraph
     function: Gaussian | LaplacianKernel
-
-    @property
-    def places(self) -> bool:
-        """Whether distances of new points can be computed."""
-        return self.base.places
 
     def rows(self, new: Array) -> Array:
         """Return k(δ), an (m, n) array, for an (m, d) array of new points."""
@@ -47,25 +40,11 @@ class OfDistances(Similarity):
     @property
     def parts(self) -> Parts:
         """The parts of the distances, and the function."""
-        return replace(self.base.parts, function=self.function)
-
-    @property
-    def source(self) -> Similarity:
-        """The similarity that computes the distances."""
-        return self.base
+        return replace(super().parts, function=self.function)
 
     def width(self, given: int) -> int:
         """Return the number of distances in a row."""
         return self.base.width(given)
-
-    @property
-    def comparison(self) -> Fitted:
-        """The metric of the distances."""
-        return self.base.comparison
-
-    def rounding(self, new: Array) -> Array | float:
-        """Return a few roundings of values of at most one, for an (m, d) array of new points."""
-        return 16 * EPS
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
         """Return the function's formula of recomputed distances, of the points in an (n,) array `fit`; None without

@@ -92,3 +92,22 @@ class Affinities(Similarity):
     def width(self, given: int) -> int:
         """Return the number of training points."""
         return self.graph.size
+
+
+@stored("edge-affinities")
+@frozen
+class EdgeAffinities(Similarity):
+    """Affinities of the edges of a given graph, whose points have no features: new ones cannot be projected."""
+
+    keeps_distances: ClassVar[bool] = False
+    graph: Graph
+    affinity: Affinity
+
+    @property
+    def parts(self) -> Parts:
+        """The graph and the weights of its edges."""
+        return Parts(graph=self.graph, affinity=self.affinity)
+
+    def width(self, given: int) -> int:
+        """Return the number of points."""
+        return self.graph.size

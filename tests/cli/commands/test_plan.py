@@ -23,7 +23,7 @@ from mlcli.data.formats.reader import block_file_of
 from mlcli.data.options.formats import FORMATS
 from mlcli.data.options.input import Input
 from mlcli.data.read import blocks
-from mlcli.report.paper import drawings
+from mlcli.report.paper import needs
 from mlcli.rundir import disk_space
 from mlcli.stages.kernels import fill
 from mlcli.stages.kernels.fill import fill_of
@@ -169,7 +169,7 @@ def test_as_many_rows_as_a_refusal_says_fit(mlcli: Caller, roll: str, given: tup
 def test_names_that_do_not_fit_are_refused_with_how_to_do_without(mlcli: Caller,
                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(footprint, "sys", SimpleNamespace(modules={}))  # as in a process that has drawn nothing yet
-    monkeypatch.setattr(drawings, "LABELED", LABELED)
+    monkeypatch.setattr(needs, "LABELED", LABELED)
     lines = [f"site{row},{row * row},{row % 7}" for row in range(40)]
     Path("named.csv").write_text("\n".join([",x,y", *lines]), encoding="utf-8")
     plain, named = (json.loads(mlcli("plan", "named.csv", *more, "--json").out)["memory"]

@@ -14,7 +14,7 @@ from mlcli.data.prepare.transforms import TRANSFORMS
 from mlcli.errors import MlcliError
 from mlcli.pipeline import run as pipeline
 from mlcli.runs.verify import verify
-from mlcli.stages.algebra.metrics import KINDS
+from mlcli.stages.algebra.metrics import METRICS
 from tests.faults.certificate.support import BARE, certificate
 from tests.laws.accuracy.families import FAMILIES
 
@@ -106,9 +106,8 @@ def compared(number: int, generator: np.random.Generator, folder: Path, most: in
     family = sorted(FAMILIES)[int(generator.integers(len(FAMILIES)))]
     columns = min(columns, 6) if family == "lattice" else columns
     values = np.abs(FAMILIES[family](generator, min(size, 5**columns) if family == "lattice" else size, columns)) + 1e-3
-    metrics = [kind.model_fields["name"].default for kind in KINDS]
     method = [*COMPARED, *CHAINS][int(generator.integers(len(COMPARED) + len(CHAINS)))]
-    metric = metrics[int(generator.integers(len(metrics)))]
+    metric = list(METRICS)[int(generator.integers(len(METRICS)))]
     values = np.degrees(np.arctan(values[:, :2])) if metric == "haversine" else values
     if method.get("kernel", {}).get("name") not in OF_COORDINATES:
         method = {**method, "metric": metric}

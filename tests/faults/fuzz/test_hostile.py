@@ -16,7 +16,7 @@ import yaml
 from mlcli.base.values.inputs import Dissimilarities, Similarities, WeightedGraph
 from mlcli.data.prepare.transforms import TRANSFORMS
 from mlcli.methods import METHODS
-from mlcli.stages.algebra.metrics import KINDS
+from mlcli.stages.algebra.metrics import METRICS
 from tests.faults.failures.support import npy
 from tests.faults.fuzz.chains import document, sensible
 from tests.faults.fuzz.hostile import GRAPHS, SQUARES, TABLES
@@ -24,7 +24,6 @@ from tests.faults.fuzz.trials import tried
 
 FEW, MANY = 8, 700  # of each kind of combination, in the everyday suite and in the long one
 OWN_FAULTS = ("E-CERTIFICATE", "E-RESIDUAL")  # errors of which no input is to blame
-METRICS = [kind.model_fields["name"].default for kind in KINDS]
 Combination = tuple[str, bytes, tuple[str, ...]]  # the file's name, its content, and the options
 
 

@@ -37,7 +37,7 @@ DRAWN = {"autoencoder", "fa-arrests", "gpdm-oscillator", "gplvm-iris", "ica-mixt
 def in_the_repository_without_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Paths in the files are relative to the repository's root; no names are drawn, which take longer than the runs."""
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("mlcli.report.paper.drawings.LABELED", 0)
+    monkeypatch.setattr("mlcli.report.paper.needs.LABELED", 0)
     monkeypatch.delenv("MLCLI_PROGRESS", raising=False)
 
 

@@ -1,5 +1,6 @@
 """Other names of methods, and options that stand in one place or another by the method."""
 
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from mlcli.errors import ConfigError, DependencyMissing
 from mlcli.methods import ALIASES, METHODS, remedy_for
 from mlcli.methods.frame.not_included import BY_NAME, LACKING, NotIncluded
 from mlcli.methods.frame.variants import LAWS, variant
+from mlcli.rundir.kinds import MODULES
 from mlcli.stages.similarities.base import Similarity
 
 
@@ -106,7 +108,10 @@ def test_a_value_alone_in_its_section_leaves_none_behind() -> None:
 
 
 def test_every_similarity_is_stored_under_a_tag_of_its_own() -> None:
-    kinds = Similarity.__subclasses__()
+    for module in MODULES.values():
+        import_module(module)
+    families = Similarity.__subclasses__()
+    kinds = [kind for family in families for kind in family.__subclasses__() or [family]]
     assert len({BY_KIND[kind].tag for kind in kinds}) == len(kinds) >= 10
     with pytest.raises(ValueError, match="'columns'"):
         stored("columns")(type("Another", (), {}))

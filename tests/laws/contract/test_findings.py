@@ -50,7 +50,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Made]:
     write = pipeline.show
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "show", show)
-        patch.setattr("mlcli.report.paper.drawings.LABELED", 0)  # names take longer than the runs
+        patch.setattr("mlcli.report.paper.needs.LABELED", 0)  # names take longer than the runs
         for name, (data, *options) in RUNS.items():
             assert run(["embed", str(SAMPLES / data), *options, "-o", str(folder / name), "-q"]) in (0, 80)
             made[name] = Made(folder / name, shown.pop())
@@ -168,6 +168,6 @@ def test_an_option_of_a_finding_says_of_each_field_what_it_is() -> None:
 @pytest.mark.parametrize("name", RUNS)
 def test_the_page_of_memory_is_the_page_of_the_files(
         runs: dict[str, Made], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlcli.report.paper.drawings.LABELED", 0)
+    monkeypatch.setattr("mlcli.report.paper.needs.LABELED", 0)
     made = runs[name]
     assert (made.folder / "report.html").read_text(encoding="utf-8") == page(read_run(made.folder))

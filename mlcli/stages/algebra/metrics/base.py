@@ -61,7 +61,6 @@ class Metric(Options):
     categories: ClassVar[bool] = False  # whether columns of text are taken, as numbers that stand for categories
     embeds: ClassVar[bool] = False  # whether Euclidean distances of represented rows rank pairs as the metric does
     contrasts: ClassVar[bool] = False  # whether a table is refused whose represented rows are all alike
-    aliases: ClassVar[tuple[str, ...]] = ()  # other names that people type
     if TYPE_CHECKING:  # every metric declares it itself
         name: str
 

@@ -21,7 +21,6 @@ class BrayCurtis(Metric):
     """
 
     name: Literal["braycurtis"] = "braycurtis"
-    aliases: ClassVar[tuple[str, ...]] = ("bray", "bray-curtis")
     column_seconds: ClassVar[float] = 3e-10
     triangle: ClassVar[bool] = False
 

@@ -16,7 +16,6 @@ class Euclidean(Metric):
     """The length of the straight way between two points: √Σ (x - y)²; SciPy's `euclidean`."""
 
     name: Literal["euclidean"] = "euclidean"
-    aliases: ClassVar[tuple[str, ...]] = ("l2",)
     plain: ClassVar[bool] = True
     unit_power: ClassVar[int] = 1
     embeds: ClassVar[bool] = True
@@ -27,7 +26,6 @@ class Cityblock(Metric):
     """The sum of the differences of all columns, Σ |x - y|; SciPy's `cityblock`."""
 
     name: Literal["cityblock"] = "cityblock"
-    aliases: ClassVar[tuple[str, ...]] = ("manhattan", "taxicab", "l1")
     unit_power: ClassVar[int] = 1
 
     def compare(self, left: Array, right: Array) -> Array:
@@ -40,7 +38,6 @@ class Chebyshev(Metric):
     """The largest difference in a column, max |x - y|; SciPy's `chebyshev`."""
 
     name: Literal["chebyshev"] = "chebyshev"
-    aliases: ClassVar[tuple[str, ...]] = ("maximum", "linf")
     unit_power: ClassVar[int] = 1
 
     def compare(self, left: Array, right: Array) -> Array:

@@ -42,7 +42,6 @@ class JensenShannon(Metric):
     """
 
     name: Literal["jensenshannon"] = "jensenshannon"
-    aliases: ClassVar[tuple[str, ...]] = ("jensen-shannon",)
     column_seconds: ClassVar[float] = 8e-9
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:

@@ -22,9 +22,8 @@ from mlcli.stages.graph.affinities import Affinity, Binary, weighted, weights_fo
 from mlcli.stages.graph.pieces import entries_of, graph_steps
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
 from mlcli.stages.kernels.pairwise import KernelOptions, Proof
-from mlcli.stages.similarities.given_graph import EdgeAffinities
 from mlcli.stages.similarities.projector import Projector
-from mlcli.stages.similarities.weights import Affinities
+from mlcli.stages.similarities.weights import Affinities, EdgeAffinities
 
 NEAREST_ONE = 1e-8  # distance from one of a cost on whose axis new points have no coordinate
 

@@ -17,7 +17,7 @@ from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.pieces import planned_graph
 from mlcli.stages.kernels.pairwise import KernelOptions, Proof
 from mlcli.stages.kernels.products import kernel_product
-from mlcli.stages.similarities.given_graph import GivenGraph
+from mlcli.stages.similarities.path_lengths import GivenGraph
 from mlcli.stages.similarities.projector import Projector
 from mlcli.stages.similarities.weights import Barycenters
 from mlcli.stages.unfolding.unfold import SOFTNESS, UNBOUNDED, Unfolding

@@ -1,0 +1,99 @@
+"""Tables for a finished run: new rows to project into it, and coordinates in its space."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from mlcli.base.stages.stage import stage
+from mlcli.base.values.compute import Compute
+from mlcli.data.files.formats import format_of
+from mlcli.data.files.source import Opened, open_input
+from mlcli.data.formats.block_file import sheet_of_blocks
+from mlcli.data.formats.cell_names import matrix_in
+from mlcli.data.formats.parts import parts_of
+from mlcli.data.formats.reader import LayoutOf, block_file_of, read_folder, read_sheet
+from mlcli.data.options.formats import Format
+from mlcli.data.options.input import Input, check
+from mlcli.data.prepare.categories import Categories, encode, with_categories
+from mlcli.data.read.labels import add_labels
+from mlcli.data.read.match import match_columns, match_points
+from mlcli.data.read.new_rows import new_in_blocks
+from mlcli.data.read.parts import read_parts
+from mlcli.data.read.table import points_as_rows, source_of, table_of
+from mlcli.data.table.sheet import Sheet
+from mlcli.data.table.table import Source, Table
+from mlcli.data.text.layout import crossed_layout, features_layout
+from mlcli.errors import ConfigError
+
+
+@stage("read")
+def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None,
+             categories: Categories | None = None, streams: bool = False) -> Table:
+    """Return rows to project into a finished run: features with the run's columns, or numbers for each of its points.
+
+    If the next step `streams`, a table that does not fit in memory is read in blocks. Raises ConfigError
+    and DataError.
+    """
+    compute = compute or Compute()
+    check(input.replace(label_columns=(*input.label_columns, *(categories or ()))))
+    input = with_categories(input, categories) if categories else input
+    points = tuple(ids)
+    if folder := read_folder(input, compute):
+        sheet, source = folder
+        return add_labels(table_of(sheet, match_columns(sheet, tuple(columns), input.path, "column"), tuple(columns),
+                                 input, source), input, compute)
+    if not input.square and (files := parts_of(input.path)):
+        return _new_of_parts(files, input, tuple(columns), compute, streams)
+    with open_input(matrix_in(input.path), compute) as file:
+        format = format_of(file, input)
+        if format.pairs:
+            raise ConfigError("FORMAT", f"{format.title} holds no dissimilarities to the points of a run",
+                              where="input.format", hint="give a matrix: a row for every new point, a column for every "
+                              "point of the run")
+        source = source_of(input, file, format)
+        if streams:
+            blocks = block_file_of(file, input, format, compute, tuple(columns))
+            if (table := new_in_blocks(blocks, source, input, tuple(columns), compute)) is not None:
+                return add_labels(table, input, compute)
+        layout: LayoutOf = (partial(crossed_layout, points=points) if input.square
+                            else partial(features_layout, known=() if input.transpose else tuple(columns)))
+        sheet = encode(points_as_rows(read_sheet(file, input, format, compute, layout), input), categories or {})
+        if input.square:
+            values, wanted = match_points(sheet, points, input), points
+        else:
+            wanted = tuple(columns)
+            values = match_columns(sheet, wanted, input.path, "column")
+        return add_labels(table_of(sheet, values, wanted, input, source), input, compute)
+
+
+def _new_of_parts(files: list[str], input: Input, wanted: tuple[str, ...], compute: Compute, streams: bool) -> Table:
+    """Return new rows of a directory of files, in memory if they fit."""
+    found, source = read_parts(files, input, compute)
+    table = new_in_blocks(found, source, input, wanted, compute) if streams else None
+    if table is None:
+        sheet = sheet_of_blocks(found, input, compute)
+        table = table_of(sheet, match_columns(sheet, wanted, input.path, "column"), wanted, input, source)
+    return add_labels(table, input, compute)
+
+
+@stage("read")
+def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: Compute | None = None) -> Table:
+    """Return coordinates in the space of a run: the columns of its axes, with ids if the column exists."""
+    compute = compute or Compute()
+    check(input)
+    with open_input(input.path, compute) as file:
+        format = format_of(file, input)
+        input = input.replace(columns=tuple(axes) if format.named else ())
+        sheet = _with_ids_if_there(file, input, format, id_name, compute)
+        source = Source(input.path, file.digest, file.size, format.name)
+        return table_of(sheet, sheet.values, sheet.columns, input, source)
+
+
+def _with_ids_if_there(file: Opened, input: Input, format: Format, id_name: str, compute: Compute) -> Sheet:
+    """Read a sheet with its ids in the column of `input`, else in the column `id_name` if it exists."""
+    if input.id_column is None and format.named:
+        try:
+            return read_sheet(file, input.replace(id_column=id_name), format, compute, features_layout)
+        except ConfigError as error:
+            if (error.code, error.where) != ("E-UNKNOWN-COLUMN", "input.id_column"):
+                raise
+    return read_sheet(file, input, format, compute, features_layout)
