@@ -12,8 +12,8 @@ from mlcli.base.context import context, set_context
 from mlcli.errors import option
 
 MIB = 2**20
-PROGRAM = 72 * MIB  # the interpreter, NumPy, the options and the stages
-CHECKS = 10 * MIB  # what measures, draws and certifies, with its small arrays
+PROGRAM = 60 * MIB  # the interpreter, NumPy, the options and the stages
+CHECKS = 8 * MIB  # what measures, draws and certifies, with its small arrays
 THREAD = 4 * MIB  # a further thread, with its share of OpenBLAS's buffers
 DASK, WORKER = 50 * MIB, 70 * MIB  # a scheduler within the program, and each worker that it starts beside itself
 LINEAR, SPARSE, OPTIMIZE = "scipy.linalg", "scipy.sparse", "scipy.optimize"  # each loads the ones before it
