@@ -19,7 +19,8 @@ from typing import Any
 
 LATER = ("mlcli.cli.batch.launch", "mlcli.pipeline.run", "mlcli.report.page.page", "mlcli.rundir.shapes",
          "mlcli.pipeline.read_run", "mlcli.pipeline.certify", "mlcli.data.read.table", "mlcli.data.read.blocks",
-         "mlcli.stages.chain.points", "mlcli.stages.chain.distances", "mlcli.report.paper.drawings", "numpy.ma",
+         "mlcli.stages.chain.points", "mlcli.stages.chain.distances", "mlcli.stages.chain.paths",
+         "mlcli.report.paper.drawings", "numpy.ma",
          "typer._adapters")  # what a run imports on its way, but for Arrow, which starts a thread
 
 

@@ -13,7 +13,6 @@ from mlcli.data.table.table import axis_names
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.similarities.projector import NoProjection, Projector
-from mlcli.stages.unfolding.unfolded import Unfolded
 from mlcli.storage.fields import Unfit, is_of, nested_parts
 
 
@@ -32,7 +31,8 @@ def require_fit(model: Mapping[str, Any]) -> None:
     preparation, projector, unfolded = model["preparation"], model["projector"], model["unfolded"]
     if not (isinstance(preparation, Preparation) and isinstance(projector, Projector | NoProjection)
             and is_of(model["reductions"], tuple[Reduction, ...])
-            and isinstance(unfolded, Unfolded | None) and is_of(model["trained"], tuple[str, ...])
+            and (unfolded is None or declaration(unfolded).tag == "unfolded")
+            and is_of(model["trained"], tuple[str, ...])
             and isinstance(model["transpose"], bool) and isinstance(model["categories"], dict)
             and all(is_of(texts, tuple[str, ...]) for texts in model["categories"].values())
             and isinstance(model["id_name"], str) and isinstance(model["kind"], str)):

@@ -21,10 +21,10 @@ from mlcli.stages.chain.chain_input import Fitted
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.similarities.projector import OF_COVARIANCE, NoProjection, Projector, require_projector
 from mlcli.stages.similarities.spaces import Euclidean, Space
-from mlcli.stages.unfolding.unfolded import Unfolded
 
 if TYPE_CHECKING:
     from mlcli.stages.gaussian.forecast import Forecast
+    from mlcli.stages.unfolding.unfolded import Unfolded
 
 NO_SPECTRUM = Spectrum.of_values(np.zeros(0))
 
@@ -72,7 +72,7 @@ class Model:
     # posterior covariances (n x p x p) where they differ from row to row, or deviations of independent axes (n x p)
     spreads: Array | None = None
     forecast: "Forecast | None" = None  # the next rows, of a method of sequences
-    unfolded: Unfolded | None = None  # a learned kernel, in the units of the computation
+    unfolded: "Unfolded | None" = None  # a learned kernel, in the units of the computation
     rows: RowsOf | None = None  # a function for rows of the kernel, not centered, where that is quick
     products: Products = field(default_factory=dict)  # what a run may keep
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.steps import Step
@@ -18,7 +18,9 @@ from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.corrections import Rule
 from mlcli.stages.paths.paths import Paths
 from mlcli.stages.similarities.projector import Projector
-from mlcli.stages.unfolding.unfolded import Unfolded
+
+if TYPE_CHECKING:
+    from mlcli.stages.unfolding.unfolded import Unfolded
 
 
 @frozen
@@ -67,7 +69,7 @@ class Fitted:
     rows: RowsOf | None = None  # finds rows of the kernel, not centered, where that is quick
     fit: Mapping[str, Any] = field(default_factory=dict)
     objective: Quantity | None = None
-    unfolded: Unfolded | None = None
+    unfolded: "Unfolded | None" = None
     products: Products = field(default_factory=dict)  # what a run may keep of it
 
 

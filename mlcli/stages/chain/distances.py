@@ -1,60 +1,33 @@
-"""Chains whose kernel is computed from distances: of all pairs of points, or along the neighbor graph."""
+"""The chain whose kernel is computed from the distances of all pairs of points, or of landmarks."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.rows.source import Rows, rows_of
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
-from mlcli.base.types import Array, Indices
-from mlcli.base.values.inputs import Features, LengthGraph, Spatial
-from mlcli.stages.algebra.centering import uncentered
+from mlcli.base.types import Indices
+from mlcli.base.values.inputs import Features, Spatial
 from mlcli.stages.algebra.costs import FIRST, gower_steps, pass_cost, solve_cost
 from mlcli.stages.algebra.distances import gower
-from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of, seconds_of_squares, squares, training_points
+from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of, seconds_of_squares, squares
 from mlcli.stages.chain.chain_input import ChainInput, Fitted
+from mlcli.stages.chain.lengths import drop_centering, kernel_of_function
 from mlcli.stages.chain.placing import place_points, place_rows, placing_memory, placing_passes
 from mlcli.stages.chain.scaling import build_fit, solve_spectrum
 from mlcli.stages.eigen.eigensolve import NOTABLE
 from mlcli.stages.eigen.landmarks import choose_landmarks, landmark_step
-from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.pieces import connected_graph, planned_graph
 from mlcli.stages.kernels.corrections import correction_for
 from mlcli.stages.kernels.file_rows import FILE_TOLERANCE, FileRows, file_steps
-from mlcli.stages.kernels.forms import CACHED, Dense
 from mlcli.stages.kernels.products import corrected_rows, distance_products
 from mlcli.stages.kernels.streamed import Streamed
-from mlcli.stages.paths.paths import rounding_of
-from mlcli.stages.paths.plan import PathPlan
 from mlcli.stages.similarities.decoders import linear_decoder
 from mlcli.stages.similarities.kernels import Distances, GivenDistances
-from mlcli.stages.similarities.of_distances import OfDistances
-from mlcli.stages.similarities.path_lengths import Geodesics, GivenGraph
 
 COPIES = {"lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
 SPECTRA = {"lingoes": 0.5, "cailliez": 4.0}  # whole spectra that take as long
-
-
-def kernel_of_function(chain: ChainInput, halved: Array, base: Any, tolerance: float = 0.0) -> tuple[Dense, Any]:
-    """Return the kernel of -δ²/2 (n x n, overwritten), or of a function of δ, and the similarity of new points."""
-    if not chain.kernel.bent:
-        return Dense.of(halved, tolerance), base
-    with running("kernel"):
-        function = chain.kernel.for_halved(halved, chain.data.unit)
-        each(lambda rows: function.of_halved(halved[rows]), row_blocks(len(halved), CACHED))
-    similarity = OfDistances(base, function)
-    if chain.centering == "none":
-        return Dense(halved, uncentered(len(halved)), tolerance), similarity
-    return Dense.of(halved, tolerance), similarity
-
-
-def drop_centering(chain: ChainInput, steps: list[Step]) -> list[Step]:
-    """Return the steps, without centering where the chain has none."""
-    return steps if chain.centering == "double" else [step for step in steps if step.stage != "centering"]
 
 
 @frozen
@@ -141,59 +114,3 @@ class PairwiseChain:
             gower if plain else lambda squares: similarity.function.of_halved(gower(squares)))
         return build_fit(chain, spectrum, similarity, products=products,
                          decoder=None if bent else linear_decoder(data.values, spectrum))
-
-
-@frozen
-class PathChain:
-    """Coordinates from the lengths of the shortest paths on the neighbor graph."""
-
-    chain: ChainInput
-
-    def steps(self, share: float | None) -> list[Step]:
-        """Return the steps; the graph is computed for this, because its fill determines the other costs."""
-        chain = self.chain
-        neighbors, joining = chain.joining.neighbors.neighborhood(chain.data), chain.joining
-        graph, made = planned_graph(chain.data, neighbors, joining.neighbors.pieces, joining.rule, chain.compute)
-        return [*made, *self._solver_steps(graph, self._plan(graph), share)]
-
-    def _plan(self, graph: Graph) -> PathPlan:
-        paths = self.chain.geodesic
-        if self.chain.kernel.bent and paths.store == "auto":
-            paths = paths.replace(store="memory")  # a function of distances is not streamed
-        return paths.plan(graph, self.chain.compute, self.chain.landmarks)
-
-    def _solver_steps(self, graph: Graph, plan: PathPlan, share: float | None = None) -> list[Step]:
-        return drop_centering(self.chain, self.chain.geodesic.steps(graph, plan, self.chain.eigensolve, share,
-                                                                      bent=self.chain.kernel.bent))
-
-    def fit(self) -> Fitted:
-        """Return the fit of K = -H D² H / 2 with D the shortest paths, or of a function of D."""
-        chain, joining = self.chain, self.chain.joining
-        neighbors = joining.neighbors.neighborhood(chain.data)
-        graph, kept = connected_graph(chain.data, neighbors, joining.neighbors.pieces, joining.rule)
-        data = chain.data if kept is None else chain.data.take(kept)
-        plan = self._plan(graph)
-        chain.require(self._solver_steps(graph, plan), data)
-        given = isinstance(data, LengthGraph)
-        base = GivenGraph(graph) if given else Geodesics(neighbors, graph, *training_points(data))
-        if chain.landmarks is not None:
-            return self._by_landmarks(base, kept)
-        if chain.kernel.bent:
-            halved = chain.geodesic.halved(graph, plan, chain.compute)
-            kernel, similarity = kernel_of_function(chain, halved, base, rounding_of(plan))
-            spectrum = solve_spectrum(chain, kernel, graph.size - (chain.centering == "double"))
-            return build_fit(chain, spectrum, similarity, kept=kept)
-        whole = chain.geodesic.kernel(graph, chain.compute, plan)
-        return build_fit(chain, solve_spectrum(chain, whole, graph.size - 1), base, kept=kept, rows=whole.quick_rows)
-
-    def _by_landmarks(self, base: Geodesics | GivenGraph, kept: Indices | None) -> Fitted:
-        """Return the fit of landmarks, which place the other points (de Silva and Tenenbaum, 2004)."""
-        chain = self.chain
-        landmarks = choose_landmarks(base.graph.size, chain.landmarks or 0, chain.compute.generator())
-        rows = chain.geodesic.from_landmarks(base.graph, landmarks)
-        base = replace(base, landmarks=landmarks)
-        kernel, similarity = kernel_of_function(chain, rows[landmarks], base)
-        spectrum = solve_spectrum(chain, kernel, len(landmarks) - (chain.centering == "double"))
-        with running("coordinates"):
-            rows = rows if similarity is base else similarity.function.of_halved(rows)
-            return place_points(build_fit(chain, spectrum, similarity, kept=kept), rows)

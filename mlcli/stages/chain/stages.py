@@ -45,7 +45,7 @@ class Stages(Options):
             own: Composition = kernel.way(chain)
             return own
         if kernel.of_distances and self.paths is not None:
-            from mlcli.stages.chain.distances import PathChain
+            from mlcli.stages.chain.paths import PathChain
 
             return PathChain(chain)
         if kernel.of_distances and not (data.kind == "features" and kernel.direct and self.landmarks is None):

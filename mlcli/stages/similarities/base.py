@@ -1,7 +1,7 @@
 """The base of all similarities: their rows and distances, and how new points are projected."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import one_by_one, row_blocks
@@ -15,12 +15,14 @@ from mlcli.errors import ConfigError
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
-from mlcli.stages.graph.affinities import Affinity
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.similarities.spaces import Space
 from mlcli.stages.similarities.witness import Witness
+
+if TYPE_CHECKING:
+    from mlcli.stages.graph.affinities import Affinity
 
 
 @frozen
@@ -32,7 +34,7 @@ class Parts:
     landmarks: Indices | None = None  # the training points in use; None: all
     graph: Graph | None = None
     neighbors: Neighborhood | None = None
-    affinity: Affinity | None = None
+    affinity: "Affinity | None" = None
     ridge: float | None = None
     correction: Correction | None = None
     function: Any = None  # a kernel function, of two points or of a distance

@@ -6,7 +6,7 @@ and paths are proven shortest.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +17,12 @@ from mlcli.base.values.check import EPS
 from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.corrections import Correction
-from mlcli.stages.kernels.functions import Function
 from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.similarities.metric_witness import bounded_distances
 from mlcli.stages.similarities.squares import CACHED, NARROW, squared
+
+if TYPE_CHECKING:
+    from mlcli.stages.kernels.functions import Function
 
 NUMBER = 4e-9  # seconds for one number of one column, summed
 PATH = 4e-8  # seconds that a heap takes for one vertex or edge
@@ -45,7 +47,7 @@ def of_matrix(kernel: Array) -> Witness:
                    "rows of the kernel that was given", noise=EPS)
 
 
-def of_function(function: Function, points: Array) -> Witness:
+def of_function(function: "Function", points: Array) -> Witness:
     """Return the witness of a kernel function over an (n, d) array of points, by its formula."""
     return Witness(lambda chosen: kernel_values(function, points[chosen], points), kernel_diagonal(function, points),
                    NUMBER * points.size, f"rows of the {function.name} kernel by its formula",
@@ -121,14 +123,14 @@ def lengths(points: Array) -> Array:
     return np.asarray(np.sqrt(np.sum(points**2, axis=1)))
 
 
-def kernel_values(function: Function, left: Array, right: Array) -> Array:
+def kernel_values(function: "Function", left: Array, right: Array) -> Array:
     """Return values (m x n) of a kernel function, from its formula."""
     if function.name in OF_PRODUCTS:
         return OF_PRODUCTS[function.name](function, left @ right.T)
     return OF_POINTS[function.name](function, left, right)
 
 
-def kernel_diagonal(function: Function, points: Array) -> Array:
+def kernel_diagonal(function: "Function", points: Array) -> Array:
     """Return each point's value with itself, an (n,) array, from the function's formula."""
     if function.name in OF_PRODUCTS:
         return OF_PRODUCTS[function.name](function, np.einsum("ij,ij->i", points, points))
