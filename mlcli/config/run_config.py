@@ -20,11 +20,11 @@ class RunConfig(Options):
 
     input: Input = option(..., "Where the data is and how to read it.")
     prepare: Prepare = option(Prepare(), "What happens to the data before the method.")
-    method: AnyMethod = option(PCA(), "The method.")
+    method: AnyMethod = option(PCA(), "The method; `mlcli methods` describes each.")
     compute: Compute = option(Compute(), "What the run may use of the machine.")
     report: Report = option(Report(), "What is written besides the model.")
-    output: FileName | None = option(None, "Directory to write (default: runs/DATA-METHOD; - is CSV on standard "
-                                     "output).")
+    output: FileName | None = option(None, "Directory to write; - writes the embedding as CSV to standard output "
+                                     "(default: runs/DATA-METHOD).")
 
     def require_fitting(self) -> None:
         """Raise ConfigError if the method does not accept the input and its preparation, or options have no effect."""

@@ -26,9 +26,9 @@ BARS = 40  # bins of the curve, about
 
 
 class Hubness(Options):
-    """How often each point is among the neighbors of others, in the data and in the embedding; null: not measured."""
+    """Hubness: how often points are nearest neighbors of others, in data and embedding; null: not measured."""
 
-    neighbors: int = option(10, "Length of the list of nearest neighbors of each point.", ge=1)
+    neighbors: int = option(10, "Number of nearest neighbors of each point.", ge=1)
 
 
 class Occurrences(Shape):

@@ -50,15 +50,15 @@ class Autoencoder(NetworkMethod):
         variant("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick", **QUICK))
     axis: ClassVar = "Code"
     name: Literal["autoencoder"] = "autoencoder"
-    layers: Units = option((), "Hidden units of the encoder, layer by layer, from the columns inward.")
+    layers: Units = option((), "Numbers of hidden units of the encoder, layer by layer, from the input inward.")
     activation: Hidden = option("softplus", "Activation of the hidden units.")
     training: Literal["auto", "always"] = option(
-        "auto", "Whether networks without hidden layers are trained (always), or solved in closed form (auto).")
+        "auto", "Whether a network without hidden layers is trained (always) or solved in closed form (auto).")
     tied: bool = option(False, "Whether the decoder has the encoder's weights, transposed.")
-    corruption: Corruption = option(Uncorrupted(), "What happens to the rows that the encoder sees in training.")
+    corruption: Corruption = option(Uncorrupted(), "Corruption of the encoder's input in training (denoising).")
     sparsity: Sparsity = option(Dense(), "Constraint on the coordinates.")
     contraction: float = option(0.0, "Weight of the squared slopes of the coordinates, ‖∂y/∂x‖².", ge=0)
-    dropout: float = option(0.0, "Share of the hidden units that are dropped in each step of training.", ge=0, lt=1)
+    dropout: float = option(0.0, "Share of hidden units that are dropped at random in each training step.", ge=0, lt=1)
     learning: Learning = Learning()
     axes: Axes = Axes()
 

@@ -84,10 +84,12 @@ class GPLVM(GaussianProcessMethod):
     axis: ClassVar = "Latent"
     name: Literal["gplvm"] = "gplvm"
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
-        ("rbf", "bias"), "Terms of the kernel, which are added; white noise comes to them.", min_length=1)
-    inference: Inference = MostProbable()
-    constraint: BackConstraint = Unconstrained()
-    start: Start = Principal()
+        ("rbf", "bias"), "Terms of the kernel, which are added, together with white noise.", min_length=1)
+    inference: Inference = option(MostProbable(), "Inference: the most probable coordinates (map), the same with "
+                                  "inducing points (sparse), or a Gaussian posterior for each row (bayesian).")
+    constraint: BackConstraint = option(Unconstrained(), "Back constraint, which makes coordinates a function of the "
+                                        "features: none, kernel regression (kernel), or a network (mlp).")
+    start: Start = option(Principal(), "Initial coordinates: principal components (pca), Isomap, or random.")
     minimize: Likeliest = Likeliest()
     axes: Axes = Axes()
 

@@ -40,7 +40,8 @@ class IBFA(TwoViewMethod):
     variants: ClassVar = (variant(), variant("first", given="first"))
     axis: ClassVar = "Factor"
     name: Literal["ibfa"] = "ibfa"
-    given: Literal["both", "first"] = option("both", "Views that coordinates are posterior means of.")
+    given: Literal["both", "first"] = option("both", "Views from which coordinates are estimated, as posterior means: "
+                                             "both, or only the first.")
     axes: Axes = Axes()
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:

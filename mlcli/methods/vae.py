@@ -54,14 +54,14 @@ class VAE(NetworkMethod):
         variant("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick", **QUICK))
     axis: ClassVar = "Latent"
     name: Literal["vae"] = "vae"
-    layers: Units = option((), "Hidden units of the encoder, layer by layer, from the columns inward; the decoder has "
-                           "them in reverse.")
+    layers: Units = option((), "Numbers of hidden units of the encoder, layer by layer, from the input inward; the "
+                           "decoder has the same in reverse.")
     activation: Hidden = option("softplus", "Activation of the hidden units.")
     training: Literal["auto", "always"] = option(
-        "auto", "Whether networks without hidden layers are trained (always), or solved in closed form (auto).")
-    likelihood: Likelihood = option(GaussianLikelihood(), "How rows are drawn around what the decoder says.")
-    beta: float = option(1.0, "Weight of the divergence from the prior.", gt=0)
-    importance: int = option(50, "Draws for each held-out row, of its importance-weighted bound.", ge=1)
+        "auto", "Whether a network without hidden layers is trained (always) or solved in closed form (auto).")
+    likelihood: Likelihood = option(GaussianLikelihood(), "Distribution of the rows given the decoder's output.")
+    beta: float = option(1.0, "Weight β of the Kullback-Leibler divergence from the prior.", gt=0)
+    importance: int = option(50, "Number of samples per held-out row for its importance-weighted bound.", ge=1)
     learning: Learning = Learning()
     axes: Axes = Axes()
 

@@ -15,15 +15,16 @@ from mlcli.engine.cache import Folder, folder_of
 from mlcli.errors import UsageError
 
 Run = Annotated[str | None, typer.Argument(metavar="[RUN]", show_default=False,
-                                           help="A finished run, to see what it took from a cache.")]
+                                           help="A finished run, to see which results it took from the cache.")]
 Where = Annotated[str | None, typer.Option("--folder", metavar="DIR", show_default=False,
-                                           help="The cache (default: MLCLI__COMPUTE__CACHE, else MLCLI_CACHE).")]
+                                           help="Folder of the cache (default: MLCLI__COMPUTE__CACHE, else "
+                                               "MLCLI_CACHE).")]
 Clear = Annotated[bool, typer.Option("--clear", help="Remove all results.")]
 
 
 def cache(run: Run = None, *, folder: Where = None, clear: Clear = False, json: behavior.Json = False,
           debug: behavior.Debug = False) -> None:
-    """Show what the stage cache holds, or what a run took from it.
+    """Show what the cache holds, or what a run took from it.
 
     \b
     mlcli cache

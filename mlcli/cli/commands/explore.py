@@ -54,9 +54,9 @@ Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help="T
 Output = Annotated[str | None, typer.Option("-o", "--output", metavar="DIR", show_default=False,
                                             help="Directory to write [default: runs/DATA-explore].")]
 Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help=(
-    "Time that it may take, as 90s, 5m or 1h: settings that do not fit are left out."))]
+    "Time budget, as 90s, 5m or 1h; settings that would take longer are left out."))]
 Components = Annotated[int | None, typer.Option("-p", "--components", min=1, show_default=False, help=(
-    "Axes with which methods are compared [default: the intrinsic dimension, from 2 to 8]."))]
+    "Number of axes at which methods are compared [default: the intrinsic dimension, from 2 to 8]."))]
 
 
 @with_flags(*FLAGS)
@@ -72,8 +72,8 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     mlcli explore --metric braycurtis --id-column site species.csv
     mlcli explore --dissimilarities distances.csv -o runs/explored
 
-    Runs, runs.csv, explore.json and the page explore.html are written to a directory.
-    docs/explore.md says how to read the page.
+    The directory holds the runs, the table runs.csv, explore.json and the page explore.html, which docs/explore.md
+    explains.
     """
     begun = time.monotonic()
     layer = input_layer(data, outside_layer(os.environ, assignments or [], layer_of({**flags, "output": output})))

@@ -16,7 +16,7 @@ def commands(incomplete: str) -> list[str]:
 
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=commands, help=(
-    "A command, or a method; without one, all commands are listed."))]
+    "A command or a method; without a name, all commands are listed."))]
 
 
 def help(names: Names = None) -> None:

@@ -21,7 +21,7 @@ Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, 
     lambda: METHODS), help="A method, to see its options.")]
 
 
-Yaml = Annotated[bool, typer.Option("--yaml", help="Write the method as a chain of stages, for `mlcli run`.")]
+Yaml = Annotated[bool, typer.Option("--yaml", help="Print the method as a chain of stages, for `mlcli run`.")]
 
 
 def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:

@@ -24,14 +24,14 @@ Rows = Annotated[str | None, typer.Option("--rows", metavar="N", show_default=Fa
 Columns = Annotated[str | None, typer.Option("--columns", metavar="N", show_default=False, help=(
     f"Number of columns, of {', '.join(names_with_columns())} [default: 3; "
     + "; ".join(f"of {name} {table.columns}" for name, table in TABLES.items()) + "]."))]
-Seed = Annotated[str, typer.Option("--seed", metavar="N", help="Seed; the same one gives the same points.")]
+Seed = Annotated[str, typer.Option("--seed", metavar="N", help="Seed of the random numbers.")]
 Noise = Annotated[str | None, typer.Option("--noise", metavar="SD", show_default=False,
                                              help="Standard deviation of the noise added to each coordinate.")]
 Truth = Annotated[bool, typer.Option("--truth", help=(
-    "Write beside the points what is known of each row, as columns that --label-column of mlcli embed takes: its "
-    "place on the surface, its radius, its type and batch."))]
+    "Also write the ground truth of each row (its position on the surface, its radius, or its type and batch) as "
+    "columns for --label-column of mlcli embed."))]
 Labels = Annotated[str | None, typer.Option("--labels", metavar="FILE", show_default=False, help=(
-    "Write these labels to a second file, as --labels of mlcli embed reads them."))]
+    "Write the ground truth to this second file instead, for --labels of mlcli embed."))]
 Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
                                      help="A .csv, .parquet or .npy file; - is CSV on standard output.")]
 

@@ -24,49 +24,50 @@ class Input(Options):
     """The data to read, and its conventions."""
 
     path: FileName = option(
-        ..., "The file to read (also s3://, gs:// and hdfs://), or the directory of a finished run, of Parquet or CSV "
-        "files or of images; - is CSV on "
-        "standard input.")
+        ..., "The file to read (also s3://, gs:// and hdfs://), or a directory: a finished run, Parquet or CSV files, "
+            "or images; - is CSV on standard input.")
     kind: Literal["features", "dissimilarities", "kernel", "covariance", "correlation", "graph"] = option(
-        "features", "What the numbers are: coordinates of points, how far apart or how similar every two points are, "
-        "how every two columns vary together, or one number for every two points that an edge joins.")
+        "features", "What DATA holds: a table of points and their features; a square matrix of dissimilarities "
+        "(distances), of similarities (kernel), or of covariances or correlations of columns; or the edges of a graph.")
     format: OfTable = option("auto", "The file's format (auto: by its name, then by its first bytes).")
-    id_column: str | None = option(None, "The column that names the rows, or none: no column does, and one that looks "
-                                   "like ids is data (default: the first column of words, where it names each once).")
-    label_columns: Names = option((), "Columns carried through to the output as text.")
+    id_column: str | None = option(None, "The column of row ids, or none: the file has no ids, and a column that "
+                                   "looks like ids is data (default: the first text column, if all its values differ).")
+    label_columns: Names = option((), "Columns of labels, such as species or batch: kept as text in the output, not "
+                                  "used as features.")
     columns: Names = option((), "The columns to use: names, or ranges first:last (empty: all).")
-    header: Literal["auto"] | bool = option("auto", "Whether the first row holds the names of the columns (auto: yes, "
-                                             "unless all its cells are numbers).")
-    separator: str = option("auto", "The character between cells (auto: a tab for .tsv and .tab, else a comma; where "
-                            "that makes no table, the only other one that does).")
-    decimal: Literal["auto", ".", ","] = option("auto", "The decimal point of the numbers (auto: a comma where another "
-                                                "character separates cells and numbers have commas, else a point).")
-    encoding: str = option("utf-8", "The text's encoding (UTF-16 is known by its mark).")
+    header: Literal["auto"] | bool = option("auto", "Whether the first row holds the column names (auto: yes, unless "
+                                            "all its cells are numbers).")
+    separator: str = option("auto", "The character between cells (auto: a tab for .tsv and .tab, else a comma; if "
+                            "that gives no table, the one other separator that does).")
+    decimal: Literal["auto", ".", ","] = option("auto", "The decimal mark of the numbers (auto: a comma if the "
+                                                "separator is another character and numbers hold commas, else a "
+                                                "point).")
+    encoding: str = option("utf-8", "The text's encoding (UTF-16 is recognized by its byte order mark).")
     key: str | None = option(
-        None, f"Which table of a file that may hold several: {KEYS} (default: X of AnnData, else the only one).",
+        None, f"The table to read from a file that holds several: {KEYS} (default: X of AnnData, else the only one).",
         min_length=1)
     symmetrize: Literal["error", "mean", "min", "max"] = option(
         "error", "What to do with a matrix that is not symmetric.")
     edges: Literal["lengths", "affinities"] = option(
-        "lengths", "What the numbers of a graph are: how far apart points are, or how close.")
-    missing_markers: Names = option((), "Texts of cells that hold nothing, besides empty ones, NA, NaN, nan and #N/A, "
-                                    "as . or -999 (empty: no others).")
+        "lengths", "Meaning of the numbers of a graph's edges: lengths (distances), or affinities (similarities).")
+    missing_markers: Names = option((), "Texts that mark a missing cell, such as . or -999, besides empty cells, NA, "
+                                    "NaN, nan and #N/A (empty: no others).")
     observations: int | None = option(
-        None, "How many observations a covariance matrix was computed from (default: not known).", ge=2)
-    transpose: bool = option(False, "Whether the file's columns are the points, and its rows what they hold.")
-    squared: bool = option(False, "Whether the dissimilarities are squared ones; their roots are taken.")
-    rows: int | None = option(None, "How many rows to use: a sample drawn by the seed, of those that `where` leaves "
-                              "(default: all).", ge=1)
-    where: Names = option((), "Conditions that rows must fulfill, COLUMN OP VALUE with one of ==, !=, <, <=, >, >=, in "
-                          "(empty: none).")
+        None, "Number of observations that a covariance matrix was computed from (default: not known).", ge=2)
+    transpose: bool = option(False, "Read the columns of the file as points (samples), and its rows as features.")
+    squared: bool = option(False, "Whether the file holds squared dissimilarities; their square roots are used.")
+    rows: int | None = option(None, "Number of rows to use: a random sample, drawn with the seed, of those that "
+                              "fulfill `where` (default: all).", ge=1)
+    where: Names = option((), "Use only rows that fulfill this condition: COLUMN OP VALUE, where OP is ==, !=, <, <=, "
+                          ">, >= or in; several must all hold (empty: all rows).")
     labels: LabelFile = LabelFile()
     view: View = View()
     stream: Literal["auto", "always", "never"] = option(
-        "auto", "Whether the table is read in blocks of rows and never held whole: where memory does not hold it "
-        f"(auto), always, or never. For features in {formats_with_blocks('features')} files, sparse matrices, which "
-        f"are held by their entries, and dissimilarities in {formats_with_blocks('dissimilarities')} files.")
-    decompress_ratio: int = option(200, "How many times larger than the file its content may be.", ge=1)
-    decompress_limit: int | str = option("64G", "How large the decompressed content may be, as 500M or 64G.")
+        "auto", "Whether the table is read in blocks of rows and never held in memory as a whole: if it does not fit "
+        f"(auto), always, or never. For features in {formats_with_blocks('features')} files, sparse matrices, whose "
+        f"non-zero entries are held, and dissimilarities in {formats_with_blocks('dissimilarities')} files.")
+    decompress_ratio: int = option(200, "Largest ratio of decompressed to compressed size that is accepted.", ge=1)
+    decompress_limit: int | str = option("64G", "Largest decompressed size that is accepted, as 500M or 64G.")
 
     @field_validator("separator")
     @classmethod

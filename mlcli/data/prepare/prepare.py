@@ -136,23 +136,25 @@ class Prepare(Options):
     """Preparation of the data before the method."""
 
     transform: Annotated[tuple[Name, ...], Strict(False)] = option(
-        (), "Transforms of the rows before the scale, in this order: ln(1 + x); square root; shares of the row's total;"
-        " square roots of these (hellinger); counts per million; rows of length 1; 1 where a cell is not zero; centered"
-        " log-ratios (empty: none).")
+        (), "Transforms of the rows before the scaling, applied in the order given. log1p: ln(1 + x); sqrt: square "
+            "root; total: shares of the row's sum; hellinger: square roots of these shares; cpm: counts per million; "
+            "unit: rows of length 1; presence: 1 where a cell is not zero, else 0; clr: centered log-ratios (empty: "
+            "none).")
     top_variance: int | None = option(
-        None, "How many columns to keep after the transforms: those of the largest variance (default: all).", ge=1)
+        None, "Number of columns to keep: those with the largest variance after the transforms (default: all).", ge=1)
     scale: Literal["none", "center", "standard", "range", "robust"] = option(
-        "none", "Scale of the columns: mean 0; standard deviation 1; range 0 to 1; median and quartile range.")
+        "none", "Scaling of the columns. center: mean 0; standard: mean 0 and standard deviation 1; range: 0 to 1; "
+        "robust: median 0 and interquartile range 1.")
     divisor: Literal["n", "n-1"] = option("n", "The divisor of the standard deviation.")
     missing: Literal["error", "drop", "mean", "model"] = option(
-        "error", "What to do with missing and infinite cells: refuse, drop the rows, fill in the columns' means, "
-        "or leave them to the method's own model (ppca, fa, lgssm; gplvm in rows that are projected).")
+        "error", "What to do with missing and infinite cells: stop (error), drop their rows, fill in the mean of the "
+        "column, or let the method model them (ppca, fa, lgssm; gplvm for new rows only).")
     unmatched: Literal["error", "drop"] = option(
-        "error", "What to do with rows that only one of two views has: refuse, or leave them out.")
+        "error", "What to do with rows that only one of the two views has: stop (error), or leave them out (drop).")
 
     reduce: Count | Share | None = option(
-        None, "PCA ahead of the method, after the scale: how many axes it keeps, or the share of the variance that "
-        "they reach (default: none).")
+        None, "PCA before the method, after the scaling: the number of axes to keep, or the share of variance to keep "
+            "(default: no PCA).")
 
     def require_reducible(self, input: Input) -> None:
         """Raise ConfigError if PCA ahead of the method cannot take the input."""

@@ -25,12 +25,12 @@ WHERE = "report.stability"
 
 
 class Stability(Options):
-    """How far the result would change with other rows: fits to rows that are drawn again; null: not measured."""
+    """Stability of the result, by fits to resampled rows; null: not measured."""
 
-    resamples: int = option(50, "Fits to rows drawn again: all of them with repetition, or a share of them without for "
-                            "methods on neighbors.", ge=2)
-    share: float = option(0.8, "Share of the rows that are drawn where none is repeated.", gt=0, lt=1)
-    level: float = option(0.95, "Level of intervals and ellipses.", gt=0, lt=1)
+    resamples: int = option(50, "Number of fits to resampled rows: a bootstrap sample (with replacement), or for "
+                            "methods based on neighbors a subsample (without).", ge=2)
+    share: float = option(0.8, "Share of the rows in a subsample.", gt=0, lt=1)
+    level: float = option(0.95, "Confidence level of intervals and ellipses.", gt=0, lt=1)
 
 
 class StabilityFinding(Finding["StabilityResult"]):

@@ -92,9 +92,9 @@ class Checkpoint(Generic[S]):
 class Iterate(Options):
     """When an iteration stops."""
 
-    limit: int = option(10_000, "Iterations at most.", ge=1)
-    tolerance: float = option(1e-9, "Relative distance from the limit, estimated from the last steps, at which an "
-                              "iteration has converged.", gt=0, lt=1)
+    limit: int = option(10_000, "Largest number of iterations.", ge=1)
+    tolerance: float = option(1e-9, "Convergence: estimated relative distance from the limit, extrapolated from the "
+                              "last steps.", gt=0, lt=1)
 
     @stage("iterate")
     def __call__(self, step: Callable[[S], S], start: S, change: "Change[S] | None" = None, *,

@@ -118,7 +118,7 @@ class Minimize(Options):
     """When a minimization stops."""
 
     measure: ClassVar[str] = "of the objective's fall"  # what the tolerance is of
-    limit: int = option(1_000, "Iterations at most.", ge=1)
+    limit: int = option(1_000, "Largest number of iterations.", ge=1)
     tolerance: float = option(1e-9, f"Share of the objective's whole fall; {STEADY} iterations that bring less have "
                               "converged.", gt=0, lt=1)
 
@@ -187,9 +187,9 @@ class Likeliest(Minimize):
     """When a maximization of the likelihood stops; the objective is minus a log-likelihood, in nats."""
 
     measure: ClassVar[str] = "nats for each number of the data"
-    limit: int = option(5_000, "Iterations at most.", ge=1)
-    tolerance: float = option(1e-5, f"Nats for each number of the data; {STEADY} iterations that bring less have "
-                              "converged.", gt=0, lt=1)
+    limit: int = option(5_000, "Largest number of iterations.", ge=1)
+    tolerance: float = option(1e-5, f"Convergence: {STEADY} iterations in a row that lower the objective by less than "
+                              "this, in nats per number of the data.", gt=0, lt=1)
 
     def share(self, fall: float, now: Descent, numbers: int) -> float:
         """Return a fall in nats for each number of the data."""

@@ -29,7 +29,7 @@ class Axes(AxisCount):
     """The number of axes to keep, where a share of the variance has no meaning."""
 
     components: Count | Literal["auto"] = option(
-        DEFAULT_COUNT, "Axes to keep: a count, or as many as the rules recommend (auto).")
+        DEFAULT_COUNT, "Axes to keep: a count, or the number that the dimension rules recommend (auto).")
     where: ClassVar[str] = "method.axes"  # in the configuration
 
     def resolved(self, limit: int, size: int) -> "Axes":

@@ -31,7 +31,7 @@ else:
     Chosen = Annotated[Union[KINDS], Field(discriminator="name")]  # noqa: UP007
     Name = Literal[tuple(kind.model_fields["name"].default for kind in KINDS)]
     AnyMetric = Annotated[Chosen, BeforeValidator(expand_name, json_schema_input_type=Chosen | Name),
-                          Field(description="How far apart two points are; docs/metrics.md defines each metric.")]
+                          Field(description="Distance metric; docs/metrics.md defines each.")]
 Fitted = Metric | RangedGower  # a metric with its parameters from the training points
 EUCLIDEAN = Euclidean()
 
