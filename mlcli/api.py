@@ -199,7 +199,7 @@ def _layer(method: str, kind: str | None, others: Mapping[str, Any], options: Ma
     for name, value in options.items():
         if name not in OPTIONS:
             raise UsageError("OPTION", f"no option is called {name[:80]!r}", where="embed", hint=suggestion(
-                name, OPTIONS) or f"there are {', '.join(OPTIONS)}; others go by their config path into set")
+                name, OPTIONS) or f"there are {', '.join(OPTIONS)}; give others in `set`, by their config path")
         flag = FLAGS[name]
         path = flag.path.removesuffix(".name") if isinstance(value, Mapping) else flag.path
         layer = assignment(path, value, name, other=flag.also).over(layer)

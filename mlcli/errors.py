@@ -183,7 +183,7 @@ class UnsafeFile(MlcliError):
 
 
 class TimeUp(MlcliError):
-    """The time limit ended a run that had kept nothing to go on from; a longer one can help."""
+    """The time limit ended a run before its first checkpoint; a longer limit can help."""
 
     exit_code = 124
 

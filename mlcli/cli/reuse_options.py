@@ -33,7 +33,7 @@ def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> 
     """How to read a file: the sections `input` and `compute` of a configuration."""
     others = [key for key in from_assignments(assignments).values if key not in SECTIONS]
     if others:
-        raise UsageError("SET", f"{others[0][:80]!r} has no use here", where="--set",
+        raise UsageError("SET", f"{others[0][:80]!r} cannot be used here", where="--set",
                          hint="only input and compute can be set; the rest is fixed by the run")
     given = layer_of(flags).over(assignment("input.path", path, "the file"))
     return outside_layer(os.environ, assignments, given)

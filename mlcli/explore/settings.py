@@ -125,8 +125,8 @@ def require_explorable(layer: Layer) -> None:
     inside = [f"method.{key}" for key in method if key != "metric"] if isinstance(method, dict) else ["method"]
     others = [key for key in layer.values if key not in (*SECTIONS, "method")]
     for path in (*others, *inside):
-        raise UsageError("EXPLORE-OPTION", f"{path[:80]!r} cannot be chosen: methods and their options are what is "
-                         "explored", where=layer.origin(tuple(path.split("."))),
+        raise UsageError("EXPLORE-OPTION", f"{path[:80]!r} cannot be set: explore chooses methods and their options "
+                         "itself", where=layer.origin(tuple(path.split("."))),
                          hint="only input, prepare, compute and method.metric can be set; or use a sweep (mlcli run)")
 
 

@@ -107,8 +107,8 @@ class Autoencoder(NetworkMethod):
         outputs, errors = encode_rows(encoder, data.values, Errors(encoder, decoder))
         left = float(errors[0]) / (len(outputs) * standard.varying)
         if left >= 1:
-            note("W-NOT-LEARNED", "the mean of all rows has a smaller error than what the network gives back: choose a "
-                 "lower method.learning.rate, or more epochs")
+            note("W-NOT-LEARNED", "the network reconstructs the rows worse than their mean does: choose a lower "
+                 "method.learning.rate, or more epochs")
         return self.model(data, standard, outputs, networks, objective=Quantity(found.trace[:, 0]), curves={
             name: Quantity(values) for name, values in found.curves.items()},
                           fit={**self.figures(data, standard, left), **found.facts})

@@ -103,13 +103,14 @@ class GPLVM(GaussianProcessMethod):
         self.require_complete(data, "drop or mean, or ppca")
         require_distinct(self.kernel, "method.kernel")
         if self.inference.blurred and self.constraint.maps:
-            raise ConfigError("UNUSED", "clouds have no back constraint", where="method.constraint",
+            raise ConfigError("UNUSED", "bayesian inference has no back constraint", where="method.constraint",
                               hint="leave it out, or choose another inference")
         if self.inference.blurred:
-            return self.refuse_unused("clouds have the kernel rbf-ard", "kernel")
+            return self.refuse_unused("bayesian inference always has the kernel rbf-ard", "kernel")
         if len(data.values) <= MOST or self.chosen("inference"):
             return {}
-        note("N-SPARSE", f"{len(data.values):,} rows are fitted with inducing points, as beyond {MOST:,}")
+        note("N-SPARSE", f"{len(data.values):,} rows are fitted with inducing points (sparse inference), as there are "
+             f"more than {MOST:,}")
         return {"inference": Induced()}
 
     def reproduces(self) -> bool:

@@ -72,14 +72,16 @@ class KernelPCA(Method):
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return no changes; raises ConfigError for options that others make useless."""
         if not (self.distance.plain or self.kernel.bent):
-            raise ConfigError("KERNEL-METRIC", f"the {self.kernel.name} kernel is no function of a metric's distances",
+            raise ConfigError("KERNEL-METRIC", f"the {self.kernel.name} kernel does not use distances, so it takes no "
+                              "metric",
                               where="method.metric", hint="leave it out, or choose kernel gaussian or laplacian")
         if self.landmarks is not None and (isinstance(data, Similarities) or not self.kernel.bent):
             what = "given kernel" if isinstance(data, Similarities) else f"{self.kernel.name} kernel"
-            raise ConfigError("LANDMARKS", f"the {what} is not made of distances to some of the points",
+            raise ConfigError("LANDMARKS", f"the {what} does not use distances, which landmarks need",
                               where="method.landmarks", hint="leave it out, or choose kernel gaussian or laplacian")
         if isinstance(data, Similarities) and self.kernel != Gaussian():
-            raise ConfigError("KERNEL", "a kernel function was chosen and the kernel is given", where="method.kernel",
+            raise ConfigError("KERNEL", "a kernel function was chosen, but the input is a kernel matrix",
+                              where="method.kernel",
                               hint="leave the kernel's options out")
         return {}
 

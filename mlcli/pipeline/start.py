@@ -183,7 +183,8 @@ def table_of(input: Input) -> tuple[Table, FinishedModel]:
     manifest = read_manifest(folder)
     run = read_model(folder)
     if not manifest["embedding"]["rows"]:
-        raise ConfigError("NO-ROWS", "the run was made of a covariance matrix and has no rows that could be the input",
+        raise ConfigError("NO-ROWS", "the run was made from a covariance matrix and has no rows that could be the "
+                          "input",
                           where=place(input.path), hint="give the run of a table")
     file, table = intact_embedding(folder, manifest)
     files = {name: manifest["files"][name] for name in (file, names.MODEL, names.ARRAYS)}

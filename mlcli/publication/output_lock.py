@@ -46,7 +46,7 @@ class OutputLock:
     def require(self) -> None:
         """Raises TryAgain where another process took the folder meanwhile: this one had been suspended too long."""
         if _owner(self.path).get("token") != self.token:
-            raise TryAgain("LOCK-LOST", "another job took this one for dead and makes the same output",
+            raise TryAgain("LOCK-LOST", "another job assumed that this one had died, and is making the same output",
                            where=str(self.path)[:80], hint="wait for it, or choose another output with -o")
 
 

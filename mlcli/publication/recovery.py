@@ -175,8 +175,8 @@ def _discard(path: Path, names: tuple[str, ...] | None) -> None:
             return path.rmdir()
     added = sorted(held - {*names})
     if added:  # else what cannot be removed now may be by a later start
-        note("W-KEPT", f"what was added to the old run while it was removed lies in {_shown_again(path)}: "
-             f"{', '.join(added)[:200]}")
+        note("W-KEPT", "files that were added to the old run while it was replaced were saved in "
+             f"{_shown_again(path)}: {', '.join(added)[:200]}")
 
 
 def _shown_again(path: Path) -> Path:

@@ -96,7 +96,7 @@ def _require(folder: Path, listing: Listing) -> tuple[str, ...]:
                 "OUTPUT-FOREIGN", f"the output is not {listing.what} and nothing else: {why}", where=str(folder)[:80],
                 hint="choose another with -o, or move the files away; --force replaces runs only")
         return names
-    raise OutputRefused("OUTPUT-RACE", "other jobs replace the output all the time", where=str(folder)[:80],
+    raise OutputRefused("OUTPUT-RACE", "other jobs keep replacing the output", where=str(folder)[:80],
                         hint="choose another with -o")
 
 

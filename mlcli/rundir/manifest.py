@@ -136,7 +136,7 @@ def _manifest_path(folder: Path) -> Path:
     """Return the path of run.json after a check of its format; raises what `read_manifest` does."""
     path = folder / MANIFEST
     if (folder / ERROR).exists():
-        raise NumericalError("FAILED-RUN", "this is what a run left that failed; nothing in it is to be used",
+        raise NumericalError("FAILED-RUN", "this is the output of a failed run; do not use any of its files",
                              where=str(folder), hint=f"see {ERROR} there, and make the run again")
     if not path.is_file():
         hint = "name a directory that `mlcli embed` or `mlcli run` wrote"

@@ -115,7 +115,7 @@ def with_image(run: Contents, text: str | None, order: str | None) -> Contents:
         image = own.image if text is None else tuple(map(int, text.split(",")))
         chosen = Report.model_validate({"image": image, "image_order": order or own.image_order})
     except ValueError as error:
-        raise ConfigError("REPORT-IMAGE", f"{str(given)[:40]!r} is no shape of images that are drawn", where=where,
+        raise ConfigError("REPORT-IMAGE", f"{str(given)[:40]!r} is not an image shape", where=where,
                           hint="give rows and columns, as in 28,28, and 3 for colors; the order is row or column",
                           ) from error
     columns = columns_of(run)
@@ -123,7 +123,7 @@ def with_image(run: Contents, text: str | None, order: str | None) -> Contents:
         raise ConfigError("REPORT-IMAGE", "the run holds neither rows nor loadings to draw as images", where=where,
                           hint="make it again with --set report.image=[ROWS,COLUMNS], which keeps some of its rows")
     if chosen.image is None:
-        raise ConfigError("REPORT-IMAGE", "an order was given, and no shape of images", where=where,
+        raise ConfigError("REPORT-IMAGE", "an order was given, but no image shape", where=where,
                           hint="give --image too")
     chosen.require_image(columns, where)
     report = own.replace(image=chosen.image, image_order=chosen.image_order)

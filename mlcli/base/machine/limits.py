@@ -51,7 +51,7 @@ def require_room(threads: int) -> None:
             fitting = max((count for count in range(1, threads) if mapped(name, count) <= allowed), default=0)
             fewer = f", or use --threads {fitting}" if fitting else ""
             raise RefusedByPlan("ADDRESS-SPACE", f"mlcli with {threads} thread{'s' * (threads > 1)} needs a limit of "
-                                f"{needed // MIB} MiB and it is {allowed // MIB} MiB", where=name,
+                                f"{needed // MIB} MiB, but it is {allowed // MIB} MiB", where=name,
                                 hint=f"raise it to {name} {needed // 1024}{fewer}")
 
 

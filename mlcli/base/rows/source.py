@@ -254,8 +254,8 @@ class Rows:
         return found
 
     def __array__(self, *args: Any, **kwargs: Any) -> AnyArray:
-        raise RefusedByPlan("STREAM", f"a table of {len(self):,} x {self.shape[1]:,} numbers is read in blocks, and "
-                            "all of it was asked for at once", where="input.stream",
+        raise RefusedByPlan("STREAM", f"a table of {len(self):,} x {self.shape[1]:,} numbers is read in blocks, but "
+                            "this step needs all of it at once", where="input.stream",
                             hint="give more memory ({compute.memory_limit}), or leave out what needs the whole table")
 
     def key(self) -> Any:

@@ -59,4 +59,4 @@ def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignmen
     if strict and report.findings:
         codes = ", ".join(dict.fromkeys(finding.code for finding in report.findings))
         raise DataError("FINDINGS", f"the checkup has findings: {codes}", where=data,
-                        hint="see what each advises, or leave --strict out")
+                        hint="follow the advice of each, or leave --strict out")

@@ -38,7 +38,7 @@ def collect(folders: Folders, *, output: Output = None, label_column: Label = No
     from mlcli.runs import collect as collecting
 
     if output is None and len(folders) > 1:
-        raise UsageError("COLLECT", f"{len(folders)} directories were named and no place for the table", where="-o",
+        raise UsageError("COLLECT", f"{len(folders)} directories were given, but no output directory", where="-o",
                          hint="name a directory with -o")
     place = Path(output or folders[0])
     require_folder_name(place)

@@ -43,7 +43,7 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, lab
     from mlcli.runs import compare as comparing
 
     if len(runs) < 2:
-        raise UsageError("ONE-RUN", "there is nothing to compare a single run with", where=runs[0][:80],
+        raise UsageError("ONE-RUN", "only one run was given, and a comparison needs two", where=runs[0][:80],
                          hint="name two runs or more")
     require_standard_output()
     if output is not None:

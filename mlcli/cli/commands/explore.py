@@ -107,7 +107,8 @@ def input_layer(data: str, outside: Layer) -> Layer:
     from mlcli.explore.settings import require_explorable
 
     if data == "-":
-        raise UsageError("STDIN", "the data is read more than once, and standard input can be read once", where="DATA",
+        raise UsageError("STDIN", "the data is read more than once, but standard input can be read only once",
+                         where="DATA",
                          hint="write it to a file")
     require_explorable(outside)
     return assignment("input.path", data, "DATA").over(outside)
@@ -129,9 +130,9 @@ def refuse_existing(folder: Path, *, replaces: bool) -> None:
     """Refuse to write over an exploration, or a folder named like a file; raises OutputRefused."""
     require_folder_name(folder)
     if (folder / NAME).exists() and not replaces:
-        raise OutputRefused("OUTPUT-EXISTS", "there is an exploration already", where=str(folder),
-                            hint="replace it with --force, conclude again from its runs with --skip-existing, or "
-                            "choose another with -o")
+        raise OutputRefused("OUTPUT-EXISTS", "the output already holds an exploration", where=str(folder),
+                            hint="replace it with --force, reuse its runs with --skip-existing, or choose another with "
+                            "-o")
 
 
 def examine(layer: Layer, components: int | None, time_of: tuple[float, float], cache: Folder,
@@ -158,11 +159,11 @@ def examine(layer: Layer, components: int | None, time_of: tuple[float, float], 
     if ended is None:
         raise RefusedByPlan("EXPLORE", f"reading and checking the data took more than {until - begun:.0f} s, which "
                             "leaves no time for trials", where="--budget",
-                            hint="give more time, or some of the rows (--rows)")
+                            hint="raise --budget, or use fewer rows (--rows)")
     if ended.said:
         say(ended.said.removesuffix("\n"))
     if isinstance(ended.result, Lost):
-        raise MlcliError("CRASH", f"the process that examined the data ended by itself, with {ended.result.code}")
+        raise MlcliError("CRASH", f"the process that examined the data ended unexpectedly, with {ended.result.code}")
     found, code = ended.result
     if code:
         raise typer.Exit(code)
@@ -209,13 +210,13 @@ def explored(layer: Layer, examined: "Examination", folder: Path, presentation: 
 
 
 def nothing_made(folder: Path, tried: Sequence["Exclusion"]) -> MlcliError:
-    """The error where no trial came to its end, whose table of runs is removed."""
+    """The error where no trial finished, whose table of runs is removed."""
     (folder / TABLE).unlink(missing_ok=True)
     with suppress(OSError):  # an earlier exploration's runs stay, and what a trial has kept to go on from
         folder.rmdir()
     reasons = "; ".join(f"{one.name}: {one.reason}" for one in tried[:SAID])
-    return RefusedByPlan("EXPLORE", "no trial came to its end" + (f": {reasons}" if reasons else ""), where="--budget",
-                         hint="give more time, or see what mlcli check says of the data")
+    return RefusedByPlan("EXPLORE", "no trial finished" + (f": {reasons}" if reasons else ""), where="--budget",
+                         hint="raise --budget, or see the findings of mlcli check")
 
 
 def trials(settings: Sequence[Any], layer: Layer, folder: Path, examined: "Examination") -> list[PlannedRun]:

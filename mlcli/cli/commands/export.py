@@ -49,7 +49,7 @@ def format_of(output: str, format: str | None) -> str:
     ending = Path(output).suffix.lower()
     chosen = format or ("ordination" if output == "-" else ENDINGS.get(ending, ""))
     if not chosen:
-        raise UsageError("FORMAT", f"{ending[:40]!r} is not a format to export to", where=output[:80],
+        raise UsageError("FORMAT", f"{ending[:40]!r} is not an export format", where=output[:80],
                          hint="the formats are h5ad and ordination: choose with --format")
     if output == "-" and chosen != "ordination":
         raise UsageError("FORMAT", f"standard output takes ordination, not {chosen}", where="-o -",

@@ -185,7 +185,7 @@ def layer_of(values: Mapping[str, Any]) -> Layer:
         given = value_for(flag, given)
         other, same = set_by.setdefault(flag.path, (flag.names[0], given))
         if same != given:
-            raise UsageError("FLAGS-DIFFER", f"{other} asks for {same}, and {flag.names[0]} for {given}",
+            raise UsageError("FLAGS-DIFFER", f"{other} means {same}, but {flag.names[0]} means {given}",
                              where=flag.path, hint="leave one of the two out")
         whole = isinstance(given, dict)  # a section in full, whose name alone the flag takes otherwise
         path = flag.path.removesuffix(f".{TAG}") if whole else flag.path

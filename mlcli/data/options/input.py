@@ -134,7 +134,8 @@ def require_bare(input: Input) -> None:
     """Raise ConfigError for any option besides the path: a run directory determines how it is read."""
     for name, field in type(input).model_fields.items():
         if name != "path" and getattr(input, name) != field.default:
-            raise ConfigError("INPUT-OPTION", f"{name} has no use with a run directory, whose embedding is the input",
+            raise ConfigError("INPUT-OPTION", f"{name} cannot be used with a run directory, whose embedding is the "
+                              "input",
                               where=f"input.{name}", hint="leave it out, or give a file")
 
 
@@ -155,22 +156,22 @@ def check(input: Input) -> None:
         _refuse("the decimal point and the separator are the same character", "input.decimal")
     _check_rows(input)
     if input.squared and input.kind != "dissimilarities":
-        _refuse(f"squared has no use with kind {input.kind}", "input.squared")
+        _refuse(f"squared cannot be used with kind {input.kind}", "input.squared")
     if input.observations is not None and input.gives != "covariance":
-        _refuse(f"observations has no use with kind {input.kind}", "input.observations")
+        _refuse(f"observations cannot be used with kind {input.kind}", "input.observations")
     if input.edges != "lengths" and input.kind != "graph":
-        _refuse(f"edges has no use with kind {input.kind}", "input.edges")
+        _refuse(f"edges cannot be used with kind {input.kind}", "input.edges")
     if input.kind == "graph":
         _check_graph(input)
     if input.symmetrize != "error" and input.kind == "features":
-        _refuse("symmetrize has no use with kind features", "input.symmetrize")
+        _refuse("symmetrize cannot be used with kind features", "input.symmetrize")
     if input.columns and input.square:
         _refuse(f"columns cannot be chosen with kind {input.kind}, where rows and columns are the same points",
                 "input.columns")
     if input.transpose and input.square:
-        _refuse(f"transpose has no use with kind {input.kind}", "input.transpose")
+        _refuse(f"transpose cannot be used with kind {input.kind}", "input.transpose")
     if input.transpose and input.label_columns:
-        _refuse("label columns have no use with transpose, where columns are points", "input.label_columns")
+        _refuse("label columns cannot be used with transpose, where columns are points", "input.label_columns")
     _check_view(input)
     _check_labels(input)
     again = duplicates(input.label_columns)
@@ -184,11 +185,11 @@ def _check_graph(input: Input) -> None:
     """Raise ConfigError for options of tables with a graph."""
     for name in ("id_column", "label_columns", "columns"):
         if getattr(input, name) not in (None, ()):
-            _refuse(f"{name} has no use with kind graph, whose points are named by its edges", f"input.{name}")
+            _refuse(f"{name} cannot be used with kind graph, whose points are named by its edges", f"input.{name}")
     if input.header is False:
         _refuse("an edge list names its columns", "input.header")
     if input.transpose:
-        _refuse("transpose has no use with kind graph, whose edges have two equal ends", "input.transpose")
+        _refuse("transpose cannot be used with kind graph, whose edges have two equal ends", "input.transpose")
 
 
 def _check_view(input: Input) -> None:
@@ -196,7 +197,7 @@ def _check_view(input: Input) -> None:
     if input.view.path is None and input.view != View():
         _refuse("options of a second view are given, and no file: input.view.path is missing", "input.view")
     if input.view.path is not None and input.kind != "features":
-        _refuse(f"a second view has no use with kind {input.kind}", "input.view.path")
+        _refuse(f"a second view cannot be used with kind {input.kind}", "input.view.path")
     if input.view.path == input.path == "-":
         _refuse("both views are standard input", "input.view.path")
 
@@ -205,9 +206,9 @@ def _check_rows(input: Input) -> None:
     """Raise ConfigError for a choice of rows with a second view, or of a covariance matrix."""
     name = "rows" if input.rows is not None else "where"
     if input.chooses_rows and input.gives == "covariance":
-        _refuse(f"{name} has no use with kind {input.kind}, which holds no points", f"input.{name}")
+        _refuse(f"{name} cannot be used with kind {input.kind}, which holds no points", f"input.{name}")
     if input.chooses_rows and input.view.path is not None:
-        _refuse(f"{name} has no use with a second view, whose rows would be others", f"input.{name}")
+        _refuse(f"{name} cannot be used with a second view, whose rows would be others", f"input.{name}")
 
 
 def _check_labels(input: Input) -> None:
@@ -215,7 +216,7 @@ def _check_labels(input: Input) -> None:
     if input.labels.path is None and input.labels != LabelFile():
         _refuse("options of a file of labels are given, and no file: input.labels.path is missing", "input.labels")
     if input.labels.path is not None and input.gives == "covariance":
-        _refuse(f"labels have no use with kind {input.kind}, which holds no points", "input.labels.path")
+        _refuse(f"labels cannot be used with kind {input.kind}, which holds no points", "input.labels.path")
     if input.labels.path == "-":
         _refuse("a file of labels is not read from standard input", "input.labels.path")
 

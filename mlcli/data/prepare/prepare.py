@@ -77,7 +77,8 @@ class Preparation:
         if not all_finite(values) and (overflown := ~np.isfinite(values) & ~np.isnan(table.values)).any():
             row, column = np.argwhere(overflown)[0].tolist()
             with table.rows_named():
-                raise DataError("OVERFLOW", f"{shown(table.columns[column])} is too far from the others to be scaled",
+                raise DataError("OVERFLOW", f"{shown(table.columns[column])} has a number too far from the others to "
+                                "be scaled",
                                 where=missing.where_of(table), row=row,
                                 hint="correct the cell, or choose another prepare.scale")
         return replace(table, values=values)
@@ -100,11 +101,11 @@ class Preparation:
         """
         features, left = invert_transforms(self.undo(values), self.transform)
         if left:
-            note("N-TRANSFORMED", f"{left[-1]} has no inverse: features are as after prepare.transform: "
+            note("N-TRANSFORMED", f"{left[-1]} has no inverse: features are given as after prepare.transform: "
                  f"[{', '.join(left)}], not in the input's units", transform=list(left))
         if self.transform and not all_finite(features):
             row = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
-            raise NumericalError("UNDONE", f"row {row + 1}: features without the transform are out of range",
+            raise NumericalError("UNDONE", f"row {row + 1}: features are out of range after the inverse transform",
                                  hint="the coordinates are too far from those of the run")
         return features
 
@@ -164,7 +165,7 @@ class Prepare(Options):
             (f"input.kind: {input.kind}", input.kind != "features"), ("a second view", input.view.path is not None),
             ("missing: model, as PCA has no model of missing cells", self.missing == "model")) if there), None)
         if wrong is not None:
-            raise ConfigError("PREPARE-OPTION", f"reduce has no use with {wrong}", where="prepare.reduce",
+            raise ConfigError("PREPARE-OPTION", f"reduce cannot be used with {wrong}", where="prepare.reduce",
                               hint="leave one of the two out")
 
     @stage("prepare")
@@ -174,7 +175,7 @@ class Prepare(Options):
             self._require_defaults(table.kind)
             return Prepared(table, no_preparation(()), ())
         if self.unmatched != "error" and table.view is None:
-            raise ConfigError("PREPARE-OPTION", "unmatched: drop has no use without a second view",
+            raise ConfigError("PREPARE-OPTION", "unmatched: drop cannot be used without a second view",
                               where="prepare.unmatched", hint="leave it out, or give {input.view.path}")
         return self._of_features(table) if table.view is None else self._of_views(table, table.view)
 
@@ -234,7 +235,7 @@ class Prepare(Options):
         table, count = apply_transforms(table, self.transform), self.top_variance
         if count is None or count >= len(table.columns):
             if count is not None:
-                note("N-TOP-VARIANCE", f"all {counted(len(table.columns), 'column')} are kept: there are no more than "
+                note("N-TOP-VARIANCE", f"all {counted(len(table.columns), 'column')} are kept: there are not more than "
                      "prepare.top_variance")
             return table, None
         chosen = most_variable(table.values, count)
@@ -249,7 +250,7 @@ class Prepare(Options):
         """Raise ConfigError for options that have no effect on a square matrix."""
         for name, field in type(self).model_fields.items():
             if getattr(self, name) != field.default:
-                raise ConfigError("PREPARE-OPTION", f"{name} has no use with input.kind: {kind}",
+                raise ConfigError("PREPARE-OPTION", f"{name} cannot be used with input.kind: {kind}",
                                   where=f"prepare.{name}", hint="leave it out")
 
 

@@ -185,7 +185,7 @@ def sample(name: str, rows: int | None, seed: int, noise: float | None = None, *
     if counts is None:
         return sample_points(name, size, seed, noise, truth=truth, columns=columns)
     if noise is not None:
-        raise UsageError("SAMPLE-NOISE", "counts have noise of their own", where="--noise", hint="leave it out")
+        raise UsageError("SAMPLE-NOISE", "counts are random already", where="--noise", hint="leave it out")
     table = counts.make(size, columns or counts.columns, seed)
     return table if truth else replace(table, labels={})
 

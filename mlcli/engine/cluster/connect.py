@@ -76,8 +76,8 @@ def clustered(compute: Compute, connections: Connections | None = None) -> Itera
             _examine(client, compute.cluster)
         folder = stack.enter_context(_shared(address, compute))
         if is_open(client.scheduler.address):
-            note("W-CLUSTER-OPEN", f"the way to {compute.cluster} is neither encrypted nor authenticated: whoever can "
-                 "reach the scheduler can run programs on its machines; use tls://")
+            note("W-CLUSTER-OPEN", f"the connection to {compute.cluster} is neither encrypted nor authenticated: "
+                 "whoever can reach the scheduler can run programs on its machines; use tls://")
         cluster = stack.enter_context(Cluster(client, folder))
         with running_on(cluster, lambda: cluster.count):
             yield cluster

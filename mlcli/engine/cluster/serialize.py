@@ -158,6 +158,6 @@ def read_array(folder: Path, key: str) -> AnyArray:
         raise StorageError("CLUSTER-FOLDER", f"a worker cannot read what was written for it: {error}"[:300],
                            where=str(path), hint="name a folder that all machines share, or none") from None
     if Keys().of(array) != key:
-        raise StorageError("CLUSTER-FOLDER", "a worker reads something else than what was written for it",
+        raise StorageError("CLUSTER-FOLDER", "a worker reads other data than were written for it",
                            where=str(path), hint="check the storage that all machines share")
     return array

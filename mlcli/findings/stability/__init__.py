@@ -87,12 +87,13 @@ class StabilityFinding(Finding["StabilityResult"]):
                               "features or dissimilarities")
         if kind == "bootstrap":
             setting: Stability = config.report.setting(self.name)
-            setting.refuse_unused(f"{config.method.name} is fitted to as many rows, drawn with repetition", "share",
+            setting.refuse_unused(f"{config.method.name} is fitted to bootstrap samples of all rows", "share",
                                   where=WHERE)
 
     def refuse_blocks(self) -> None:
         """Raise ConfigError: rows outside memory cannot be drawn again."""
-        raise ConfigError("RESAMPLING", "stability was chosen, and the table is read in blocks of rows", where=WHERE,
+        raise ConfigError("RESAMPLING", "stability cannot be measured for a table that is read in blocks of rows",
+        where=WHERE,
                           hint="leave it out, or give {input.stream=never}")
 
     def step(self, planned: "Planned") -> Step | None:

@@ -47,8 +47,8 @@ def stability_of(result: Result, asked: Stability) -> StabilityResult | None:
         again = method.with_axes(model.embedding.shape[1])
         made = refit_draws(model, lambda rows: again.fit(data.take(rows), config.compute), drawn)
         if len(made) < FEWEST:
-            note("N-STABILITY", f"stability is not known: {len(made)} of {len(drawn)} fits to rows drawn again ended "
-                 "well")
+            note("N-STABILITY", f"stability was not measured: {len(made)} of {len(drawn)} fits to resampled rows "
+                 "succeeded")
             return None
         found = summarize(model, made, asked=len(drawn), level=asked.level,
                           drawn=None if share is None else draw_size(size, share))

@@ -132,8 +132,8 @@ class Iterate(Options):
             resting = still >= STILL and least <= SMALL
             if resting or (rising and climb.rounding > self.tolerance):
                 rounding = least if resting else climb.rounding
-                note("N-ROUNDING", f"stopped after {done} iterations: changes of {rounding:.1e} are rounding, and the "
-                     f"tolerance of {self.tolerance:.1e} is below it", iterations=done, change=rounding)
+                note("N-ROUNDING", f"stopped after {done} iterations: changes of {rounding:.1e} are rounding error, "
+                     f"and the tolerance of {self.tolerance:.1e} is below it", iterations=done, change=rounding)
                 return Iterated(state, np.array(trace), True)
             last = moved
             if still >= patience:

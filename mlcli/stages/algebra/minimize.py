@@ -167,7 +167,7 @@ class Minimize(Options):
         if rest.fall > rest.rounding:
             return False
         note("N-ROUNDING", f"stopped after {len(end.trace)} iterations: no step lowers the objective, and the "
-             f"tolerance of {self.tolerance:.1e} is below its rounding", iterations=len(end.trace),
+             f"tolerance of {self.tolerance:.1e} is below its rounding error", iterations=len(end.trace),
              change=self.share(rest.fall, end, numbers))
         return True
 

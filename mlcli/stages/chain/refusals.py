@@ -58,7 +58,7 @@ def _of_distances(chain: Any) -> Iterator[Refusal]:
         yield ("correction", "a correction makes distances Euclidean, those of all pairs and not along a graph",
                "use kernel gower without paths, or leave correction out")
     if chain.landmarks is not None and not chain.kernel.of_distances:
-        yield ("landmarks", f"{chain.kernel.name} is not made of distances to some of the points",
+        yield ("landmarks", f"{chain.kernel.name} does not use distances, which landmarks need",
                "use kernel gower, gaussian or laplacian, or leave landmarks out")
     if chain.paths is not None and chain.paths.store == "streamed" and not plain:
         yield "paths.store", f"{chain.kernel.name} needs paths that are stored", "use memory or disk, or kernel gower"

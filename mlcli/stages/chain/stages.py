@@ -68,7 +68,7 @@ class Stages(Options):
         if route == "power":
             self.refuse_unused("power iteration is a solver", "eigensolve.solver")
         if self.landmarks is not None and self.paths is not None:
-            self.refuse_unused("landmarks have one way", *OF_LANDMARKS)
+            self.refuse_unused("with landmarks there is only one solver", *OF_LANDMARKS)
         return {}
 
     def resolve_graph(self, data: Given) -> dict[str, Any]:

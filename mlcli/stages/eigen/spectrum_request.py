@@ -38,7 +38,7 @@ class SpectrumRequest(AxisCount):
         if self.solver == "dense":
             self.refuse_unused("the dense solver has no iterations", "tolerance", where=self.where)
         if self.report is not None and self.report > size:
-            raise ConfigError("REPORT", f"{self.report} eigenvalues were asked for and there are {size}",
+            raise ConfigError("REPORT", f"{self.report} eigenvalues were requested, but there are {size}",
                               where=f"{self.where}.report", hint=f"ask for at most {size}")
         if self.components == AUTO:
             return self.replace(components=min(DEFAULT_COUNT, max(limit, 1)))

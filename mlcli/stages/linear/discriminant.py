@@ -103,7 +103,7 @@ def _sphering(extent: Extent, within: Array, freedom: int) -> Array:
     within = zero_rounding(within, extent)
     lengths = column_lengths(within)
     if freedom < 1 or not lengths.any():
-        raise GeometryError("WITHIN", "no class has any spread within: its rows are equal, or it has one row only",
+        raise GeometryError("WITHIN", "no class varies within itself: each has equal rows, or only one row",
                             where="input.label_columns", hint="give labels that several different rows share")
     varying = lengths > 0
     scale = lengths[varying]
@@ -119,4 +119,4 @@ def _note_lost(extent: Extent, centers: Array, sphere: Array) -> None:
     basis, _ = np.linalg.qr(sphere)
     outside = centers - (centers @ basis) @ basis.T
     if np.abs(outside).max() > np.sqrt(EPS) * extent.largest.max():
-        note("W-SEPARATED", "classes differ in directions in which no class has any spread; these make no axes")
+        note("W-SEPARATED", "classes differ in directions in which no class varies; these give no axes")

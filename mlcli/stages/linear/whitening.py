@@ -117,8 +117,7 @@ def refuse_faint(sizes: Array, largest: float, least: float = FAINT) -> None:
         raise DataError("COLUMN-SCALES", f"{len(faint)} of {len(sizes)} columns vary by less than {least:.0e} of the "
                         "largest number in any column: too little for double precision",
                         where=f"column {faint[0] + 1} of the data",
-                        hint="bring all columns to one unit with {prepare.scale=standard}, or leave some out with "
-                             "{input.columns}")
+                        hint="scale all columns with {prepare.scale=standard}, or leave some out with {input.columns}")
 
 
 def negligible(extent: Extent, scale: Array, largest: float) -> float:

@@ -96,8 +96,9 @@ def with_softness(proof: Certificate, program: PenalizedProgram, solution: Solut
     `misses` are relative errors of squared distances, an (m,) array; `ceiling` bounds the trace without a basis.
     """
     spread = float(np.sqrt(np.mean(misses**2)))
-    note("W-SOFT", f"over {program.rows.shape[1]} vectors distances are kept by a penalty only: squared, they are off "
-         f"by {spread:.1%} of their mean (root mean square), and by {proof.violation:.1%} at worst", rms=spread,
+    note("W-SOFT", f"with a basis of {program.rows.shape[1]} vectors, distances are preserved only approximately: "
+         f"squared, they are off by {spread:.1%} of their mean (root mean square), and by {proof.violation:.1%} at "
+         "worst", rms=spread,
          worst=proof.violation)
     return replace(proof, soft=Soft(program.rows.shape[1], program.value(solution.root), spread, ceiling))
 
@@ -146,11 +147,12 @@ def require_trust(found: Certificate, equal: bool, unit: Unit, accepted: bool, l
                f"after {found.iterations} iterations")
     near = equal and found.iterations < limit and found.off <= NEAR
     if accepted or near:
-        note("W-UNCONVERGED", f"the unfolding is not proven to be the best: {figures}", gap=found.gap,
+        note("W-UNCONVERGED", f"the unfolding is not proven optimal: {figures}", gap=found.gap,
              violation=found.violation)
         return
     if equal and found.runaway > RUNAWAY:
-        raise NumericalError("DEGENERATE", f"the kernel has no room to move and the dual is not attained: {figures}",
+        raise NumericalError("DEGENERATE", "the constraints leave the kernel no freedom, and the dual optimum is not "
+                             f"attained: {figures}",
                              where="method.constraints",
                              hint="set method.constraints to at_most, or method.accept_uncertified to true")
     raise NumericalError("GAP", f"the semidefinite program was not solved to {found.tolerance:.1e}: {figures}",

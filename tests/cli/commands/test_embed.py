@@ -92,8 +92,8 @@ def test_the_environment_chooses_progress(mlcli: Caller, monkeypatch: pytest.Mon
     assert mlcli("embed", "data.csv", "--force", "--progress", "none").err.startswith("mlcli: pca of data.csv")
     monkeypatch.setenv("MLCLI_PROGRESS", "loud")
     called = mlcli("embed", "data.csv", "--force")
-    assert (called.code, called.err) == (2, "mlcli: error[E-PROGRESS]: 'loud' is not a way to show progress; "
-                                            "MLCLI_PROGRESS; use auto, bar, log, json, none\n")
+    assert (called.code, called.err) == (2, "mlcli: error[E-PROGRESS]: 'loud' is not a progress mode; MLCLI_PROGRESS; "
+                                            "use auto, bar, log, json, none\n")
 
 
 def test_names_with_odd_characters(mlcli: Caller) -> None:

@@ -100,8 +100,8 @@ def test_a_shape_may_be_chosen_when_the_page_is_drawn_again(mlcli: Caller, run: 
 
 
 @pytest.mark.parametrize(("image", "said"), [
-    ("4,4", "an image of 4 x 4 has 16 cells and there are 20 features"), ("4", "'4' is no shape"),
-    ("4;5", "'4;5' is no shape"), ("4,5,2", "is no shape"), ("-4,-5", "is no shape")])
+    ("4,4", "an image of 4 x 4 has 16 cells and there are 20 features"), ("4", "'4' is not an image shape"),
+    ("4;5", "'4;5' is not an image shape"), ("4,5,2", "is not an image shape"), ("-4,-5", "is not an image shape")])
 def test_a_shape_that_does_not_fit_a_finished_run_is_refused(mlcli: Caller, run: Path, image: str, said: str) -> None:
     before = (run / "report.html").read_bytes()
     called = mlcli("report", run, "--image", image)
@@ -127,12 +127,14 @@ def test_threads_do_not_change_what_is_drawn(mlcli: Caller, run: Path) -> None:
     (("--set", "report.image=[4,4]"), "an image of 4 x 4 has 16 cells and there are 20 features", "report.image"),
     (("--set", "report.image=[4,5]", "--columns", "x2,x3"), "there are 2 features", "report.image"),
     (("--set", "report.image=[4]"), "report.image", "--set report.image"),
-    (("--set", "report.image_order=column"), "image_order was chosen and no shape of images is", "report.image_order"),
+    (("--set", "report.image_order=column"), "image_order has no effect: report.image is not set",
+     "report.image_order"),
     (("--set", "report.image=[4,5,2]"), "the third number is 3", "report.image"),
     (("--set", "report.image=[0,5]"), "at least 1", "report.image"),
     (("--set", "report.image=[200,200]"), "at most 32,768 cells", "report.image"),
     (("--set", "report.image=[4,5]", "-o", "-"), "standard output takes the embedding alone", "report.image"),
-    (("--set", "report.image=[4,5]", "-m", "mds", "--dissimilarities"), "mds has no way from coordinates back",
+    (("--set", "report.image=[4,5]", "-m", "mds", "--dissimilarities"), "mds cannot reconstruct features from "
+     "coordinates",
      "report.image")])
 def test_a_shape_that_no_row_has_or_nobody_draws_is_refused(mlcli: Caller, faces: Array, arguments: tuple[str, ...],
                                                             said: str, where: str) -> None:

@@ -118,8 +118,8 @@ class DiffusionChain:
         spectrum = solve_spectrum(chain, Dense(halved, uncentered(len(halved))), len(halved) - 1)
         still = int(np.count_nonzero(spectrum.solved >= 1 - STILL))
         if still:
-            note("W-WALK", f"{still} eigenvalues are nearly one: the walk hardly leaves {still + 1} groups of points, "
-                 "which the first axes tell apart; a larger epsilon joins them")
+            note("W-WALK", f"{still} eigenvalues are nearly one: the random walk hardly leaves {still + 1} groups of "
+                 "points, and the first axes only separate these; choose a larger epsilon")
         steps = np.where(spectrum.axis_eigenvalues > 0, spectrum.axis_eigenvalues, 1.0)
         functions = orthogonal_to(first, spectrum.vectors) / first[:, None]  # ψ
         embedding = functions * steps**kernel.time
