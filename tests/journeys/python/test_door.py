@@ -142,7 +142,7 @@ def test_warnings_of_a_run_are_told(mlcli_: Caller) -> None:
 
 
 @pytest.mark.parametrize(("given", "options", "kind", "said"), [
-    ([1.0, 2.0], {}, DataError, "an array of 1 dimensions"),
+    ([1.0, 2.0], {}, DataError, "got a 1-D array of type float64"),
     ([["a", "b"]], {}, DataError, "expected a 2-D array of numbers"),
     (np.zeros((0, 3)), {}, DataError, "0 rows"),
     (np.eye(4)[:, :3], {"ids": ["a"]}, DataError, "ids: 1 were given for 4"),
