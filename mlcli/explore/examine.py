@@ -163,7 +163,7 @@ def examine_table(layer: Layer, start: Start, asked: int | None, clock: Clock,
     search = search_seconds(config, data)
     planned = [predict(setting, layer, start, most, 0.0 if place else clock.reading, (search, budget))
                if place == 0 or clock.elapsed < max(EXAMINING * budget, LEAST) else
-               Exclusion(setting.name, "too much of the budget was used up before it could be planned")
+               Exclusion(setting.name, "too little of the budget was left to plan it")
                for place, setting in enumerate(settings)]
     timed = [part for part in planned if isinstance(part, Setting)]
     left += [part for part in planned if isinstance(part, Exclusion)]

@@ -18,7 +18,7 @@ from mlcli.report.drawing.figure import Bar, Dots, Figure, Mark, Picture, Text
 from mlcli.report.drawing.text import LONGEST, shorten
 from mlcli.report.figures.scatter import BOTTOM, LEFT, MOST, panel_of, plane, sample_rows
 
-TITLE, AXES = "Rows over the embedding", "Axes as images"
+TITLE, AXES = "Images over the embedding", "Axes as images"
 LARGER = 2.4  # sides of the image of an axis, in sides of a picture over the embedding
 ROOM, TOP = 600.0, 24.0  # pixels of a line of images, and of the space above it
 RIGHT = 20.0  # pixels to the right of the plot

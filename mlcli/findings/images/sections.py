@@ -17,9 +17,9 @@ def over_plane(run: Contents) -> Part:
     drawn, found = rows_drawn(run), ImagesFinding.of(run)
     if drawn is None or found is None:
         return None
-    return section("Rows over the embedding", figure(drawn, f"{len(found.rows)} rows as images, each to the "
-                   "lower right of its point: each is the one farthest from those before it, as long as there is room "
-                   "for its image. The other points are gray."))
+    return section("Images over the embedding", figure(drawn, f"{len(found.rows)} rows as images, each to the lower "
+                   "right of its point: each is the one farthest from those before it, as long as there is room for "
+                   "its image. The other points are gray."))
 
 
 def rows_drawn(run: Contents, title: str = figures.TITLE) -> Figure | None:

@@ -40,7 +40,7 @@ class QualityFinding(Finding["QualityResult"]):
     files = (NUMBERS, PAIRS)
     option = (Quality | None, Quality())
     output = True
-    stage = "Measures how well the embedding keeps distances and neighborhoods."
+    stage = "Measures how well the embedding preserves distances and neighborhoods."
     columns = ("trustworthiness", "trustworthiness_se", "continuity", "continuity_se", "residual_variance",
                "residual_variance_se")
 

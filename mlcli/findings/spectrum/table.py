@@ -38,7 +38,7 @@ def require_running_sums(rows: Rows, path: Path) -> None:
         wrong = ~((given == sums) | (np.abs(given - sums) <= ALIKE * sizes) | (np.isnan(given) & np.isnan(sums)))
     if wrong.any():
         line = int(np.flatnonzero(wrong)[0]) + 2  # the first one holds the names
-        raise damaged(path, "cumulative is not the sum of the proportions so far", line)
+        raise damaged(path, "cumulative is not the running sum of the proportions", line)
 
 
 def spectrum_text(rows: Rows) -> str:

@@ -40,7 +40,7 @@ class StabilityFinding(Finding["StabilityResult"]):
     files = (NUMBERS, MOVES)
     needs = ("spectrum",)  # for the shares in the labels of the axes
     option = (Stability | None, None)
-    stage = "Fits the method again to rows that are drawn again, and compares."
+    stage = "Fits the method again to resampled rows, and compares."
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> "StabilityResult | None":
         """Return intervals and deviations over the fits; None where too few of them succeeded."""
@@ -99,6 +99,6 @@ class StabilityFinding(Finding["StabilityResult"]):
     def step(self, planned: "Planned") -> Step | None:
         """Return the cost of the fits: each as much as the run's own, though some have fewer rows."""
         count = planned.config.report.setting(self.name).resamples
-        return Step("stability", f"{count} fits to rows drawn again",
+        return Step("stability", f"{count} fits to resampled rows",
                     count * sum(step.seconds for step in planned.fit),
                     max([planned.memory, *(step.memory for step in planned.fit)]))

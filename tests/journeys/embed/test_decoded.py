@@ -114,7 +114,7 @@ def test_a_run_without_decoded_rows_has_none_to_draw_as_images(mlcli: Caller, fa
     called = mlcli("report", "run", "--image", "4,5")
     assert called.code == 78 and "the run holds neither rows nor loadings" in called.err
     page = Path("run/report.html").read_text()
-    assert not Path("run/decoded.npz").exists() and "Reconstructions" not in page and "The latent plane" not in page
+    assert not Path("run/decoded.npz").exists() and "Reconstructions" not in page and "Latent-space grid" not in page
 
 
 def test_threads_do_not_change_what_is_drawn(mlcli: Caller, run: Path) -> None:
@@ -196,7 +196,7 @@ def test_rows_are_shown_over_the_embedding_of_any_method(mlcli: Caller, faces: A
         np.testing.assert_allclose(stored["values"], faces[stored["rows"]], rtol=1e-12)
         assert len(stored["rows"]) > 3
     before = Path("run/report.html").read_text()
-    assert "Rows over the embedding" in before and mlcli("verify", "run").code == 0
+    assert "Images over the embedding" in before and mlcli("verify", "run").code == 0
     assert mlcli("report", "run", "-q").code == 0 and Path("run/report.html").read_text() == before
     stream = io.BytesIO()
     np.savez(stream, rows=np.array([0, 99_999]), values=np.zeros((2, 20)))

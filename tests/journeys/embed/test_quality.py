@@ -115,7 +115,7 @@ def test_stress_above_one_is_explained(mlcli: Caller) -> None:
     assert mlcli("embed", "wide.npy", "-m", "mds", "-p", "1", "-o", "run", "-q").code == 0
     assert written("run")["stress_1"] > 1
     page = Path("run/report.html").read_text(encoding="utf-8")
-    assert "points lie closer together than in the data; of the picture stretched to fit it is" in page
+    assert "points lie closer together than in the data; at the best scale of the embedding it is" in page
 
 
 def test_a_table_that_its_metric_cannot_tell_apart_is_refused(mlcli: Caller) -> None:

@@ -64,7 +64,7 @@ def test_fits_that_fail_are_counted(mlcli: Caller, points: None) -> None:
     assert called.code == 0, called.err
     found = json.loads(Path("run/stability.json").read_text())
     assert found["failed"] > 0 and found["failed"] + found["resamples"] == 20
-    assert f"{found['failed']} more could not be made" in Path("run/report.html").read_text()
+    assert f"{found['failed']} more failed" in Path("run/report.html").read_text()
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
