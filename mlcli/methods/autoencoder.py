@@ -28,19 +28,18 @@ from mlcli.stages.similarities.networks import Errors, encode_rows, encoder_and_
 
 
 class Autoencoder(NetworkMethod):
-    """Two networks, one from the columns to a few coordinates and one back, trained to reproduce the rows.
+    """Two networks, an encoder to a few coordinates and a decoder back, trained to reproduce the rows.
 
-    y = f(x) and x̂ = g(y), with the mean of ‖x̂ - x‖² as small as it can be. `layers` lists the hidden units of f; g has
-    the same in reverse. Rows are centered and divided by one scale, the root of the columns' mean variance, so
-    coordinates have no unit. Without hidden layers the optimum is known in closed form, the subspace of PCA, and no
-    training is needed; with them `manifold-cli[neural]` is (JAX), for the fit alone: `project` and `reconstruct` use
-    NumPy.
-    Constraints keep a code from being a copy: inputs are corrupted and must be mended (`corruption`), coordinates are
-    small or rarely active (`sparsity`), depend little on the inputs (`contraction`), units are dropped at random
-    (`dropout`), weights shrink (`learning.decay`) or are shared by f and g (`tied`).
+    y = f(x) and x̂ = g(y) minimize the mean of ‖x̂ - x‖². `layers` lists the hidden units of f; g has the same in
+    reverse. Rows are centered and divided by one scale, the root of the columns' mean variance, so coordinates have no
+    unit. Without hidden layers the optimum is known in closed form, the subspace of PCA, and no training is needed;
+    with them the fit needs `manifold-cli[neural]` (JAX); `project` and `reconstruct` use NumPy. Constraints keep a code
+    from being a copy: inputs are corrupted and must be mended (`corruption`), coordinates are small or rarely active
+    (`sparsity`), depend little on the inputs (`contraction`), units are dropped at random (`dropout`), weights shrink
+    (`learning.decay`) or are shared by f and g (`tied`).
 
-    The weights with the best objective on held-out rows are kept. It fails where there are few rows: other seeds
-    (`compute.seed`) then give other coordinates, whose axes have no order. Compare its reconstruction error with that
+    The weights with the best objective on held-out rows are kept. With few rows it fails: other seeds (`compute.seed`)
+    then give other coordinates. Axes have no order. Compare its reconstruction error with that
     of PCA. Source: Hinton and Salakhutdinov, "Reducing the dimensionality of data with neural networks", 2006;
     constraints: Vincent et al., 2008 (denoising); Ng, 2011 (sparse); Rifai et al., 2011 (contractive).
     """

@@ -22,7 +22,7 @@ EXACT = {"tolerance": 1e-13}
 
 
 class FA(Method):
-    """A few hidden factors that explain how columns vary together; what is a column's own is its uniqueness.
+    """A few hidden factors that explain how columns vary together; the variance not shared is the column's uniqueness.
 
     y = μ + Λ x + ε with x ~ N(0, I) and ε ~ N(0, Ψ), Ψ diagonal, by maximum likelihood. Rescaling a column rescales
     its loadings (`loadings.csv`) and changes nothing else: `spectrum.csv` is of standardized columns. With `noise:

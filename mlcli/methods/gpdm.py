@@ -38,7 +38,7 @@ from mlcli.stages.similarities.projector import require_projector
 
 
 class GPDM(GaussianProcessMethod):
-    """Coordinates that move by one Gaussian process and lead to the features by another; rows are in time order.
+    """Coordinates with dynamics by one Gaussian process, mapped to features by another; rows are in time order.
 
     y_t = mean + f(x_t) + noise and x_t = g(x_{t-1}) + noise, every column of f and of g a draw from a Gaussian process,
     so that steps need not be linear as those of `lgssm` are; with `dynamics.order: 2` points follow from the last two.

@@ -42,7 +42,7 @@ MOST = 2000  # rows of a fit without inducing points, unless it is asked for
 
 
 class GPLVM(GaussianProcessMethod):
-    """Coordinates from which Gaussian processes lead to the features: probabilistic PCA with smooth curves for lines.
+    """Coordinates that Gaussian processes map to the features: nonlinear probabilistic PCA.
 
     y = mean + f(x) + ε, every column of f a draw from one Gaussian process; coordinates x and the parameters of the
     kernel are those that make the rows most probable, found by L-BFGS from a start. With the kernel `linear` this is
@@ -109,8 +109,7 @@ class GPLVM(GaussianProcessMethod):
             return self.refuse_unused("bayesian inference always has the kernel rbf-ard", "kernel")
         if len(data.values) <= MOST or self.chosen("inference"):
             return {}
-        note("N-SPARSE", f"{len(data.values):,} rows are fitted with inducing points (sparse inference), as there are "
-             f"more than {MOST:,}")
+        note("N-SPARSE", f"{len(data.values):,} rows are more than {MOST:,}: sparse inference, with inducing points")
         return {"inference": Induced()}
 
     def reproduces(self) -> bool:

@@ -25,9 +25,9 @@ KernelFunction = Annotated[Function | LaplacianKernel, Field(discriminator="name
 class KernelPCA(Method):
     """PCA in the feature space of a kernel function: gaussian, linear, laplacian and others; or of a given kernel.
 
-    With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), sees neighbors within about 1/√r and nothing
-    beyond: too large a rate makes all points equally different, too small a one gives PCA again. Its default is one
-    over the median squared distance of all pairs, those of equal points left out. The laplacian kernel, exp(-r d),
+    With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), is close to zero beyond distances of about 1/√r:
+    with too large a rate all points are equally different, with too small a rate the result is that of PCA. The default
+    rate is 1 / median of d² over all pairs of different points. The laplacian kernel, exp(-r d),
     falls more slowly, and is always held in memory. A given matrix (`input.kind: kernel`) is used as it is. Kernel rows
     of new points are centered as the training rows were. With landmarks the eigenproblem is that of a sample of m rows,
     drawn with the seed, and every row x is placed by its centered kernel row k(x) to them: y = k(x) V / √λ (Nyström's

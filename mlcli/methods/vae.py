@@ -31,7 +31,7 @@ FAINT = 1e-150  # deviations of a posterior without noise, whose logarithm is fi
 
 
 class VAE(NetworkMethod):
-    """A model of the data with hidden coordinates, whose posterior a network recognizes from each row.
+    """A model of the data with hidden coordinates; a network gives the posterior of each row's coordinates.
 
     z ~ N(0, I) and x ~ p(x | g(z)), with g a network; q(z | x) = N(m(x), diag s²(x)) with m and log s² the outputs of
     another. Both are trained to raise the evidence lower bound E_q log p(x | z) - β KL(q ‖ N(0, I)). Coordinates are
@@ -43,7 +43,7 @@ class VAE(NetworkMethod):
     Of four ways to approximate a posterior this is the recognition model: one function for all rows, so that a new row
     costs one pass. With a fixed family each row would have parameters of its own to optimize; a structured
     approximation would give up the Gaussian but not the independence of axes; a point estimate, as in the GP-LVM, has
-    no spread at all. It fails where coordinates are not used: the divergence of a row is then near zero, and a smaller
+    no spread at all. It fails if the decoder ignores the coordinates: the divergence is then near zero, and a smaller
     `beta` helps. Numbers from 0 to 1, such as gray levels, may have the Bernoulli likelihood. Source: Kingma and
     Welling, "Auto-encoding variational Bayes", 2014; Lucas et al., 2019 (linear); Burda et al., 2016 (weighted bound).
     """
