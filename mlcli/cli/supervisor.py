@@ -1,6 +1,6 @@
 """The supervisor: a small process that starts the one which computes, forwards signals to it, and reports its death.
 
-It imports nothing heavy and computes nothing, so that it can act whatever the other one, the worker, does: inside
+It imports nothing heavy and computes nothing, so that it can act at any time, independently of the worker: inside
 LAPACK no handler of a signal runs, and nothing runs after an out-of-memory kill or a crash. The two share the board
 (`process/shared_status.py`). What the worker left unfinished is removed here; publication itself is a single rename,
 which the worker makes.

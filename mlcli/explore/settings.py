@@ -71,8 +71,8 @@ class Exclusion:
 def neighbor_counts(size: int, report: Report, *, whole: bool) -> tuple[Sequence[int], str]:
     """Return the numbers of neighbors to try, and the policy for a graph in pieces.
 
-    All are below half the number of points. Where few neighbors connect the graph, no fewer are tried; where that takes
-    more than the first number, or the points examined are not the `whole` table, shortest links connect the pieces.
+    All are below half the number of points. No fewer neighbors are tried than connect the graph. If these are more than
+    the first number, or the points examined are not the `whole` table, the shortest links connect the pieces.
     """
     possible = [count for count in COUNTS if count <= max((size - 1) // 2, 1)] or [max((size - 1) // 2, 1)]
     connecting = report.graph.connecting_k if report.graph else 1

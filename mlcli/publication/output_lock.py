@@ -1,7 +1,7 @@
 """Claims: a hidden folder beside an output belongs to the one process that makes the output.
 
-It is named .OUTPUT.KEY.claim, where KEY stands for the output's whole name, and holds `owner` and what a run keeps to
-go on from. Its owner locks it and its supervisor touches `owner` again and again. Where locks do not reach from
+It is named .OUTPUT.KEY.claim, with KEY for the full name of the output, and holds `owner` and the checkpoints of the
+run. Its owner locks it and its supervisor touches `owner` again and again. Where locks do not reach from
 machine to machine, an `owner` that has not been touched for a while, by the clock of the file system, is dead.
 """
 

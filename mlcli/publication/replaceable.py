@@ -36,8 +36,8 @@ FAILURE = Listing("error.json", "error", "a failed run")
 def require_run(folder: Path) -> tuple[str, ...]:
     """The names of what a run may hold, its run.json last.
 
-    Raises OutputRefused unless the folder is a run by its run.json and holds no file but those named there, and
-    FileNotFoundError where there is none.
+    Raises OutputRefused unless the folder is a run whose run.json lists all of its files, and FileNotFoundError if
+    there is no folder.
     """
     return _require(folder, RUN)
 

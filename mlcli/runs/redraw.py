@@ -42,8 +42,9 @@ def render_again(folder: Path, drawing: Layer, *, label: str | None, image: str 
     Figures have the formats that `drawing` names, else those that they had; one in another format is removed. A run
     that was made without figures gets some where it is said how they are drawn.
 
-    Raises ConfigError for an unknown label, a shape that no row has, a page without points and options that do not
-    fit, DependencyMissing, what reading the file does, and OutputRefused where another run takes its place meanwhile.
+    Raises ConfigError for an unknown label, a shape that no row has, a page without points, and options that do not
+    fit; DependencyMissing; the errors of reading the file; and OutputRefused if another run replaces this one
+    meanwhile.
     """
     if interactive:
         require_plotly("--interactive")

@@ -1,7 +1,7 @@
 """Limits of `ulimit` on address space and data, and the share that threads take. Imports nothing heavy.
 
-A run maps far more than it uses: libraries, stacks, and the buffers that OpenBLAS takes for each thread when NumPy
-loads, and without which it ends the process. So too low a limit is an error before NumPy is imported.
+A run maps far more memory than it uses: libraries, stacks, and OpenBLAS's buffers for each thread, which it allocates
+when NumPy loads; if it cannot, it ends the process. So too low a limit is an error before NumPy is imported.
 """
 
 import resource

@@ -1,7 +1,7 @@
 """Rows that are not in memory: a table read in blocks of rows, as often as it is needed.
 
-Such rows stand where an array does. Code that works on blocks gets them from `rows_of`; converting them to a NumPy
-array raises an error, so that nothing takes the memory for it by accident.
+Such rows stand where an array does. Code that works on blocks gets them from `rows_of`. Converting them to a NumPy
+array raises an error, so that no code allocates the whole table by accident.
 """
 
 from collections.abc import Iterator

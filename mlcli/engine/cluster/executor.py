@@ -62,8 +62,8 @@ class Shipment:
 class Cluster(Executor):
     """Runs blocks on the workers of a Dask cluster; the first result of a block counts, whoever gives it.
 
-    What has to travel is in a folder that all machines share, or without one comes through Dask: as the result of a
-    task, which is done again where it is lost.
+    Arrays are sent through a folder that all machines share, or without one through Dask: as the result of a task,
+    which is repeated if the result is lost.
     """
 
     def __init__(self, client: "distributed.Client", folder: Path | None) -> None:

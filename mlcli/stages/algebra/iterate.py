@@ -103,8 +103,8 @@ class Iterate(Options):
 
         `change` is a relative distance of two states, by default of their objectives. Where changes shrink by a
         steady factor r, the distance from the limit is r / (1 - r) of the last one, so slow progress does not pass
-        for convergence. Small changes that shrink no further are rounding: they end the iteration with a note, and
-        so does an objective that is `rising` in exact arithmetic, and rises no further than it has fallen. With
+        for convergence. Small changes that stop shrinking are rounding errors: they end the iteration with a note. So
+        does an objective that is `rising` in exact arithmetic, if its rises are no larger than its falls. With
         `patience`, that many steps without a smaller change end it like the limit does. Raises NumericalError where
         the objective is no longer finite. Each step offers a checkpoint.
         """

@@ -47,8 +47,8 @@ class Evaluations:
 class ReplayedObjective:
     """An objective that replays recorded values first, and records and offers new ones as checkpoints.
 
-    Where the objective is not finite, it returns a large finite value so that the line search steps back: as far
-    above the first value as that is above the least.
+    If the objective is not finite, it returns a large finite value, so that the line search steps back: as far above
+    the first value as that is above the smallest.
     """
 
     def __init__(self, function: Function, place: Place[Evaluations]) -> None:
@@ -127,9 +127,9 @@ class Minimize(Options):
         """Minimize from `start`, an (n,) array, until converged or at the limit, which warns (80 under --strict).
 
         The tolerance depends on neither the unit nor the zero of the objective; a log-likelihood is that of `numbers`
-        numbers of the data. Where no step finds a lower point, it has converged if the predicted fall is within the
-        tolerance; if that fall is hidden by rounding, a note says so. Raises NumericalError where the objective at the
-        start is not finite.
+        numbers of the data. If no step finds a lower point, the iteration has converged if the predicted decrease is
+        within the tolerance. A note is given if rounding hides that decrease. Raises NumericalError where the objective
+        at the start is not finite.
         """
         with loop(Evaluations) as place:
             objective = ReplayedObjective(function, place)

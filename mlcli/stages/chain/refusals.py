@@ -16,7 +16,7 @@ def require_sense(chain: Any, kind: str) -> None:
     """Raise ConfigError where stages do not fit together, would be ignored, or do not fit this kind of input."""
     for path, why, remedy in (*_of_input(chain, kind), *_of_graph(chain, kind == "graph"), *_of_distances(chain),
                               *_of_centering(chain), *_of_coordinates(chain)):
-        raise ConfigError("CHAIN", f"this chain makes no sense: {why}", where=f"method.{path}", hint=remedy)
+        raise ConfigError("CHAIN", f"this chain is not valid: {why}", where=f"method.{path}", hint=remedy)
 
 
 def _of_input(chain: Any, kind: str) -> Iterator[Refusal]:

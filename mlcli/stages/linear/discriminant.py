@@ -47,8 +47,8 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
 
     Two singular value decompositions and no scatter matrix, as in MASS (Venables and Ripley). For rows read in
     blocks the first one is of R, the triangle of deviations Q R from the classes' means: it has their singular values.
-    Directions without spread within the classes make no axes. Raises GeometryError where there
-    is one class only, or no class with any spread, and DataError where a column is too small beside the largest.
+    Directions without spread within the classes make no axes. Raises GeometryError for a single class, or if no class
+    has any variance, and DataError if a column is too small compared with the largest.
     """
     counts = np.bincount(classes)
     if len(counts) < 2:

@@ -56,9 +56,8 @@ class Whitening:
 def whiten(points: Array, *, equal_columns: bool) -> Whitening:
     """Return the whitening of points (n x d) by singular values, in the directions above rounding.
 
-    With `equal_columns` each column is first scaled to length one, so that its unit does not decide whether it
-    counts, and DataError is raised where one is too small beside the largest; without, directions are the principal
-    components.
+    With `equal_columns` each column is first scaled to length 1, so that units have no effect; DataError is raised if a
+    column is too small compared with the largest. Otherwise the directions are the principal components.
     """
     means, centered = centered_columns(points)
     if equal_columns:

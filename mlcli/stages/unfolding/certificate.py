@@ -137,8 +137,8 @@ def require_metric(pairs: Pairs, ids: Sequence[str], tolerance: float, unit: Uni
 def require_trust(found: Certificate, equal: bool, unit: Unit, accepted: bool, limit: int) -> None:
     """Raise NumericalError unless gap and violation are within the tolerance; warn where `accepted`.
 
-    Where distances are kept and rounding, not the limit of iterations, ended the solution near the optimum, the
-    warning states gap and violation: the kernel hardly has an interior, and no smaller gap can be proven.
+    If distances are kept exactly and rounding, not the iteration limit, ended the solution near the optimum, a warning
+    gives gap and violation: the feasible kernels hardly have an interior, and no smaller gap can be proven.
     """
     if found.converged:
         return
