@@ -183,26 +183,29 @@ def errors_page() -> str:
     branches = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     head = ["# Exit codes, errors and warnings",
             "An error is one line, `mlcli: error[E-CODE]: what; where; what to do`, and under `--json` one JSON object "
-            "on standard error. After any nonzero exit the output directory is absent, with one exception: where the "
-            "run was already complete and only reporting it failed or was interrupted (74, 141, or a signal), it "
-            "stays. After 80 what was computed lies in `OUTPUT.failed/`. An earlier output is kept, unless `--force` "
-            "was given and the run succeeded. `--force` replaces a run (a directory with a `run.json` and no foreign "
-            "files), or for a command that writes a file, a regular file. What a killed process was writing lies "
-            "beside the output in a hidden draft, `.OUTPUT....folder` or `.OUTPUT....file`; the next start in that "
-            "folder removes it if file locks show that its writer is dead. Under `--strict` the first warning "
-            "ends a run: with 80 where an iteration did not converge (`W-UNCONVERGED`), which leaves `OUTPUT.failed/` "
-            "too, else with 65. Codes from 129 on mean a signal or lack of memory, and a retry can help; with "
-            "the others change something first. `mlcli` is two processes: a small one, whose number the shell has, "
-            "and one that computes. A signal that stops the program lets the second one clean up for 0.15 "
-            "seconds; then, or on a second signal, the first one ends it and removes what is unfinished, also inside "
-            "of LAPACK. Where the second one dies, the first one says at which stage and with how much memory: 137 "
-            "where the system killed it, as it does when memory runs out, 74 after SIGBUS (a mapped file became "
-            "shorter, or its disk is full), 65 where a reader of the input crashes, else 1. What a run keeps to go "
-            "on from is in [stopping.md](stopping.md). SIGIO, "
-            "SIGVTALRM and SIGPROF end both without cleaning up, as SIGKILL does; the next start removes their "
-            "remains. "
-            "SIGINT while Python itself starts, in about the first 60 ms, ends with Python's own message. Files that "
-            "another program puts into a run while `--force` removes it are kept in `OUTPUT.kept/` (`W-KEPT`).",
+            "on standard error. Codes from 129 on mean a signal or lack of memory, and a retry can help; with the "
+            "others change something first. Under `--strict` the first warning ends the run: with 80 if an iteration "
+            "did not converge (`W-UNCONVERGED`), else with 65.",
+            "",
+            "**Output after an error.** After any nonzero exit the output directory is absent, with one exception: if "
+            "the run was complete and only its summary failed or was interrupted (74, 141, or a signal), it stays. "
+            "After 80 the results are in `OUTPUT.failed/`. An earlier output is kept, unless `--force` was given and "
+            "the run succeeded. `--force` replaces a run (a directory with a `run.json` and no foreign files), or for "
+            "a command that writes a file, a regular file. Files that another program puts into a run while `--force` "
+            "removes it are kept in `OUTPUT.kept/` (`W-KEPT`). A killed process leaves its unfinished files beside "
+            "the output in a hidden draft, `.OUTPUT....folder` or `.OUTPUT....file`; the next start in that folder "
+            "removes it if file locks show that its writer is dead. [stopping.md](stopping.md) says what a stopped "
+            "run saves to resume from.",
+            "",
+            "**Two processes.** `mlcli` is a small process, whose number the shell has, and one that computes. After "
+            "a signal the second one has 0.15 seconds to clean up; then, or on a second signal, the first one ends it "
+            "and removes unfinished files, also inside of LAPACK. If the second one dies, the first one reports the "
+            "stage and the memory, and exits with 137 if the system killed it, as it does when memory runs out, 74 "
+            "after SIGBUS (a mapped file became shorter, or its disk is full), 65 if a reader of the input crashed, "
+            "else 1. SIGIO, SIGVTALRM and SIGPROF end both without cleaning up, as SIGKILL does; the next start "
+            "removes their remains. SIGINT while Python itself starts, in about the first 60 ms, ends with Python's "
+            "own message.",
+            "",
             "| exit | when |", "|---|---|", "| 0 | the run is complete |"]
     exits = [f"| {kind.exit_code} | {(kind.__doc__ or '').splitlines()[0]} |" for kind in branches]
     ends = ["| 141 | The reader of standard output has gone. |"]
@@ -217,7 +220,7 @@ def errors_page() -> str:
                 *(f"| `{code}` | {says} | {in_flags(advice)} |"
                   for code, (says, advice) in sorted(found_codes().items()))]
     parts = [spaced(part) for part in (listed, notes, findings)]
-    lines = ["\n\n".join(head[:2]), "", *head[2:], *exits, *ends, *(line for part in parts for line in ("", *part))]
+    lines = ["\n\n".join(head[:2]), *head[2:], *exits, *ends, *(line for part in parts for line in ("", *part))]
     return "\n".join(lines) + "\n"
 
 

@@ -145,14 +145,14 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
           set: Mapping[str, Any] | None = None, **options: Any) -> Run:
     """Runs a method on an array (n x d), or on a matrix of pairs (n x n) of a `kind`, as `mlcli embed` does.
 
-    The array may be a data frame of pandas or Polars or a table of Arrow, whose index, names and columns of texts are
-    ids, columns and labels, or a sparse array of SciPy. `ids` name the rows and `columns` the columns; `labels`, one
-    column or several by their names, go with the rows, the first ones are the classes of lda.
-    `options` are flags of the command by their names: components=3, neighbors, radius, paths, metric, kernel,
-    transform, top_variance, scale="standard", reduce, seed, threads, memory_limit. `set` has all others by their config
-    paths: {"method.graph": "mutual"}. Numbers are certified as those of a command.
-    Raises UsageError and ConfigError for an option that does not fit, DataError and GeometryError for data that does
-    not, NumericalError where the result is not right, and RefusedByPlan where it would need too much memory.
+    The array may be a data frame of pandas or Polars or a table of Arrow (the index gives ids, column names the
+    columns, text columns the labels), or a sparse array of SciPy. `ids` name the rows and `columns` the columns;
+    `labels`, one column or several by their names, go with the rows, the first ones are the classes of lda. `options`
+    are flags of the command by their names: components=3, neighbors, radius, paths, metric, kernel, transform,
+    top_variance, scale="standard", reduce, seed, threads, memory_limit. `set` has all others by their config paths:
+    {"method.graph": "mutual"}. Numbers are certified as those of a command. Raises UsageError and ConfigError for
+    unsuitable options, DataError and GeometryError for unsuitable data, NumericalError if the result is wrong, and
+    RefusedByPlan if it would need too much memory.
     """
 
     from mlcli.pipeline.certify import certificate_of, require_passed
@@ -199,7 +199,7 @@ def _layer(method: str, kind: str | None, others: Mapping[str, Any], options: Ma
     for name, value in options.items():
         if name not in OPTIONS:
             raise UsageError("OPTION", f"no option is called {name[:80]!r}", where="embed", hint=suggestion(
-                name, OPTIONS) or f"there are {', '.join(OPTIONS)}; others go by their config path into set")
+                name, OPTIONS) or f"there are {', '.join(OPTIONS)}; give others in `set`, by their config path")
         flag = FLAGS[name]
         path = flag.path.removesuffix(".name") if isinstance(value, Mapping) else flag.path
         layer = assignment(path, value, name, other=flag.also).over(layer)

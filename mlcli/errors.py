@@ -7,13 +7,13 @@
     ├── DependencyMissing    69   a package or service is missing or too old
     ├── OutputRefused        73   the output cannot be created, or exists
     ├── StorageError         74   reading or writing failed underneath
-    ├── TryAgain             75   the same command can succeed later: locked, or stopped to go on
+    ├── TryAgain             75   the same command can succeed later: locked, or stopped with a checkpoint
     ├── ConfigError          78   an option has a wrong name or value
     ├── NumericalError       80   a computation failed or did not converge
     ├── GeometryError        81   the data has no such geometry (pieces, rank)
     ├── RefusedByPlan        82   memory or threads are over the limit
     ├── UnsafeFile           83   a model or data file that must not be trusted
-    ├── TimeUp              124   the time limit ended a run that had kept nothing to go on from
+    ├── TimeUp              124   the time limit ended a run before its first checkpoint
     ├── OutOfMemory         137   memory ran out all the same
     ├── HungUp              129   SIGHUP ended the run: the terminal was closed
     ├── Interrupted         130   SIGINT (Ctrl-C) ended the run
@@ -183,7 +183,7 @@ class UnsafeFile(MlcliError):
 
 
 class TimeUp(MlcliError):
-    """The time limit ended a run that had kept nothing to go on from; a longer one can help."""
+    """The time limit ended a run before its first checkpoint; a longer limit can help."""
 
     exit_code = 124
 

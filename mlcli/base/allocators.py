@@ -1,7 +1,7 @@
 """Memory that was freed, given back to the system. Imports nothing heavy.
 
-Allocators keep what is freed for what comes next. Between two stages that is most of what the first has used, which no
-limit tells from memory in use, and which the next one, with arrays of other sizes, takes anew.
+Allocators keep what is freed for what comes next. Between two stages that is most of the memory of the first. Limits
+count it as used, and the next stage, with arrays of other sizes, allocates again.
 """
 
 import ctypes

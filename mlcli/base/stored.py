@@ -15,7 +15,7 @@ T = TypeVar("T")
 class Storable:
     """A kind of value that can be stored, as it is checked when it is read back.
 
-    Equal letters stand for equal lengths within a model: i columns of the input, k of them that are kept, d numbers
+    Equal letters mean equal lengths within a model: i columns of the input, k of them that are kept, d numbers
     of a new row, c columns of its similarities, p axes, n points of a graph; the others belong to one value.
     """
 

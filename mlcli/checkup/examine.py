@@ -82,8 +82,8 @@ def resolve_kind(config: RunConfig, table: Table) -> tuple[RunConfig, Table]:
     looks = None if config.input.chosen("kind") or config.input.transpose else resemblance(table)
     if looks is None:
         return config, table
-    note("N-KIND", f"the table looks like {looks.what} and is examined as one; give {{input.kind=features}} if its "
-         "rows are points all the same", kind=looks.kind)
+    note("N-KIND", f"the table looks like {looks.what} and is examined as one; if its rows are points with features, "
+         f"give {{input.kind=features}}", kind=looks.kind)
     config = config.replace(input=config.input.replace(kind=looks.kind))
     return config, source_of(config, _as_found)[0]
 

@@ -76,7 +76,7 @@ def _of_distances(metric: Metric, euclidean: Euclidean | None) -> Iterator[Findi
     triangle, same = metric.triangle, metric.identity.coincident_pairs
     if same:
         yield Finding("C-COINCIDENT", "warning", f"{counted(same, 'pair')} of different points at zero distance, as "
-                      f"{_pair(metric.identity.coincident[0])}", "keep one of each where they are the same thing twice")
+                      f"{_pair(metric.identity.coincident[0])}", "if they are duplicates, keep one of each")
     if triangle is None or not triangle.violations:
         return
     yield Finding("C-TRIANGLE", "warning", f"{triangle.violations:,} of {triangle.triples:,} triples break the "
@@ -94,7 +94,7 @@ def _of_euclidean(report: Report) -> Iterator[Finding]:
                     f"; Cailliez' constant is {corrections.cailliez:.6g}")
         yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space have these distances: the "
                       f"smallest eigenvalue is {euclidean.smallest_eigenvalue:.6g}{cailliez}",
-                      "mds leaves the negative part out; {method.correction=cailliez} or lingoes corrects it")
+                      "mds ignores the negative eigenvalues; {method.correction=cailliez} or lingoes corrects them")
 
 
 def _of_kernel(report: Report, table: Table) -> Iterator[Finding]:
@@ -113,7 +113,7 @@ def _of_kernel(report: Report, table: Table) -> Iterator[Finding]:
         given = report.kind == "covariance"
         yield Finding("C-INDEFINITE", "error" if given else "warning", f"the matrix is not a {report.kind}: its "
                       f"smallest eigenvalue is {kernel.smallest_eigenvalue:.6g}",
-                      "compute it from complete rows" if given else "kpca leaves the negative part out")
+                      "compute it from complete rows" if given else "kpca ignores the negative eigenvalues")
 
 
 def _of_features(features: Features | None, config: RunConfig, table: Table) -> Iterator[Finding]:
@@ -130,21 +130,22 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
     if features.constant_columns:
         names = listed(features.constant_column_names, total=features.constant_columns)
         yield Finding("C-CONSTANT-COLUMNS", "warning", f"{counted(features.constant_columns, 'column')} without "
-                      f"variation: {names}", "they say nothing; leave them out")
+                      f"variation: {names}", "they carry no information; leave them out")
     if features.nearly_constant_columns:
         names = listed([column.column for column in features.nearly_constant], total=features.nearly_constant_columns)
         yield Finding("C-NEARLY-CONSTANT", "warning", f"{counted(features.nearly_constant_columns, 'column')} with one "
-                      f"value in all but a few rows: {names}", "scaled to one variance they make outliers of these "
-                      "rows; leave them out, or choose by {prepare.top_variance}")
+                      f"value in all but a few rows: {names}", "scaled to unit variance, they make these few rows "
+                      "outliers; leave the columns out, or use {prepare.top_variance}")
     if features.duplicate_columns:
         later, earlier = features.duplicate_column_names[0]
-        yield Finding("C-DUPLICATE-COLUMNS", "warning", f"{counted(features.duplicate_columns, 'column')} equal to "
-                      f"an earlier one, as {shown(later)} to {shown(earlier)}", "what they hold counts twice; keep one")
+        yield Finding("C-DUPLICATE-COLUMNS", "warning", f"{counted(features.duplicate_columns, 'column')} equal to an "
+                      f"earlier one, as {shown(later)} to {shown(earlier)}", "duplicate columns count twice; keep one "
+                      "of each")
     if features.duplicate_rows:
         later, earlier = features.duplicate_row_ids[0]
         yield Finding("C-DUPLICATE-ROWS", "warning", f"{counted(features.duplicate_rows, 'row')} equal to an earlier "
-                      f"one, as {shown(later)} to {shown(earlier)}", "keep one of each unless they count as several; "
-                      "they take up places among the nearest neighbors")
+                      f"one, as {shown(later)} to {shown(earlier)}", "keep one of each, unless they are separate "
+                      "observations; duplicates fill the lists of nearest neighbors")
     scales = features.scales
     unscaled = config.prepare.scale in ("none", "center") and not config.prepare.transform  # which changes the scales
     if unscaled and scales and scales.dominant_share > DOMINANT and (features.scale_spread or 0) > SPREAD:
@@ -164,13 +165,14 @@ def _of_geometry(report: Report) -> Iterator[Finding]:
                       "and lle would stop", f"use {enough}, or {{method.neighbors.pieces=largest}} or connect")
     if near and report.rows_compared >= FEWEST and near.nearest_over_farthest > NEAR_IS_FAR:
         yield Finding("C-CONCENTRATED", "warning", f"the nearest neighbor is {near.nearest_over_farthest:.0%} as far "
-                      "as the farthest point: distances hardly distinguish near from far", "reduce the columns "
-                      "first, by pca or by choice, before a method of neighbors")
+                      "as the farthest point: distances hardly distinguish near points from far ones", "before a "
+                      "method based on neighbors, reduce the number of columns: {prepare.reduce} (PCA) or "
+                      "{input.columns}")
     if hubness and hubness.skewness > SKEWED:
         yield Finding("C-HUBS", "warning", f"neighbors are uneven: {shown(hubness.hub)} is among the "
                       f"{hubness.neighbors} nearest of {hubness.most_often:,} points, and "
                       f"{counted(hubness.never, 'point')} of none (skewness {hubness.skewness:.2f})",
-                      "graphs may run through hubs; compare with {method.graph=mutual}")
+                      "neighbor graphs may connect distant points through hubs; compare with {method.graph=mutual}")
 
 
 def _of_outliers(outliers: Outliers | None) -> Iterator[Finding]:
@@ -184,7 +186,8 @@ def _of_outliers(outliers: Outliers | None) -> Iterator[Finding]:
             most = f", most in {shown(column)}" if column else ""
             yield Finding("C-OUTLIERS", "warning", f"{counted(far.count, 'row')} far {place.replace('its', 'the')}: "
                           f"{shown(row)} is {times:.3g} times as far {place} as the median row{most}",
-                          "look for wrong cells or units; such rows stretch the first axes, or stand alone in a graph")
+                          "look for wrong cells or units; such rows dominate the first axes, or are isolated in a "
+                          "graph")
 
 
 def _of_labels(labels: Sequence[LabelFacts] | None) -> Iterator[Finding]:
@@ -193,8 +196,8 @@ def _of_labels(labels: Sequence[LabelFacts] | None) -> Iterator[Finding]:
         share, axis = max((share, -axis) for axis, share in enumerate(facts.shares, start=1))
         if share > SHOWN and any(word.removesuffix("s") in BATCHES for word in words):
             yield Finding("C-BATCH", "warning", f"the label {shown(facts.label)} explains {share:.0%} of principal "
-                          f"component {-axis}: rows differ by how they were measured", "compare rows of one value, or "
-                          "remove its effect first (docs/check.md)")
+                          f"component {-axis}: rows may differ by how they were measured", "compare rows that have the "
+                          "same value, or remove its effect first (docs/check.md)")
 
 
 def _of_edges(edges: EdgeFacts | None) -> Iterator[Finding]:
@@ -206,7 +209,8 @@ def _of_edges(edges: EdgeFacts | None) -> Iterator[Finding]:
                       "{method.neighbors.pieces=largest}")
     if edges.detours:
         yield Finding("C-DETOURS", "warning", f"{counted(edges.detours, 'edge')} longer than a path between the two "
-                      "ends", "isomap never uses them, and no points have such distances, which sde would keep")
+                      "ends", "isomap never uses these edges; sde preserves the lengths of all edges, and then has no "
+                      "solution")
 
 
 def _pair(offender: Offender) -> str:

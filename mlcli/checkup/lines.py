@@ -21,7 +21,7 @@ from mlcli.checkup.unusual import LabelFacts, Outliers
 from mlcli.data.options.wording import counted, listed, place, shown
 
 LABEL = 26
-NOT_FOUND = "not computed, for there are too many points"
+NOT_FOUND = "not computed: there are too many points"
 
 
 def lines_of(report: Report) -> Iterator[str]:
@@ -30,7 +30,7 @@ def lines_of(report: Report) -> Iterator[str]:
             else counted(report.rows, "column" if report.kind == "covariance" else "point"))
     yield f"{place(report.path)}: {report.kind}, {size}"
     if report.features:
-        yield from _section("Table, as it stands in the file", _features(report.features))
+        yield from _section("Table, as in the file", _features(report.features))
     if report.metric:
         yield from _section("Metric", _metric(report.metric))
     if report.euclidean and report.corrections:
@@ -62,7 +62,7 @@ def _section(title: str, facts: list[tuple[str, str]]) -> Iterator[str]:
 def finding_lines(report: Report) -> Iterator[str]:
     """Yield the lines of the findings alone."""
     if not report.findings:
-        yield "Nothing found that needs care"
+        yield "No findings"
         return
     yield counted(len(report.findings), "finding")
     for finding in report.findings:
@@ -127,7 +127,7 @@ def _metric(metric: Metric) -> list[tuple[str, str]]:
         if not triangle.worst and triangle.violations:
             facts.append(("", "each has a side below zero"))
         elif triangle.violations and not nonnegative.violations:
-            facts.append(("", f"adding {triangle.largest_excess:.6g} to every dissimilarity would mend it"))
+            facts.append(("", f"adding {triangle.largest_excess:.6g} to every dissimilarity would correct this"))
     return [*facts, ("a metric", "yes" if metric.is_metric else "no")]
 
 
@@ -222,11 +222,12 @@ def _label(facts: LabelFacts) -> tuple[str, str]:
 
 
 def _concentration(apart: Concentration) -> list[tuple[str, str]]:
-    facts = [("nearest point", f"{apart.nearest_over_farthest:.3f} (the median; at 1 all points would be equally far)"),
-             ("spread", f"{apart.spread:.3f} (standard deviation over mean of all distances)"),
+    facts = [("nearest point", f"{apart.nearest_over_farthest:.3f} (median ratio of nearest to farthest distance; 1: "
+              "all points equally far)"),
+             ("spread", f"{apart.spread:.3f} (standard deviation / mean of all distances)"),
              ("outer tenth of the box", f"{apart.box_outer_tenth:.1%} of the points"),
              ("", f"{'1% of points':>12}{'10% of them':>13}{'to nearest':>12}{'outer tenth':>13}"),
-             ("measured reach of", _reach(apart.measured)),
+             ("reach in your data", _reach(apart.measured)),
              (f"uniform, d = {apart.uniform.dimensions:g}", _reach(apart.uniform))]
     if apart.uniform_intrinsic:
         facts.append((f"uniform, d = {apart.uniform_intrinsic.dimensions:.3g}", _reach(apart.uniform_intrinsic)))

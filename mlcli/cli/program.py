@@ -25,22 +25,22 @@ from mlcli.process.signals import Stopped
 
 COMMANDS = {
     "embed": "Embed the rows of a table, or of a dissimilarity matrix.",
-    "run": "Run what YAML files describe; a sweep makes several runs.",
+    "run": "Do the runs of YAML files; a sweep makes several runs.",
     "check": "Examine a data set before a run.",
     "explore": "Try methods and settings on a data set, and recommend one.",
     "plan": "Show what would run: stages, choices, memory and time.",
     "project": "Place new points in the space of a finished run.",
-    "route": "Find the shortest path between two points of a finished run.",
-    "reconstruct": "Go from coordinates back to features, where possible.",
+    "route": "Find the shortest path between two points on a run's graph.",
+    "reconstruct": "Compute features from coordinates, for methods that can.",
     "compare": "Compare finished runs: shapes, spans, neighbors, spectra.",
     "collect": "Make one table and one page of finished runs.",
-    "report": "Render the report of a finished run again.",
-    "export": "Write a finished run as a file that other programs read.",
+    "report": "Make the report of a finished run again.",
+    "export": "Write a finished run in the format of another program.",
     "verify": "Check a finished run again: its files and its numbers.",
     "methods": "List the methods, or show one with its options.",
     "schema": "Print the JSON schema of the YAML files, for editors.",
     "sample": "Write a generated data set.",
-    "cache": "Show what the stage cache holds, or what a run took from it.",
+    "cache": "Show what the cache holds, or what a run took from it.",
     "doctor": "Show libraries, threads and memory; test the eigensolver.",
     "help": "Show the help of a command, or of a method.",
 }
@@ -86,11 +86,11 @@ def root(version: Annotated[bool, typer.Option("-V", "--version", help="Show the
          install: completion.Install = None, show: completion.Show = None) -> None:
     """Reduce a table or a distance matrix to a few dimensions: PCA, PCoA, Isomap and others.
 
-    One command reads a file and writes a directory: coordinates of the rows, eigenvalues, pictures and a
-    report of how good they are, a model that places new rows, and a check of every number.
+    One command reads a file and writes a directory: coordinates of the rows, eigenvalues, figures, a report with
+    measures of quality, a model that places new rows, and a certificate of checks of the results.
 
     \b
-    mlcli check data.csv                    is anything wrong with the data?
+    mlcli check data.csv                    is there a problem in the data?
     mlcli embed data.csv                    PCA, into runs/data-pca
     mlcli embed --method isomap data.csv    another method: mlcli methods
     mlcli explore data.csv                  which method, and how many axes?

@@ -24,16 +24,16 @@ Run = Annotated[str, typer.Argument(metavar="RUN", show_default=False, help="The
 Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
                                      help="A .csv, .parquet or .npy file; - is CSV on standard output.")]
 Format = Annotated[Literal["csv", "parquet", "npy"] | None, typer.Option(
-    "--format", show_default=False, help="File format, where the file's ending does not name it.")]
+    "--format", show_default=False, help="File format, if the ending of the file name does not give it.")]
 Assignments = Annotated[list[str] | None, typer.Option(
-    "--set", metavar="KEY=VALUE", help="An option of how the file is read, as in input.header=false; repeatable.")]
+    "--set", metavar="KEY=VALUE", help="Set an option for reading the file, as in input.header=false; repeatable.")]
 
 
 def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> Layer:
     """How to read a file: the sections `input` and `compute` of a configuration."""
     others = [key for key in from_assignments(assignments).values if key not in SECTIONS]
     if others:
-        raise UsageError("SET", f"{others[0][:80]!r} has no use here", where="--set",
+        raise UsageError("SET", f"{others[0][:80]!r} cannot be used here", where="--set",
                          hint="only input and compute can be set; the rest is fixed by the run")
     given = layer_of(flags).over(assignment("input.path", path, "the file"))
     return outside_layer(os.environ, assignments, given)

@@ -1,6 +1,6 @@
 """The supervisor: a small process that starts the one which computes, forwards signals to it, and reports its death.
 
-It imports nothing heavy and computes nothing, so that it can act whatever the other one, the worker, does: inside
+It imports nothing heavy and computes nothing, so that it can act at any time, independently of the worker: inside
 LAPACK no handler of a signal runs, and nothing runs after an out-of-memory kill or a crash. The two share the board
 (`process/shared_status.py`). What the worker left unfinished is removed here; publication itself is a single rename,
 which the worker makes.
@@ -213,7 +213,7 @@ def died_of(number: int, doing: str, memory: float, *, kept: bool, kills: int | 
         return StorageError("BUS", "a file that was being read or written is shorter than it was, or its disk is full "
                             "or failing (SIGBUS)", where=known, hint="check the disk, and who changes the input")
     if doing.partition(",")[0] == "read":
-        return DataError("READER-CRASH", f"the input makes its reader crash ({name})", where=known,
+        return DataError("READER-CRASH", f"the reader crashed on this input ({name})", where=known,
                          hint="the file is damaged; write it again")
     return MlcliError("CRASH", f"the computation crashed ({name})", where=known,
                       hint="run `mlcli doctor`; if it finds nothing, this is a bug: please report it with this line")
@@ -221,19 +221,19 @@ def died_of(number: int, doing: str, memory: float, *, kept: bool, kills: int | 
 
 def refused_memory(doing: str, memory: float) -> OutOfMemory:
     """The error for a worker that ended where allocations beyond its limit fail (compute.memory_enforce)."""
-    return OutOfMemory("MEMORY-ENFORCED", "the computation ended at its limit of memory, which is enforced", where=
+    return OutOfMemory("MEMORY-ENFORCED", "the computation exceeded its memory limit, which is enforced", where=
                        f"it was at: {doing or 'start'}; it had used {memory:,.0f} MiB at most",
-                       hint="raise --memory-limit to what mlcli plan tells, or leave compute.memory_enforce out")
+                       hint="raise --memory-limit to the prediction of mlcli plan, or leave compute.memory_enforce out")
 
 
 def killed(known: str, kills: int | None) -> OutOfMemory:
     """The error for SIGKILL, with what the kernel says of it: it counts the processes that it kills for memory."""
     if kills == 0:
-        return OutOfMemory("KILLED", "the computation was killed (SIGKILL), and not by the kernel for lack of memory: "
-                           "its count of such kills is as it was", where=known,
-                           hint="somebody sent the signal, or a scheduler whose limit of memory or time was reached")
+        return OutOfMemory("KILLED", "the computation was killed (SIGKILL), but not by the kernel for lack of memory: "
+                           "its count of such kills did not change", where=known,
+                           hint="a person sent the signal, or a scheduler whose limit of memory or time was reached")
     says = "" if kills is None else f"; the kernel counts {kills} such kill{'s' * (kills > 1)} since the start"
-    return OutOfMemory("KILLED", "the system killed the computation (SIGKILL), as it does where memory runs out", where=
+    return OutOfMemory("KILLED", "the system killed the computation (SIGKILL), as it does when memory runs out", where=
                        known + says, hint="use fewer rows, fewer jobs or another method, or ask for more memory")
 
 

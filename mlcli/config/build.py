@@ -158,7 +158,7 @@ def chain_document(method: Method, kind: str = "features") -> str:
     chain = method.chain(kind)
     if chain is None:
         chains = [name for name, other in METHODS.items() if other.model_validate({TAG: name}).chain()]
-        raise ConfigError("NO-CHAIN", f"{method.name} is no chain of stages", where="--yaml",
+        raise ConfigError("NO-CHAIN", f"{method.name} is not a chain of stages", where="--yaml",
                           hint=f"these are: {', '.join(chains)}")
     stages = {name: value for name, value in option_values(chain).items() if name in Stages.model_fields}
     text = dump({"method": {TAG: CHAIN, **stages}})

@@ -13,15 +13,16 @@ class Look(Options):
     """The look of scatter and scree plot."""
 
     size: Annotated[tuple[Inches, ...], Strict(False), Field(min_length=2, max_length=2)] | None = option(
-        None, "Width and height in inches (default: 6.5 wide, and as high as the points ask for).")
-    font_size: float = option(9.0, "Size of the letters in points; titles are a fifth larger.", ge=4, le=40)
+        None, "Width and height of the figures in inches (default: width 6.5, height from the proportions of the "
+            "plot).")
+    font_size: float = option(9.0, "Font size in points; titles are 20% larger.", ge=4, le=40)
     marker_size: float | None = option(
-        None, "Diameter of a point's mark in points (default: smaller ones for more points).", gt=0, le=40)
+        None, "Diameter of the markers in points (default: smaller for more rows).", gt=0, le=40)
     palette: Literal["okabe-ito", "tab10", "set2", "dark2", "gray"] = option(
-        "okabe-ito", "Colors of groups; where there are more groups than colors, shapes distinguish them.")
-    scale: Literal["viridis", "cividis", "magma", "gray"] = option("viridis", "Colors of numbers.")
+        "okabe-ito", "Colors of groups; if there are more groups than colors, marker shapes distinguish them.")
+    scale: Literal["viridis", "cividis", "magma", "gray"] = option("viridis", "Color scale of numeric labels.")
     aspect: Literal["auto", "equal", "free"] = option(
-        "auto", "Whether a unit is equally long on both axes: where that fits (auto), always, or never.")
+        "auto", "Whether both axes have the same scale: if that fits (auto), always (equal), or never (free).")
 
 
 class NoOutlines(Options):
@@ -34,7 +35,7 @@ class Ellipses(Options):
     """The contour of a normal distribution with the mean and the covariance of the group."""
 
     name: Literal["ellipses"] = "ellipses"
-    level: float = option(0.95, "Share of a normal distribution that an ellipse holds.", gt=0, lt=1)
+    level: float = option(0.95, "Share of a normal distribution inside an ellipse.", gt=0, lt=1)
 
 
 class Hulls(Options):

@@ -44,9 +44,10 @@ class OutputOptions(Options):
     """Kinds and formats of outputs."""
 
     outputs: Annotated[tuple[Output, ...], Strict(False)] = option(
-        OUTPUTS, "What is computed and written besides config.yaml, run.json, certificate.json and the tables of the "
-        "fit: embedding and spectrum always; the model, without which a run cannot be used or verified again; the "
-        "report with its figures. Fewer for very many small runs.", min_length=1)
+        OUTPUTS, "Outputs to compute and write. embedding and spectrum are always written; without the model, the run "
+            "cannot place new points or be verified; report is the page with its figures. Leave some out to save time "
+            "and disk space. config.yaml, run.json, certificate.json and the tables of the fit are always written.",
+            min_length=1)
     formats: Annotated[tuple[Format, ...], Strict(False)] = option(
         ("csv",), "File formats of the embedding.", min_length=1)
     figures: Annotated[tuple[FigureFormat, ...], Strict(False)] = option(
@@ -76,31 +77,32 @@ class Report(FindingOptions):
     """Outputs of a run, and measures computed for them."""
 
     certify: Literal["auto", "full"] = option(
-        "auto", "How thoroughly results are checked before they are published: what is cheap, and samples of the rest "
-        "(auto), or every row and path, with eigenvalues counted by inertia (full), as `mlcli verify --full` does.")
+        "auto", "How thoroughly results are checked before they are written: the cheap checks, and samples for the "
+        "others (auto), or every row and path, with eigenvalues counted by inertia (full), as `mlcli verify --full` "
+        "does.")
     keep: Annotated[tuple[Name, ...], Strict(False)] = option(
-        (), "Results of the stages of the fit that are written as files too: the neighbor graph (graph.npz), the "
-        "distances that the kernel is made of (distances.npy), the weights of the edges or of the neighbors "
-        "(weights.npz), the kernel as it was solved (kernel.npy).")
+        (), "Intermediate results to save: the neighbor graph (graph.npz), the distances from which the kernel is "
+            "made (distances.npy), the weights of the edges or of the neighbors (weights.npz), the kernel matrix "
+            "whose eigenvectors are found (kernel.npy).")
     image: Annotated[tuple[Side, ...], Strict(False), Field(min_length=2, max_length=3)] | None = option(
-        None, "Rows and columns of the image that a row of features is, and 3 where it has red, green and blue: the "
-        "report draws some rows over the embedding, and decoded rows as images (default: as profiles).")
+        None, "Shape of the images that the rows of features are: rows, columns, and 3 for red, green and blue. The "
+            "report then draws some rows and decoded rows as images (default: as profiles).")
     image_order: Literal["row", "column"] = option(
-        "row", "Whether the cells of an image come row after row, or column after column as in MATLAB.")
-    cutoff: float = option(0.0, "Loadings smaller than this in size are left blank in the report's table (files hold "
-                           "all of them).", ge=0)
-    draw_graph: bool = option(False, "Whether the edges of the neighbor graph are drawn under the scatter plot; the "
-                              "graph is then kept.")
-    interactive: bool = option(False, "Whether interactive.html is written: the embedding as points to turn, zoom and "
-                               "name in a browser, in two or three dimensions; needs the extra "
-                               "manifold-cli[interactive].")
+        "row", "Order of the cells of an image: row by row, or column by column as in MATLAB.")
+    cutoff: float = option(0.0, "Loadings smaller than this in absolute value are left blank in the report's table "
+                           "(files hold all of them).", ge=0)
+    draw_graph: bool = option(False, "Draw the edges of the neighbor graph under the scatter plot; this also saves "
+                              "the graph (graph.npz).")
+    interactive: bool = option(False, "Write interactive.html, an interactive scatter plot in two or three dimensions "
+                               "for a browser; needs the extra manifold-cli[interactive].")
     title: str | None = option(None, "Title of the page, of scatter and scree plot (default: the method and the "
                                "input's name).", min_length=1)
     point_labels: str = option(
-        "auto", f"What is written beside the points of the scatter plot: ids, a label column, none, or (auto) the ids "
+        "auto", f"Texts beside the points of the scatter plot: ids, a label column, none, or (auto) the ids "
         f"of up to {LABELED} points, unless they are numbers.", min_length=1)
-    outlines: Outlines = option(NoOutlines(), "What is drawn around the points of each group.")
-    arrows: int = option(0, "How many columns are drawn as arrows over the scatter plot (a biplot): those with the "
+    outlines: Outlines = option(NoOutlines(), "Outlines of the groups of points: confidence ellipses, convex hulls, "
+                                "or none.")
+    arrows: int = option(0, "Number of columns drawn as arrows over the scatter plot (a biplot): those with the "
                          "largest loadings on its two axes.", ge=0, le=100)
     look: Look = Look()
 

@@ -20,17 +20,18 @@ class RunConfig(Options):
 
     input: Input = option(..., "Where the data is and how to read it.")
     prepare: Prepare = option(Prepare(), "What happens to the data before the method.")
-    method: AnyMethod = option(PCA(), "The method.")
+    method: AnyMethod = option(PCA(), "The method; `mlcli methods` describes each.")
     compute: Compute = option(Compute(), "What the run may use of the machine.")
     report: Report = option(Report(), "What is written besides the model.")
-    output: FileName | None = option(None, "Directory to write (default: runs/DATA-METHOD; - is CSV on standard "
-                                     "output).")
+    output: FileName | None = option(None, "Directory to write; - writes the embedding as CSV to standard output "
+                                     "(default: runs/DATA-METHOD).")
 
     def require_fitting(self) -> None:
         """Raise ConfigError if the method does not accept the input and its preparation, or options have no effect."""
         self._require_kind()
         if self.input.stream == "always" and not self.streams:
-            raise ConfigError("STREAM", f"{self.method.name} needs the whole table, and it is to be read in blocks",
+            raise ConfigError("STREAM", f"{self.method.name} needs the whole table in memory, but it is read in blocks "
+                              "(input.stream)",
                               where="input.stream", hint=f"put PCA ahead of the method (--reduce), or choose one of "
                               f"{', '.join(methods_in_blocks())}" if self.input.kind == "features" else
                               "of dissimilarities mds is read in blocks, without correction and landmarks")
@@ -48,13 +49,13 @@ class RunConfig(Options):
         written += [f"method.{name}" for name in self.method.tables()]
         if self.output == "-" and written:
             name = written[0].partition(".")[2]
-            raise ConfigError("UNUSED", f"{name} was chosen and standard output takes the embedding alone",
+            raise ConfigError("UNUSED", f"{name} has no effect: standard output takes the embedding alone",
                               where=written[0], hint="leave it out, or give a directory (-o)")
         self._require_rows_drawn()
         for finding in self.report.wanted():
             finding.require(self)
         if self.report.image is None:
-            self.report.refuse_unused("no shape of images is", "image_order", where="report")
+            self.report.refuse_unused("report.image is not set", "image_order", where="report")
         if self.output == "-" and self.input.gives == "covariance":
             raise ConfigError("NO-ROWS", "a covariance matrix has no rows, so there is no embedding to write",
                               where="output", hint="give a directory: it will hold loadings.csv and spectrum.csv")
@@ -62,10 +63,10 @@ class RunConfig(Options):
     def _require_rows_drawn(self) -> None:
         """Raise ConfigError if the interactive page was chosen and would be empty."""
         if self.report.interactive and not self.report.writes("report"):
-            raise ConfigError("UNUSED", "the interactive page was chosen and no report is written",
+            raise ConfigError("UNUSED", "report.interactive has no effect: no report is written",
                               where="report.interactive", hint="add report to report.outputs, or leave it out")
         if self.report.interactive and self.input.gives == "covariance":
-            raise ConfigError("UNUSED", "the interactive page was chosen and a covariance matrix has no rows to show",
+            raise ConfigError("UNUSED", "report.interactive has no effect: a covariance matrix has no rows to show",
                               where="report.interactive", hint="leave it out")
 
     def _require_kind(self) -> None:

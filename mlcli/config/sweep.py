@@ -131,7 +131,7 @@ def zip_rows(lists: Mapping[str, list[Any]], where: str) -> list[Values]:
     """Pair the values of all paths in order; raises ConfigError for lists of different lengths."""
     if len({len(values) for values in lists.values()}) > 1:
         counts = ", ".join(f"{len(values)} of {path[:40]}" for path, values in lists.items())
-        raise ConfigError("SWEEP", f"zip needs lists of one length, and there are {counts}", where=where)
+        raise ConfigError("SWEEP", f"zip needs lists of equal length, and there are {counts}", where=where)
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 

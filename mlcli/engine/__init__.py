@@ -1,6 +1,6 @@
 """Execution of blocks of work: on the threads of this process, or by another executor.
 
-There are two ways to run blocks, and one place that starts threads for them (`base/rows/blocks.py`):
+Blocks run in two ways; one module starts threads for them (`base/rows/blocks.py`):
 
 - A function for every few rows of an array in memory: `each(work, row_blocks(rows, numbers, width))`, or
   `in_order(...)` where every block gives a result.
@@ -10,9 +10,8 @@ There are two ways to run blocks, and one place that starts threads for them (`b
 
 Results come in the order of the blocks, with few of them before the next result. On an error or an early end no
 further block starts, and those that have started are waited for. Linear algebra runs on one thread in each block, and
-sums are divided in the same way whatever the number of threads, so results do not depend on it.
+sums are divided in the same way for any number of threads, so results do not depend on it.
 
-Where the executor is another machine, a source travels as a short message (`cluster/serialize.py`): large arrays by
-the hash of their content, what is `lasting` once for each process, and a value with a `recipe` as what it is made
-from.
+To another machine, a source is sent as a short message (`cluster/serialize.py`): large arrays by the hash of their
+content, `lasting` values once for each process, and values with a `recipe` as their inputs.
 """

@@ -1,8 +1,8 @@
 """Files that let the same command resume a run: results of stages, and checkpoints of loops.
 
 The files are those of the stage cache, in the folder of the output's claim. A key follows from content alone, so that
-nothing is taken that another input, configuration or version has made. It is made only where something is looked for
-or kept, and what is kept costs no more than a small share of the time that it saves.
+nothing is taken that another input, configuration or version has made. It is made only if something is looked up or
+saved; saving costs only a small share of the time that it can save.
 """
 
 import time

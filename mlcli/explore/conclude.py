@@ -91,8 +91,8 @@ def limit_sentences(sampled: Sample | None, *, cut: bool) -> list[str]:
     """Return sentences about parts of the exploration that the budget did not allow."""
     said = [] if sampled is None else [
         f"All settings were tried on a random sample of {sampled.rows:,} of {sampled.of:,} rows, as the budget does "
-        "not allow all; a command is for all rows, and mlcli plan says what it takes."]
-    return said + ["The budget was used up before it was asked whether the data are a surface or noise."] * cut
+        "not allow all. The commands below use all rows; mlcli plan predicts their time."]
+    return said + ["The budget was used up before the test of whether the data are a surface or noise."] * cut
 
 
 def facts_of(config: Any) -> Mapping[str, Any]:

@@ -163,7 +163,7 @@ def examine_table(layer: Layer, start: Start, asked: int | None, clock: Clock,
     search = search_seconds(config, data)
     planned = [predict(setting, layer, start, most, 0.0 if place else clock.reading, (search, budget))
                if place == 0 or clock.elapsed < max(EXAMINING * budget, LEAST) else
-               Exclusion(setting.name, "too much of the budget was used up before it could be planned")
+               Exclusion(setting.name, "too little of the budget was left to plan it")
                for place, setting in enumerate(settings)]
     timed = [part for part in planned if isinstance(part, Setting)]
     left += [part for part in planned if isinstance(part, Exclusion)]
@@ -198,12 +198,12 @@ def require_comparable(data: Input, path: str) -> None:
     """Refuse points whose embeddings cannot differ; raises DataError for few points, GeometryError for equal ones."""
     count = len(data.values)
     if count < LEAST_ROWS:
-        raise DataError("TOO-FEW", f"{counted(count, 'row')} cannot be explored: a neighborhood that is smaller than "
-                        f"the rest takes {LEAST_ROWS} rows at least", where=path,
+        raise DataError("TOO-FEW", f"{counted(count, 'row')} cannot be explored: comparing neighborhoods needs at "
+                        f"least {LEAST_ROWS} rows", where=path,
                         hint=f"give {LEAST_ROWS} rows or more ({{input.rows}} and {{input.where}} choose rows)")
     if isinstance(data, Features | Dissimilarities) and (data.values == data.values[0]).all():
         raise GeometryError("ALL-EQUAL", f"all {count:,} points are equal, so there is nothing to embed", where=path,
-                            hint="see what mlcli check says of the data")
+                            hint="see the findings of mlcli check")
 
 
 def without_points(kind: str, path: str) -> str:

@@ -71,8 +71,8 @@ class Exclusion:
 def neighbor_counts(size: int, report: Report, *, whole: bool) -> tuple[Sequence[int], str]:
     """Return the numbers of neighbors to try, and the policy for a graph in pieces.
 
-    All are below half the number of points. Where few neighbors connect the graph, no fewer are tried; where that takes
-    more than the first number, or the points examined are not the `whole` table, shortest links connect the pieces.
+    All are below half the number of points. No fewer neighbors are tried than connect the graph. If these are more than
+    the first number, or the points examined are not the `whole` table, the shortest links connect the pieces.
     """
     possible = [count for count in COUNTS if count <= max((size - 1) // 2, 1)] or [max((size - 1) // 2, 1)]
     connecting = report.graph.connecting_k if report.graph else 1
@@ -125,8 +125,8 @@ def require_explorable(layer: Layer) -> None:
     inside = [f"method.{key}" for key in method if key != "metric"] if isinstance(method, dict) else ["method"]
     others = [key for key in layer.values if key not in (*SECTIONS, "method")]
     for path in (*others, *inside):
-        raise UsageError("EXPLORE-OPTION", f"{path[:80]!r} cannot be chosen: methods and their options are what is "
-                         "explored", where=layer.origin(tuple(path.split("."))),
+        raise UsageError("EXPLORE-OPTION", f"{path[:80]!r} cannot be set: explore chooses methods and their options "
+                         "itself", where=layer.origin(tuple(path.split("."))),
                          hint="only input, prepare, compute and method.metric can be set; or use a sweep (mlcli run)")
 
 

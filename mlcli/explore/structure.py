@@ -1,6 +1,6 @@
 """Structure of columns of numbers, by statistics before any method is tried: none at all, groups, or factors.
 
-All are computed from a seeded sample of the rows, and compared with a reference that has no such structure: columns
+All statistics are computed from a seeded sample of the rows, and compared with a reference without structure: columns
 that are permuted each by itself (Buja and Eyuboglu, 1992), or one normal cloud of the same covariance.
 """
 

@@ -181,8 +181,8 @@ def surface_of(made: Sequence[Trial], scores: Sequence[Assessment], curves: Sequ
                data: Given, axes: int, connecting: int) -> Surface | None:
     """Return the axes of a linear method that keep all neighborhoods of a surface; None where there is none.
 
-    A surface: no method keeps most neighborhoods with the axes compared, nor as many along the neighbor graph as those
-    axes do, which a method that unrolls the surface would.
+    A surface: with the compared number of axes no method preserves most neighborhoods, nor as many along the neighbor
+    graph as more linear axes do; a method that unrolls the surface would.
     """
     linear = next((place for place, one in enumerate(made) if METHODS[one.setting.method].baseline), None)
     best = best_of(scores)

@@ -26,9 +26,9 @@ BARS = 40  # bins of the curve, about
 
 
 class Hubness(Options):
-    """How often each point is among the neighbors of others, in the data and in the embedding; null: not measured."""
+    """Hubness: how often points are nearest neighbors of others, in data and embedding; null: not measured."""
 
-    neighbors: int = option(10, "Length of the list of nearest neighbors of each point.", ge=1)
+    neighbors: int = option(10, "Number of nearest neighbors of each point.", ge=1)
 
 
 class Occurrences(Shape):
@@ -94,9 +94,9 @@ class HubnessFinding(Finding[Mapping[str, Any]]):
         data, embedding = value["data"], value["embedding"]
         rows = [(words, *(shown(part[name]) for part in (data, embedding)), meaning)
                 for name, words, shown, meaning in (
-                    ("skewness", "skewness", number, "0: counts spread evenly about their mean; large: there are hubs"),
-                    ("antihubs", "in no list", "{:.1%}".format, "share of points that are nobody's neighbor"),
-                    ("largest", "most lists", number, "lists that the largest hub is in"))]
+                    ("skewness", "skewness", number, "0: counts are symmetric about their mean; large: there are hubs"),
+                    ("antihubs", "in no list", "{:.1%}".format, "share of points that are in no list"),
+                    ("largest", "most lists", number, "number of lists that the largest hub is in"))]
         count = value["neighbors"]
         said = (f"Each of {number(value['rows'])} points has a list of its {count} nearest neighbors, so a point is in "
                 f"{count} lists on average; {value['distances']} distances in the data.")

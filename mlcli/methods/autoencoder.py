@@ -28,19 +28,18 @@ from mlcli.stages.similarities.networks import Errors, encode_rows, encoder_and_
 
 
 class Autoencoder(NetworkMethod):
-    """Two networks, one from the columns to a few coordinates and one back, trained to reproduce the rows.
+    """Two networks, an encoder to a few coordinates and a decoder back, trained to reproduce the rows.
 
-    y = f(x) and x̂ = g(y), with the mean of ‖x̂ - x‖² as small as it can be. `layers` lists the hidden units of f; g has
-    the same in reverse. Rows are centered and divided by one scale, the root of the columns' mean variance, so
-    coordinates have no unit. Without hidden layers the optimum is known in closed form, the subspace of PCA, and no
-    training is needed; with them `manifold-cli[neural]` is (JAX), for the fit alone: `project` and `reconstruct` use
-    NumPy.
-    Constraints keep a code from being a copy: inputs are corrupted and must be mended (`corruption`), coordinates are
-    small or rarely active (`sparsity`), depend little on the inputs (`contraction`), units are dropped at random
-    (`dropout`), weights shrink (`learning.decay`) or are shared by f and g (`tied`).
+    y = f(x) and x̂ = g(y) minimize the mean of ‖x̂ - x‖². `layers` lists the hidden units of f; g has the same in
+    reverse. Rows are centered and divided by one scale, the root of the columns' mean variance, so coordinates have no
+    unit. Without hidden layers the optimum is known in closed form, the subspace of PCA, and no training is needed;
+    with them the fit needs `manifold-cli[neural]` (JAX); `project` and `reconstruct` use NumPy. Constraints keep a code
+    from being a copy: inputs are corrupted and must be mended (`corruption`), coordinates are small or rarely active
+    (`sparsity`), depend little on the inputs (`contraction`), units are dropped at random (`dropout`), weights shrink
+    (`learning.decay`) or are shared by f and g (`tied`).
 
-    The weights with the best objective on held-out rows are kept. It fails where there are few rows: other seeds
-    (`compute.seed`) then give other coordinates, whose axes have no order. Compare its reconstruction error with that
+    The weights with the best objective on held-out rows are kept. With few rows it fails: other seeds (`compute.seed`)
+    then give other coordinates. Axes have no order. Compare its reconstruction error with that
     of PCA. Source: Hinton and Salakhutdinov, "Reducing the dimensionality of data with neural networks", 2006;
     constraints: Vincent et al., 2008 (denoising); Ng, 2011 (sparse); Rifai et al., 2011 (contractive).
     """
@@ -50,15 +49,15 @@ class Autoencoder(NetworkMethod):
         variant("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick", **QUICK))
     axis: ClassVar = "Code"
     name: Literal["autoencoder"] = "autoencoder"
-    layers: Units = option((), "Hidden units of the encoder, layer by layer, from the columns inward.")
+    layers: Units = option((), "Numbers of hidden units of the encoder, layer by layer, from the input inward.")
     activation: Hidden = option("softplus", "Activation of the hidden units.")
     training: Literal["auto", "always"] = option(
-        "auto", "Whether networks without hidden layers are trained (always), or solved in closed form (auto).")
+        "auto", "Whether a network without hidden layers is trained (always) or solved in closed form (auto).")
     tied: bool = option(False, "Whether the decoder has the encoder's weights, transposed.")
-    corruption: Corruption = option(Uncorrupted(), "What happens to the rows that the encoder sees in training.")
+    corruption: Corruption = option(Uncorrupted(), "Corruption of the encoder's input in training (denoising).")
     sparsity: Sparsity = option(Dense(), "Constraint on the coordinates.")
     contraction: float = option(0.0, "Weight of the squared slopes of the coordinates, ‖∂y/∂x‖².", ge=0)
-    dropout: float = option(0.0, "Share of the hidden units that are dropped in each step of training.", ge=0, lt=1)
+    dropout: float = option(0.0, "Share of hidden units that are dropped at random in each training step.", ge=0, lt=1)
     learning: Learning = Learning()
     axes: Axes = Axes()
 
@@ -107,8 +106,8 @@ class Autoencoder(NetworkMethod):
         outputs, errors = encode_rows(encoder, data.values, Errors(encoder, decoder))
         left = float(errors[0]) / (len(outputs) * standard.varying)
         if left >= 1:
-            note("W-NOT-LEARNED", "the mean of all rows has a smaller error than what the network gives back: choose a "
-                 "lower method.learning.rate, or more epochs")
+            note("W-NOT-LEARNED", "the network reconstructs the rows worse than their mean does: choose a lower "
+                 "method.learning.rate, or more epochs")
         return self.model(data, standard, outputs, networks, objective=Quantity(found.trace[:, 0]), curves={
             name: Quantity(values) for name, values in found.curves.items()},
                           fit={**self.figures(data, standard, left), **found.facts})

@@ -36,9 +36,9 @@ class CCA(TwoViewMethod):
     rows are rows of the first view alone: the second view cannot be projected. Reconstruction is
     the regression of the first view's columns on its variates.
 
-    No unit and no invertible recombination of either view's columns changes anything. It fails
-    with many columns and few rows: of n rows, views with d and e columns have d + e - n + 1
-    correlations of one whatever the data. Source: Hotelling, 1936; Björck and Golub, 1973.
+    Changing units, or any invertible linear map of a view's columns, changes nothing. It fails with many columns and
+    few rows: of n rows, views with d and e columns have d + e - n + 1 correlations of one whatever the data. Source:
+    Hotelling, 1936; Björck and Golub, 1973.
     """
 
     axis: ClassVar = "CCA"

@@ -17,10 +17,10 @@ NINE: dict[str, Any] = {"neighbors": {"count": 9}}
 class Chain(Stages, Method):  # type: ignore[misc,override]  # what others declare follows here from the stages
     """Stages of the user's choice: a graph, paths, a kernel, its centering, its eigenvectors, coordinates.
 
-    Every spectral method is such a chain, and `mlcli methods NAME --yaml` writes it out. Others can be had as well: a
+    Every spectral method is such a chain, and `mlcli methods NAME --yaml` writes it out. Other chains are possible: a
     gaussian kernel of geodesic distances, principal components of rows that are not centered, the kernels of the
-    textbook without centering. A stage that is null is left out. A chain that makes no sense, or a choice that it would
-    ignore, is refused with the reason and the nearest chain that does.
+    textbook without centering. A stage that is null is left out. An invalid chain, or an option that it would ignore,
+    is refused with the reason and the nearest valid chain.
 
     By default it is classical multidimensional scaling. [Chains](../chains.md) has examples. Source: Schölkopf, Smola
     and Müller, 1998; Ham, Lee, Mika and Schölkopf, "A kernel view of the dimensionality reduction of manifolds", 2004.

@@ -15,11 +15,11 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 
 
 class Diffusion(Method):
-    """Coordinates in which points are near that a random walk joins by many short ways.
+    """Coordinates that bring points together if a random walk connects them by many short paths.
 
-    Affinities of all pairs, a point's with itself among them, are w = exp(-d²/ε), with one ε, or with widths of the
-    points, d² / (σ(x) σ(y)). They are divided by q(x)^α q(y)^α, with q their sums: where α is 1, how densely points lie
-    does not matter. Over their sums they are the probabilities P of a walk. Coordinates are λ^t ψ, with P ψ = λ ψ and
+    Affinities of all pairs, including a point with itself, are w = exp(-d²/ε), with one ε, or with widths of the
+    points, d² / (σ(x) σ(y)). They are divided by q(x)^α q(y)^α, with q their sums: with α = 1 the density of points has
+    no effect. Over their sums they are the probabilities P of a walk. Coordinates are λ^t ψ, with P ψ = λ ψ and
     the constant first function left out: ψ has variance one under the walk's stationary distribution, and Euclidean
     distances of all coordinates are the diffusion distances after t steps. With α = 0 and t = 0 they are the vectors of
     the random-walk Laplacian of the same affinities.
@@ -28,8 +28,9 @@ class Diffusion(Method):
     become axes; so time may be a fraction. All pairs are held in memory.
 
     A new point is placed at the mean of the training points' coordinates by its own probabilities, over λ (Nyström). It
-    fails where ε is so small that points leave the walk, or so large that all steps are equally likely. Source: Coifman
-    and Lafon, "Diffusion maps", 2006; widths: Zelnik-Manor and Perona, "Self-tuning spectral clustering", 2004.
+    fails if ε is so small that the walk does not reach all points, or so large that all steps are equally likely.
+    Source: Coifman and Lafon, "Diffusion maps", 2006; widths: Zelnik-Manor and Perona, "Self-tuning spectral
+    clustering", 2004.
     """
 
     accepts: ClassVar = (Features, Dissimilarities)

@@ -22,7 +22,7 @@ EXACT = {"tolerance": 1e-13}
 
 
 class FA(Method):
-    """A few hidden factors that explain how columns vary together; what is a column's own is its uniqueness.
+    """A few hidden factors that explain how columns vary together; the variance not shared is the column's uniqueness.
 
     y = μ + Λ x + ε with x ~ N(0, I) and ε ~ N(0, Ψ), Ψ diagonal, by maximum likelihood. Rescaling a column rescales
     its loadings (`loadings.csv`) and changes nothing else: `spectrum.csv` is of standardized columns. With `noise:
@@ -51,10 +51,13 @@ class FA(Method):
     name: Literal["fa"] = "fa"
     axes: Axes = Axes()
     rotation: Rotation = option(Unrotated(), "Rotation of the factors.")
-    scores: Scores = option("regression", "Coordinates: posterior means, or unbiased but of larger variance.")
-    noise: Literal["each", "equal"] = option("each", "Uniquenesses: each column's own, or one noise for all.")
+    scores: Scores = option("regression", "Factor scores: posterior means (regression), or unbiased ones with larger "
+                            "variance (bartlett).")
+    noise: Literal["each", "equal"] = option("each", "Noise variances (uniquenesses): one for each column (each), or "
+                                             "one for all (equal).")
     lower: float = option(0.005, "Smallest uniqueness, as a share of the column's variance.", gt=0, lt=1)
-    gaps: Gaps = option("likelihood", "Moments of columns with missing cells: the most likely ones, or those of pairs.")
+    gaps: Gaps = option("likelihood", "Mean and covariance with missing cells: by maximum likelihood (likelihood), or "
+                        "from the complete rows of each pair of columns (pairwise).")
     iterate: Iterate = Iterate()
 
     def limit(self, data: Input) -> int:

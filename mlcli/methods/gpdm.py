@@ -38,7 +38,7 @@ from mlcli.stages.similarities.projector import require_projector
 
 
 class GPDM(GaussianProcessMethod):
-    """Coordinates that move by one Gaussian process and lead to the features by another; rows are in time order.
+    """Coordinates with dynamics by one Gaussian process, mapped to features by another; rows are in time order.
 
     y_t = mean + f(x_t) + noise and x_t = g(x_{t-1}) + noise, every column of f and of g a draw from a Gaussian process,
     so that steps need not be linear as those of `lgssm` are; with `dynamics.order: 2` points follow from the last two.
@@ -72,12 +72,12 @@ class GPDM(GaussianProcessMethod):
     axis: ClassVar = "Latent"
     name: Literal["gpdm"] = "gpdm"
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
-        ("rbf", "bias"), "Terms of the kernel, which are added; white noise comes to them.", min_length=1)
+        ("rbf", "bias"), "Terms of the kernel, which are added, together with white noise.", min_length=1)
     dynamics: Dynamics = Dynamics()
-    start: Start = Principal()
+    start: Start = option(Principal(), "Initial coordinates: principal components (pca), Isomap, or random.")
     minimize: Likeliest = Likeliest()
     axes: Axes = Axes()
-    forecast: int = option(0, "Next rows that are predicted, in `forecast.csv`.", ge=0, le=100_000)
+    forecast: int = option(0, "Number of future rows to predict, written to `forecast.csv`.", ge=0, le=100_000)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return no changes; raises DataError for missing cells, ConfigError for a double term, GeometryError for few

@@ -42,7 +42,7 @@ MOST = 2000  # rows of a fit without inducing points, unless it is asked for
 
 
 class GPLVM(GaussianProcessMethod):
-    """Coordinates from which Gaussian processes lead to the features: probabilistic PCA with smooth curves for lines.
+    """Coordinates that Gaussian processes map to the features: nonlinear probabilistic PCA.
 
     y = mean + f(x) + ε, every column of f a draw from one Gaussian process; coordinates x and the parameters of the
     kernel are those that make the rows most probable, found by L-BFGS from a start. With the kernel `linear` this is
@@ -84,10 +84,12 @@ class GPLVM(GaussianProcessMethod):
     axis: ClassVar = "Latent"
     name: Literal["gplvm"] = "gplvm"
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
-        ("rbf", "bias"), "Terms of the kernel, which are added; white noise comes to them.", min_length=1)
-    inference: Inference = MostProbable()
-    constraint: BackConstraint = Unconstrained()
-    start: Start = Principal()
+        ("rbf", "bias"), "Terms of the kernel, which are added, together with white noise.", min_length=1)
+    inference: Inference = option(MostProbable(), "Inference: the most probable coordinates (map), the same with "
+                                  "inducing points (sparse), or a Gaussian posterior for each row (bayesian).")
+    constraint: BackConstraint = option(Unconstrained(), "Back constraint, which makes coordinates a function of the "
+                                        "features: none, kernel regression (kernel), or a network (mlp).")
+    start: Start = option(Principal(), "Initial coordinates: principal components (pca), Isomap, or random.")
     minimize: Likeliest = Likeliest()
     axes: Axes = Axes()
 
@@ -101,13 +103,13 @@ class GPLVM(GaussianProcessMethod):
         self.require_complete(data, "drop or mean, or ppca")
         require_distinct(self.kernel, "method.kernel")
         if self.inference.blurred and self.constraint.maps:
-            raise ConfigError("UNUSED", "clouds have no back constraint", where="method.constraint",
+            raise ConfigError("UNUSED", "bayesian inference has no back constraint", where="method.constraint",
                               hint="leave it out, or choose another inference")
         if self.inference.blurred:
-            return self.refuse_unused("clouds have the kernel rbf-ard", "kernel")
+            return self.refuse_unused("bayesian inference always has the kernel rbf-ard", "kernel")
         if len(data.values) <= MOST or self.chosen("inference"):
             return {}
-        note("N-SPARSE", f"{len(data.values):,} rows are fitted with inducing points, as beyond {MOST:,}")
+        note("N-SPARSE", f"{len(data.values):,} rows are more than {MOST:,}: sparse inference, with inducing points")
         return {"inference": Induced()}
 
     def reproduces(self) -> bool:

@@ -24,7 +24,7 @@ from mlcli.stages.similarities.projector import Projector
 
 
 class IBFA(TwoViewMethod):
-    """Factors that two views share, each view with noise of its own of any covariance; takes a second view, `--view`.
+    """Factors shared by two views, each with its own noise of any covariance; takes a second view, `--view`.
 
     x = W₁ z + noise of x, y = W₂ z + noise of y, z ~ N(0, I), with private factors of each view as part of its
     noise. The maximum of the likelihood is known: loadings are those of the canonical variates times the root of
@@ -40,7 +40,8 @@ class IBFA(TwoViewMethod):
     variants: ClassVar = (variant(), variant("first", given="first"))
     axis: ClassVar = "Factor"
     name: Literal["ibfa"] = "ibfa"
-    given: Literal["both", "first"] = option("both", "Views that coordinates are posterior means of.")
+    given: Literal["both", "first"] = option("both", "Views from which coordinates are estimated, as posterior means: "
+                                             "both, or only the first.")
     axes: Axes = Axes()
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:

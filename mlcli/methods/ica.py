@@ -28,7 +28,7 @@ from mlcli.stages.similarities.projector import Projector
 
 
 class ICA(Method):
-    """Sources that were mixed into the columns, found as the directions in which the data is least Gaussian.
+    """Independent sources mixed into the columns, found as the directions in which the data is least Gaussian.
 
     The leading principal components are whitened and rotated by FastICA's fixed point: all directions at once
     (symmetric) or one after the other (deflation). Coordinates have variance one (divisor n) and are uncorrelated.
@@ -36,8 +36,8 @@ class ICA(Method):
     contrast G stands for (`fit.negentropy`); signs follow the common rule, as sources have none.
     `loadings.csv` holds the mixing matrix, which also reconstructs features.
 
-    It fails where two or more sources are Gaussian, and then does not converge or finds other directions from
-    another `compute.seed`. logcosh serves in general, exp with heavy tails and outliers, cube with light tails.
+    It fails if two or more sources are Gaussian: it then does not converge, or finds other directions with another
+    `compute.seed`. logcosh serves in general, exp with heavy tails and outliers, cube with light tails.
     Source: Hyvärinen, "Fast and robust fixed-point algorithms for independent component analysis", 1999.
     """
 

@@ -21,9 +21,9 @@ class Isomap(Method):
 
     Points are joined to their nearest neighbors, distances are measured along the graph, and MDS embeds them: MDS
     itself, with all points as neighbors. Some eigenvalues are negative, as geodesic distances are seldom Euclidean.
-    A new point is joined to its nearest training points, also where the graph is mutual. It fails where a short
-    circuit joins two sheets of the surface (fewer neighbors help) and where the graph falls into pieces (more
-    neighbors help). Source: Tenenbaum, de Silva and Langford, 2000.
+    A new point is joined to its nearest training points, also where the graph is mutual. It fails if a short circuit
+    joins two sheets of the surface (use fewer neighbors) or if the graph falls into pieces (use more neighbors).
+    Source: Tenenbaum, de Silva and Langford, 2000.
     """
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph)

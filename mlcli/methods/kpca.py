@@ -25,9 +25,9 @@ KernelFunction = Annotated[Function | LaplacianKernel, Field(discriminator="name
 class KernelPCA(Method):
     """PCA in the feature space of a kernel function: gaussian, linear, laplacian and others; or of a given kernel.
 
-    With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), sees neighbors within about 1/√r and nothing
-    beyond: too large a rate makes all points equally different, too small a one gives PCA again. Its default is one
-    over the median squared distance of all pairs, those of equal points left out. The laplacian kernel, exp(-r d),
+    With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), is close to zero beyond distances of about 1/√r:
+    with too large a rate all points are equally different, with too small a rate the result is that of PCA. The default
+    rate is 1 / median of d² over all pairs of different points. The laplacian kernel, exp(-r d),
     falls more slowly, and is always held in memory. A given matrix (`input.kind: kernel`) is used as it is. Kernel rows
     of new points are centered as the training rows were. With landmarks the eigenproblem is that of a sample of m rows,
     drawn with the seed, and every row x is placed by its centered kernel row k(x) to them: y = k(x) V / √λ (Nyström's
@@ -72,14 +72,16 @@ class KernelPCA(Method):
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return no changes; raises ConfigError for options that others make useless."""
         if not (self.distance.plain or self.kernel.bent):
-            raise ConfigError("KERNEL-METRIC", f"the {self.kernel.name} kernel is no function of a metric's distances",
+            raise ConfigError("KERNEL-METRIC", f"the {self.kernel.name} kernel does not use distances, so it takes no "
+                              "metric",
                               where="method.metric", hint="leave it out, or choose kernel gaussian or laplacian")
         if self.landmarks is not None and (isinstance(data, Similarities) or not self.kernel.bent):
             what = "given kernel" if isinstance(data, Similarities) else f"{self.kernel.name} kernel"
-            raise ConfigError("LANDMARKS", f"the {what} is not made of distances to some of the points",
+            raise ConfigError("LANDMARKS", f"the {what} does not use distances, which landmarks need",
                               where="method.landmarks", hint="leave it out, or choose kernel gaussian or laplacian")
         if isinstance(data, Similarities) and self.kernel != Gaussian():
-            raise ConfigError("KERNEL", "a kernel function was chosen and the kernel is given", where="method.kernel",
+            raise ConfigError("KERNEL", "a kernel function was chosen, but the input is a kernel matrix",
+                              where="method.kernel",
                               hint="leave the kernel's options out")
         return {}
 

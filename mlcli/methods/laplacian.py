@@ -24,14 +24,14 @@ class Laplacian(Method):
 
     They solve L y = λ D y, or L y = λ y (`normalized: false`), with W the weights of the edges, D their sums at each
     point and L = D - W: λ is the cost Σ w (yᵢ - yⱼ)², as a share of Σ d y². The kernel is the inverse of the cost, its
-    constant solution removed; `spectrum.csv` holds the kernel's eigenvalues 1/λ with their costs.
-    Coordinates have unit variance, weighted by D: weights say nothing of scale. The whole spectrum, and with it a share
-    of variance, is computed up to 600 points.
+    constant solution removed; `spectrum.csv` holds the kernel's eigenvalues 1/λ with their costs. Coordinates have unit
+    variance, weighted by D, because the weights do not determine the scale. The whole spectrum, and with it a share of
+    variance, is computed up to 600 points.
 
     A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); one that equals a
     training point, on that point: on one of several, as equal rows with other neighbors have other coordinates. On an
-    axis of cost 1 these means are 0, whatever the coordinates: new points have none there, which a warning says. It
-    fails where few edges hold parts of the data together: the first axes then separate the parts, and nothing else.
+    axis of cost 1 these means are always 0: new points have no coordinate there, and a warning says so. It fails if
+    only a few edges connect parts of the data: the first axes then only separate these parts.
     Source: Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation", 2003; new
     points: Bengio and others, 2004.
     """

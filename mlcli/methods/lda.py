@@ -29,7 +29,7 @@ class LDA(Method):
     which axes are ranked by; `loadings.csv` the coefficients that make coordinates of centered
     columns. There are at most g - 1 axes. The classes are those of the first label column;
     `resubstitution_errors` counts the rows that their own classes' normal densities, with the
-    classes' shares as priors and all axes, assign to another one. New rows are given coordinates and no class.
+    classes' shares as priors and all axes, assign to another one. New rows get coordinates but no class.
 
     Directions without spread within the classes are left out with a warning, as in MASS: with
     more columns than rows there are many, and every table of noise then separates well. Source:

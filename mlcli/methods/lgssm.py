@@ -27,7 +27,7 @@ from mlcli.stages.similarities.projector import Projector, require_projector
 
 
 class LGSSM(Method):
-    """Hidden states that follow each other linearly and show through noise; rows are in time order.
+    """Hidden states with linear dynamics, observed with noise; rows are in time order.
 
     xₜ₊₁ = A xₜ + N(0, Q), yₜ - mean = C xₜ + noise of a variance of its own in each column, fitted by
     exact EM with Kalman smoothing; the state before the first row is a parameter too. Coordinates
@@ -38,9 +38,9 @@ class LGSSM(Method):
     A model is unique up to an invertible map of its states; it is given in the basis where states
     have mean square one and are uncorrelated, and columns of C are orthogonal. `spectrum.csv` holds
     the squared lengths of those, the variance that each axis carries, by which axes are ranked, as
-    shares of all variance. New rows are a sequence of their own, smoothed from a start of their own.
+    shares of all variance. New rows are a separate sequence, smoothed from a start of its own.
 
-    EM finds a local maximum; the beginning is deterministic, from principal components. More
+    EM finds a local maximum; it starts from principal components, without random numbers. More
     states than columns are possible, from rows joined with their successors. Source: Shumway and
     Stoffer, 1982; Ghahramani and Hinton, "Parameter estimation for linear dynamical systems", 1996.
     """

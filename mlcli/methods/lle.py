@@ -17,17 +17,17 @@ from mlcli.stages.graph.neighbors import Neighbors
 
 
 class LLE(Method):
-    """Coordinates in which every point is the same weighted mean of its neighbors as in the data.
+    """Coordinates that preserve the weights by which each point is a weighted mean of its neighbors.
 
     The weights of each point minimize the error of reproducing it from its neighbors, with a ridge of `ridge` times
     the local Gram matrix's trace; they need distances only (Saul and Roweis, 2003). The kernel is M⁺ with
-    M = (I - W)ᵀ(I - W), its constant null vector removed. Coordinates have unit variance: the weights say nothing of
-    scale.
+    M = (I - W)ᵀ(I - W), its constant null vector removed. Coordinates have unit variance, because the weights do not
+    determine the scale.
 
     The whole spectrum, and with it a share of variance, is computed up to 600 points.
 
     A new point is placed at the weighted mean of its neighbors' coordinates; a training point is placed exactly on
-    itself. It fails where neighborhoods are nearly flat in too few directions for the ridge to matter little. Source:
+    itself. It fails if neighborhoods span so few directions that the ridge dominates the weights. Source:
     Roweis and Saul, "Nonlinear dimensionality reduction by locally linear embedding", 2000; Saul and Roweis, 2003.
     """
 

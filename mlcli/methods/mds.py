@@ -17,10 +17,10 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 class MDS(Method):
     """Points whose distances reproduce given dissimilarities (PCoA), or those of features under a metric.
 
-    The kernel is -H D² H / 2 with D² the squared dissimilarities. Where they are Euclidean the
-    result is PCA's. Where they are not, some eigenvalues are negative: they stay in the
-    spectrum and never become axes. The Lingoes correction adds the smallest constant to the
-    squared dissimilarities, Cailliez's to the dissimilarities, that makes all of them nonnegative.
+    The kernel is -H D² H / 2 with D² the squared dissimilarities. If they are Euclidean distances, the result is that
+    of PCA. If not, some eigenvalues are negative: they stay in the spectrum and never become axes. The Lingoes
+    correction adds the smallest constant to the squared dissimilarities, Cailliez's to the dissimilarities, that makes
+    all of them nonnegative.
 
     New points are placed by Gower's interpolation. Source: Torgerson, 1952; Gower, 1966 and 1968;
     Lingoes, 1971; Cailliez, 1983.

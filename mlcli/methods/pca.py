@@ -23,10 +23,10 @@ class PCA(Method):
     """The directions in which the points vary most; linear and exact.
 
     The kernel is that of inner products of centered points, solved on the smaller side: the covariance matrix of the
-    columns (direct PCA) or the Gram matrix of the rows (dual PCA). Eigenvalues are variances, over n or n - 1. What
-    is lost by keeping p axes is the sum of the eigenvalues left out.
+    columns (direct PCA) or the Gram matrix of the rows (dual PCA). Eigenvalues are variances, over n or n - 1. The
+    variance lost by keeping p axes is the sum of the other eigenvalues.
 
-    Use it first, always: it is fast, has one answer, and shows what a curved method must beat. It fails where the
+    Always try it first: it is fast, has a unique solution, and is the baseline for nonlinear methods. It fails if the
     points lie on a curved surface. `loadings.csv` holds directions times the roots of their eigenvalues, or the
     directions (`loadings: unit`); of a covariance (`input.kind: covariance`) there is no embedding beside it. Source:
     Pearson, 1901; Hotelling, 1933; Jolliffe, "Principal component analysis", 2002.

@@ -15,16 +15,17 @@ from mlcli.stages.graph.neighbors import Neighbors
 
 
 class SDE(Method):
-    """Points pulled as far apart as the distances of neighbors allow (maximum variance unfolding).
+    """Points pulled as far apart as the distances between neighbors allow (maximum variance unfolding).
 
     The kernel has the largest trace among those that are positive semidefinite, centered, and keep the distance of
     every two neighbors (`equal`), or let none grow (`at_most`). It is found by a semidefinite program, whose dual
-    bounds the trace of all others: the run states trace, bound, gap and violation. It fails where no points have the
-    given distances, and where the graph is in pieces, which could drift apart.
+    bounds the trace of all others: the run states trace, bound, gap and violation. It fails if no points have the given
+    distances, or if the graph is in pieces, which could move apart without limit.
 
     Flat or rigid neighborhoods leave the kernel few directions under `equal`: groups of neighbors show them, and then
     stresses of the graph. If rounding ends the solution above the tolerance, a warning states gap and violation.
-    Many points are unfolded over a basis of smooth vectors: errors of lengths are penalized, which the bound counts.
+    For many points the kernel is restricted to a basis of smooth vectors: errors of lengths are then penalized, and the
+    bound includes the penalty.
 
     A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul, 2006;
     Weinberger, Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.

@@ -33,7 +33,7 @@ class SFA(Method):
     products. New points are placed one by one, in any order. Reconstruction, of degree 1, is the
     regression of the columns on the features.
 
-    No invertible recombination of the columns changes anything. Rows must follow each other in
+    An invertible linear map of the columns changes nothing. Rows must follow each other in
     equal steps: rows that are dropped for missing cells leave jumps. Source: Wiskott and
     Sejnowski, "Slow feature analysis: unsupervised learning of invariances", 2002.
     """

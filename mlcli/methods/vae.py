@@ -31,7 +31,7 @@ FAINT = 1e-150  # deviations of a posterior without noise, whose logarithm is fi
 
 
 class VAE(NetworkMethod):
-    """A model of the data with hidden coordinates, whose posterior a network recognizes from each row.
+    """A model of the data with hidden coordinates; a network gives the posterior of each row's coordinates.
 
     z ~ N(0, I) and x ~ p(x | g(z)), with g a network; q(z | x) = N(m(x), diag s²(x)) with m and log s² the outputs of
     another. Both are trained to raise the evidence lower bound E_q log p(x | z) - β KL(q ‖ N(0, I)). Coordinates are
@@ -43,7 +43,7 @@ class VAE(NetworkMethod):
     Of four ways to approximate a posterior this is the recognition model: one function for all rows, so that a new row
     costs one pass. With a fixed family each row would have parameters of its own to optimize; a structured
     approximation would give up the Gaussian but not the independence of axes; a point estimate, as in the GP-LVM, has
-    no spread at all. It fails where coordinates are not used: the divergence of a row is then near zero, and a smaller
+    no spread at all. It fails if the decoder ignores the coordinates: the divergence is then near zero, and a smaller
     `beta` helps. Numbers from 0 to 1, such as gray levels, may have the Bernoulli likelihood. Source: Kingma and
     Welling, "Auto-encoding variational Bayes", 2014; Lucas et al., 2019 (linear); Burda et al., 2016 (weighted bound).
     """
@@ -54,14 +54,14 @@ class VAE(NetworkMethod):
         variant("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick", **QUICK))
     axis: ClassVar = "Latent"
     name: Literal["vae"] = "vae"
-    layers: Units = option((), "Hidden units of the encoder, layer by layer, from the columns inward; the decoder has "
-                           "them in reverse.")
+    layers: Units = option((), "Numbers of hidden units of the encoder, layer by layer, from the input inward; the "
+                           "decoder has the same in reverse.")
     activation: Hidden = option("softplus", "Activation of the hidden units.")
     training: Literal["auto", "always"] = option(
-        "auto", "Whether networks without hidden layers are trained (always), or solved in closed form (auto).")
-    likelihood: Likelihood = option(GaussianLikelihood(), "How rows are drawn around what the decoder says.")
-    beta: float = option(1.0, "Weight of the divergence from the prior.", gt=0)
-    importance: int = option(50, "Draws for each held-out row, of its importance-weighted bound.", ge=1)
+        "auto", "Whether a network without hidden layers is trained (always) or solved in closed form (auto).")
+    likelihood: Likelihood = option(GaussianLikelihood(), "Distribution of the rows given the decoder's output.")
+    beta: float = option(1.0, "Weight β of the Kullback-Leibler divergence from the prior.", gt=0)
+    importance: int = option(50, "Number of samples per held-out row for its importance-weighted bound.", ge=1)
     learning: Learning = Learning()
     axes: Axes = Axes()
 

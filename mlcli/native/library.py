@@ -66,7 +66,7 @@ def absence() -> str:
 def kernels() -> ModuleType:
     """Return the compiled module; raises DependencyMissing if it is absent."""
     if _library is None:
-        raise DependencyMissing("NATIVE", "the native kernels are not there", where="mlcli.native", hint=absence())
+        raise DependencyMissing("NATIVE", "the native kernels are not installed", where="mlcli.native", hint=absence())
     return _library
 
 

@@ -74,8 +74,8 @@ def certificate_of(result: Run, folder: Path | None) -> Certificate:
         note("W-CERTIFICATE", f"more rounding than expected, see certificate.json: {', '.join(doubtful)}",
              checks=doubtful)
     if certificate.verdict == "unchecked":
-        note("N-UNCHECKED", "the certificate checked rows and files, and no number of the result: nothing but the fit "
-             "itself computes these")
+        note("N-UNCHECKED", "the certificate checked rows and files, but no number of the result: only the fit itself "
+             "can compute them")
     return certificate
 
 

@@ -81,7 +81,7 @@ def compute(session: Session, given: Table | None = None) -> Run:
     config = session.config
     config.require_fitting()
     if native.absence():
-        note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
+        note("N-NO-KERNELS", f"the computation may take up to 10 times longer: {native.absence()}")
     start, planned = read_start(config, session.process, given)
     config = config.with_image(start.source.image, start.features)
     if not has_auto_axes(config.method):

@@ -183,7 +183,8 @@ def table_of(input: Input) -> tuple[Table, FinishedModel]:
     manifest = read_manifest(folder)
     run = read_model(folder)
     if not manifest["embedding"]["rows"]:
-        raise ConfigError("NO-ROWS", "the run was made of a covariance matrix and has no rows that could be the input",
+        raise ConfigError("NO-ROWS", "the run was made from a covariance matrix and has no rows that could be the "
+                          "input",
                           where=place(input.path), hint="give the run of a table")
     file, table = intact_embedding(folder, manifest)
     files = {name: manifest["files"][name] for name in (file, names.MODEL, names.ARRAYS)}
@@ -221,7 +222,8 @@ def _method_named(config: RunConfig) -> Iterator[None]:
 
 
 def fitting_methods(config: RunConfig, path: str, value: str, kind: str) -> Sequence[str]:
-    """Return the methods that take what an option of a hint makes of the input; none where it decides on no method."""
+    """Return the methods that accept the input after an option of a hint is set; empty if the option does not decide
+    the method."""
     if path == "input.kind" and kind and value == kind:
         return methods_accepting(config.input.replace(kind=kind).gives)
     return methods_with_metric() if (path, value) == ("method.metric.name", "gower") else ()

@@ -1,7 +1,7 @@
 """How the process that computes is stopped: a signal raises Stopped in the main thread.
 
-Handlers alone would not do: METIS puts its own in the place of that of SIGTERM, and Python's run between two steps of
-the interpreter, which a call into LAPACK can keep away for minutes. So the process that supervises this one
+Handlers alone are not enough: METIS replaces that of SIGTERM, and Python runs handlers only between two steps of the
+interpreter, which a call into LAPACK can delay for minutes. So the process that supervises this one
 (`cli/supervisor.py`) receives the same signals, wakes it by another one that no library uses, and ends it if need be.
 """
 
@@ -34,8 +34,8 @@ def kind_of(number: int, *, kept: bool) -> type[MlcliError]:
 def should_retry(number: int, everyone: Sequence[Mapping[str, Any]], *, kept: bool) -> bool:
     """Whether the same command could go on from kept results, by the facts that all processes posted.
 
-    After the end of the time a scheduler gives it again by itself, so that only what this start has added counts: it
-    would come no further the next time either.
+    After a time limit the scheduler repeats the command by itself, so only progress of this start counts: without any,
+    the next start would get no further either.
     """
     added = number not in AFTER_CHECKPOINT or any(one.get("gained") for one in everyone)
     return (kept and added) or any(one.get("done") for one in everyone)

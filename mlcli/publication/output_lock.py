@@ -1,7 +1,7 @@
 """Claims: a hidden folder beside an output belongs to the one process that makes the output.
 
-It is named .OUTPUT.KEY.claim, where KEY stands for the output's whole name, and holds `owner` and what a run keeps to
-go on from. Its owner locks it and its supervisor touches `owner` again and again. Where locks do not reach from
+It is named .OUTPUT.KEY.claim, with KEY for the full name of the output, and holds `owner` and the checkpoints of the
+run. Its owner locks it and its supervisor touches `owner` again and again. Where locks do not reach from
 machine to machine, an `owner` that has not been touched for a while, by the clock of the file system, is dead.
 """
 
@@ -46,7 +46,7 @@ class OutputLock:
     def require(self) -> None:
         """Raises TryAgain where another process took the folder meanwhile: this one had been suspended too long."""
         if _owner(self.path).get("token") != self.token:
-            raise TryAgain("LOCK-LOST", "another job took this one for dead and makes the same output",
+            raise TryAgain("LOCK-LOST", "another job assumed that this one had died, and is making the same output",
                            where=str(self.path)[:80], hint="wait for it, or choose another output with -o")
 
 

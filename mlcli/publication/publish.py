@@ -76,7 +76,7 @@ def publish(draft: Draft, output: Path, check: Check | None) -> None:
         else:
             _take_place(draft, output, check)
     except FileExistsError as error:
-        raise OutputRefused("OUTPUT-RACE", "the output appeared while it was made", where=shown(output),
+        raise OutputRefused("OUTPUT-RACE", "another job made this output meanwhile", where=shown(output),
                             hint="another job wrote it first; choose another with -o") from error
     except OSError as error:
         raise StorageError("PUBLISH", f"the output could not be moved into place: {error.strerror or error}",
@@ -104,7 +104,8 @@ def refuse_existing(output: Path, kind: Kind, check: Check, *, force: bool) -> N
 def require_folder_name(output: Path) -> None:
     """Raise OutputRefused for a new folder whose name ends as that of a file does: the user expects a file there."""
     if output.suffix.lower() in FILE_ENDINGS and not output.is_dir():
-        raise OutputRefused("OUTPUT-NAME", f"the output is a folder of files, and {output.suffix} is the ending of one",
+        raise OutputRefused("OUTPUT-NAME", f"the output is a directory, but {output.suffix} is the ending of a file "
+                            "name",
                             where=shown(output), hint=f"name a folder, as in -o {output.stem or 'runs/one'}")
 
 
@@ -202,7 +203,7 @@ def _refuse_fixed(output: Path) -> None:
     """Refuses a folder that no other can take the place of; raises OutputRefused."""
     real = output.resolve()
     if mount_of(real).point == real:
-        raise OutputRefused("OUTPUT-FIXED", "the output is a mount point, which nothing can replace",
+        raise OutputRefused("OUTPUT-FIXED", "the output is a mount point, which cannot be replaced",
                             where=shown(output), hint=f"name a folder in it, for example {shown(output / 'run')}")
     if real == Path.cwd():
         raise OutputRefused("OUTPUT-FIXED", "the output is the working directory", where=shown(output),

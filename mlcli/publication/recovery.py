@@ -50,10 +50,11 @@ def recover(output: Path) -> None:
 
 
 def finish_exchange(path: Path, inode: int, output: Path | None, check: Check) -> None:
-    """Removes what came out of an exchange with a draft of that inode; what may not be replaced goes back.
+    """Removes the folder that an exchange with the draft of that inode left; a folder that may not be replaced gets its
+    name back.
 
-    Raises OutputRefused for that. A removal that is cut short leaves a folder that still lists all it holds, or an
-    empty one, so that any start can finish it.
+    Raises OutputRefused for that. An interrupted removal leaves a folder that still lists its files, or an empty one,
+    so that any start can finish it.
     """
     _finish_before_signal(partial(_finish_exchange, path, inode, output, check))
 
@@ -175,8 +176,8 @@ def _discard(path: Path, names: tuple[str, ...] | None) -> None:
             return path.rmdir()
     added = sorted(held - {*names})
     if added:  # else what cannot be removed now may be by a later start
-        note("W-KEPT", f"what was added to the old run while it was removed lies in {_shown_again(path)}: "
-             f"{', '.join(added)[:200]}")
+        note("W-KEPT", "files that were added to the old run while it was replaced were saved in "
+             f"{_shown_again(path)}: {', '.join(added)[:200]}")
 
 
 def _shown_again(path: Path) -> Path:

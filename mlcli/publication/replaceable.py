@@ -36,8 +36,8 @@ FAILURE = Listing("error.json", "error", "a failed run")
 def require_run(folder: Path) -> tuple[str, ...]:
     """The names of what a run may hold, its run.json last.
 
-    Raises OutputRefused unless the folder is a run by its run.json and holds no file but those named there, and
-    FileNotFoundError where there is none.
+    Raises OutputRefused unless the folder is a run whose run.json lists all of its files, and FileNotFoundError if
+    there is no folder.
     """
     return _require(folder, RUN)
 
@@ -96,7 +96,7 @@ def _require(folder: Path, listing: Listing) -> tuple[str, ...]:
                 "OUTPUT-FOREIGN", f"the output is not {listing.what} and nothing else: {why}", where=str(folder)[:80],
                 hint="choose another with -o, or move the files away; --force replaces runs only")
         return names
-    raise OutputRefused("OUTPUT-RACE", "other jobs replace the output all the time", where=str(folder)[:80],
+    raise OutputRefused("OUTPUT-RACE", "other jobs keep replacing the output", where=str(folder)[:80],
                         hint="choose another with -o")
 
 

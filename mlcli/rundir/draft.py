@@ -20,8 +20,8 @@ def draft(output: Path, *, force: bool) -> Iterator[Path]:
     """A folder to write into, which becomes `output` when the block ends well and vanishes otherwise.
 
     After a NumericalError what was written becomes `output`.failed, with the error in error.json.
-    Raises OutputRefused where `output` exists (an empty folder aside; under `force` a run is replaced, and nothing
-    else) or cannot be created, and StorageError where a file cannot be brought safely to disk.
+    Raises OutputRefused if `output` cannot be created or exists (an empty folder is allowed; `force` replaces a run and
+    nothing else), and StorageError if a file cannot be written safely.
     """
     output = Path.cwd() / output  # not resolved: a symbolic link must be seen
     with publishing(output, "folder", require_run, force=force) as made:

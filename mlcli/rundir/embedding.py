@@ -33,15 +33,15 @@ def intact_embedding(folder: Path, manifest: dict[str, Any]) -> tuple[str, Table
         raise damaged(folder / names.MANIFEST, "it names no embedding", "files")
     require_intact(folder, manifest, (file,))
     if any(said["code"] == "N-NO-IDS" for said in manifest.get("notes", ())):
-        note("W-NO-IDS", f"{file} holds neither ids nor labels: rows have their numbers for such", file=file)
+        note("W-NO-IDS", f"{file} holds neither ids nor labels: row numbers are used as ids", file=file)
     return file, read_embedding(folder / file, manifest)
 
 
 def note_unnamed(table: Table, formats: Sequence[str]) -> None:
     """Says where rows have names, and no file of the embedding will hold them."""
     if {*formats} == {"npy"} and (table.labels or not isinstance(table.ids, RowNumbers)):
-        note("N-NO-IDS", f"{names.embedding('npy')} holds neither ids nor labels, and what uses the run takes numbers "
-             "of rows; csv and parquet hold them")
+        note("N-NO-IDS", f"{names.embedding('npy')} holds neither ids nor labels: commands that use the run call rows "
+             "by their numbers; csv and parquet hold both")
 
 
 def read_embedding(path: Path, manifest: Mapping[str, Any]) -> Table:

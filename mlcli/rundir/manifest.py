@@ -56,8 +56,8 @@ def replace_listed(folder: Path, contents: Mapping[str, bytes], removed: Sequenc
     """Replaces files of a finished run by name, or adds them, with their hashes in run.json, and removes others.
 
     `known` is the run.json of the run that the contents are made from. Raises OutputRefused where the folder holds
-    another run by now, and StorageError. While the files change, run.json names them as pending, without hashes, so
-    that no process that is killed leaves a wrong one, or a file that nothing names.
+    another run by now, and StorageError. While files change, run.json lists them as pending, without hashes: a killed
+    process then leaves neither a wrong hash nor an unlisted file.
     """
     try:
         with folder_lock(folder) as descriptor:
@@ -83,7 +83,7 @@ def replace_listed(folder: Path, contents: Mapping[str, bytes], removed: Sequenc
 
 
 def _fixed(folder: Path, descriptor: int) -> Path:
-    """A path of an open folder that leads to it whatever has its name, where the system has such paths."""
+    """A path that leads to an open folder even if its name changes, if the system has such paths."""
     fixed = Path("/proc/self/fd") / str(descriptor)
     return fixed if fixed.is_dir() else folder
 
@@ -136,7 +136,7 @@ def _manifest_path(folder: Path) -> Path:
     """Return the path of run.json after a check of its format; raises what `read_manifest` does."""
     path = folder / MANIFEST
     if (folder / ERROR).exists():
-        raise NumericalError("FAILED-RUN", "this is what a run left that failed; nothing in it is to be used",
+        raise NumericalError("FAILED-RUN", "this is the output of a failed run; do not use any of its files",
                              where=str(folder), hint=f"see {ERROR} there, and make the run again")
     if not path.is_file():
         hint = "name a directory that `mlcli embed` or `mlcli run` wrote"

@@ -30,11 +30,11 @@ class Reduction:
         unlike = np.flatnonzero(projector.unexplained(prepared.values, placed.values))
         if len(unlike):
             rows = [placed.ids[row] for row in unlike.tolist()]
-            note("W-UNLIKE", f"{len(rows):,} of {counted(len(placed.values), 'row')} are unlike all rows that the "
-                 f"model was fitted to, so that their places say little: {listed(rows)}", rows=len(rows))
+            note("W-UNLIKE", f"{len(rows):,} of {counted(len(placed.values), 'row')} differ from all rows that the "
+                 f"model was fitted to; their coordinates are not reliable: {listed(rows)}", rows=len(rows))
         if blank := [placed.columns[axis] for axis in np.flatnonzero(~projector.axes.any(axis=0))]:
             note("W-NO-COORDINATE", f"new points have no coordinate on {', '.join(blank)}, and 0 is written: such an "
-                 "axis has no extent, or cost 1, and neighbors say nothing of it", axes=blank)
+                 "axis has no extent, or cost 1, and is not determined by neighbors", axes=blank)
         return placed
 
     def features(self, embedding: Array) -> Array:

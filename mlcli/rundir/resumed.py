@@ -1,4 +1,4 @@
-"""Results of stages that a run uses again: those of a cache, and those that an earlier process kept with the lock."""
+"""Results of stages that a run reuses: from a cache, or saved beside the lock by an earlier process."""
 
 from collections import Counter
 from collections.abc import Iterator

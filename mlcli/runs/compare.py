@@ -53,7 +53,7 @@ def sides_of(runs: Sequence[Contents], folders: Sequence[str], names: Sequence[s
                           where="--label-column", hint=f"it has: {', '.join(first.labels)[:200] or 'none'}")
     for folder, run in zip(folders, runs, strict=True):
         if not run.manifest["input"]["rows"]:
-            raise ConfigError("NO-ROWS-COMPARED", "this run was made of a covariance matrix and has no rows",
+            raise ConfigError("NO-ROWS-COMPARED", "this run was made from a covariance matrix and has no rows",
                               where=folder, hint="compare loadings.csv of such runs; compare runs of points here")
     rows = common_rows([run.embedding.ids for run in runs], folders)
     sides = [_side(name, run, chosen) for name, run, chosen in zip(names, runs, rows, strict=True)]

@@ -39,7 +39,7 @@ def exported(folder: Path, labels: str | None = None) -> Exported:
     """
     run = with_labels(read_run(folder), labels)
     if not len(run.embedding.ids):
-        raise ConfigError("NO-ROWS", "the run was made of a covariance matrix and has no points", where=place(
+        raise ConfigError("NO-ROWS", "the run was made from a covariance matrix and has no points", where=place(
             str(folder)), hint="give the run of a table; loadings.csv holds what this one found")
     features, directions = _directions(folder, run)
     return Exported(run, features, directions)

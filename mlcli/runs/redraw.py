@@ -42,8 +42,9 @@ def render_again(folder: Path, drawing: Layer, *, label: str | None, image: str 
     Figures have the formats that `drawing` names, else those that they had; one in another format is removed. A run
     that was made without figures gets some where it is said how they are drawn.
 
-    Raises ConfigError for an unknown label, a shape that no row has, a page without points and options that do not
-    fit, DependencyMissing, what reading the file does, and OutputRefused where another run takes its place meanwhile.
+    Raises ConfigError for an unknown label, a shape that no row has, a page without points, and options that do not
+    fit; DependencyMissing; the errors of reading the file; and OutputRefused if another run replaces this one
+    meanwhile.
     """
     if interactive:
         require_plotly("--interactive")
@@ -115,7 +116,7 @@ def with_image(run: Contents, text: str | None, order: str | None) -> Contents:
         image = own.image if text is None else tuple(map(int, text.split(",")))
         chosen = Report.model_validate({"image": image, "image_order": order or own.image_order})
     except ValueError as error:
-        raise ConfigError("REPORT-IMAGE", f"{str(given)[:40]!r} is no shape of images that are drawn", where=where,
+        raise ConfigError("REPORT-IMAGE", f"{str(given)[:40]!r} is not an image shape", where=where,
                           hint="give rows and columns, as in 28,28, and 3 for colors; the order is row or column",
                           ) from error
     columns = columns_of(run)
@@ -123,7 +124,7 @@ def with_image(run: Contents, text: str | None, order: str | None) -> Contents:
         raise ConfigError("REPORT-IMAGE", "the run holds neither rows nor loadings to draw as images", where=where,
                           hint="make it again with --set report.image=[ROWS,COLUMNS], which keeps some of its rows")
     if chosen.image is None:
-        raise ConfigError("REPORT-IMAGE", "an order was given, and no shape of images", where=where,
+        raise ConfigError("REPORT-IMAGE", "an order was given, but no image shape", where=where,
                           hint="give --image too")
     chosen.require_image(columns, where)
     report = own.replace(image=chosen.image, image_order=chosen.image_order)

@@ -122,8 +122,8 @@ def require_decoders(place: str, steps: tuple[Reduction, ...]) -> None:
         raise ConfigError("NO-RECONSTRUCTION", "this run cannot reconstruct features from coordinates",
                           where=place, hint=f"only these methods can: {methods_with_decoder()}")
     if not all(step.preparation.invertible for step in steps[1:]):
-        raise ConfigError("NO-RECONSTRUCTION", "the coordinates of the run that this one was given were transformed, "
-                          "or some of them left out, which has no inverse", where=place,
+        raise ConfigError("NO-RECONSTRUCTION", "the input of this run was another run, whose coordinates were "
+                          "transformed or partly left out; this has no inverse", where=place,
                           hint="make the run again with transforms that have inverses, and without top_variance")
 
 
@@ -137,8 +137,8 @@ def variance(folder: Path, embedding: Input, compute: Compute) -> Table:
     table = _read_coordinates(run, projector.axes.shape[1], embedding, compute)
     found = projector.variance(table.values)
     if found is None:
-        raise ConfigError("NO-VARIANCE", "this run knows no variance of the features that it reconstructs",
-                          where="--variance", hint="leave it out: only Gaussian processes know one")
+        raise ConfigError("NO-VARIANCE", "this run gives no variance of reconstructed features",
+                          where="--variance", hint="leave it out: only methods with Gaussian processes give it")
     return replace(table, values=found[:, None], columns=("variance",))
 
 
@@ -148,7 +148,7 @@ def _read_coordinates(run: FinishedModel, count: int, embedding: Input, compute:
     axes = axis_names(count)
     table = read_coordinates(embedding, axes, run.id_name, compute)
     if len(table.columns) != len(axes):
-        raise DataError("AXES", f"{len(table.columns)} columns where the run has {len(axes)} axes",
+        raise DataError("AXES", f"{len(table.columns)} columns, but the run has {len(axes)} axes",
                         where=embedding.path, hint="give the embedding that the run wrote, or rows of it")
     if not np.isfinite(table.values).all():
         row = int(np.flatnonzero(~np.isfinite(table.values).all(axis=1))[0])

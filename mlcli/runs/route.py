@@ -49,7 +49,7 @@ def route(folder: Path, start: str, end: str) -> Routed:
     projector = require_projector(run.projector)
     graph = projector.similarity.path_graph
     if graph is None:
-        raise ConfigError("NO-GRAPH", "this run holds no graph with lengths, on which there are paths",
+        raise ConfigError("NO-GRAPH", "this run has no neighbor graph with edge lengths",
                           where=str(folder), hint="isomap makes one: mlcli embed --method isomap")
     manifest = read_manifest(folder)
     file, embedding = intact_embedding(folder, manifest)

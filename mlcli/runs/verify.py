@@ -67,8 +67,9 @@ class Verified:
 def verify(folder: Path, given: str | None = None, view: str | None = None, *, full: bool = False) -> Verified:
     """Hashes of all files, then the certificate from the files alone, with the input where it is still the same.
 
-    `given` and `view` are where the input and its second view lie now. Raises InputMissing where there is no run,
-    NumericalError where it failed, UnsafeFile where it cannot be read, ConfigError for a view that the run has not.
+    `given` and `view` are where the input and its second view lie now. Raises InputMissing if there is no run,
+    NumericalError if the run failed, UnsafeFile if it cannot be read, and ConfigError for a view that the run does not
+    have.
     """
     manifest = read_manifest(folder)
     changed = tuple(name for name, known in manifest["files"].items() if not is_intact(folder / name, known))

@@ -146,7 +146,7 @@ def test_no_constant_is_promised_where_sides_are_below_zero(tmp_path: Path) -> N
     values = np.ones((6, 6)) - np.eye(6)
     values[0, 1] = values[1, 0] = -1.0
     said = "\n".join(lines_of(examined(written(tmp_path, values))))
-    assert "each has a side below zero" in said and "would mend it" not in said
+    assert "each has a side below zero" in said and "would correct this" not in said
 
 
 def test_cailliez_is_said_to_be_left_out_and_where_to_find_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_cailliez_is_said_to_be_left_out_and_where_to_find_it(tmp_path: Path, mo
     said = "\n".join(lines_of(report))
     assert report.document()["corrections"]["cailliez"] is None
     assert "constant was not computed" in said
-    assert "not computed, for there are too many points" in said and "method.correction=cailliez" in said
+    assert "not computed: there are too many points" in said and "method.correction=cailliez" in said
 
 
 def test_a_condensed_row_or_column_of_text_is_a_matrix(tmp_path: Path) -> None:

@@ -90,8 +90,9 @@ def test_every_command_has_help_that_starts_with_its_sentence(mlcli: Caller, nam
     (["embed", "data.csv", "-k"], ["Option '-k' requires an argument"]),
     (["check", "a", "b"], ["unexpected extra argument", "(b)"]),
     (["embed", "data.csv", "--progress", "foo"], ["'foo' is not one of 'auto', 'bar', 'log', 'json', 'none'"]),
-    (["sample", "torus", "--rows", "x"], ["E-NUMBER", "'x' is not a whole number; --rows; write it as 500"]),
-    (["sample", "torus", "--noise", "x"], ["E-NUMBER", "'x' is not a number; --noise; write it as 0.1"]),
+    (["sample", "torus", "--rows", "x"], ["E-NUMBER", "'x' is not a whole number; --rows; write a whole number such as "
+                                          "500"]),
+    (["sample", "torus", "--noise", "x"], ["E-NUMBER", "'x' is not a number; --noise; write a number such as 0.1"]),
 ])
 def test_wrong_usage_is_one_line_and_2(mlcli: Caller, arguments: list[str], words: list[str]) -> None:
     called = mlcli(*arguments)

@@ -23,7 +23,7 @@ FILES = {
     "method: {name: isomp}\n":
         "method.name: unknown method 'isomp'; run.yaml:2:10; did you mean 'isomap'?",
     "method: {name: umap}\n":
-        "method.name: unknown method 'umap'; run.yaml:2:10; it is not in this program; nearest in meaning is "
+        "method.name: unknown method 'umap'; run.yaml:2:10; it is not available; the closest method is "
         "laplacian: umap starts from the Laplacian eigenmap of a neighbor graph and then moves points by chance; these "
         "coordinates are exact, and have a spectrum",
     "method: {name: 3}\n":
@@ -47,7 +47,7 @@ FILES = {
     "method: {name: laplacian, weights: {name: heat, t: 3}}\n":
         "unknown key 'method.weights.t'; run.yaml:2:49; it is method.weights.rate = 1 / t here (Rate r of exp(-r d²))",
     "method: {name: capscale}\n":
-        "method.name: unknown method 'capscale'; run.yaml:2:10; it is not in this program; nearest in meaning is mds: "
+        "method.name: unknown method 'capscale'; run.yaml:2:10; it is not available; the closest method is mds: "
         "it constrains principal coordinates to combinations of a second table; here axes are not constrained",
     "method: {name: isomap, paths: {algorithm: floid}}\n":
         "method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; run.yaml:2:32; "

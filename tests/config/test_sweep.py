@@ -75,8 +75,8 @@ def test_a_wrong_value_is_found_at_its_entry(tmp_path: Path) -> None:
     ("{output: [a, b]}", "sweep of 'output': the runs are named by their values below one output; run.yaml:3:9"),
     ("{method: [{name: pca}], method.name: [pca]}",
      "sweep of 'method.name': a section above it is swept too; run.yaml:3:32"),
-    ("{zip: {compute.seed: [1, 2], method.neighbors.count: [3]}}", "zip needs lists of one length, and there are 2 of "
-     "compute.seed, 1 of method.neighbors.count; run.yaml:3:9"),
+    ("{zip: {compute.seed: [1, 2], method.neighbors.count: [3]}}", "zip needs lists of equal length, and there are 2 "
+     "of compute.seed, 1 of method.neighbors.count; run.yaml:3:9"),
     ("{zip: [1]}", "zip must be a section of config paths, each with a list; run.yaml:3:9"),
     ("{list: [{compute.seed: 1}, {method.neighbors.count: 3}]}",
      "list: 'compute.seed' is not in every one of its sections; run.yaml:3:9"),

@@ -180,10 +180,10 @@ def test_the_page_has_the_background_with_its_legend_where_the_decoder_knows() -
     text = page(run)
     background, bar = images(text)
     assert background.shape[:2] == found.deviations.shape and bar.shape[1] == 1
-    assert "The grayer the background, the less sure the decoder" in text
+    assert "The darker gray the background, the larger the decoder" in text
     assert f">{found.deviations.max():.3g}</text>" in text and f">{found.deviations.min():.3g}</text>" in text
     even = with_findings(run, decoded=replace(found, deviations=np.full((3, 4), 0.25)))
-    assert images(page(even)) == [] and "equally sure everywhere: its standard deviation is 0.25" in page(even)
+    assert images(page(even)) == [] and "the same posterior standard deviation everywhere: 0.25" in page(even)
 
 
 @pytest.mark.parametrize("channels", [2, 4])
@@ -261,6 +261,6 @@ def test_the_page_says_where_the_decoder_was_asked() -> None:
     found = made(Affine(np.zeros(4), np.eye(4, 3)), points, points[:, :3])
     assert found is not None
     text = page(contents(axes=3, decoded=found))
-    assert "<h2>The latent plane, decoded</h2>" in text and "<h2>Reconstructions</h2>" in text
+    assert "<h2>Latent-space grid, decoded</h2>" in text and "<h2>Reconstructions</h2>" in text
     assert "the first two axes; the other axis is at the mean. Lines go over the 4 columns" in text
     assert "decoded" not in page(contents(axes=3))

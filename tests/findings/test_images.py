@@ -78,5 +78,5 @@ def test_the_page_shows_them_where_rows_are_images() -> None:
     found = Thumbnails(np.array([3, 8]), GENERATOR.uniform(size=(2, 6)))
     weights = Rows({"column": [f"x{i}" for i in range(6)], "y1": [str(i) for i in range(6)], "y2": ["1"] * 6})
     shown = page(with_findings(replace(run, config=run.config.replace(report=report)), images=found, loadings=weights))
-    assert len(images(shown)) == 4 and "<h2>Rows over the embedding</h2>" in shown and "Axes as images" in shown
-    assert "Rows over the embedding" not in page(run) and images(page(run)) == []
+    assert len(images(shown)) == 4 and "<h2>Images over the embedding</h2>" in shown and "Axes as images" in shown
+    assert "Images over the embedding" not in page(run) and images(page(run)) == []

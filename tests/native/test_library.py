@@ -70,7 +70,7 @@ def test_who_asks_is_told_what_mends_it(copy: Path) -> None:
     asking = WITHOUT.replace("from mlcli.__main__ import main\nmain()", code)
     called = subprocess.run([sys.executable, "-P", "-c", asking, str(copy)], env=neutral(MLCLI_SIMD=""),
                             capture_output=True, text=True, check=False)
-    assert f"DependencyMissing: the native kernels are not there; mlcli.native; mlcli was installed without its " \
+    assert f"DependencyMissing: the native kernels are not installed; mlcli.native; mlcli was installed without its " \
            f"native kernels; {REMEDY}" in called.stderr
 
 

@@ -172,7 +172,7 @@ def test_many_runs_with_long_names_stand_under_numbers_in_tables_that_fit(count:
     assert max(len(re.findall("<th[ >]", head)) for head in re.findall("<thead>.*</thead>", text)) <= 13
     heads = " ".join(re.findall(r"<th[^>]*>(.*?)</th>", text))
     assert "a-study" not in heads and all(text.count(name) == 1 for name in names)
-    shapes = square(text, "Procrustes m² of every two runs:")
+    shapes = square(text, "Procrustes m² of each pair of runs:")
     assert shapes[0][2] == f"{found.pairs[0].fit.m2:.3f}" == shapes[1][1] and shapes[0][1] == shapes[1][2] == ""
     assert f"{1 / 3:.4g}" in text and f"{1 / 3:.6g}" not in text
 
@@ -184,7 +184,7 @@ def test_the_page_is_well_formed_whatever_the_names(name: str) -> None:
     found = replace(found, sides=[replace(side, named=True) for side in found.sides])
     seen = Seen(page(found, label=None, seed=0))
     assert seen.open == [] and seen.tags <= TAGS and seen.attributes <= ATTRIBUTES
-    assert "How alike they are" in seen.words and "Spectra" in seen.words
+    assert "Similarity of the runs" in seen.words and "Spectra" in seen.words
 
 
 def test_options_that_differ_are_said_for_every_run_and_different_inputs_are_a_warning() -> None:

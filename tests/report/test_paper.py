@@ -123,7 +123,7 @@ def test_labels_that_find_no_room_stand_where_their_points_are_and_the_page_says
     begun = time.process_time()
     text = page(run)
     assert time.process_time() - begun < 10  # moving them takes minutes
-    assert f"{rows} labels find no room" in text and all(f"p{row}" in Seen(text).words for row in range(rows))
+    assert f"{rows} labels overlap" in text and all(f"p{row}" in Seen(text).words for row in range(rows))
     assert "find no room" not in page(contents(rows=20, report={"point_labels": "ids"}))
 
 

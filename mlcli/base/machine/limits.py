@@ -1,7 +1,7 @@
 """Limits of `ulimit` on address space and data, and the share that threads take. Imports nothing heavy.
 
-A run maps far more than it uses: libraries, stacks, and the buffers that OpenBLAS takes for each thread when NumPy
-loads, and without which it ends the process. So too low a limit is an error before NumPy is imported.
+A run maps far more memory than it uses: libraries, stacks, and OpenBLAS's buffers for each thread, which it allocates
+when NumPy loads; if it cannot, it ends the process. So too low a limit is an error before NumPy is imported.
 """
 
 import resource
@@ -51,7 +51,7 @@ def require_room(threads: int) -> None:
             fitting = max((count for count in range(1, threads) if mapped(name, count) <= allowed), default=0)
             fewer = f", or use --threads {fitting}" if fitting else ""
             raise RefusedByPlan("ADDRESS-SPACE", f"mlcli with {threads} thread{'s' * (threads > 1)} needs a limit of "
-                                f"{needed // MIB} MiB and it is {allowed // MIB} MiB", where=name,
+                                f"{needed // MIB} MiB, but it is {allowed // MIB} MiB", where=name,
                                 hint=f"raise it to {name} {needed // 1024}{fewer}")
 
 

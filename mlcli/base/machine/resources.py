@@ -82,8 +82,8 @@ def machine_memory() -> int:
 def group_folders(controller: str, root: Path = ROOT) -> Iterator[Path]:
     """The folders of this process's control groups and of the groups around them, of version 2 and version 1.
 
-    The groups' files lie where /proc/self/cgroup says, below the mount; in a container whose own
-    group is mounted as the root, the inner folders are absent and the root holds its limits.
+    /proc/self/cgroup gives the groups' folders below the mount. In a container whose own group is mounted as the root,
+    the inner folders are absent and the root holds the limits.
     """
     lines = text_of(root / "proc/self/cgroup").splitlines() or ["0::/", f"1:{controller}:/"]
     for number, names, path in (line.split(":", 2) for line in lines if line.count(":") >= 2):

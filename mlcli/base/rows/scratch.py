@@ -1,7 +1,7 @@
 """Coordinates too large for memory: arrays mapped to a file without a name, few of whose pages are in memory.
 
-They are NumPy arrays. Code that derives another array from one, or reads all of it, takes a few rows at a time
-(`map_blocks`, `parts`), so that pages can leave memory meanwhile. For an array in memory both take all rows at once.
+They are NumPy arrays. Code that derives an array from another, or reads all of one, takes a few rows at a time
+(`map_blocks`, `parts`), so that the system can free pages meanwhile. For an array in memory both take all rows at once.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Rows that are not in memory: a table read in blocks of rows, as often as it is needed.
 
-Such rows stand where an array does. Code that works on blocks gets them from `rows_of`; converting them to a NumPy
-array raises an error, so that nothing takes the memory for it by accident.
+Such rows stand where an array does. Code that works on blocks gets them from `rows_of`. Converting them to a NumPy
+array raises an error, so that no code allocates the whole table by accident.
 """
 
 from collections.abc import Iterator
@@ -254,8 +254,8 @@ class Rows:
         return found
 
     def __array__(self, *args: Any, **kwargs: Any) -> AnyArray:
-        raise RefusedByPlan("STREAM", f"a table of {len(self):,} x {self.shape[1]:,} numbers is read in blocks, and "
-                            "all of it was asked for at once", where="input.stream",
+        raise RefusedByPlan("STREAM", f"a table of {len(self):,} x {self.shape[1]:,} numbers is read in blocks, but "
+                            "this step needs all of it at once", where="input.stream",
                             hint="give more memory ({compute.memory_limit}), or leave out what needs the whole table")
 
     def key(self) -> Any:

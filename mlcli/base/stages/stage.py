@@ -2,8 +2,8 @@
 
 A stage is a function whose result is a frozen value. The listeners installed here are given each call of a stage, and
 no stage knows of any of them. Work on live state is a stage that is only `running`: it is watched, and nothing answers
-in its place. Stages do not lie inside one another: what runs inside a stage, another one or a pass over a kernel, is a
-`part` of it, which shows its progress. `base/stages/vocabulary.py` holds their names.
+in its place. Stages are not nested: another stage or a pass over a kernel inside a stage is a `part` of it, and shows
+the progress. `base/stages/vocabulary.py` holds their names.
 
 A stage with a version is pure: its result and its notes follow from its arguments, the result is frozen and holds no
 closure, and the version is raised when the formula changes. Its key (`storage/keys.py`) is the hash of its name, its

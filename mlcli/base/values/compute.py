@@ -28,30 +28,30 @@ class Compute(Options):
 
     unkeyed: ClassVar[tuple[str, ...]] = ("cache", "cache_limit", "time_limit", "cluster", "cluster_folder",
                                           "memory_enforce")
-    seed: int = option(0, "Seed of every random choice.", ge=0)
+    seed: int = option(0, "Seed of the random numbers.", ge=0)
     threads: ThreadCount | Literal["auto"] = option(
-        "auto", "Threads for the numerical kernels (auto: MLCLI_THREADS, else the smallest of what the batch job, "
-        "OMP_NUM_THREADS, affinity and control groups allow).")
+        "auto", "Number of threads (auto: MLCLI_THREADS, else the smallest limit set by the batch job, "
+        "OMP_NUM_THREADS, CPU affinity and control groups).")
     memory_limit: int | str = option(
-        "auto", "Memory the run may use, as 8G or 500M (auto: the smallest of what the batch job, control groups, "
-        "`ulimit` and the machine allow). It decides before the work, by what is predicted.")
+        "auto", "Memory the run may use, as 8G or 500M (auto: the smallest limit set by the batch job, control "
+        "groups, `ulimit` and the machine). A run that is predicted to need more reads its table in blocks, or is "
+        "refused before it starts.")
     memory_enforce: bool = option(
-        False, "Whether the run is also ended where it takes more than the limit all the same, beside what libraries "
-        "and threads reserve without using it.")
+        False, "Whether a run that exceeds the memory limit in spite of the prediction is ended. Memory that "
+            "libraries and threads reserve without using it does not count.")
     time_limit: str | None = option(
-        None, "Time after which the command ends, as 90s, 30m or 2h, with what it has kept to go on from (default: the "
-        "end of the SLURM job).", min_length=1)
+        None, "Time after which the command stops, as 90s, 30m or 2h, leaving a checkpoint to resume from (default: "
+            "the end of the SLURM job).", min_length=1)
     cache: FileName | None = option(
-        None, "Folder that keeps results of stages for later runs (default: MLCLI_CACHE, else none).")
+        None, "Folder of the cache, which saves intermediate results for later runs (default: MLCLI_CACHE, else none).")
     cache_limit: int | str = option(
-        "10G", "Size of that folder, as 8G or 500M; results that were used longest ago are removed first.")
+        "10G", "Largest size of the cache, as 8G or 500M; the least recently used results are removed first.")
     cluster: FileName | None = option(
-        None, "Dask cluster for passes over large kernels and files, long searches for neighbors and quality of many "
-        "points: local or local:4 for workers of this machine, tcp://host:8786, tls://host:8786, or "
-        "file:scheduler.json.")
+        None, "Dask cluster for large kernels and files, long neighbor searches, and the quality of many points: "
+            "local or local:4 for workers on this machine, tcp://host:8786, tls://host:8786, or file:scheduler.json.")
     cluster_folder: FileName | None = option(
-        None, "Folder that this machine and all workers share, for what is large (default: a temporary folder for "
-        "local, else none, and workers eliminate graphs themselves).")
+        None, "Folder for large arrays that this machine and all workers can read and write (default: a temporary "
+            "folder for local; else none, and each worker repeats the elimination of the graph).")
 
     def generator(self) -> np.random.Generator:
         """Return a fresh random generator; every call gives the same stream."""

@@ -82,7 +82,7 @@ class Options(BaseModel):
             if isinstance(value, Options):
                 value.refuse_unused(because, *type(value).model_fields, where=here)
             elif value not in (type(holder).model_fields[last].default, harmless):
-                raise ConfigError("UNUSED", f"{last} was chosen and {because}", where=here, hint="leave it out")
+                raise ConfigError("UNUSED", f"{last} has no effect: {because}", where=here, hint="leave it out")
         return {}
 
 

@@ -21,8 +21,8 @@ def leading_signs(vectors: Array) -> Array:
 def canonical_basis(vectors: Array) -> Array:
     """Return the rotation (g x g) of an orthonormal basis (n x g) to one that depends on its span alone.
 
-    The first axis is the projection onto the span of the first unit vector that has one, the next that of the next
-    unit vector less its part along the axes before, and so on.
+    The first axis is the projection of the first unit vector with a non-zero one onto the span; the next is that of the
+    next unit vector, orthogonal to the axes before, and so on.
     """
     size = vectors.shape[1]
     chosen = np.zeros((0, size))

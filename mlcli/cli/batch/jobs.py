@@ -49,8 +49,8 @@ def divide_threads(asked: int, runs: Sequence[Compute]) -> Division:
     jobs = max(1, min(asked, len(runs), whole.count // chosen))
     if jobs < min(asked, len(runs)):
         each = f" and a run asks for {chosen}" if chosen > 1 else ""
-        note("N-JOBS", f"{jobs} instead of {min(asked, len(runs))} runs go on at once: {whole.source} allows "
-             f"{whole.count} thread{'s' * (whole.count > 1)}{each}")
+        note("N-JOBS", f"{jobs} instead of {min(asked, len(runs))} runs are done at the same time: {whole.source} "
+             f"allows {whole.count} thread{'s' * (whole.count > 1)}{each}")
     if jobs == 1:
         return Division(1, allowed)
     share = Threads(whole.count // jobs, f"{whole.source} / {jobs} jobs")
@@ -106,7 +106,7 @@ def lost(name: str, what: Lost, form: Form) -> Result:
     """Return the result of a run whose process died, after its remains are removed."""
     recover(Path.cwd() / name)
     error = (died_of(-what.code, what.doing, what.memory, kept=what.kept, kills=what.kills) if what.code < 0 else
-             MlcliError("CRASH", f"the process of the run ended by itself, with {what.code}",
+             MlcliError("CRASH", f"the process of the run ended unexpectedly, with {what.code}",
                         hint="this is a bug; please report it with the run's config.yaml"))
     tell(error, replace(form, run=name))
     return {"run": name, "exit": error.exit_code, "error": spelled(error).fields()}, error.exit_code

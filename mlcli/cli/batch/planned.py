@@ -101,5 +101,5 @@ def existing(run: PlannedRun, presentation: Presentation) -> Document | None:
         return {**summary_of(output, run.config), "skipped": True}
     if presentation.force:
         return None
-    raise OutputRefused("OUTPUT-OTHER", f"the output is not this run: {reason}", where=str(output),
+    raise OutputRefused("OUTPUT-OTHER", f"the output is not the same run: {reason}", where=str(output),
                         hint="replace it with --force, or choose another with -o")

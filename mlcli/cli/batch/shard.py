@@ -37,7 +37,7 @@ def shard_of(text: str, environment: Mapping[str, str]) -> Shard:
     place, slash, count = text.partition("/")
     shard = Shard(number(place), number(count))
     if not slash or not 1 <= shard.place <= shard.count:
-        raise UsageError("SHARD", f"{text[:40]!r} is no share of the runs", where="--shard",
+        raise UsageError("SHARD", f"{text[:40]!r} is not a share of the runs", where="--shard",
                          hint="write I/N with I from 1 to N, as 2/8; or slurm, in a task of an array")
     return shard
 

@@ -15,15 +15,16 @@ from mlcli.engine.cache import Folder, folder_of
 from mlcli.errors import UsageError
 
 Run = Annotated[str | None, typer.Argument(metavar="[RUN]", show_default=False,
-                                           help="A finished run, to see what it took from a cache.")]
+                                           help="A finished run, to see which results it took from the cache.")]
 Where = Annotated[str | None, typer.Option("--folder", metavar="DIR", show_default=False,
-                                           help="The cache (default: MLCLI__COMPUTE__CACHE, else MLCLI_CACHE).")]
+                                           help="Folder of the cache (default: MLCLI__COMPUTE__CACHE, else "
+                                               "MLCLI_CACHE).")]
 Clear = Annotated[bool, typer.Option("--clear", help="Remove all results.")]
 
 
 def cache(run: Run = None, *, folder: Where = None, clear: Clear = False, json: behavior.Json = False,
           debug: behavior.Debug = False) -> None:
-    """Show what the stage cache holds, or what a run took from it.
+    """Show what the cache holds, or what a run took from it.
 
     \b
     mlcli cache
@@ -31,7 +32,7 @@ def cache(run: Run = None, *, folder: Where = None, clear: Clear = False, json: 
     mlcli cache --clear
     """
     if run is not None and (clear or folder is not None):
-        raise UsageError("CACHE", "a run was given with an option for the cache itself", where="mlcli cache",
+        raise UsageError("CACHE", "a run was given together with an option for the cache itself", where="mlcli cache",
                          hint="ask for one of the two")
     document = answers(Path(run)) if run is not None else cache_content(folder, clear=clear)
     if json:
@@ -45,7 +46,7 @@ def cache_content(folder: str | None, *, clear: bool) -> dict[str, Any]:
     chosen = folder or os.environ.get("MLCLI__COMPUTE__CACHE")
     cached = Folder(Path(chosen)) if chosen else folder_of(Compute())
     if cached is None:
-        raise UsageError("NO-CACHE", "no cache is named", where="mlcli cache",
+        raise UsageError("NO-CACHE", "no cache folder is set", where="mlcli cache",
                          hint="set MLCLI_CACHE to a folder, or give --folder")
     removed = cached.shrink(0) if clear else 0
     stages: dict[str, dict[str, int]] = {}

@@ -23,7 +23,7 @@ FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column
 Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False,
                                      help="The file or finished run to read; - is standard input.")]
 GRAPH = "isomap"  # the method whose neighbors are examined
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 65 where anything was found.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 65 if there is any finding.")]
 
 
 @with_flags(*FLAGS)
@@ -38,10 +38,9 @@ def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignmen
     mlcli check --graph edges.csv
     mlcli check --strict --json data.csv > checkup.json
 
-    Dissimilarities: the four conditions of a metric, Euclidean or not, corrections. Features: missing,
-    constant and repeated rows and columns, scales, distance concentration. Both: intrinsic dimension,
-    hubs, the neighbor graph and what connects it. Graphs: pieces, edges of a
-    point, edges longer than a path. With --quiet only the findings are shown.
+    Dissimilarities: the four axioms of a metric, whether they are Euclidean, corrections. Features: missing, constant
+    and repeated rows and columns, scales, distance concentration. Both: intrinsic dimension, hubs, the neighbor graph
+    and its pieces. Graphs: pieces, edges per point, edges longer than a path. With --quiet only the findings are shown.
     """
     given = layer_of(flags).over(assignment("input.path", data, "DATA")).over(assignment("method.name", GRAPH, ""))
     layer = outside_layer(os.environ, assignments or [], given)
@@ -60,4 +59,4 @@ def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignmen
     if strict and report.findings:
         codes = ", ".join(dict.fromkeys(finding.code for finding in report.findings))
         raise DataError("FINDINGS", f"the checkup has findings: {codes}", where=data,
-                        hint="see what each advises, or leave --strict out")
+                        hint="follow the advice of each, or leave --strict out")

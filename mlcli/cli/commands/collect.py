@@ -15,10 +15,11 @@ from mlcli.publication.publish import require_folder_name
 Folders = Annotated[list[str], typer.Argument(metavar="DIR...", show_default=False,
                                               help="Directories of runs, or directories that hold them.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", metavar="DIR", show_default=False, help=(
-    "Directory for runs.csv and runs.html (default: DIR, where there is one only)."))]
+    "Directory for runs.csv and runs.html (default: DIR, if only one is given)."))]
 Label = Annotated[str | None, typer.Option("--label-column", show_default=False, help=(
-    "The first run's label column that colors the page (default: its first)."))]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the samples that are drawn of many rows.")]
+    "Label column of the first run for the colors of the page (default: its first)."))]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random sample of rows that is shown, if there "
+                                   "are many.")]
 
 
 def collect(folders: Folders, *, output: Output = None, label_column: Label = None, seed: Seed = 0,
@@ -30,14 +31,14 @@ def collect(folders: Folders, *, output: Output = None, label_column: Label = No
     mlcli collect runs/sweep
     mlcli collect runs/node-1 runs/node-2 -o runs/all --label-column pose
 
-    runs.csv has a row for each run, with the options that are not the same in all of them; runs.html
-    shows quality, embeddings in one orientation, and the best by each measure. A run that failed or is
-    damaged has a row that says so. In a DIR that holds the runs they are always made anew.
+    runs.csv has a row for each run, with the options in which the runs differ; runs.html shows quality, the embeddings,
+    aligned with each other, and the best run by each measure. A run that failed or is damaged has a row that says so.
+    Both files are replaced without --force if DIR itself is where they are written.
     """
     from mlcli.runs import collect as collecting
 
     if output is None and len(folders) > 1:
-        raise UsageError("COLLECT", f"{len(folders)} directories were named and no place for the table", where="-o",
+        raise UsageError("COLLECT", f"{len(folders)} directories were given, but no output directory", where="-o",
                          hint="name a directory with -o")
     place = Path(output or folders[0])
     require_folder_name(place)

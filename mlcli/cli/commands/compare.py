@@ -17,13 +17,14 @@ from mlcli.publication.publish import write_whole
 Runs = Annotated[list[str], typer.Argument(metavar="RUN RUN...", show_default=False,
                                            help="Directories of finished runs of the same rows.")]
 Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", show_default=False,
-                                            help="An HTML page to write, with small multiples.")]
+                                            help="HTML page to write, with the embeddings side by side.")]
 Neighbors = Annotated[int, typer.Option("-k", "--neighbors", min=1, help="Size of the neighborhoods compared.")]
 Label = Annotated[str | None, typer.Option("--label-column", show_default=False, help=(
-    "The first run's label column that colors the page (default: its first)."))]
+    "Label column of the first run for the colors of the page (default: its first)."))]
 Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
     "A file with labels of the rows, joined by id, or row by row."))]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the samples taken of many rows.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random sample of rows that is compared, if "
+                                   "there are many.")]
 
 
 def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, label_column: Label = None,
@@ -35,14 +36,14 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, lab
     mlcli compare runs/faces-pca runs/faces-isomap
     mlcli compare runs/k-* -o side-by-side.html --label-column pose
 
-    Rows are matched by id. m2 is the symmetric Procrustes statistic of the centered and scaled
-    embeddings (0: the same shape), as scipy.spatial.procrustes and vegan's protest give it; angles
-    are those between their spans; shared is the mean share of the nearest neighbors in common.
+    Rows are matched by id. m2 is the symmetric Procrustes statistic of the centered and scaled embeddings (0: the same
+    shape), as in scipy.spatial.procrustes and vegan's protest; angles are the principal angles between their spans, in
+    degrees; shared is the mean share of nearest neighbors in common.
     """
     from mlcli.runs import compare as comparing
 
     if len(runs) < 2:
-        raise UsageError("ONE-RUN", "there is nothing to compare a single run with", where=runs[0][:80],
+        raise UsageError("ONE-RUN", "only one run was given, and a comparison needs two", where=runs[0][:80],
                          hint="name two runs or more")
     require_standard_output()
     if output is not None:

@@ -24,8 +24,8 @@ WORST = 10.0  # residual and departure from orthogonality, in units of size time
 
 
 Calibrate = Annotated[Path | None, typer.Option("--calibrate", metavar="FILE", show_default=False,
-                                                help="Also measure how fast this machine is, and write it there, for "
-                                                "`mlcli plan --rates FILE` or MLCLI_RATES.")]
+                                                help="Also measure the speed of this machine and write it to FILE, "
+                                                    "for `mlcli plan --rates FILE` or MLCLI_RATES.")]
 
 
 def doctor(json: Json = False, calibrate: Calibrate = None) -> None:

@@ -21,7 +21,8 @@ from mlcli.config.sweep import Variant
 from mlcli.errors import UsageError
 
 Data = Annotated[list[str], typer.Argument(metavar="DATA...", show_default=False, help=(
-    "The file or finished run to read, - for standard input; several make a run each, named after them."))]
+    "The file or finished run to read; - is standard input. Each of several files gets a run of its own, named after "
+    "it."))]
 
 
 @with_flags(*FLAGS)

@@ -55,10 +55,10 @@ Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help="T
 Output = Annotated[str | None, typer.Option("-o", "--output", metavar="DIR", show_default=False,
                                             help="Directory to write [default: runs/DATA-explore].")]
 Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help=(
-    "Time that it may take, as 90s, 5m or 1h: settings that do not fit are left out. The checkup and the first trial "
-    "have 10 s each, whatever the budget."))]
+    "Time budget, as 90s, 5m or 1h; settings that would take longer are left out. The checkup and the first trial "
+    "have 10 s each in any case."))]
 Components = Annotated[int | None, typer.Option("-p", "--components", min=1, show_default=False, help=(
-    "Axes with which methods are compared [default: the intrinsic dimension, from 2 to 8]."))]
+    "Number of axes at which methods are compared [default: the intrinsic dimension, from 2 to 8]."))]
 
 
 @with_flags(*FLAGS)
@@ -74,8 +74,8 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     mlcli explore --metric braycurtis --id-column site species.csv
     mlcli explore --dissimilarities distances.csv -o runs/explored
 
-    Runs, runs.csv, explore.json and the page explore.html are written to a directory.
-    docs/explore.md says how to read the page.
+    The directory holds the runs, the table runs.csv, explore.json and the page explore.html, which docs/explore.md
+    explains.
     """
     begun = time.monotonic()
     layer = input_layer(data, outside_layer(os.environ, assignments or [], layer_of({**flags, "output": output})))
@@ -109,7 +109,8 @@ def input_layer(data: str, outside: Layer) -> Layer:
     from mlcli.explore.settings import require_explorable
 
     if data == "-":
-        raise UsageError("STDIN", "the data is read more than once, and standard input can be read once", where="DATA",
+        raise UsageError("STDIN", "the data is read more than once, but standard input can be read only once",
+                         where="DATA",
                          hint="write it to a file")
     require_explorable(outside)
     return assignment("input.path", data, "DATA").over(outside)
@@ -131,9 +132,9 @@ def refuse_existing(folder: Path, *, replaces: bool) -> None:
     """Refuse to write over an exploration, or a folder named like a file; raises OutputRefused."""
     require_folder_name(folder)
     if (folder / NAME).exists() and not replaces:
-        raise OutputRefused("OUTPUT-EXISTS", "there is an exploration already", where=str(folder),
-                            hint="replace it with --force, conclude again from its runs with --skip-existing, or "
-                            "choose another with -o")
+        raise OutputRefused("OUTPUT-EXISTS", "the output already holds an exploration", where=str(folder),
+                            hint="replace it with --force, reuse its runs with --skip-existing, or choose another with "
+                            "-o")
 
 
 def examine(layer: Layer, components: int | None, time_of: tuple[float, float], cache: Folder,
@@ -160,11 +161,11 @@ def examine(layer: Layer, components: int | None, time_of: tuple[float, float], 
     if ended is None:
         raise RefusedByPlan("EXPLORE", f"reading and checking the data took more than {until - begun:.0f} s, which "
                             "leaves no time for trials", where="--budget",
-                            hint="give more time, or some of the rows (--rows)")
+                            hint="raise --budget, or use fewer rows (--rows)")
     if ended.said:
         say(ended.said.removesuffix("\n"))
     if isinstance(ended.result, Lost):
-        raise MlcliError("CRASH", f"the process that examined the data ended by itself, with {ended.result.code}")
+        raise MlcliError("CRASH", f"the process that examined the data ended unexpectedly, with {ended.result.code}")
     found, code = ended.result
     if code:
         raise typer.Exit(code)
@@ -211,13 +212,13 @@ def explored(layer: Layer, examined: "Examination", folder: Path, presentation: 
 
 
 def nothing_made(folder: Path, tried: Sequence["Exclusion"]) -> MlcliError:
-    """The error where no trial came to its end, whose table of runs is removed."""
+    """The error where no trial finished, whose table of runs is removed."""
     (folder / TABLE).unlink(missing_ok=True)
     with suppress(OSError):  # an earlier exploration's runs stay, and what a trial has kept to go on from
         folder.rmdir()
     reasons = "; ".join(f"{one.name}: {one.reason}" for one in tried[:SAID])
-    return RefusedByPlan("EXPLORE", "no trial came to its end" + (f": {reasons}" if reasons else ""), where="--budget",
-                         hint="give more time, or see what mlcli check says of the data")
+    return RefusedByPlan("EXPLORE", "no trial finished" + (f": {reasons}" if reasons else ""), where="--budget",
+                         hint="raise --budget, or see the findings of mlcli check")
 
 
 def trials(settings: Sequence[Any], layer: Layer, folder: Path, examined: "Examination") -> list[PlannedRun]:

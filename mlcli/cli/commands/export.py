@@ -15,21 +15,21 @@ ENDINGS = {".h5ad": "h5ad", ".txt": "ordination", ".ordination": "ordination"}
 Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
                                      help="A .h5ad, .txt or .ordination file; - is ordination on standard output.")]
 Format = Annotated[Literal["h5ad", "ordination"] | None, typer.Option(
-    "--format", show_default=False, help="File format, where the file's ending does not name it.")]
+    "--format", show_default=False, help="File format, if the ending of the file name does not give it.")]
 Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
     "A file with labels of the rows, joined by id, or row by row."))]
 
 
 def export(run: Run, *, output: Output = "-", format: Format = None, labels: Labels = None,
            force: behavior.Force = False, quiet: behavior.Quiet = False, debug: behavior.Debug = False) -> None:
-    """Write a finished run as a file that other programs read.
+    """Write a finished run in the format of another program.
 
     \b
     mlcli export runs/cells-isomap -o cells.h5ad
     mlcli export runs/sites-mds -o ordination.txt
 
     AnnData (h5ad, for scanpy and anndata) holds coordinates in obsm, labels in obs, spectrum and options
-    in uns. Ordination results are the text that scikit-bio, QIIME 2 and Emperor read.
+    in uns. Ordination results (txt) are the text format of scikit-bio, QIIME 2 and Emperor.
     """
     from mlcli.runs import export as exporting
 
@@ -49,7 +49,7 @@ def format_of(output: str, format: str | None) -> str:
     ending = Path(output).suffix.lower()
     chosen = format or ("ordination" if output == "-" else ENDINGS.get(ending, ""))
     if not chosen:
-        raise UsageError("FORMAT", f"{ending[:40]!r} is not a format to export to", where=output[:80],
+        raise UsageError("FORMAT", f"{ending[:40]!r} is not an export format", where=output[:80],
                          hint="the formats are h5ad and ordination: choose with --format")
     if output == "-" and chosen != "ordination":
         raise UsageError("FORMAT", f"standard output takes ordination, not {chosen}", where="-o -",

@@ -16,7 +16,7 @@ def commands(incomplete: str) -> list[str]:
 
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=commands, help=(
-    "A command, or a method; without one, all commands are listed."))]
+    "A command or a method; without a name, all commands are listed."))]
 
 
 def help(names: Names = None) -> None:
@@ -39,7 +39,7 @@ def help_arguments(names: list[str]) -> list[str]:
     if len(names) == 2 and names[0] == "methods":
         return names
     if len(names) > 1:
-        raise UsageError("HELP", f"help is of one command or method, and {len(names)} words were given",
+        raise UsageError("HELP", f"help takes one command or method, but {len(names)} words were given",
                          where=" ".join(names)[:80], hint=f"mlcli help {names[0][:40]}")
     if not names or names[0] in COMMANDS:
         return [*names, "--help"]

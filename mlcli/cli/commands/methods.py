@@ -21,7 +21,7 @@ Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, 
     lambda: METHODS), help="A method, to see its options.")]
 
 
-Yaml = Annotated[bool, typer.Option("--yaml", help="Write the method as a chain of stages, for `mlcli run`.")]
+Yaml = Annotated[bool, typer.Option("--yaml", help="Print the method as a chain of stages, for `mlcli run`.")]
 
 
 def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
@@ -38,7 +38,7 @@ def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
         raise UsageError("METHOD", f"no method is called {name[:80]!r}", where="NAME",
                          hint=remedy_for(name) or f"there are {', '.join(METHODS)}")
     if yaml and name is None:
-        raise UsageError("METHOD", "a method must be named to be written out", where="--yaml",
+        raise UsageError("METHOD", "--yaml needs the name of a method", where="--yaml",
                          hint="mlcli methods isomap --yaml")
     if yaml and name:
         typer.echo(chain_document(METHODS[name].model_validate({"name": name})), nl=False)

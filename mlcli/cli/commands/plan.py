@@ -23,14 +23,15 @@ from mlcli.errors import UsageError
 What = Annotated[str, typer.Argument(metavar="DATA|CONFIG", show_default=False,
                                          help="A data file, a finished run, or a YAML file.")]
 Measure = Annotated[float | None, typer.Option("--measure", min=1e-6, max=1.0,
-                                               help="Run this share of the most expensive work and compare.")]
+                                               help="Run this share of the most expensive stage and compare its time "
+                                                   "with the prediction.")]
 
 Workers = Annotated[int | None, typer.Option("--cluster", metavar="N", min=1, max=100_000, show_default=False,
-                                             help="Predict passes on a cluster of N workers.")]
+                                             help="Predict the times on a cluster of N workers.")]
 
 At = Annotated[Path | None, typer.Option("--rates", metavar="FILE", show_default=False,
-                                         help="Rates of `mlcli doctor --calibrate FILE` (default: MLCLI_RATES, else "
-                                         "those of a reference machine).")]
+                                         help="Speeds of this machine, as `mlcli doctor --calibrate FILE` measures "
+                                             "them (default: MLCLI_RATES, else a reference machine).")]
 
 OTHERWISE = ("stages without workers are predicted as of this machine, even ids and labels of a table in blocks, "
              "scores of a network and PCA ahead of a method, which workers compute")
@@ -47,11 +48,10 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
     mlcli plan configs/isomap-swiss-roll.yaml --measure 0.01
     mlcli plan --method isomap data.npy --cluster 64
 
-    The data is read and reduced as prepare.reduce says, and Isomap's graph is made, since its shape
-    decides the cost. Exit code 82 where the run would not fit in memory or on disk. Seconds are those of a core
-    that nothing else uses; of iterations whose number is not known, for a usual number of them. With --cluster,
-    passes are predicted as on so many workers of one thread each, by the model of docs/scale-out.md. With --quiet
-    only what does not fit is shown.
+    The plan reads the data, applies prepare.reduce, and makes Isomap's graph, whose shape decides the cost. Seconds are
+    for idle cores; where the number of iterations is not known, a usual number is assumed. With --cluster, times are
+    those of N workers with one thread each (docs/scale-out.md). With --quiet only what does not fit is shown. Exit code
+    82: the run would not fit in memory or on disk.
     """
     from mlcli.planning.plan import plan as planned
 

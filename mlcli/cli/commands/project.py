@@ -9,7 +9,7 @@ from mlcli.cli.line.flags import with_flags
 from mlcli.cli.reuse_options import Assignments, Format, Output, Run, put_to_use
 
 Picture = Annotated[str | None, typer.Option("--picture", metavar="FILE", show_default=False, help=(
-    "Draw the new points among those of the run: .svg, .png or .pdf."))]
+    "Also draw the new points among those of the run, in a .svg, .png or .pdf file."))]
 New = Annotated[str, typer.Argument(metavar="NEW", show_default=False, help="The new points; - is standard input.")]
 
 
@@ -24,8 +24,8 @@ def project(run: Run, new: New, *, output: Output = "-", format: Format = None, 
     mlcli project runs/distances-mds to_training_points.csv
     mlcli project runs/faces-isomap new_faces.csv -o new.csv --picture new.svg
 
-    Columns are matched by name. For a run of dissimilarities or of a kernel, give one row for each
-    new point and one column for each training point.
+    Columns are matched by name. If the run was made from dissimilarities or a kernel, NEW has a row for each new point
+    and a column for each training point.
     """
     from mlcli.runs import reuse
 

@@ -10,8 +10,8 @@ from mlcli.cli.reuse_options import Assignments, Format, Output, Run, put_to_use
 from mlcli.errors import UsageError
 
 Variance = Annotated[str | None, typer.Option(
-    "--variance", metavar="FILE", show_default=False, help="Write the variance of each row's features there as well, "
-    "in the squared unit of the prepared features; where the method knows one.")]
+    "--variance", metavar="FILE", show_default=False, help="Also write the predicted variance of each row's features, "
+    "in the squared unit of the prepared features; for methods with a Gaussian process only.")]
 Embedding = Annotated[str, typer.Argument(metavar="EMBEDDING", show_default=False,
                                           help="Coordinates y1, y2, ... in the run's space; - is standard input.")]
 
@@ -21,7 +21,7 @@ def reconstruct(run: Run, embedding: Embedding, *, output: Output = "-", format:
                 variance: Variance = None, assignments: Assignments = None, force: behavior.Force = False,
                 quiet: behavior.Quiet = False, progress: behavior.Progress = None, debug: behavior.Debug = False,
                 **flags: Any) -> None:
-    """Go from coordinates back to features, where possible.
+    """Compute features from coordinates, for methods that can.
 
     \b
     mlcli reconstruct runs/faces-pca runs/faces-pca/embedding.csv -o smooth.csv

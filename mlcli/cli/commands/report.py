@@ -16,20 +16,21 @@ from mlcli.errors import UsageError
 from mlcli.report.tables.names import Form, Name
 
 Label = Annotated[str | None, typer.Option("--label-column", show_default=False,
-                                           help="The label column for colors (default: a plot for each).")]
+                                           help="Label column for the colors (default: one plot for each label "
+                                               "column).")]
 Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
     "A file with labels of the rows, joined by id, or row by row."))]
 Image = Annotated[str | None, typer.Option("--image", show_default=False, metavar="ROWS,COLUMNS[,3]",
-                                           help="Shape of the images that decoded rows are (default: report.image).")]
+                                           help="Shape of the images (default: report.image).")]
 Interactive = Annotated[bool, typer.Option("--interactive", help=(
-    "Write interactive.html too, whose points can be turned, zoomed and named."))]
+    "Also write interactive.html, an interactive scatter plot."))]
 ImageOrder = Annotated[str | None, typer.Option("--image-order", show_default=False, metavar="row|column", help=(
-    "Whether the cells of these images come row after row, or column after column (default: report.image_order)."))]
+    "Order of the cells of these images: row by row, or column by column (default: report.image_order)."))]
 
 Wanted = Annotated[Name | None, typer.Option("--table", show_default=False, help=(
-    "Print this table of the run instead of making its page."))]
+    "Print this table instead of making the page."))]
 As = Annotated[Form | None, typer.Option("--as", show_default=False, help=(
-    "The form of the table [default: markdown]; csv has all digits."))]
+    "Format of the table [default: markdown]; csv has all digits."))]
 Cutoff = Annotated[float | None, typer.Option("--cutoff", min=0.0, show_default=False, help=(
     "Leave smaller loadings blank (default: report.cutoff)."))]
 
@@ -39,7 +40,7 @@ def report(run: Run, *, label_column: Label = None, labels: Labels = None, image
            image_order: ImageOrder = None, interactive: Interactive = False, table: Wanted = None, form: As = None,
            cutoff: Cutoff = None, quiet: behavior.Quiet = False, json: behavior.Json = False,
            debug: behavior.Debug = False, **flags: Any) -> None:
-    """Render the report of a finished run again.
+    """Make the report of a finished run again.
 
     \b
     mlcli report runs/iris-pca
@@ -50,9 +51,8 @@ def report(run: Run, *, label_column: Label = None, labels: Labels = None, image
     mlcli report runs/cells-isomap --interactive
     mlcli report runs/survey --table loadings --as latex --cutoff 0.3 > table.tex
 
-    The page, or the table that is asked for, is made from the files of the run, whose hashes are checked first.
-    The figures are drawn again with it, in the formats that they have unless --figures names others: page and
-    figures show the same.
+    The page, or the chosen table, is made from the files of the run, whose hashes are checked first. The figures are
+    drawn again too, in the formats of the run or of --figures.
     """
     from mlcli.pipeline import read_run
     from mlcli.runs import redraw
@@ -86,4 +86,5 @@ def refuse_for_tables(given: Mapping[str, object], because: str) -> None:
     """Raises UsageError for an option that was given and has no use."""
     for flag, value in given.items():
         if value is not None:
-            raise UsageError("TABLE", f"{flag} has no use here: {because}", where=flag, hint="leave one of the two out")
+            raise UsageError("TABLE", f"{flag} cannot be used here: {because}", where=flag, hint="leave one of the two "
+                             "out")

@@ -14,19 +14,20 @@ from mlcli.cli.screen.output import drawn, format_of, refuse_existing, require_p
 Start = Annotated[str, typer.Argument(metavar="A", show_default=False, help="The id of the first point.")]
 End = Annotated[str, typer.Argument(metavar="B", show_default=False, help="The id of the last point.")]
 Picture = Annotated[str | None, typer.Option("--picture", metavar="FILE", show_default=False,
-                                             help="Draw the path over the embedding: .svg, .png or .pdf.")]
+                                             help="Also draw the path over the embedding, in a .svg, .png or .pdf "
+                                                 "file.")]
 
 
 def route(run: Run, start: Start, end: End, *, output: Output = "-", format: Format = None, picture: Picture = None,
           force: behavior.Force = False, quiet: behavior.Quiet = False, debug: behavior.Debug = False) -> None:
-    """Find the shortest path between two points of a finished run.
+    """Find the shortest path between two points on a run's graph.
 
     \b
     mlcli route runs/faces-isomap face12 face600
     mlcli route runs/roll 1 250 -o way.csv --picture way.svg
 
-    The path runs on the neighbor graph of an Isomap run. The table holds the ids on the way, both ends
-    among them, and the length of the path up to each. Points without ids have the numbers of their rows.
+    The path follows the edges of the neighbor graph of an Isomap run. The table lists the points on the path, both ends
+    included, with the length of the path from A to each. Points without ids are named by their row numbers, from 1.
     """
     from mlcli.runs.route import route as route_of
 

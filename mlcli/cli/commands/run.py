@@ -32,7 +32,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
         strict: behavior.Strict = False, jobs: behavior.Jobs = 1,
         skip_existing: behavior.SkipExisting = False, shard: behavior.ShardText = None,
         no_cache: behavior.NoCache = False, debug: behavior.Debug = False, **flags: Any) -> None:
-    """Run what YAML files describe; a sweep makes several runs.
+    """Do the runs of YAML files; a sweep makes several runs.
 
     \b
     mlcli run configs/isomap-swiss-roll.yaml
@@ -40,8 +40,8 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     mlcli run configs/*.yaml --quiet
     mlcli methods isomap --yaml | mlcli run - --set input.path=data.csv
 
-    All files are checked before the first run. A run that fails does not stop the ones after it;
-    the exit code is the largest.
+    All files are checked before the first run starts. A failed run does not stop the next ones; the exit code is the
+    largest of all.
     """
     outside = outside_layer(os.environ, assignments or [], layer_of(flags))
     if len(configs) > 1 and flags["output"] is not None:
@@ -68,5 +68,5 @@ def described(path: str, outside: Layer) -> list[Variant]:
 def refuse_read_twice(configs: list[str], runs: list[RunConfig]) -> None:
     """Refuses data from standard input, where the configuration is read from it; raises UsageError."""
     if "-" in configs and any("-" in (config.input.path, config.input.view.path) for config in runs):
-        raise UsageError("STDIN-TWICE", "standard input can be read once", where="CONFIG",
+        raise UsageError("STDIN-TWICE", "standard input can be read only once", where="CONFIG",
                          hint="write the configuration, or the data, to a file")

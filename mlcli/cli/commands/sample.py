@@ -24,14 +24,14 @@ Rows = Annotated[str | None, typer.Option("--rows", metavar="N", show_default=Fa
 Columns = Annotated[str | None, typer.Option("--columns", metavar="N", show_default=False, help=(
     f"Number of columns, of {', '.join(names_with_columns())} [default: 3; "
     + "; ".join(f"of {name} {table.columns}" for name, table in TABLES.items()) + "]."))]
-Seed = Annotated[str, typer.Option("--seed", metavar="N", help="Seed; the same one gives the same points.")]
+Seed = Annotated[str, typer.Option("--seed", metavar="N", help="Seed of the random numbers.")]
 Noise = Annotated[str | None, typer.Option("--noise", metavar="SD", show_default=False,
                                              help="Standard deviation of the noise added to each coordinate.")]
 Truth = Annotated[bool, typer.Option("--truth", help=(
-    "Write beside the points what is known of each row, as columns that --label-column of mlcli embed takes: its "
-    "place on the surface, its radius, its type and batch."))]
+    "Also write the ground truth of each row (its position on the surface, its radius, or its type and batch) as "
+    "columns for --label-column of mlcli embed."))]
 Labels = Annotated[str | None, typer.Option("--labels", metavar="FILE", show_default=False, help=(
-    "Write these labels to a second file, as --labels of mlcli embed reads them."))]
+    "Write the ground truth to this second file instead, for --labels of mlcli embed."))]
 Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
                                      help="A .csv, .parquet or .npy file; - is CSV on standard output.")]
 
@@ -70,7 +70,8 @@ def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = 
 def refuse_labels(labels: str, output: str, truth: bool) -> None:
     """Refuses labels that would be written twice, or over the points; raises UsageError."""
     if truth:
-        raise UsageError("SAMPLE-LABELS", "the labels can be written once", where="--labels", hint="leave --truth out")
+        raise UsageError("SAMPLE-LABELS", "--truth and --labels both write the labels", where="--labels", hint="leave "
+                         "--truth out")
     if labels == output:
         raise UsageError("SAMPLE-LABELS", "the labels and the points cannot share a file", where="--labels",
                          hint="give two names")
@@ -80,7 +81,8 @@ def whole(text: str, flag: str) -> int:
     """The whole number that a flag gives; raises UsageError."""
     value = value_of(text, flag)
     if type(value) is not int:
-        raise UsageError("NUMBER", f"{text[:40]!r} is not a whole number", where=flag, hint="write it as 500")
+        raise UsageError("NUMBER", f"{text[:40]!r} is not a whole number", where=flag, hint="write a whole number such "
+                         "as 500")
     return value
 
 
@@ -88,5 +90,5 @@ def number(text: str, flag: str) -> float:
     """The number that a flag gives; raises UsageError."""
     value = value_of(text, flag)
     if type(value) not in (int, float):
-        raise UsageError("NUMBER", f"{text[:40]!r} is not a number", where=flag, hint="write it as 0.1")
+        raise UsageError("NUMBER", f"{text[:40]!r} is not a number", where=flag, hint="write a number such as 0.1")
     return float(value)

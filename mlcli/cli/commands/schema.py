@@ -10,6 +10,6 @@ def schema() -> None:
     \b
     mlcli schema > mlcli.schema.json
 
-    A first line `# yaml-language-server: $schema=./mlcli.schema.json` in a file makes an editor use it.
+    Editors use it for a YAML file whose first line is `# yaml-language-server: $schema=./mlcli.schema.json`.
     """
     print_json(schema_of_files())

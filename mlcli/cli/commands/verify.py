@@ -12,11 +12,11 @@ from mlcli.cli.screen.output import print_json
 from mlcli.errors import NumericalError, UnsafeFile
 
 Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_default=False,
-                                           help="The run's input, where it lies elsewhere now.")]
+                                           help="The run's input, if it was moved.")]
 View = Annotated[str | None, typer.Option("--view", metavar="FILE", show_default=False,
-                                          help="The run's second view, where it lies elsewhere now.")]
-Full = Annotated[bool, typer.Option("--full", help="Look at every row and path, and count eigenvalues by inertia; "
-                                    "may take longer than the run.")]
+                                          help="The run's second view, if it was moved.")]
+Full = Annotated[bool, typer.Option("--full", help="Check every row and path, and count eigenvalues by inertia; may "
+                                    "take longer than the run.")]
 
 
 def verify(run: Run, *, given: Given = None, view: View = None, full: Full = False,
@@ -28,9 +28,9 @@ def verify(run: Run, *, given: Given = None, view: View = None, full: Full = Fal
     mlcli verify runs/faces-isomap --input copies/faces.csv --json
     mlcli verify runs/genes-cca --input copies/genes.csv --view copies/doses.csv
 
-    All files are compared with the hashes that the run wrote. Where the input is still the same, the certificate
-    is made again from the files; without the input, the files are only compared with each other. With --full, what a
-    run only samples is checked in full. Exit code 80 where numbers fail, 83 where files were changed.
+    All files are compared with the hashes that the run wrote. If the input is unchanged, the numbers are checked
+    against it again; without the input, the files are only compared with each other. With --full, all rows are checked
+    instead of a sample. Exit code 80: a number is wrong; 83: a file was changed.
     """
     from mlcli.runs import verify as verification
 

@@ -28,7 +28,7 @@ def install(context: typer.Context, option: typer.CallbackParam, shell: str | No
         install_callback(context, option, shell)
     except (OSError, RuntimeError) as error:  # the latter of a user without a home
         raise OutputRefused("COMPLETION", f"completion cannot be installed: {error}", where="--install-completion",
-                            hint="--show-completion prints it, for a place of your choice") from error
+                            hint="--show-completion prints it; save it where you like") from error
 
 
 def show(context: typer.Context, option: typer.CallbackParam, shell: str | None) -> None:

@@ -39,11 +39,11 @@ FLAGS = {
     "rotation": Flag("method.rotation.name", ("--rotation",)),
     "kind": Flag("input.kind", ("--kind",)),
     "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",
-                            "DATA holds one number for every two points."),
-    "graph": Flag("input.kind", ("--graph",), "graph", "DATA holds the edges of a graph."),
+                            "DATA is a distance (dissimilarity) matrix."),
+    "graph": Flag("input.kind", ("--graph",), "graph", "DATA is a list of edges or a sparse matrix."),
     "id_column": Flag("input.id_column", ("--id-column",)),
-    "no_id": Flag("input.id_column", ("--no-id",), NO_IDS, "no column names the rows, and one that looks like ids is "
-                  "data."),
+    "no_id": Flag("input.id_column", ("--no-id",), NO_IDS, "the file has no ids, and a column that looks like ids "
+                  "is data."),
     "label_column": Flag("input.label_columns", ("--label-column",)),
     "labels": Flag("input.labels.path", ("--labels",)),
     "view": Flag("input.view.path", ("--view",)),
@@ -149,14 +149,14 @@ def sentence(flag: Flag, described: list[Row]) -> str:
     if flag.constant and (flag.says or isinstance(flag.constant, str)):
         return f"The same as --set {flag.path}={flag.constant}: {flag.says}"
     methods = [row.only["method"] for row in described if "method" in row.only]
-    owners = f" ({', '.join(methods)})" if methods and len(methods) < len(METHODS) else ""
+    owners = f" For {', '.join(methods)}." if methods and len(methods) < len(METHODS) else ""
     repeated = " Repeatable." if takes_list(flag.path) else ""
     named = names_of(described)
     listing = f" One of {', '.join(named)}." if len("|".join(named)) > LINE else ""
     default, text = default_of(described), described[0].sentence
     shown = "" if flag.constant or default in ("null", "", "required") or "(default" in text else (
         f" [default: {default}]")
-    return f"{text.removesuffix('.')}{owners}.{listing}{repeated}{shown}"
+    return f"{text}{owners}{listing}{repeated}{shown}"
 
 
 def default_of(described: list[Row]) -> str:
@@ -185,7 +185,7 @@ def layer_of(values: Mapping[str, Any]) -> Layer:
         given = value_for(flag, given)
         other, same = set_by.setdefault(flag.path, (flag.names[0], given))
         if same != given:
-            raise UsageError("FLAGS-DIFFER", f"{other} asks for {same}, and {flag.names[0]} for {given}",
+            raise UsageError("FLAGS-DIFFER", f"{other} means {same}, but {flag.names[0]} means {given}",
                              where=flag.path, hint="leave one of the two out")
         whole = isinstance(given, dict)  # a section in full, whose name alone the flag takes otherwise
         path = flag.path.removesuffix(f".{TAG}") if whole else flag.path

@@ -101,7 +101,7 @@ def understood(error: Exception) -> MlcliError:
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return OutOfMemory("OUT-OF-MEMORY", "memory ran out", hint="use fewer rows, another method or a larger machine")
     if isinstance(error, RuntimeError) and str(error) == NO_THREAD:
-        return RefusedByPlan("NO-THREAD", "the system starts no more threads for this process",
+        return RefusedByPlan("NO-THREAD", "the system does not let this process start more threads",
                              hint="use fewer: --threads 1; or raise the limit (ulimit -u, ulimit -v, pids.max)")
     if isinstance(error, OSError) and is_storage(error):
         return StorageError("STORAGE", f"the file system failed: {error.strerror or error}",
@@ -171,11 +171,11 @@ def stop_error(number: int, *, kept: bool) -> MlcliError:
         kind, name = kind_of(number, kept=kept), signal.Signals(number).name
         if kind is not TimeUp:
             return kind("STOPPED", f"stopped by {name}", hint=hint)
-        return kind("STOPPED", f"stopped by {name}, and nothing new had been kept to go on from",
+        return kind("STOPPED", f"stopped by {name}, before a new checkpoint was written",
                     hint="give the job more time, or send the signal earlier")
     if kept:
         return TryAgain("TIME-LIMIT", "stopped before the time limit", hint=hint)
-    return TimeUp("TIME-LIMIT", "the time limit was reached, and nothing new had been kept to go on from",
+    return TimeUp("TIME-LIMIT", "the time limit was reached before a new checkpoint was written",
                   hint="set a longer one with --time-limit, or in the job")
 
 

@@ -58,10 +58,10 @@ def require_picture(picture: str | None, output: str, force: bool) -> None:
     if picture is None:
         return
     if Path(picture).absolute() == Path(output).absolute():
-        raise UsageError("ONE-FILE", "the picture and the table have one name", where="--picture",
+        raise UsageError("ONE-FILE", "the picture and the table have the same file name", where="--picture",
                          hint="choose another for one of the two")
     if Path(picture).suffix.lower() not in PICTURES:
-        raise UsageError("FORMAT", f"{Path(picture).suffix[:40]!r} is not a format of pictures", where="--picture",
+        raise UsageError("FORMAT", f"{Path(picture).suffix[:40]!r} is not a picture format", where="--picture",
                          hint=f"the endings are {', '.join(PICTURES)}")
     refuse_existing(picture, force)
 
@@ -71,7 +71,7 @@ def format_of(output: str, format: str | None) -> str:
     ending = Path(output).suffix.lower()
     chosen = format or ("csv" if output == "-" else FORMATS.get(ending, ""))
     if chosen not in FORMATS.values():
-        raise UsageError("FORMAT", f"{(format or ending)[:40]!r} is not a format to write", where=output[:80],
+        raise UsageError("FORMAT", f"{(format or ending)[:40]!r} is not an output format", where=output[:80],
                          hint="the formats are csv, parquet and npy")
     if output == "-" and chosen != "csv":
         raise UsageError("FORMAT", f"standard output takes csv, not {chosen}", where="-o -", hint="give a file with -o")

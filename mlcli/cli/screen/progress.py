@@ -185,7 +185,7 @@ def mode_of(asked: Mode | None) -> Mode:
     for mode in get_args(Mode):
         if mode == name:
             return cast(Mode, mode)
-    raise UsageError("PROGRESS", f"{name[:40]!r} is not a way to show progress", where=VARIABLE,
+    raise UsageError("PROGRESS", f"{name[:40]!r} is not a progress mode", where=VARIABLE,
                      hint=f"use {', '.join(get_args(Mode))}")
 
 

@@ -87,5 +87,5 @@ def block_faults(path: str, format: str) -> Iterator[None]:
 def corrupt(path: str, format: str, error: Exception) -> DataError:
     """Return the error for a file that its own format's reader rejects."""
     reason = shown(str(error).strip().partition("\n")[0] or type(error).__name__, 160)
-    return DataError("CORRUPT", f"this is not a whole {format} file: {reason}", where=place(path),
+    return DataError("CORRUPT", f"this {format} file is incomplete or damaged: {reason}", where=place(path),
                      hint="write or copy the file again")

@@ -30,7 +30,7 @@ def format_of(opened: Opened, input: Input) -> Format:
     if not (format.text or format.packed):
         _require_content(opened, format)
     if input.key is not None and not format.key:
-        _refuse(f"key has no use with format {format.name}", "input.key", "leave it out")
+        _refuse(f"key cannot be used with format {format.name}", "input.key", "leave it out")
     return format
 
 
@@ -44,8 +44,8 @@ def _guessed(opened: Opened) -> str:
     if suffixes and suffixes[-1] in BY_ENDING:
         return BY_ENDING[suffixes[-1]]
     if suffixes and suffixes[-1] in YAML:
-        raise DataError("NOT-READ", "YAML describes runs and holds no data", where=place(opened.path),
-                        hint=f"the run that it describes is made by mlcli run {quote(opened.path)}")
+        raise DataError("NOT-READ", "a YAML file describes runs and holds no data", where=place(opened.path),
+                        hint=f"to make the run that it describes: mlcli run {quote(opened.path)}")
     signature = signature_of(_start(opened))
     return signature.format if signature is not None and signature.format else "csv"
 

@@ -130,7 +130,8 @@ def file_system_of(path: str) -> tuple[Any, str]:
     scheme, _, rest = path.partition("://")
     host = rest.partition("/")[0]
     if "@" in host:
-        raise ConfigError("REMOTE-SECRET", "the path holds credentials, which a run would keep", where="input.path",
+        raise ConfigError("REMOTE-SECRET", "the path holds credentials, which would be saved with the run",
+                          where="input.path",
                           hint="give them by the store's own variables or files, as AWS_PROFILE")
     with store_errors(path):
         return _system(scheme, host if scheme == "hdfs" else ""), (

@@ -122,8 +122,8 @@ def limit_size(chunks: Iterator[bytes], opened: Opened, input: Input) -> Iterato
 def require_within_limits(size: int, stored: int, what: str, input: Input) -> None:
     """Raise DataError for content larger than the limits of `input` allow for its stored bytes."""
     if size > max(FREE, input.decompress_ratio * stored):
-        raise DataError("DECOMPRESS-RATIO", f"{what} is more than {input.decompress_ratio} times larger than what is "
-                        "stored of it", where=place(input.path), hint="if it is right, raise input.decompress_ratio")
+        raise DataError("DECOMPRESS-RATIO", f"{what} is more than {input.decompress_ratio} times larger than its "
+                        "compressed size", where=place(input.path), hint="if it is right, raise input.decompress_ratio")
     if size > parse_bytes(input.decompress_limit):
         raise DataError("DECOMPRESS-LIMIT", f"{what} is larger than {input.decompress_limit}", where=place(input.path),
                         hint="if it is right, raise input.decompress_limit")

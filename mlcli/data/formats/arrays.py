@@ -169,7 +169,7 @@ def points_of(count: int, path: str) -> int:
     size = (1 + math.isqrt(1 + 8 * count)) // 2
     raise DataError("CONDENSED", f"{counted(count, 'number')} are not n(n-1)/2 for any n: "
                     f"{size} points have {size * (size - 1) // 2:,}", where=place(path),
-                    hint="a condensed vector holds every pair of points once")
+                    hint="a condensed vector holds each pair of points once")
 
 
 def wrong_array(what: str, path: str, *, pairs: bool = False) -> DataError:

@@ -99,4 +99,4 @@ def _read(path: Path, input: Input, compute: Compute) -> Names:
         if lines:
             return Names(path, tuple(zip(*lines, strict=True)))
     raise DataError("NAMES", "the file of names has lines of different lengths, or none", where=place(str(path)),
-                    hint="write a line for each, all with as many columns, or take the file away")
+                    hint="write one line per name, all with the same number of columns, or remove the file")

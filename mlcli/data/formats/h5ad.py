@@ -31,7 +31,7 @@ class Frame:
         """The group of the table; raises DataError for the layout of versions before 0.7."""
         group = self.file.member(self.name)
         if not is_group(group):
-            raise DataError("H5AD", f"{self.name} is no group: the file is not AnnData of version 0.7 or later",
+            raise DataError("H5AD", f"{self.name} is not a group: the file is not AnnData of version 0.7 or later",
                             where=place(self.file.path), hint="read it with a recent anndata, and write it again")
         return group
 
@@ -98,7 +98,7 @@ class Frame:
         """Return the texts of codes; -1 is a missing text."""
         texts, numbers = self.file.texts(categories), self.file.array(codes, "iu", 1)
         if numbers.size and not (int(numbers.min()) >= -1 and int(numbers.max()) < len(texts)):
-            raise DataError("H5AD", f"{shown(codes.name)} counts categories that are not there",
+            raise DataError("H5AD", f"{shown(codes.name)} refers to categories that do not exist",
                             where=place(self.file.path), hint="write the file again")
         return tuple("" if number < 0 else texts[number] for number in numbers.tolist())
 

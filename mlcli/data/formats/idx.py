@@ -56,7 +56,7 @@ def _numbers(stream: BinaryIO, kind: np.dtype[Any], shape: tuple[int, ...], path
 
 
 def _broken(what: str, path: str) -> DataError:
-    return DataError("CORRUPT", f"this is not a whole IDX file: {what}", where=place(path),
+    return DataError("CORRUPT", f"this IDX file is incomplete or damaged: {what}", where=place(path),
                      hint="write or copy the file again")
 
 

@@ -119,11 +119,11 @@ def _require_fitting(input: Input) -> None:
     """Raise ConfigError for options that have no effect on images."""
     for name in UNUSED:
         if getattr(input, name) != type(input).model_fields[name].default:
-            raise ConfigError("IMAGES", f"{name} has no use with a folder of images, each of which is a row",
+            raise ConfigError("IMAGES", f"{name} cannot be used with a folder of images, each of which is a row",
                               where=f"input.{name}", hint="leave it out; labels of images come from a file "
                                                           "({input.labels.path})")
     if input.format not in ("auto", "images") or input.view.path is not None or input.stream == "always":
-        raise ConfigError("IMAGES", "a folder of images is read whole, and as nothing else", where="input.path",
+        raise ConfigError("IMAGES", "a folder of images can only be read as images, and as a whole", where="input.path",
                           hint="leave format, view and stream out, or give one file")
 
 
@@ -172,16 +172,16 @@ def _require_alike(first: Picture, other: Picture, name: Path, another: Path) ->
         return
     shapes = [f"{path.name} has {' x '.join(map(str, shape[:2]))} pixels {'in color' if len(shape) > 2 else 'of gray'}"
               for path, shape in ((name, first.values.shape), (another, other.values.shape))]
-    raise DataError("IMAGES-DIFFER", f"the images are not of one shape (rows x columns): {' and '.join(shapes)}",
+    raise DataError("IMAGES-DIFFER", f"the images have different shapes (rows x columns): {' and '.join(shapes)}",
                     where=place(str(another)), hint="scale or crop them to one size, all gray or all in color")
 
 
 def _tell(pictures: Sequence[Picture]) -> None:
     """Note parts of the images that are not used."""
     if count := sum(picture.opacity for picture in pictures):
-        note("N-OPACITY", f"the opacity of {counted(count, 'image')} was left out", images=count)
+        note("N-OPACITY", f"the opacity (alpha channel) of {counted(count, 'image')} was ignored", images=count)
     if count := sum(picture.frames > 1 for picture in pictures):
-        note("N-FRAMES", f"of {counted(count, 'image')} with several frames the first was taken", images=count)
+        note("N-FRAMES", f"of {counted(count, 'image')} with several frames, only the first was read", images=count)
 
 
 READER = Reader(folder=read_folder)

@@ -120,5 +120,5 @@ def _require_unicode(flat: AnyArray, path: str) -> None:
 
 def broken(what: str, path: str) -> DataError:
     """Return the error for a file that is not a whole NPY file."""
-    return DataError("CORRUPT", f"this is not a whole NPY file: {what}", where=place(path),
+    return DataError("CORRUPT", f"this NPY file is incomplete or damaged: {what}", where=place(path),
                      hint="write or copy the file again")

@@ -90,9 +90,8 @@ def _only_table(archive: zipfile.ZipFile, names: list[str], input: Input) -> zip
                         where=place(input.path), hint=f"choose one with {{input.key}}, for example "
                                                       f"{option('input.key', names[0])}")
     [taken] = names_in(tables)
-    note("N-ARRAY", f"read array {shown(taken)}, the only one of {listed(names)} with rows and columns; "
-                    f"{{input.key}} says "
-         "otherwise")
+    note("N-ARRAY", f"read array {shown(taken)}, the only one of {listed(names)} with rows and columns; choose another "
+         f"with {{input.key}}")
     return tables[0]
 
 
@@ -114,8 +113,8 @@ def _only_labels(archive: zipfile.ZipFile, names: list[str], input: Input) -> zi
         raise DataError("NPZ-KEY", f"{counted(len(fitting), 'array')} of {listed(names, 10)} may be labels",
                         where=place(input.path), hint="name it: {input.labels.key=NAME}")
     [taken] = names_in(fitting)
-    note("N-ARRAY", f"labels are array {shown(taken)}, the only one of {listed(names)} with one for each row; "
-         "input.labels.key says otherwise")
+    note("N-ARRAY", f"labels are array {shown(taken)}, the only one of {listed(names)} with one number for each row; "
+         "choose another with input.labels.key")
     return fitting[0]
 
 
@@ -136,7 +135,8 @@ def names_in(entries: list[zipfile.ZipInfo]) -> list[str]:
 def entries_in(opened: Opened, input: Input, compute: Compute) -> Entries:
     """Return the entries of a sparse matrix of `scipy.sparse.save_npz`; raises ConfigError and DataError."""
     if input.key is not None:
-        raise ConfigError("FORMAT", "key has no use with an archive that holds one sparse matrix", where="input.key",
+        raise ConfigError("FORMAT", "key cannot be used with an archive that holds one sparse matrix",
+                          where="input.key",
                           hint="leave it out")
     with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
         stored = _SparseArchive(archive, input, compute)

@@ -33,13 +33,13 @@ class Sparse:
     def dense(self, input: Input, compute: Compute) -> Sheet:
         """Return a sheet with all zeros; raises RefusedByPlan if it does not fit in memory."""
         if input.kind == "dissimilarities":
-            raise ConfigError("SPARSE", "a sparse matrix does not say how far apart all points are",
+            raise ConfigError("SPARSE", "a sparse matrix does not hold the distances of all pairs of points",
                               where=place(input.path), hint=f"{NO_PAIRS}; "
                               "if its entries are the edges of a graph, give {input.kind=graph} instead")
         rows, columns = self.matrix.shape
         compute.require(8.0 * rows * columns + 12.0 * self.matrix.nnz, f"a sparse table of {rows:,} x {columns:,} "
                         "numbers with all its zeros", FEWER)
-        note("N-DENSE", f"the sparse table of {rows:,} x {columns:,} numbers is held with its zeros", entries=int(
+        note("N-DENSE", f"the sparse table of {rows:,} x {columns:,} numbers is held as a dense table", entries=int(
             self.matrix.nnz))
         return replace(self.names, values=self.matrix.toarray())
 

@@ -24,49 +24,50 @@ class Input(Options):
     """The data to read, and its conventions."""
 
     path: FileName = option(
-        ..., "The file to read (also s3://, gs:// and hdfs://), or the directory of a finished run, of Parquet or CSV "
-        "files or of images; - is CSV on "
-        "standard input.")
+        ..., "The file to read (also s3://, gs:// and hdfs://), or a directory: a finished run, Parquet or CSV files, "
+            "or images; - is CSV on standard input.")
     kind: Literal["features", "dissimilarities", "kernel", "covariance", "correlation", "graph"] = option(
-        "features", "What the numbers are: coordinates of points, how far apart or how similar every two points are, "
-        "how every two columns vary together, or one number for every two points that an edge joins.")
+        "features", "What DATA holds: a table of points and their features; a square matrix of dissimilarities "
+        "(distances), of similarities (kernel), or of covariances or correlations of columns; or the edges of a graph.")
     format: OfTable = option("auto", "The file's format (auto: by its name, then by its first bytes).")
-    id_column: str | None = option(None, "The column that names the rows, or none: no column does, and one that looks "
-                                   "like ids is data (default: the first column of words, where it names each once).")
-    label_columns: Names = option((), "Columns carried through to the output as text.")
+    id_column: str | None = option(None, "The column of row ids, or none: the file has no ids, and a column that "
+                                   "looks like ids is data (default: the first text column, if all its values differ).")
+    label_columns: Names = option((), "Columns of labels, such as species or batch: kept as text in the output, not "
+                                  "used as features.")
     columns: Names = option((), "The columns to use: names, or ranges first:last (empty: all).")
-    header: Literal["auto"] | bool = option("auto", "Whether the first row holds the names of the columns (auto: yes, "
-                                             "unless all its cells are numbers).")
-    separator: str = option("auto", "The character between cells (auto: a tab for .tsv and .tab, else a comma; where "
-                            "that makes no table, the only other one that does).")
-    decimal: Literal["auto", ".", ","] = option("auto", "The decimal point of the numbers (auto: a comma where another "
-                                                "character separates cells and numbers have commas, else a point).")
-    encoding: str = option("utf-8", "The text's encoding (UTF-16 is known by its mark).")
+    header: Literal["auto"] | bool = option("auto", "Whether the first row holds the column names (auto: yes, unless "
+                                            "all its cells are numbers).")
+    separator: str = option("auto", "The character between cells (auto: a tab for .tsv and .tab, else a comma; if "
+                            "that gives no table, the one other separator that does).")
+    decimal: Literal["auto", ".", ","] = option("auto", "The decimal mark of the numbers (auto: a comma if the "
+                                                "separator is another character and numbers hold commas, else a "
+                                                "point).")
+    encoding: str = option("utf-8", "The text's encoding (UTF-16 is recognized by its byte order mark).")
     key: str | None = option(
-        None, f"Which table of a file that may hold several: {KEYS} (default: X of AnnData, else the only one).",
+        None, f"The table to read from a file that holds several: {KEYS} (default: X of AnnData, else the only one).",
         min_length=1)
     symmetrize: Literal["error", "mean", "min", "max"] = option(
         "error", "What to do with a matrix that is not symmetric.")
     edges: Literal["lengths", "affinities"] = option(
-        "lengths", "What the numbers of a graph are: how far apart points are, or how close.")
-    missing_markers: Names = option((), "Texts of cells that hold nothing, besides empty ones, NA, NaN, nan and #N/A, "
-                                    "as . or -999 (empty: no others).")
+        "lengths", "Meaning of the numbers of a graph's edges: lengths (distances), or affinities (similarities).")
+    missing_markers: Names = option((), "Texts that mark a missing cell, such as . or -999, besides empty cells, NA, "
+                                    "NaN, nan and #N/A (empty: no others).")
     observations: int | None = option(
-        None, "How many observations a covariance matrix was computed from (default: not known).", ge=2)
-    transpose: bool = option(False, "Whether the file's columns are the points, and its rows what they hold.")
-    squared: bool = option(False, "Whether the dissimilarities are squared ones; their roots are taken.")
-    rows: int | None = option(None, "How many rows to use: a sample drawn by the seed, of those that `where` leaves "
-                              "(default: all).", ge=1)
-    where: Names = option((), "Conditions that rows must fulfill, COLUMN OP VALUE with one of ==, !=, <, <=, >, >=, in "
-                          "(empty: none).")
+        None, "Number of observations that a covariance matrix was computed from (default: not known).", ge=2)
+    transpose: bool = option(False, "Read the columns of the file as points (samples), and its rows as features.")
+    squared: bool = option(False, "Whether the file holds squared dissimilarities; their square roots are used.")
+    rows: int | None = option(None, "Number of rows to use: a random sample, drawn with the seed, of those that "
+                              "fulfill `where` (default: all).", ge=1)
+    where: Names = option((), "Use only rows that fulfill this condition: COLUMN OP VALUE, where OP is ==, !=, <, <=, "
+                          ">, >= or in; several must all hold (empty: all rows).")
     labels: LabelFile = LabelFile()
     view: View = View()
     stream: Literal["auto", "always", "never"] = option(
-        "auto", "Whether the table is read in blocks of rows and never held whole: where memory does not hold it "
-        f"(auto), always, or never. For features in {formats_with_blocks('features')} files, sparse matrices, which "
-        f"are held by their entries, and dissimilarities in {formats_with_blocks('dissimilarities')} files.")
-    decompress_ratio: int = option(200, "How many times larger than the file its content may be.", ge=1)
-    decompress_limit: int | str = option("64G", "How large the decompressed content may be, as 500M or 64G.")
+        "auto", "Whether the table is read in blocks of rows and never held in memory as a whole: if it does not fit "
+        f"(auto), always, or never. For features in {formats_with_blocks('features')} files, sparse matrices, whose "
+        f"non-zero entries are held, and dissimilarities in {formats_with_blocks('dissimilarities')} files.")
+    decompress_ratio: int = option(200, "Largest ratio of decompressed to compressed size that is accepted.", ge=1)
+    decompress_limit: int | str = option("64G", "Largest decompressed size that is accepted, as 500M or 64G.")
 
     @field_validator("separator")
     @classmethod
@@ -133,7 +134,8 @@ def require_bare(input: Input) -> None:
     """Raise ConfigError for any option besides the path: a run directory determines how it is read."""
     for name, field in type(input).model_fields.items():
         if name != "path" and getattr(input, name) != field.default:
-            raise ConfigError("INPUT-OPTION", f"{name} has no use with a run directory, whose embedding is the input",
+            raise ConfigError("INPUT-OPTION", f"{name} cannot be used with a run directory, whose embedding is the "
+                              "input",
                               where=f"input.{name}", hint="leave it out, or give a file")
 
 
@@ -154,22 +156,22 @@ def check(input: Input) -> None:
         _refuse("the decimal point and the separator are the same character", "input.decimal")
     _check_rows(input)
     if input.squared and input.kind != "dissimilarities":
-        _refuse(f"squared has no use with kind {input.kind}", "input.squared")
+        _refuse(f"squared cannot be used with kind {input.kind}", "input.squared")
     if input.observations is not None and input.gives != "covariance":
-        _refuse(f"observations has no use with kind {input.kind}", "input.observations")
+        _refuse(f"observations cannot be used with kind {input.kind}", "input.observations")
     if input.edges != "lengths" and input.kind != "graph":
-        _refuse(f"edges has no use with kind {input.kind}", "input.edges")
+        _refuse(f"edges cannot be used with kind {input.kind}", "input.edges")
     if input.kind == "graph":
         _check_graph(input)
     if input.symmetrize != "error" and input.kind == "features":
-        _refuse("symmetrize has no use with kind features", "input.symmetrize")
+        _refuse("symmetrize cannot be used with kind features", "input.symmetrize")
     if input.columns and input.square:
         _refuse(f"columns cannot be chosen with kind {input.kind}, where rows and columns are the same points",
                 "input.columns")
     if input.transpose and input.square:
-        _refuse(f"transpose has no use with kind {input.kind}", "input.transpose")
+        _refuse(f"transpose cannot be used with kind {input.kind}", "input.transpose")
     if input.transpose and input.label_columns:
-        _refuse("label columns have no use with transpose, where columns are points", "input.label_columns")
+        _refuse("label columns cannot be used with transpose, where columns are points", "input.label_columns")
     _check_view(input)
     _check_labels(input)
     again = duplicates(input.label_columns)
@@ -183,11 +185,11 @@ def _check_graph(input: Input) -> None:
     """Raise ConfigError for options of tables with a graph."""
     for name in ("id_column", "label_columns", "columns"):
         if getattr(input, name) not in (None, ()):
-            _refuse(f"{name} has no use with kind graph, whose points are named by its edges", f"input.{name}")
+            _refuse(f"{name} cannot be used with kind graph, whose points are named by its edges", f"input.{name}")
     if input.header is False:
         _refuse("an edge list names its columns", "input.header")
     if input.transpose:
-        _refuse("transpose has no use with kind graph, whose edges have two equal ends", "input.transpose")
+        _refuse("transpose cannot be used with kind graph, whose edges have two equal ends", "input.transpose")
 
 
 def _check_view(input: Input) -> None:
@@ -195,7 +197,7 @@ def _check_view(input: Input) -> None:
     if input.view.path is None and input.view != View():
         _refuse("options of a second view are given, and no file: input.view.path is missing", "input.view")
     if input.view.path is not None and input.kind != "features":
-        _refuse(f"a second view has no use with kind {input.kind}", "input.view.path")
+        _refuse(f"a second view cannot be used with kind {input.kind}", "input.view.path")
     if input.view.path == input.path == "-":
         _refuse("both views are standard input", "input.view.path")
 
@@ -204,9 +206,9 @@ def _check_rows(input: Input) -> None:
     """Raise ConfigError for a choice of rows with a second view, or of a covariance matrix."""
     name = "rows" if input.rows is not None else "where"
     if input.chooses_rows and input.gives == "covariance":
-        _refuse(f"{name} has no use with kind {input.kind}, which holds no points", f"input.{name}")
+        _refuse(f"{name} cannot be used with kind {input.kind}, which holds no points", f"input.{name}")
     if input.chooses_rows and input.view.path is not None:
-        _refuse(f"{name} has no use with a second view, whose rows would be others", f"input.{name}")
+        _refuse(f"{name} cannot be used with a second view, whose rows would be others", f"input.{name}")
 
 
 def _check_labels(input: Input) -> None:
@@ -214,7 +216,7 @@ def _check_labels(input: Input) -> None:
     if input.labels.path is None and input.labels != LabelFile():
         _refuse("options of a file of labels are given, and no file: input.labels.path is missing", "input.labels")
     if input.labels.path is not None and input.gives == "covariance":
-        _refuse(f"labels have no use with kind {input.kind}, which holds no points", "input.labels.path")
+        _refuse(f"labels cannot be used with kind {input.kind}, which holds no points", "input.labels.path")
     if input.labels.path == "-":
         _refuse("a file of labels is not read from standard input", "input.labels.path")
 

@@ -8,9 +8,9 @@ from mlcli.data.options.formats import KEYS, OfLabels
 class LabelFile(Options):
     """A second file with labels of the rows, joined by id, or row by row without ids."""
 
-    path: FileName | None = option(None, "The file of labels (default: there is none).")
+    path: FileName | None = option(None, "A file with labels of the rows, joined by id, or row by row (default: none).")
     format: OfLabels = option("auto", "The file's format (auto: by its name, then by its first bytes).")
     key: str | None = option(None, f"Which of a file that may hold several: {KEYS} (default: the only one).",
                              min_length=1)
-    id_column: str | None = option(None, "The column that names the rows (default: the one that holds their ids).")
+    id_column: str | None = option(None, "The column of row ids (default: the one that holds the ids of the data).")
     columns: tuple[str, ...] = option((), "The columns to use as labels (empty: all).", strict=False)

@@ -91,7 +91,7 @@ class GraphReader:
         repeated = again & (edges.values[1:] != edges.values[:-1]) if not self.matrix else again
         if repeated.any():
             row = int(np.flatnonzero(repeated)[0])
-            raise DataError("EDGE-TWICE", f"the edge {self.between(edges, row)} is there twice, with "
+            raise DataError("EDGE-TWICE", f"the edge {self.between(edges, row)} occurs twice, with the numbers "
                             f"{edges.values[row]:.17g} and {edges.values[row + 1]:.17g}", where=self.where,
                             hint="keep one of them")
         first = np.append(True, ~again)[: len(low)]
@@ -111,8 +111,9 @@ class GraphReader:
             row = int(unequal[0]) - 1 if len(unequal) else int(alone[0])
             raise self.asymmetry_error(edges, row, bool(len(unequal)))
         if len(unequal) or len(alone):
-            note("W-ASYMMETRY", f"{counted(len(unequal) + len(alone), 'edge')} of different directions were made one "
-                 f"by input.symmetrize={self.input.symmetrize}", edges=len(unequal) + len(alone))
+            note("W-ASYMMETRY", f"{counted(len(unequal) + len(alone), 'edge')} with different numbers in their two "
+                 f"directions were combined by input.symmetrize={self.input.symmetrize}", edges=len(unequal) +
+                 len(alone))
         pair = values[back - 1], values[back]
         values[back - 1] = (pair[0] * 0.5 + pair[1] * 0.5 if self.input.symmetrize == "mean"
                             else np.maximum(*pair) if self.input.symmetrize == "max" else np.minimum(*pair))

@@ -59,7 +59,7 @@ def require_correlation(values: Array, ids: tuple[str, ...], where: str) -> None
     """Raise DataError for an (n, n) array without a unit diagonal, or with a number beyond one."""
     off = np.flatnonzero(np.abs(np.diag(values) - 1) > UNIT)
     if len(off):
-        raise DataError("NOT-CORRELATION", f"{counted(len(off), 'column')} without a correlation of one with itself: "
+        raise DataError("NOT-CORRELATION", f"{counted(len(off), 'column')} with a diagonal entry that is not 1: "
                         + joined([f"{values[row, row]:.17g} at {shown(ids[row])}" for row in off[:LISTED]], len(off)),
                         where=where, hint="give {input.kind=covariance} for a matrix of variances and covariances")
     row, column = np.unravel_index(int(np.abs(values).argmax()), values.shape)
@@ -72,10 +72,10 @@ def require_covariance(values: Array, where: str) -> None:
     """Raise DataError for a (d, d) array with a negative eigenvalue: some weighted sum would have negative variance."""
     eigenvalues = symmetric_eigenvalues(Unit.of(values).measured(values))
     if eigenvalues[-1] < -INDEFINITE * np.abs(eigenvalues).max():
-        raise DataError("NOT-COVARIANCE", "no data has this covariance: its smallest eigenvalue is "
+        raise DataError("NOT-COVARIANCE", "this is not a covariance matrix: its smallest eigenvalue is "
                         f"{eigenvalues[-1] / np.abs(eigenvalues).max():.3g} times its largest", where=where,
-                        hint="were its numbers rounded, or computed pair by pair around missing cells? Complete rows "
-                        "give none below zero")
+                        hint="compute it from complete rows: rounded numbers, or columns compared pair by pair around "
+                            "missing cells, give negative eigenvalues")
 
 
 def square_of(condensed: Array, path: str) -> Array:

@@ -47,5 +47,6 @@ def require_unchanged(prepare: Prepare, categories: Categories) -> None:
                 "reduce": prepare.reduce is not None}
     for name, asked in changing.items():
         if categories and asked:
-            raise ConfigError("CATEGORIES", f"columns of text ({', '.join(categories)[:80]}) cannot be prepared so",
+            raise ConfigError("CATEGORIES", f"columns of text ({', '.join(categories)[:80]}) cannot be transformed, "
+                              "scaled or filled",
                               where=f"prepare.{name}", hint="leave it out: gower compares columns by their ranges")

@@ -93,5 +93,5 @@ def leave_to_model(table: Table) -> Array:
         return table.values
     present = np.isfinite(table.values)
     count = int(present.size - np.count_nonzero(present))
-    note("N-MODELED", f"{counted(count, 'cell')} missing or infinite, left to the model", cells=count)
+    note("N-MODELED", f"{counted(count, 'cell')} missing or infinite, modeled by the method", cells=count)
     return np.where(present, table.values, np.nan)

@@ -76,7 +76,8 @@ class Preparation:
         if not all_finite(values) and (overflown := ~np.isfinite(values) & ~np.isnan(table.values)).any():
             row, column = np.argwhere(overflown)[0].tolist()
             with table.rows_named():
-                raise DataError("OVERFLOW", f"{shown(table.columns[column])} is too far from the others to be scaled",
+                raise DataError("OVERFLOW", f"{shown(table.columns[column])} has a number too far from the others to "
+                                "be scaled",
                                 where=missing.where_of(table), row=row,
                                 hint="correct the cell, or choose another prepare.scale")
         return replace(table, values=values)
@@ -99,11 +100,11 @@ class Preparation:
         """
         features, left = invert_transforms(self.undo(values), self.transform)
         if left:
-            note("N-TRANSFORMED", f"{left[-1]} has no inverse: features are as after prepare.transform: "
+            note("N-TRANSFORMED", f"{left[-1]} has no inverse: features are given as after prepare.transform: "
                  f"[{', '.join(left)}], not in the input's units", transform=list(left))
         if self.transform and not all_finite(features):
             row = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
-            raise NumericalError("UNDONE", f"row {row + 1}: features without the transform are out of range",
+            raise NumericalError("UNDONE", f"row {row + 1}: features are out of range after the inverse transform",
                                  hint="the coordinates are too far from those of the run")
         return features
 
@@ -135,23 +136,25 @@ class Prepare(Options):
     """Preparation of the data before the method."""
 
     transform: Annotated[tuple[Name, ...], Strict(False)] = option(
-        (), "Transforms of the rows before the scale, in this order: ln(1 + x); square root; shares of the row's total;"
-        " square roots of these (hellinger); counts per million; rows of length 1; 1 where a cell is not zero; centered"
-        " log-ratios (empty: none).")
+        (), "Transforms of the rows before the scaling, applied in the order given. log1p: ln(1 + x); sqrt: square "
+            "root; total: shares of the row's sum; hellinger: square roots of these shares; cpm: counts per million; "
+            "unit: rows of length 1; presence: 1 where a cell is not zero, else 0; clr: centered log-ratios (empty: "
+            "none).")
     top_variance: int | None = option(
-        None, "How many columns to keep after the transforms: those of the largest variance (default: all).", ge=1)
+        None, "Number of columns to keep: those with the largest variance after the transforms (default: all).", ge=1)
     scale: Literal["none", "center", "standard", "range", "robust"] = option(
-        "none", "Scale of the columns: mean 0; standard deviation 1; range 0 to 1; median and quartile range.")
+        "none", "Scaling of the columns. center: mean 0; standard: mean 0 and standard deviation 1; range: 0 to 1; "
+        "robust: median 0 and interquartile range 1.")
     divisor: Literal["n", "n-1"] = option("n", "The divisor of the standard deviation.")
     missing: Literal["error", "drop", "mean", "model"] = option(
-        "error", "What to do with missing and infinite cells: refuse, drop the rows, fill in the columns' means, "
-        "or leave them to the method's own model (ppca, fa, lgssm; gplvm in rows that are projected).")
+        "error", "What to do with missing and infinite cells: stop (error), drop their rows, fill in the mean of the "
+        "column, or let the method model them (ppca, fa, lgssm; gplvm for new rows only).")
     unmatched: Literal["error", "drop"] = option(
-        "error", "What to do with rows that only one of two views has: refuse, or leave them out.")
+        "error", "What to do with rows that only one of the two views has: stop (error), or leave them out (drop).")
 
     reduce: Count | Share | None = option(
-        None, "PCA ahead of the method, after the scale: how many axes it keeps, or the share of the variance that "
-        "they reach (default: none).")
+        None, "PCA before the method, after the scaling: the number of axes to keep, or the share of variance to keep "
+            "(default: no PCA).")
 
     def require_reducible(self, input: Input) -> None:
         """Raise ConfigError if PCA ahead of the method cannot take the input."""
@@ -161,7 +164,7 @@ class Prepare(Options):
             (f"input.kind: {input.kind}", input.kind != "features"), ("a second view", input.view.path is not None),
             ("missing: model, as PCA has no model of missing cells", self.missing == "model")) if there), None)
         if wrong is not None:
-            raise ConfigError("PREPARE-OPTION", f"reduce has no use with {wrong}", where="prepare.reduce",
+            raise ConfigError("PREPARE-OPTION", f"reduce cannot be used with {wrong}", where="prepare.reduce",
                               hint="leave one of the two out")
 
     @stage("prepare")
@@ -171,7 +174,7 @@ class Prepare(Options):
             self._require_defaults(table.kind)
             return Prepared(table, no_preparation(()), ())
         if self.unmatched != "error" and table.view is None:
-            raise ConfigError("PREPARE-OPTION", "unmatched: drop has no use without a second view",
+            raise ConfigError("PREPARE-OPTION", "unmatched: drop cannot be used without a second view",
                               where="prepare.unmatched", hint="leave it out, or give {input.view.path}")
         return self._of_features(table) if table.view is None else self._of_views(table, table.view)
 
@@ -232,7 +235,7 @@ class Prepare(Options):
         table, count = apply_transforms(table, self.transform), self.top_variance
         if count is None or count >= len(table.columns):
             if count is not None:
-                note("N-TOP-VARIANCE", f"all {counted(len(table.columns), 'column')} are kept: there are no more than "
+                note("N-TOP-VARIANCE", f"all {counted(len(table.columns), 'column')} are kept: there are not more than "
                      "prepare.top_variance")
             return table, None
         chosen = most_variable(table.values, count)
@@ -247,7 +250,7 @@ class Prepare(Options):
         """Raise ConfigError for options that have no effect on a square matrix."""
         for name, field in type(self).model_fields.items():
             if getattr(self, name) != field.default:
-                raise ConfigError("PREPARE-OPTION", f"{name} has no use with input.kind: {kind}",
+                raise ConfigError("PREPARE-OPTION", f"{name} cannot be used with input.kind: {kind}",
                                   where=f"prepare.{name}", hint="leave it out")
 
 

@@ -67,7 +67,8 @@ def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, column
                labels: Mapping[str, Sequence[Any]], streams: bool) -> Table:
     """Return the table of a sparse array, by its entries or with its zeros; raises DataError."""
     if input.square:
-        raise DataError("ARRAY", "a sparse array is no matrix of pairs", where=HERE, hint="give it with its zeros")
+        raise DataError("ARRAY", "a sparse array cannot hold a matrix of pairs", where=HERE, hint="give a dense array: "
+                        "x.toarray()")
     matrix = array.tocsr().astype(np.float64)
     matrix.sum_duplicates()
     require_content(int(matrix.shape[0]), int(matrix.shape[1]), HERE)
@@ -95,7 +96,7 @@ def labels_of(given: Any) -> dict[str, Sequence[Any]]:
         frame = read_frame(given)
         return {**{name: frame.values[:, place].tolist() for place, name in enumerate(frame.columns)}, **frame.labels}
     if isinstance(given, str) or np.ndim(given) != 1:
-        raise DataError("NAMES", "labels are a text for each row, or several such columns by their names", where=HERE,
+        raise DataError("NAMES", "labels must be one text for each row, or a dictionary of such columns", where=HERE,
                         hint="give labels=column, or labels={'name': column}")
     return {str(getattr(given, "name", None) or LABEL): list(given)}
 
@@ -144,8 +145,8 @@ def doubles(array: Any) -> Array:
     """Return an array of numbers with two dimensions in double precision; raises DataError for any other."""
     given: AnyArray = np.asarray(array)
     if given.ndim != 2 or given.dtype.kind not in KINDS:
-        raise DataError("ARRAY", f"an array of {given.ndim} dimensions and of the type {given.dtype} is no table of "
-                        "numbers", where=HERE, hint="give numbers in rows and columns")
+        raise DataError("ARRAY", f"expected a 2-D array of numbers, got a {given.ndim}-D array of type {given.dtype}",
+        where=HERE, hint="give numbers in rows and columns")
     require_content(given.shape[0], given.shape[1], HERE)
     return np.ascontiguousarray(given, dtype=np.float64)
 

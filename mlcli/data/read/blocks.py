@@ -109,11 +109,11 @@ def _lanes(rows: Rows, compute: Compute) -> int:
 
 def _tell(rows: Rows, chosen: Indices) -> None:
     """Note how the table is read or stored."""
-    of_rows = f"what looks at single rows takes {len(chosen):,} of them"
+    of_rows = f"measures of single rows use a sample of {len(chosen):,}"
     if isinstance(rows.source, SparseRows):
         entries = int(rows.source.matrix.nnz)
-        note("N-SPARSE-ROWS", f"the table of {len(rows):,} x {rows.shape[1]:,} numbers is held by its {entries:,} "
-             f"entries; {of_rows}", entries=entries, sample=len(chosen))
+        note("N-SPARSE-ROWS", f"the table of {len(rows):,} x {rows.shape[1]:,} numbers is kept sparse ({entries:,} "
+             f"non-zero entries); {of_rows}", entries=entries, sample=len(chosen))
     else:
         note("N-STREAMED", f"the table of {len(rows):,} x {rows.shape[1]:,} numbers is read in "
              f"{counted(rows.blocks, 'block')} of rows; {of_rows}", blocks=rows.blocks, sample=len(chosen))

@@ -145,5 +145,5 @@ def require_all(input: Input) -> None:
     """Raise ConfigError for a choice of rows where all are used."""
     for name in ("rows", "where"):
         if getattr(input, name):
-            raise ConfigError("INPUT-OPTION", f"{name} has no use here, where every row of the file is used",
+            raise ConfigError("INPUT-OPTION", f"{name} cannot be used here, where every row of the file is used",
                               where=f"input.{name}", hint="leave it out")

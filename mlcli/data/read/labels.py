@@ -174,12 +174,12 @@ def _none_in_common(ids: Sequence[str], columns: Texts, key: str, path: str,
                     columns_of_table: Sequence[str] = ()) -> DataError:
     """Return the error for rows and labels without a common id; the labels may be those of the table's columns."""
     others = ",".join(name for name in columns if name != key)
-    return DataError("LABELS-DIFFER", f"none of {counted(len(ids), 'id')} stands in column {shown(key)}: the rows are "
+    return DataError("LABELS-DIFFER", f"none of {counted(len(ids), 'id')} occurs in column {shown(key)}: the rows are "
                      f"called {listed(ids, 2)}, the labels {listed(columns[key], 2)}", where=path,
                      hint="write them alike in both files, or name the columns of ids: {input.id_column}, and "
                      f"{{input.labels.id_column=NAME}}; {option('input.labels.columns', others)} joins row by row"
                      if set(columns_of_table).isdisjoint(columns[key]) else
-                     "the labels are those of columns: give {input.transpose=true} to make these the rows")
+                     "these are labels of columns: give {input.transpose=true} to make these the rows")
 
 
 def _by_id(ids: Sequence[str], columns: Texts, key: str, wanted: Sequence[str],

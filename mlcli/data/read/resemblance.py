@@ -101,8 +101,8 @@ def refuse_resemblance(table: Table, input: Input) -> None:
     sign = known.sign.format(rows=len(table.ids), form=form)
     raise DataError("LOOKS-LIKE-MATRIX", f"the table looks like {known.what}: {sign}",
                     where=place(input.path), kind=known.kind,
-                    hint=f"give {option('input.kind', known.kind)}{known.options}"
-                    f"{unlabeled}{other}, or {{input.kind=features}} if its rows are points all the same")
+                    hint=f"give {option('input.kind', known.kind)}{known.options}{unlabeled}{other}, or "
+                    f"{{input.kind=features}} if its rows are points with features")
 
 
 def _by_diagonal(diagonal: Array, *, alike: bool) -> Resemblance | None:

@@ -116,7 +116,7 @@ def streamed_square(table: Table, rows: Rows, input: Input, compute: Compute) ->
     rows = replace(rows, sample=Sample(drawn, np.zeros((0, size))), moments=_extent(size, looked.largest))
     warn_if_squared(rows[np.ix_(drawn, drawn)])
     note("N-STREAMED", f"the matrix of {size:,} x {size:,} numbers is read in {counted(rows.blocks, 'block')} of rows, "
-         f"once for each pass; what looks at single points takes {len(drawn):,} of them", blocks=rows.blocks,
+         f"once for each pass; measures of single points use a sample of {len(drawn):,}", blocks=rows.blocks,
          sample=len(drawn))
     return replace(table, values=as_array(rows))
 
@@ -131,8 +131,8 @@ def _require_plain(input: Input) -> None:
     """Raise ConfigError for options that need the matrix in memory."""
     for name in ("squared", "symmetrize"):
         if getattr(input, name) not in (False, "error"):
-            raise ConfigError("STREAM", f"{name} has no use with a matrix that is read in blocks",
-                              where=f"input.{name}", hint="write the matrix so, or give more memory "
+            raise ConfigError("STREAM", f"{name} cannot be used with a matrix that is read in blocks",
+                              where=f"input.{name}", hint="change the matrix in the file, or give more memory "
                                                           "({compute.memory_limit})")
 
 

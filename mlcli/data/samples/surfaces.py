@@ -174,7 +174,7 @@ def sample(name: str, rows: int | None, seed: int, noise: float | None = None, *
            columns: int | None = None) -> Table:
     """Return `rows` points of the shape `name`, with Gaussian noise of standard deviation `noise` on each coordinate.
 
-    With `truth`, the parameters come along as labels, as text of 17 digits: `t` and `h`, the coordinates on
+    With `truth`, the parameters are added as labels, texts of 17 digits: `t` and `h`, the coordinates on
     the surface, the radius `r` of a ball, the distance `w` to the wall of a cube, `type` and `batch` of
     cells. Raises UsageError.
     """
@@ -185,7 +185,7 @@ def sample(name: str, rows: int | None, seed: int, noise: float | None = None, *
     if counts is None:
         return sample_points(name, size, seed, noise, truth=truth, columns=columns)
     if noise is not None:
-        raise UsageError("SAMPLE-NOISE", "counts have noise of their own", where="--noise", hint="leave it out")
+        raise UsageError("SAMPLE-NOISE", "counts are random already", where="--noise", hint="leave it out")
     table = counts.make(size, columns or counts.columns, seed)
     return table if truth else replace(table, labels={})
 

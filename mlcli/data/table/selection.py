@@ -87,7 +87,7 @@ def _require_names(names: Sequence[str], row_names: int | None, path: str) -> No
                         where=place(path), hint="name it, or remove a separator at the end of the lines")
     again = duplicates(names)
     if again:
-        raise DataError("DUPLICATE-COLUMNS", f"names of columns occur more than once: {listed(again)}",
+        raise DataError("DUPLICATE-COLUMNS", f"column names occur more than once: {listed(again)}",
                         where=place(path), hint="give every column a name of its own")
 
 

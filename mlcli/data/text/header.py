@@ -33,8 +33,8 @@ def read_head(text: Text) -> Head:
     lines = text.lines()
     top = _comments(text)
     if text.taken:
-        note("N-WRITTEN", f"found in the text: {', '.join(text.taken)}; input.separator, input.decimal and "
-             "input.encoding say otherwise")
+        note("N-WRITTEN", f"detected in the text: {', '.join(text.taken)}; if this is wrong, set input.separator, "
+             "input.decimal or input.encoding")
     top_bytes = sum(len(line.encode()) for line in itertools.islice(lines, len(top)))
     taken: list[str] = []
     first = next(text.records(_recorded(lines, taken), len(top)), None)
@@ -44,7 +44,7 @@ def read_head(text: Text) -> Head:
     end = top_bytes + sum(len(line.encode()) for line in taken)
     cells = tuple(first[1])
     if _lacks_a_name(text, cells, end, len(top) + len(taken)):
-        note("N-ROW-NAMES-ADDED", f"the header of {place(text.path)} has a name less than the rows have cells: the "
+        note("N-ROW-NAMES-ADDED", f"the header of {place(text.path)} has one name fewer than the rows have cells: the "
              "first column names the rows, as R writes them")
         cells = ("", *cells)
     head = Head(cells=cells, top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
@@ -123,7 +123,8 @@ def note_no_header(text: Text, cells: tuple[str, ...]) -> None:
         return
     row = listed(cells, 3)
     if _counts(cells):
-        note("W-HEADER-LIKE", f"the first row, {row}, counts as names of columns do and was read as data; give "
+        note("W-HEADER-LIKE", f"the first row, {row}, looks like numbered columns, such as years, and was read as "
+             "data; give "
              "{input.header=true} if it holds names, and {input.header=false} if it is data")
     else:
         note("N-NO-HEADER", f"the first row, {row}, was read as data; if it holds names, give "
@@ -143,5 +144,5 @@ def warn_of_numbers(text: Text, cells: tuple[str, ...]) -> None:
     """Warn about a header that looks like data."""
     numbers = [cell for cell in cells if is_number(cell, text.input.point)]
     if text.input.header == "auto" and cells[0] != "" and 2 * len(numbers) >= len(cells):
-        note("W-HEADER-NUMBERS", f"the first row was taken for names although {counted(len(numbers), 'cell')} of "
+        note("W-HEADER-NUMBERS", f"the first row was read as column names although {counted(len(numbers), 'cell')} of "
              f"{len(cells)} are numbers; if it is data, give {{input.header=false}}", cells=len(numbers))

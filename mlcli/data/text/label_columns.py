@@ -54,7 +54,7 @@ def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> S
     options = "{input.id_column} and {input.columns}"
     if not turned:
         options = "{input.id_column}, {input.label_columns} and {input.columns}"
-    note("N-TEXT-COLUMNS", f"columns of text were taken: {', '.join(parts)}; {options} say otherwise")
+    note("N-TEXT-COLUMNS", f"columns of text were used: {', '.join(parts)}; to change this, give {options}")
     if not names:
         return sheet
     labels = {name: column for name, column in sheet.labels.items() if name != first}

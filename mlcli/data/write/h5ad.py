@@ -41,7 +41,7 @@ def write_h5ad(content: Content, path: Path) -> None:
     """Write the file; the same content gives the same bytes. Raises DataError and DependencyMissing."""
     for name in (*content.labels, content.name):
         if "/" in name or name in (INDEX, "."):
-            raise DataError("H5AD-NAME", f"HDF5 has no way to write the name {shown(name)}",
+            raise DataError("H5AD-NAME", f"HDF5 cannot hold the name {shown(name)}",
                             hint="rename the label column: names hold no slash")
     with path.open("w+b") as stream, h5py().File(stream, "w") as file:  # HDF5 locks files that it opens by path
         _marked(file, FILE)

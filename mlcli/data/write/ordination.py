@@ -49,7 +49,7 @@ def _require_names(names: Sequence[str]) -> None:
         return
     wrong = next((name for name in names if not name.strip() or any(mark in name for mark in BREAKS)), None)
     if wrong is not None:
-        raise DataError("ORDINATION-NAME", f"the format has no way to write the name {shown(wrong)}",
+        raise DataError("ORDINATION-NAME", f"the format cannot hold the name {shown(wrong)}",
                         hint="rename it: names hold neither tabs nor ends of lines, and are not empty")
 
 

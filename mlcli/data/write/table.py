@@ -159,7 +159,8 @@ def names_with_warning(table: Table) -> list[str]:
     names = text_names(table)
     for name, unique in zip((table.id_name, *table.labels), names, strict=True):
         if unique != name:
-            note("W-RENAMED", f"column {shown(name)} is written as {shown(unique)}, as the name is taken", name=unique)
+            note("W-RENAMED", f"column {shown(name)} is written as {shown(unique)}, because the name is already used",
+            name=unique)
     return names
 
 

@@ -35,7 +35,7 @@ def address_of(text: str, where: str = "compute.cluster") -> Address:
     if "@" in text:
         raise ConfigError("CLUSTER-CREDENTIALS", "the address of a cluster holds a user name or a password, which no "
                           "scheduler asks for", where=where,
-                          hint="write tcp://host:8786; certificates for tls:// stand in Dask's settings")
+                          hint="write tcp://host:8786; certificates for tls:// are set in Dask's configuration")
     raise ConfigError("CLUSTER", f"{text[:80]!r} is not a cluster", where=where,
                       hint="write local, local:4, tcp://host:8786, tls://host:8786 or file:scheduler.json")
 

@@ -74,7 +74,7 @@ def clustered(compute: Compute, connections: Connections | None = None) -> Itera
             _examine(client, where)
         folder = stack.enter_context(_shared(address, compute))
         if is_open(client.scheduler.address):
-            note("W-CLUSTER-OPEN", f"the way to {where} is neither encrypted nor authenticated: whoever can "
+            note("W-CLUSTER-OPEN", f"the connection to {where} is neither encrypted nor authenticated: whoever can "
                  "reach the scheduler can run programs on its machines; use tls://")
         cluster = stack.enter_context(Cluster(client, folder))
         with running_on(cluster, lambda: cluster.count):

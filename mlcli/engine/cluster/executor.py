@@ -62,8 +62,8 @@ class Shipment:
 class Cluster(Executor):
     """Runs blocks on the workers of a Dask cluster; the first result of a block counts, whoever gives it.
 
-    What has to travel is in a folder that all machines share, or without one comes through Dask: as the result of a
-    task, which is done again where it is lost.
+    Arrays are sent through a folder that all machines share, or without one through Dask: as the result of a task,
+    which is repeated if the result is lost.
     """
 
     def __init__(self, client: "distributed.Client", folder: Path | None) -> None:
@@ -146,7 +146,7 @@ class Cluster(Executor):
                     deaths = self._forgiven(error, deaths)
                 if self._empty >= WAIT:
                     raise TryAgain("CLUSTER-EMPTY", f"the cluster has had no worker for {WAIT:.0f} seconds",
-                                   hint="start workers; the same command goes on after the last pass that was kept")
+                                   hint="start workers; the same command resumes from the last checkpoint")
                 if not attempts:
                     attempts = {self._attempt(shipment, number)}
                 elif self._late(begun, len(attempts)):
@@ -162,7 +162,7 @@ class Cluster(Executor):
         if isinstance(error, KilledWorker) and deaths < DEATHS:
             return deaths + 1
         if isinstance(error, KilledWorker):
-            raise OutOfMemory("CLUSTER-KILLED", "workers die again and again of the same block", where=str(
+            raise OutOfMemory("CLUSTER-KILLED", "the same block kills one worker after the other", where=str(
                 error.last_worker.address), hint="give workers more memory, or fewer threads each") from None
         if isinstance(error, CancelledError) or (self.client.status != "running" and not isinstance(error, MlcliError)):
             raise TryAgain("CLUSTER-LOST", LOST[0], hint=LOST[1]) from None

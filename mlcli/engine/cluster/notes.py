@@ -14,7 +14,7 @@ WORKED = "docs/scale-out.md says what workers do"
 def note_unused(compute: Compute, cluster: "Cluster | None") -> None:
     """Note a cluster that computed no block of the run, and a cluster folder without a cluster."""
     if cluster is not None and not cluster.counts["blocks"]:
-        note("N-CLUSTER-UNUSED", f"nothing of this run was computed on {compute.cluster}: {WORKED}")
+        note("N-CLUSTER-UNUSED", f"no part of this run was computed on {compute.cluster}: {WORKED}")
     if cluster is None and compute.cluster_folder is not None:
         note("N-CLUSTER-FOLDER", "compute.cluster_folder is not used, as there is no compute.cluster")
 
@@ -22,5 +22,5 @@ def note_unused(compute: Compute, cluster: "Cluster | None") -> None:
 def note_here(cluster: object) -> None:
     """Note a cluster given to a command that computes on this machine."""
     if cluster is not None:
-        note("N-CLUSTER-HERE", f"this command computes here, and nothing on {cluster}: `mlcli embed` and `mlcli run` "
-             "use clusters")
+        note("N-CLUSTER-HERE", f"this command computes on this machine only, and nothing on {cluster}: `mlcli embed` "
+             "and `mlcli run` use clusters")

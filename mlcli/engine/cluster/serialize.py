@@ -1,9 +1,9 @@
 """How blocks travel to processes of other machines: as a short message that names what is large by its content.
 
 A message is a pickle. A large array in it is replaced by its key, the hash of its content, and travels apart from it:
-once for each machine, not once for each block. A value that is `lasting`, such as a kernel through all of its passes,
-is made once in each process and kept there by the hash of its own message. A value with a `recipe`, such as an
-eliminated graph, can travel as what it is made from, where nothing is shared but the network.
+once for each machine, not once for each block. A `lasting` value, such as a kernel for all of its passes, is made once
+in each process and cached there by the hash of its message. A value with a `recipe`, such as an eliminated graph, can
+be sent as its inputs if machines share no folder.
 """
 
 import hashlib
@@ -158,6 +158,6 @@ def read_array(folder: Path, key: str) -> AnyArray:
         raise StorageError("CLUSTER-FOLDER", f"a worker cannot read what was written for it: {error}"[:300],
                            where=str(path), hint="name a folder that all machines share, or none") from None
     if Keys().of(array) != key:
-        raise StorageError("CLUSTER-FOLDER", "a worker reads something else than what was written for it",
+        raise StorageError("CLUSTER-FOLDER", "a worker reads other data than were written for it",
                            where=str(path), hint="check the storage that all machines share")
     return array

@@ -90,18 +90,18 @@ def reading_here() -> Iterator[None]:
     try:
         yield
     except InputMissing as error:
-        raise InputMissing("CLUSTER-INPUT", f"a worker on {here} fails to read the input: {error.found}",
+        raise InputMissing("CLUSTER-INPUT", f"a worker on {here} cannot read the input: {error.found}",
                            where=error.where, hint=_own(error)) from None
     except DependencyMissing as error:
         if error.code != "E-REMOTE":  # what this worker lacks
             raise error.changed(where=f"a worker on {here}") from None
-        raise DependencyMissing("CLUSTER-INPUT", f"a worker on {here} fails to read the input: {error.found}",
+        raise DependencyMissing("CLUSTER-INPUT", f"a worker on {here} cannot read the input: {error.found}",
                                 where=error.where, hint=_own(error)) from None
     except StorageError as error:
         if error.code not in ("E-CHANGED", "E-READ"):
             raise
         what = "finds another size or other times" if error.code == "E-CHANGED" else error.found
-        raise StorageError("CLUSTER-INPUT", f"a worker on {here} fails to read the input: {what}",
+        raise StorageError("CLUSTER-INPUT", f"a worker on {here} cannot read the input: {what}",
                            where=error.where, hint=_own(error)) from None
 
 

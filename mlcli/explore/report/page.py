@@ -57,8 +57,8 @@ def _ranking(exploration: Exploration) -> Part:
         "favors PCA and MDS; paths (the same with lengths of paths on the neighbor graph) favors Isomap; label error "
         "(nearest neighbor of another label) favors what separates groups.", "soft"),
         figure(drawn.neighborhoods_figure(exploration.candidates),
-               "Small neighborhoods lie left, the arrangement of the "
-               "whole right. The figure R_NX in the table is the mean height of a curve on this scale."))
+               "Small neighborhoods are on the left, the global arrangement on the right. The figure R_NX in the table "
+               "is the mean height of a curve on this scale."))
 
 
 def _rank_row(one: Candidate, chosen: bool) -> tuple[str, str, str, dict[str, str]]:
@@ -74,8 +74,8 @@ def _axes(exploration: Exploration) -> Part:
     rows = [(one.entry.name, str(one.advice["components"]), str(one.advice.get("sentence", "")))
             for one in exploration.candidates if one.advice.get("components")]
     return section("How many axes", figure(drawn.axes_figure(exploration.candidates),
-                                           "The first axes of one fit. A curve that levels off has enough of them. "
-                                           "Bars are standard errors over the points."),
+                                           "The first axes of one fit. Where a curve levels off, more axes are not "
+                                           "needed. Bars are standard errors over the points."),
                    table(("method", "axes", "rules of the method"), rows, (1,), (0,), said=True))
 
 
@@ -83,7 +83,7 @@ def _settings(exploration: Exploration) -> Part:
     rows = [(one.name, *(f"{figures(one.judged)[key]:.3f}" for key, _ in MEASURES), f"{one.seconds:.2f}",
              ", ".join(dict.fromkeys(one.warnings)), one.run) for one in _by_method(exploration)]
     return section("Settings", figure(drawn.counts_figure(exploration.candidates, exploration.entries),
-                                      "The level line is the linear method, which needs no neighbors."),
+                                      "The horizontal line is the linear method, which uses no neighbors."),
                    table(("setting", *(words for _, words in MEASURES), "seconds", "warnings", "run"), rows,
                          (1, 2, 3, 4), (0, 5)))
 
@@ -112,7 +112,7 @@ def _stability(candidates: Sequence[Candidate]) -> Part:
             for one in candidates]
     return section("How stable each is", table(
         ("method", "fits", "Procrustes m²", "neighbors kept", "m² with other k", "notes"), rows, (1, 2, 3), (0,)),
-        sentence("Each is fitted again to random parts of four fifths of the rows and compared with the fit to all "
+        sentence("Each method is fitted again to random samples of 80% of the rows and compared with the fit to all "
                  "rows: 0 is the same shape. Fits with the next fewer and more neighbors are compared in the same way.",
                  "soft"))
 

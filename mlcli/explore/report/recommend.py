@@ -52,8 +52,8 @@ def display_name(method: str) -> str:
 def no_choice(options: Sequence[Option]) -> Recommendation:
     """Return a recommendation without a choice, where a single method finished."""
     return Recommendation(None, False, [
-        f"Nothing is recommended: of all methods {options[0].name} alone came to its end, so there is nothing to "
-        "compare it with. More time (--budget) gives the others theirs; with --skip-existing what is there is kept."])
+        f"Nothing is recommended: of all methods {options[0].name} is the only method that finished, so there is no "
+        "comparison. Raise --budget for the others; --skip-existing keeps the finished runs."])
 
 
 def choose(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
@@ -155,9 +155,9 @@ def axes_sentence(curve: Sequence[tuple[int, Assessment]], axes: int, kept: int)
 def stability_sentence(fits: int, m2: float | None, overlap: float | None, reason: str) -> str:
     """Return a sentence on how well fits to parts of the rows agree with the fit to all."""
     if m2 is None or overlap is None:
-        return f"How stable it is was not examined: {reason}." if reason else ""
+        return f"Its stability was not examined: {reason}." if reason else ""
     word = ("It is stable" if m2 <= TIGHT else "It is fairly stable" if m2 <= LOOSE else
-            "The picture depends on which rows are there")
+            "The embedding depends on which rows are used")
     made = "one fit" if fits == 1 else f"{fits} fits"
-    return (f"{word}: {made} to four fifths of the rows differ{'s' * (fits == 1)} from it by Procrustes m² {m2:.2g}, "
-            f"and {overlap:.0%} of the neighbors stay.")
+    return (f"{word}: {made} to 80% of the rows differ{'s' * (fits == 1)} from it by Procrustes m² {m2:.2g}, and "
+            f"{overlap:.0%} of the neighbors are the same.")

@@ -108,7 +108,7 @@ def _name_and_sentence(structure: Structure | None, chance: Chance | None, surfa
     if structure is not None and (groups := structure.groups) is not None:
         return "groups", (
             f"The data are {groups.count} groups that lie apart: silhouette {groups.silhouette:.2f}, where as many "
-            f"parts of one normal cloud have {groups.reference:.2f} at most, and hardly a point lies between two. "
+            f"parts of one normal cloud have {groups.reference:.2f} at most, and hardly any point lies between two. "
             f"{groups.axes} {'axis keeps' if groups.axes == 1 else 'axes keep'} them apart; within them "
             + (f"parallel analysis finds {groups.inside} more." if groups.inside else "no axis lies above chance."))
     if structure is not None and (factors := structure.factors) is not None:

@@ -48,7 +48,8 @@ def decode_rows(model: Model, table: Table, features: Map, width: int, config: R
     try:
         found.require_sense()
     except ValueError:
-        note("N-NOT-DRAWN", "the report shows nothing decoded: decoded features leave the range of double precision")
+        note("N-NOT-DRAWN", "the report shows no decoded rows: their features are outside the range of double "
+             "precision")
         return None
     return found
 

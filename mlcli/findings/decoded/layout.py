@@ -8,7 +8,7 @@ from mlcli.report.drawing.text import three_digits
 
 LEFT, RIGHT, TOP, BOTTOM = 104.0, 20.0, 40.0, 44.0  # margins around the panels or images, in pixels
 TITLE, ABOVE = "Rows and their reconstructions", 18.0  # height of a line of text above a row, in pixels
-PLANE = "The latent plane, decoded"
+PLANE = "Latent-space grid, decoded"
 
 
 def grid_labels(ends: Array, whole: tuple[float, float], cell: tuple[float, float],

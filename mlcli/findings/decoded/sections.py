@@ -18,8 +18,8 @@ def plane(run: Contents, image: Image | None) -> Part:
              pictures.plane(found, pictures.Shape.of(image, found.originals), run.axes))
     others = run.embedding.values.shape[1] - len(found.ends)
     means = f"; the other {'axis is' if others == 1 else f'{others} axes are'} at the mean" if others else ""
-    return section(PLANE, figure(drawn, "What the decoder makes of places between the 2nd and the 98th percentile of "
-                                 f"the first {'two axes' if len(found.ends) > 1 else 'axis'}{means}. "
+    return section(PLANE, figure(drawn, "Decoded points of a grid between the 2nd and the 98th percentile of the first "
+                                 f"{'two axes' if len(found.ends) > 1 else 'axis'}{means}. "
                                  f"{_values(run, found, image)}"))
 
 
@@ -48,8 +48,8 @@ def _values(run: Contents, found: Decoded, image: Image | None) -> str:
     if image is not None:
         shape = pictures.Shape.of(image, found.originals)
         low, high = three_digits(shape.low), three_digits(shape.high)
-        return (f"Pixels go from {low} (dark) to {high} (light), the range of the originals in the report; "
-                "what lies beyond is drawn like the ends.")
+        return (f"Pixels go from {low} (dark) to {high} (light), the range of the originals in the report; values "
+                "beyond are clipped.")
     lines = f"Lines go over the {found.plane.shape[1]:,} columns in their order"
     if _own_ranges(run):
         return f"{lines}, each column over a range of its own."

@@ -25,7 +25,7 @@ class DimensionFinding(Finding[Mapping[str, Any]]):
 
     name = "dimension"
     files = (RULES, TABLE)
-    option = (bool, option(True, "Whether the rules for the number of axes are applied."))
+    option = (bool, option(True, "Whether the dimension rules, which recommend a number of axes, are applied."))
     output = True
     stage = "Asks several rules how many axes to keep."
 

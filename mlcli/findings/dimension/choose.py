@@ -28,15 +28,17 @@ def with_recommended_axes(method: Method, data: Input, advise: Callable[[], Mapp
     """
     where = f"{method.axes_options.where}.components"
     if not method.rules:
-        raise ConfigError("NO-RULES", f"no rule says how many axes {method.name} should keep", where=where, hint=COUNT)
+        raise ConfigError("NO-RULES", f"there is no dimension rule for {method.name}", where=where, hint=COUNT)
     with running("dimension"), mute_notes():
         document = advise()
     advice = document["recommendation"]
     if advice["components"] is None:
-        raise ConfigError("NO-RULES", f"the rules do not say how many axes to keep: {advice['sentence']}", where=where,
+        raise ConfigError("NO-RULES", f"the dimension rules recommend no number of axes: {advice['sentence']}",
+        where=where,
                           hint=COUNT)
     count = min(max(advice["components"], 1), max(method.limit(data), 1))
-    note("N-AUTO", f"axes kept: {count}, as the rules recommended of a fit with {document['kept']}", components=count,
+    note("N-AUTO", f"axes kept: {count}, recommended by the dimension rules for a fit with {document['kept']} axes",
+    components=count,
          by=advice["by"])
     return method.replace(**{method.axes_section(): method.axes_options.replace(components=count)})
 

@@ -43,6 +43,6 @@ def axes_verdict(value: float, rule: str, detail: str,
                  figures: dict[str, float | int | bool]) -> Verdict | NotApplicable:
     """Return an estimate as a whole number of axes, at least one."""
     if not value < MOST:
-        return NotApplicable("the distances to neighbors have no ratios to go by: too many are equal")
-    doubt = f"above {TRUSTED} no sample is dense enough, so it only says: at least" if value > TRUSTED else ""
+        return NotApplicable("too many distances to neighbors are equal")
+    doubt = f"above {TRUSTED} it is only a lower bound: no sample is dense enough" if value > TRUSTED else ""
     return Verdict(max(round(value), 1), rule, detail, figures, doubt)

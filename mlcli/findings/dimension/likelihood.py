@@ -56,7 +56,7 @@ def minka(evidence: Evidence) -> Verdict | NotApplicable:
     if not np.isfinite(log_evidence).any():
         return NotApplicable("eigenvalues are tied")
     count = int(log_evidence.argmax()) + 1
-    return Verdict(count, "The axes of probabilistic PCA for which the evidence is largest (Minka).",
+    return Verdict(count, "The number of axes of probabilistic PCA with the largest evidence (Minka).",
                    f"of 1 to {len(log_evidence)} axes", {"log_evidence": finite(log_evidence)})
 
 
@@ -69,7 +69,8 @@ def criterion(evidence: Evidence) -> Verdict | NotApplicable:
 
     values = -2 * ppca_bic(*given)
     count = int(values.argmin())
-    return Verdict(count, "The axes of probabilistic PCA with the smallest Bayesian information criterion.",
+    return Verdict(count, "The number of axes of probabilistic PCA with the smallest Bayesian information criterion "
+                   "(BIC).",
                    f"of 0 to {len(values) - 1} axes", {"bic": finite(values)})
 
 
@@ -78,7 +79,7 @@ def cross_validation(evidence: Evidence) -> Verdict | NotApplicable:
     if not evidence.factors:
         return NotApplicable("it fits factor models, as fa does")
     if evidence.points is None:
-        return NotApplicable("it holds rows out, and there are none at hand")
+        return NotApplicable("it needs rows to hold out, and none are available")
     points, columns = evidence.columns, evidence.columns.shape[1]
     if points.size > ROOM:
         points = points[np.sort(evidence.generator().choice(len(points), max(ROOM // columns, 1), replace=False))]
@@ -95,7 +96,7 @@ def cross_validation(evidence: Evidence) -> Verdict | NotApplicable:
     count = int(likelihoods.argmax())
     if count == most < evidence.factors:
         return NotApplicable(f"the likelihood still rises at {most} factors, the most that fit in the time")
-    return Verdict(count, "The factors under which rows that the model has not seen are likeliest.",
+    return Verdict(count, "The number of factors with the largest likelihood of held-out rows.",
                    f"{FOLDS} folds, of 0 to {len(likelihoods) - 1} factors",
                    {"mean_log_likelihoods": finite(likelihoods), "folds": FOLDS, "rows": len(points),
                     "seed": evidence.seed})

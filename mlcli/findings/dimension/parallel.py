@@ -34,7 +34,7 @@ def parallel_analysis(evidence: Evidence) -> Verdict | NotApplicable:
         return NotApplicable("it needs two columns that vary and three points")
     count, kind, replicate = choose_replicates(evidence, rows)
     if replicate is None:
-        return NotApplicable(f"{FEWEST} replicates of {rows} x {columns} numbers cost more than a report may")
+        return NotApplicable(f"{FEWEST} replicates of {rows} x {columns} numbers would take too long")
     if not evidence.spectrum.solved_trace > 0:
         return NotApplicable("the squares of these numbers vanish")
     generator = evidence.generator()
@@ -44,7 +44,8 @@ def parallel_analysis(evidence: Evidence) -> Verdict | NotApplicable:
     if kept == len(values) < len(null):
         return NotApplicable(f"all {kept} eigenvalues computed are above the replicates'")
     line = null[:DRAWN] / evidence.spectrum.solved_trace
-    return Verdict(kept, "The leading eigenvalues above the 95th percentile of those of unrelated columns.",
+    return Verdict(kept, "The leading eigenvalues above the 95th percentile of those of uncorrelated columns (parallel "
+                   "analysis).",
                    f"{count} replicates of {kind} columns",
                    {"replicates": count, "columns": kind, "percentile": PERCENTILE, "seed": evidence.seed,
                     "line_shares": line.tolist()})

@@ -82,7 +82,7 @@ def strength_sentence(agreed: Mapping[str, int] | None) -> str:
         return ""
     near, whole = agreed["near"], agreed["of"]
     level = "agree" if near >= MOST * whole else "agree in part" if near >= SOME * whole else "disagree"
-    return f"The rules {level}: {near} of {whole} others say the same or differ by one."
+    return f"The rules {level}: {near} of {whole} other rules give the same number or differ by 1."
 
 
 def words(name: str) -> str:

@@ -23,23 +23,23 @@ LEAST = 1e-3  # a smaller residual variance counts as this one: the rest is nois
 def residual_variance(evidence: Evidence) -> Verdict | NotApplicable:
     """Return the point of the curve's logarithm farthest below the chord from no axis to the last."""
     if evidence.method.scaleless:
-        return NotApplicable(f"the coordinates of {evidence.method.name} have no scale, so their distances mean "
-                             "nothing")
+        return NotApplicable(f"the coordinates of {evidence.method.name} have no scale, so their distances cannot be "
+                             "compared")
     if evidence.distances is None:
-        return NotApplicable("the method keeps no distances, or they are not at hand")
+        return NotApplicable("the method preserves no distances, or they are not stored")
     sources, targets = choose_points(evidence)
     if len(targets) < 3:
         return NotApplicable("it needs three points")
     axes = evidence.axes
     distances = evidence.distances(sources, targets)
     if not np.isfinite(distances).all():
-        return NotApplicable("some distances are larger than any double")
+        return NotApplicable("some distances are too large for double precision")
     curve = residual_variances(distances, take_rows(axes, sources), take_rows(axes, targets))
     if not np.isfinite(curve).all():
         return NotApplicable("all distances are equal")
     figures = {"residual_variances": curve.tolist(), "from": len(sources), "to": len(targets),
                "sampled": len(targets) < evidence.size}
-    rule = "The elbow of the logarithm of 1 - r², of the method's distances and those on the first axes."
+    rule = "The elbow of log(1 - r²), with r the correlation of the method's distances with those on the first axes."
     if len(curve) < 3:
         return Verdict(None, rule, f"{len(curve)} axes are too few for an elbow", figures)
     count = int(below_chord(np.log(np.append(1.0, np.maximum(curve, LEAST)))).argmax())

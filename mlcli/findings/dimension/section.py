@@ -28,5 +28,5 @@ def residuals(document: Mapping[str, Any], kept: int) -> Part:
         return None
     drawn = curve("Residual variance by dimension", "axes", "1 − r²", [i + 1.0 for i in range(len(values))],
                   {"residual variance": values}, marked=float(kept))
-    return figure(drawn, "What is left of the distances to keep after so many axes; the right number is where it "
-                  "stops falling.")
+    return figure(drawn, "1 - r² of the distances, by the number of axes; keep as many axes as it takes until the "
+                  "curve stops falling.")

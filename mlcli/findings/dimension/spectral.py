@@ -40,7 +40,7 @@ def trace_share(evidence: Evidence, count: int) -> str:
     if spectrum.complete:
         positive = float(spectrum.solved[spectrum.solved > 0].sum())
         beside = f"{float(spectrum.solved[:count].sum()) / positive:.1%} of the positive eigenvalues; "
-    return f"{beside}{share:.1%} of the trace, from which negative ones are subtracted"
+    return f"{beside}{share:.1%} of the trace, which includes the negative ones"
 
 
 def no_variances(evidence: Evidence) -> str:
@@ -60,7 +60,8 @@ def elbow(evidence: Evidence) -> Verdict | NotApplicable:
     count = int(below.argmax())
     if below[count] <= 0:
         return NotApplicable("the scree plot has no elbow: no point lies below the chord of its ends")
-    return Verdict(count, "The axes before the point of the scree plot farthest below the chord of its ends.",
+    return Verdict(count, "The axes before the elbow of the scree plot: the point farthest below the chord between its "
+                   "ends.",
                    f"among {len(values)} eigenvalues", {"below_chord": below[:20].tolist(), "eigenvalues": len(values)})
 
 
@@ -78,16 +79,16 @@ def broken_stick(evidence: Evidence) -> Verdict | NotApplicable:
         return NotApplicable(no_variances(evidence))
     parts = evidence.parts
     if parts is None:
-        return NotApplicable("it needs the whole spectrum, and only its top is computed")
+        return NotApplicable("it needs all eigenvalues, and only the largest are computed")
     count, total = parts
     if count < 2 or not total > 0:
         return NotApplicable(f"a stick in {count} {'piece' if count == 1 else 'pieces'} says nothing")
     pieces = total * broken_stick_shares(count)
     values = evidence.positive[:count]
     kept = count_leading(values > pieces[: len(values)])
-    return Verdict(kept, "The leading eigenvalues longer than the pieces of a stick broken at random.",
+    return Verdict(kept, "The leading eigenvalues above those of the broken-stick model.",
                    f"{count} pieces", {"pieces": count, "expected_shares": (pieces[:20] / total).tolist()},
-                   f"of {count} pieces all but a few are tiny, so nearly any spectrum passes" if count > MOST_PIECES
+                   f"unreliable with {count} eigenvalues: nearly any spectrum passes" if count > MOST_PIECES
                    else "")
 
 
@@ -107,7 +108,8 @@ def kaiser(evidence: Evidence) -> Verdict | NotApplicable:
     if len(values) < parts[0] and (values > mean).all():
         return NotApplicable(f"all {len(values)} eigenvalues computed are above the mean")
     shares = values[:20] / mean
-    return Verdict(int(np.sum(values > mean)), "The eigenvalues above their mean, which for correlations is one.",
+    return Verdict(int(np.sum(values > mean)), "The eigenvalues above their mean, which is 1 for a correlation matrix "
+                   "(Kaiser).",
                    f"mean of {parts[0]} eigenvalues", {"over_mean": shares.tolist()})
 
 
@@ -121,5 +123,5 @@ def eigengap(evidence: Evidence) -> Verdict | NotApplicable:
         return NotApplicable(f"a gap needs two eigenvalues and {len(values)} positive ones are computed")
     gaps = -np.diff(values) / values[0]
     count = int(gaps.argmax()) + 1
-    return Verdict(count, "The axes before the largest difference of neighboring eigenvalues.",
+    return Verdict(count, "The axes before the largest gap between successive eigenvalues.",
                    f"{gaps[count - 1]:.1%} of the first eigenvalue", {"gaps_over_first": gaps[:20].tolist()})

@@ -21,7 +21,8 @@ def velicer(evidence: Evidence) -> Verdict | NotApplicable:
         return NotApplicable("it is for correlations, and the columns' variances differ: use prepare.scale=standard")
     averages = average_partials(evidence.correlations)
     count = int(np.nanargmin(averages))
-    return Verdict(count, "As many axes as leave the smallest average squared partial correlation between columns.",
+    return Verdict(count, "The number of axes with the smallest average squared partial correlation between columns "
+                   "(Velicer's MAP).",
                    f"{averages[count]:.4g} on average",
                    {"average_squared_partial_correlations": averages.tolist(), "rows": rows or evidence.observations})
 

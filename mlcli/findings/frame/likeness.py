@@ -36,8 +36,8 @@ class Fit:
 def procrustes(first: Array, second: Array) -> Fit:
     """Return the symmetric Procrustes statistic m² = 1 - (Σσ)² and the aligned second embedding.
 
-    Both are standardized embeddings, (n, p) and (n, q) arrays; the one with fewer axes is padded with zeros. m² comes
-    from the residuals, so that it is right also where it is tiny. Source: Gower, 1971; vegan's `protest`, SciPy's
+    Both are standardized embeddings, (n, p) and (n, q) arrays; the one with fewer axes is padded with zeros. m² is
+    computed from the residuals, so small values are accurate. Source: Gower, 1971; vegan's `protest`, SciPy's
     `disparity`.
     """
     width = max(first.shape[1], second.shape[1])

@@ -11,7 +11,7 @@ from mlcli.findings.loadings import LoadingsFinding
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.drawing.html import Part, figure, section
 
-TITLE = "Rows over the embedding"
+TITLE = "Images over the embedding"
 
 
 def over_plane(run: Contents) -> Part:

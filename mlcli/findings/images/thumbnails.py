@@ -59,8 +59,8 @@ def box_of(image: Image) -> tuple[float, float]:
 def choose_rows(embedding: Array, image: Image, seed: int) -> Indices:
     """Return the rows of an embedding, an (n, p) array, with pictures over its first two axes, an (m,) array.
 
-    Farthest-point sampling in the metric whose unit ball is a picture with its gap: each row is the one farthest from
-    all before it, until every row lies under a picture of another. Then no two pictures overlap, and no more find room.
+    Farthest-point sampling, in the metric whose unit ball is an image with its gap: each row is the farthest from all
+    before it, until an image covers every other row. Then no two pictures overlap, and no more find room.
     Of very many rows, a sample is searched.
     """
     rows = sample_rows(len(embedding), MOST, seed)

@@ -17,9 +17,10 @@ def loadings(run: Contents, cutoff: float) -> Part:
         return None
     found = LoadingsFinding.of(run)
     whole = len(next(iter(found.columns.values()))) if found else 0
-    more = (f" The {len(table.rows)} of {whole:,} columns with the largest ones." if whole > len(table.rows) else "")
+    more = (f" The {len(table.rows)} of {whole:,} columns with the largest loadings."
+            if whole > len(table.rows) else "")
     axes = len(found.columns) - 1 if found else 0
-    more += (f" The first {MOST_AXES} of {axes:,} axes; all of them stand in loadings.csv." if axes > MOST_AXES else "")
+    more += (f" The first {MOST_AXES} of {axes:,} axes; loadings.csv has all of them." if axes > MOST_AXES else "")
     factors = correlations_table(run)
     beside = [] if factors is None or axes > MOST_AXES else [sentence(factors.caption, "soft"), as_html(factors)]
     said = f"{table.caption} Columns are sorted by the axis on which they load most.{more}"

@@ -156,7 +156,7 @@ def loadings_table(run: Contents, cutoff: float = 0.0, most: int | None = None,
 def _caption(found: FactorLoadings, cutoff: float) -> str:
     what = "Standardized loadings" if found.standardized else "Loadings"
     oblique = " (pattern) on correlated factors" if found.oblique else ""
-    return f"{what}{oblique}" + (f"; those below {cutoff:g} in size are left out." if cutoff > 0 else ".")
+    return f"{what}{oblique}" + (f"; those below {cutoff:g} in absolute value are left out." if cutoff > 0 else ".")
 
 
 @HUGE
@@ -166,7 +166,7 @@ def factors_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     rows = [] if found is None else _factor_rows(found)
     if found is None or not rows:
         return None
-    return Table("What the factors carry.", ("figure", *found.axes), rows,
+    return Table("Variance explained by the factors.", ("figure", *found.axes), rows,
                  decimals=found.decimals, keys=("figure", *found.columns))
 
 

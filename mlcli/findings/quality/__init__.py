@@ -23,14 +23,14 @@ SampleSize = Annotated[int, Field(ge=2)]
 
 
 class Quality(Options):
-    """How well the embedding keeps neighborhoods, distances and labels; null: not measured."""
+    """How well the embedding preserves neighborhoods, distances and labels; null: not measured."""
 
     neighbors: int = option(12, "Size of the neighborhoods that are compared.", ge=1)
     sample: SampleSize | Literal["auto"] = option(
         "auto", "Points whose neighborhoods and distances are measured (auto: all up to 2,000 points, above that a "
         "seeded sample of 32 to 250, with standard errors).")
-    label: str | None = option(None, "The label column that 1-NN error and silhouette are about (default: the first "
-                               "with two classes or more).")
+    label: str | None = option(None, "The label column for 1-NN error and silhouette (default: the first with two "
+                               "classes or more).")
 
 
 class QualityFinding(Finding["QualityResult"]):
@@ -40,7 +40,7 @@ class QualityFinding(Finding["QualityResult"]):
     files = (NUMBERS, PAIRS)
     option = (Quality | None, Quality())
     output = True
-    stage = "Measures how well the embedding keeps distances and neighborhoods."
+    stage = "Measures how well the embedding preserves distances and neighborhoods."
     columns = ("trustworthiness", "trustworthiness_se", "continuity", "continuity_se", "residual_variance",
                "residual_variance_se")
 

@@ -43,8 +43,8 @@ class Labels(Measure):
         if classes is None:
             what = "has one class only, or hardly a name twice" if column in labels else "is no label column"
             raise ConfigError("QUALITY-LABEL", f"{column[:80]!r} {what}", where="report.quality.label",
-                              hint=f"label columns are: {', '.join(name[:80] for name in labels) or 'none'}; "
-                              "--label-column names others")
+                              hint=f"label columns are: {', '.join(name[:80] for name in labels) or 'none'}; choose "
+                              "others with --label-column")
         return classes
 
     @classmethod

@@ -11,17 +11,17 @@ from mlcli.report.drawing.text import number
 from mlcli.report.figures.curves import curve, shepard
 
 MEASURES = {  # key of quality.json -> name and meaning
-    "trustworthiness": ("trustworthiness", "1: no point is shown near another that is far in the data"),
-    "continuity": ("continuity", "1: no neighbor in the data is torn away"),
-    "lcmc": ("LCMC", "shared neighbors, over what chance would share"),
-    "stress_1": ("stress-1", "0: all distances are kept"),
-    "stress_1_scaled": ("stress-1, best scale", "the same after the embedding is stretched to fit"),
-    "sammon_stress": ("Sammon stress", "0: all distances are kept, short ones weigh more"),
-    "sammon_stress_scaled": ("Sammon stress, best scale", "the same after the embedding is stretched to fit"),
+    "trustworthiness": ("trustworthiness", "1: no false neighbors"),
+    "continuity": ("continuity", "1: no neighbors of the data are lost"),
+    "lcmc": ("LCMC", "mean R_NX: shared neighbors beyond chance"),
+    "stress_1": ("stress-1", "0: all distances are preserved"),
+    "stress_1_scaled": ("stress-1, best scale", "the same at the best scale of the embedding"),
+    "sammon_stress": ("Sammon stress", "0: all distances are preserved; errors of short ones weigh more"),
+    "sammon_stress_scaled": ("Sammon stress, best scale", "the same at the best scale of the embedding"),
     "residual_variance": ("residual variance", "1 - r² of distances, without the diagonal"),
     "residual_variance_tenenbaum": ("residual variance (Tenenbaum)", "1 - r² over the whole matrix"),
     "shepard_correlation": ("Shepard correlation", "rank correlation of distances"),
-    "reconstruction_error": ("reconstruction error", "mean squared distance to the points that come back"),
+    "reconstruction_error": ("reconstruction error", "mean squared distance between points and their reconstructions"),
     "label_1nn_error": ("1-NN error of labels", "share of points whose nearest neighbor has another label"),
     "silhouette": ("silhouette", "1: points with the same label lie together"),
 }
@@ -43,8 +43,9 @@ def _neighbors_kept(document: Mapping[str, Any]) -> str:
         return ""
     kept = curve_["values"][curve_["neighbors"].index(near)]
     chance = near / (document["rows"] - 1) if document.get("rows", 0) > 1 else None
-    beside = "" if chance is None else f" (by chance {chance:.0%})"
-    return f"Of the {near} nearest neighbors of a point, {kept:.0%} are its neighbors in the picture too{beside}."
+    beside = "" if chance is None else f" (expected by chance: {chance:.0%})"
+    return (f"Of the {near} nearest neighbors of a point, {kept:.0%} are also among its nearest neighbors in the "
+            f"embedding{beside}.")
 
 
 def _distances_kept(document: Mapping[str, Any]) -> str:
@@ -56,8 +57,8 @@ def _distances_kept(document: Mapping[str, Any]) -> str:
     stress = measures.get(name)
     if not (isinstance(rank, float) and isinstance(stress, float)):
         return ""
-    return (f"Distances in the picture keep the order of those in the data with a rank correlation of {rank:.2f}; "
-            f"{words} is {stress:.3g}, where 0 keeps them all{_beyond(stress, measures)}.")
+    return (f"The rank correlation of distances in the embedding with those in the data is {rank:.2f}; {words} is "
+            f"{stress:.3g}, where 0 means that all are preserved{_beyond(stress, measures)}.")
 
 
 def _beyond(stress: float, measures: Mapping[str, Any]) -> str:
@@ -65,9 +66,9 @@ def _beyond(stress: float, measures: Mapping[str, Any]) -> str:
     if stress <= 1:
         return ""
     best = measures.get(SCALED["stress_1"])
-    scaled = f"; of the picture stretched to fit it is {best:.3g}" if isinstance(best, float) else ""
-    return (" and 1 means that distances are off by as much as the picture is large: these axes show little of the "
-            f"distances, so points lie closer together than in the data{scaled}")
+    scaled = f"; at the best scale of the embedding it is {best:.3g}" if isinstance(best, float) else ""
+    return (" and 1 means errors as large as the distances in the embedding: these axes show little of the distances, "
+            f"so points lie closer together than in the data{scaled}")
 
 
 def quality(found: QualityResult) -> Part:
@@ -99,7 +100,8 @@ def _scale(document: Mapping[str, Any]) -> Part:
     """Return a note that stress is at the best scale, where the method leaves the scale free."""
     if document.get("scale") != FREE:
         return None
-    return sentence("The method leaves the scale of its coordinates free: stress is given at the best scale.", "soft")
+    return sentence("The scale of the coordinates is arbitrary for this method: stress is given at the best scale.",
+                    "soft")
 
 
 def _error(value: float | None) -> str:
@@ -118,8 +120,8 @@ def _basis(document: Mapping[str, Any]) -> Part:
 def _shepard(points: Array | None) -> Part:
     if points is None:
         return None
-    return figure(shepard("Shepard diagram", points), f"{len(points):,} pairs of points: the distance to keep and the "
-                  "distance in the embedding.")
+    return figure(shepard("Shepard diagram", points), f"{len(points):,} pairs of points: the distance in the data and "
+                  "the distance in the embedding.")
 
 
 def _q_nx(document: Mapping[str, Any]) -> Part:
@@ -128,4 +130,5 @@ def _q_nx(document: Mapping[str, Any]) -> Part:
         return None
     places = [float(place) for place in values["neighbors"]]
     return figure(curve("Shared neighbors by their number (Q_NX)", "neighbors", "share", places,
-                        {"Q_NX": values["values"]}), "The share of each point's nearest neighbors that it keeps.")
+                        {"Q_NX": values["values"]}), "The mean share of each point's nearest neighbors that are "
+                            "preserved.")

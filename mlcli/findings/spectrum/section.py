@@ -39,7 +39,7 @@ def _expected(run: Contents) -> str:
     """Return the explanation of the line in the scree plot, where there is one."""
     if run.scree is None or not run.scree.line:
         return ""
-    return "The line is parallel analysis: what unrelated columns of the same size would show at the 95th percentile."
+    return "The line is parallel analysis: the 95th percentile of the eigenvalues of uncorrelated columns."
 
 
 def _percent(share: float | None) -> str:
@@ -49,13 +49,13 @@ def _percent(share: float | None) -> str:
 def _bounds(eigenvalues: Eigenvalues) -> Part:
     if not eigenvalues.at_least:
         return None
-    return sentence("Eigenvalues after ≥ are lower bounds, which the computation of the others leaves behind; "
-                    "method.eigensolve.report computes them.", "soft")
+    return sentence("Eigenvalues after ≥ are lower bounds; to compute them, raise method.eigensolve.report.", "soft")
 
 
 def _negative(summary: Mapping[str, Any]) -> Part:
     share = summary.get("negative_share")
     if share is None or share == 0:
         return None
-    return sentence(f"Negative eigenvalues hold {100 * share:.3g}% of the sum of all sizes; they never become axes.",
+    return sentence(f"Negative eigenvalues hold {100 * share:.3g}% of the sum of absolute eigenvalues; they never "
+                    "become axes.",
                     "soft")

@@ -38,7 +38,7 @@ def require_running_sums(rows: Rows, path: Path) -> None:
         wrong = ~((given == sums) | (np.abs(given - sums) <= ALIKE * sizes) | (np.isnan(given) & np.isnan(sums)))
     if wrong.any():
         line = int(np.flatnonzero(wrong)[0]) + 2  # the first one holds the names
-        raise damaged(path, "cumulative is not the sum of the proportions so far", line)
+        raise damaged(path, "cumulative is not the running sum of the proportions", line)
 
 
 def spectrum_text(rows: Rows) -> str:
@@ -51,9 +51,9 @@ def spectrum_text(rows: Rows) -> str:
 def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[float] | None]:
     """Return the spectrum in figures, for run.json: the trace and its parts, each part with its own name.
 
-    The sums of all positive eigenvalues, of all sizes, and of the negative ones' sizes are null where only the top of
-    the spectrum was computed; bounds from the trace and the Frobenius norm on the last one are given instead, and
-    `further_at_least` holds lower bounds of the following eigenvalues, in their order, empty where one is not a double.
+    If only the largest eigenvalues were computed, the sums of positive eigenvalues, of absolute values and of negative
+    ones are null. Bounds of the sum of negative ones, from the trace and the Frobenius norm, are given instead.
+    `further_at_least` holds lower bounds of the next eigenvalues in order; it is empty if one is not a double.
     """
     values, bounds = spectrum.eigenvalues, spectrum.further_at_least
     whole, (least, most) = spectrum.complete, spectrum.negative_mass

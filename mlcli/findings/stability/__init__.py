@@ -25,12 +25,12 @@ WHERE = "report.stability"
 
 
 class Stability(Options):
-    """How far the result would change with other rows: fits to rows that are drawn again; null: not measured."""
+    """Stability of the result, by fits to resampled rows; null: not measured."""
 
-    resamples: int = option(50, "Fits to rows drawn again: all of them with repetition, or a share of them without for "
-                            "methods on neighbors.", ge=2)
-    share: float = option(0.8, "Share of the rows that are drawn where none is repeated.", gt=0, lt=1)
-    level: float = option(0.95, "Level of intervals and ellipses.", gt=0, lt=1)
+    resamples: int = option(50, "Number of fits to resampled rows: a bootstrap sample (with replacement), or for "
+                            "methods based on neighbors a subsample (without).", ge=2)
+    share: float = option(0.8, "Share of the rows in a subsample.", gt=0, lt=1)
+    level: float = option(0.95, "Confidence level of intervals and ellipses.", gt=0, lt=1)
 
 
 class StabilityFinding(Finding["StabilityResult"]):
@@ -40,7 +40,7 @@ class StabilityFinding(Finding["StabilityResult"]):
     files = (NUMBERS, MOVES)
     needs = ("spectrum",)  # for the shares in the labels of the axes
     option = (Stability | None, None)
-    stage = "Fits the method again to rows that are drawn again, and compares."
+    stage = "Fits the method again to resampled rows, and compares."
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> "StabilityResult | None":
         """Return intervals and deviations over the fits; None where too few of them succeeded."""
@@ -87,17 +87,18 @@ class StabilityFinding(Finding["StabilityResult"]):
                               "features or dissimilarities")
         if kind == "bootstrap":
             setting: Stability = config.report.setting(self.name)
-            setting.refuse_unused(f"{config.method.name} is fitted to as many rows, drawn with repetition", "share",
+            setting.refuse_unused(f"{config.method.name} is fitted to bootstrap samples of all rows", "share",
                                   where=WHERE)
 
     def refuse_blocks(self) -> None:
         """Raise ConfigError: rows outside memory cannot be drawn again."""
-        raise ConfigError("RESAMPLING", "stability was chosen, and the table is read in blocks of rows", where=WHERE,
+        raise ConfigError("RESAMPLING", "stability cannot be measured for a table that is read in blocks of rows",
+        where=WHERE,
                           hint="leave it out, or give {input.stream=never}")
 
     def step(self, planned: "Planned") -> Step | None:
         """Return the cost of the fits: each as much as the run's own, though some have fewer rows."""
         count = planned.config.report.setting(self.name).resamples
-        return Step("stability", f"{count} fits to rows drawn again",
+        return Step("stability", f"{count} fits to resampled rows",
                     count * sum(step.seconds for step in planned.fit),
                     max([planned.memory, *(step.memory for step in planned.fit)]))

@@ -47,8 +47,8 @@ def stability_of(result: Result, asked: Stability) -> StabilityResult | None:
         again = method.with_axes(model.embedding.shape[1])
         made = refit_draws(model, lambda rows: again.fit(data.take(rows), config.compute), drawn)
         if len(made) < FEWEST:
-            note("N-STABILITY", f"stability is not known: {len(made)} of {len(drawn)} fits to rows drawn again ended "
-                 "well")
+            note("N-STABILITY", f"stability was not measured: {len(made)} of {len(drawn)} fits to resampled rows "
+                 "succeeded")
             return None
         found = summarize(model, made, asked=len(drawn), level=asked.level,
                           drawn=None if share is None else draw_size(size, share))
@@ -59,9 +59,9 @@ def summarize(model: Model, made: Sequence[Resample], *, asked: int, level: floa
               drawn: int | None) -> StabilityResult:
     """Return the figures of resamples, out of `asked`; each has `drawn` rows where none is repeated.
 
-    With repetition, intervals are Efron's percentiles (1979). Without, the spread of m of n rows is multiplied by √(m /
-    (n - m)), as in the delete-d jackknife (Shao and Wu, 1989), and intervals reach from the run's own value as far as
-    quantiles lie from the median.
+    With repetition, intervals are Efron's percentiles (1979). Without replacement, the spread of m of n rows is
+    multiplied by √(m / (n - m)), as in the delete-d jackknife (Shao and Wu, 1989). Intervals are the run's value plus
+    the distances of quantiles from the median.
     """
     size, factor = len(model.embedding), 1.0
     if drawn is not None:
@@ -79,8 +79,8 @@ def summarize(model: Model, made: Sequence[Resample], *, asked: int, level: floa
 def intervals(model: Model, made: Sequence[Resample], level: float, factor: float | None) -> dict[str, Any]:
     """Return intervals of the leading eigenvalues and of their shares.
 
-    Of a kernel that is the inverse of a cost there are none of eigenvalues, which do not carry over to other rows'
-    kernels.
+    There are no intervals of eigenvalues if the kernel is the inverse of a cost: such eigenvalues are not comparable
+    between kernels of different rows.
     """
     ranks = model.ranks
     count = min([LEADING, len(ranks.eigenvalues), *(len(part.eigenvalues) for part in made)])

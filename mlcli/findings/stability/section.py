@@ -16,7 +16,7 @@ from mlcli.report.drawing.html import Part, figure, section, sentence, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.scatter import BOTTOM, LEFT, WIDE, panel_of, plane, sample_rows
 
-TITLE = "Points in fits to rows drawn again"
+TITLE = "Points in fits to resampled rows"
 ELLIPSES = 200  # largest number of ellipses
 CORNERS = 24  # corners of the line for an ellipse
 RIGHT = 40
@@ -30,10 +30,11 @@ def stability(found: StabilityResult, run: Contents) -> Part:
 
 
 def _description(found: Mapping[str, Any]) -> str:
-    rows = (f"{found['resamples']} fits to as many rows, drawn with repetition" if found["kind"] == "bootstrap" else
-            f"{found['resamples']} fits to {number(found['rows'])} rows each, drawn without repetition; spreads are "
-            "those of all rows, by the delete-d jackknife, and very wide where the result hangs on single rows")
-    failed = f"; {found['failed']} more could not be made and are left out" if found["failed"] else ""
+    rows = (f"{found['resamples']} fits to bootstrap samples (as many rows, drawn with replacement)" if found["kind"] ==
+    "bootstrap" else
+            f"{found['resamples']} fits to {number(found['rows'])} rows each, drawn without replacement; spreads are "
+            "for all rows, by the delete-d jackknife, and very wide where the result depends on single rows")
+    failed = f"; {found['failed']} more failed and are left out" if found["failed"] else ""
     return f"{rows}{failed}. Intervals and ellipses are of level {_level(found)}."
 
 
@@ -57,9 +58,8 @@ def _angle(found: Mapping[str, Any]) -> Part:
     angle = found["angle"]
     if angle["median"] is None:
         return None
-    return sentence(f"The largest angle between these axes and those of other rows is {angle['median']:.3g}° in the "
-                    f"median, and at most {angle['at_most']:.3g}° in {_level(found)} of the fits, by "
-                    f"{angle['of']}.")
+    return sentence(f"The largest angle between these axes and those of other rows is {angle['median']:.3g}° (median), "
+                    f"and at most {angle['at_most']:.3g}° in {_level(found)} of the fits, by {angle['of']}.")
 
 
 def _ellipses(run: Contents, stable: StabilityResult) -> Part:

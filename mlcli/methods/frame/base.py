@@ -124,7 +124,7 @@ class Method(Options):
         """Raise ConfigError where the data lacks something that the method needs, or has a view that it cannot use."""
         self.require_kind(data.kind)
         if isinstance(data, TwoViews) and not any(issubclass(accepted, TwoViews) for accepted in self.accepts):
-            raise ConfigError("VIEW", f"{self.name} has no use for a second view", where="input.view",
+            raise ConfigError("VIEW", f"{self.name} does not use a second view", where="input.view",
                               hint="leave it out, or choose cca or ibfa")
         if not (self.distance.plain or isinstance(data, Features)):
             raise ConfigError("METRIC", f"the metric {self.distance.name} was chosen, and it compares features, not "
@@ -195,7 +195,7 @@ class Method(Options):
         """Raise ConfigError for an option at `where` that needs a decoder to features if there is none."""
         if not self.leads_back(kind):
             condition = f"; {self.name} has one with: {self.decodes}" if self.decodes else ""
-            raise ConfigError("NO-DECODER", f"{self.name} has no way from coordinates back to features here",
+            raise ConfigError("NO-DECODER", f"{self.name} cannot reconstruct features from coordinates here",
                               where=where, hint=f"leave it out{condition}")
 
     def streams(self, kind: str) -> bool:
@@ -249,7 +249,7 @@ class Method(Options):
         """Return the number of landmarks, or None; raises ConfigError where there are more than points."""
         count: int | None = getattr(self, "landmarks", None)
         if count is not None and count > len(data.values):
-            raise ConfigError("LANDMARKS", f"{count} landmarks were asked for and there are {len(data.values)} points",
+            raise ConfigError("LANDMARKS", f"{count} landmarks were requested, but there are {len(data.values)} points",
                               where="method.landmarks", hint="ask for fewer, or leave landmarks out")
         return count
 

@@ -32,8 +32,8 @@ def column_moments(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *,
         kernel = factor_of(data.values)
         return point_moments(kernel, equal), kernel
     points = estimate_moments(data.values, gaps, iterate)
-    note("N-GAPS", f"the covariance that {gaps} gives is taken for that of {points.observations} complete rows: "
-         "chi-square and what follows from it are a little too sure", rows=points.observations)
+    note("N-GAPS", f"the covariance that {gaps} gives is taken for that of {points.observations} complete rows; "
+         "chi-square and the indices based on it are slightly anti-conservative", rows=points.observations)
     return covariance_moments(points.moments.covariance, points.observations, equal), points
 
 

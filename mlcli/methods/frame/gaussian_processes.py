@@ -49,4 +49,4 @@ class GaussianProcessMethod(Method):
 def require_distinct(terms: Sequence[str], where: str) -> None:
     """Raise ConfigError for a term that occurs twice in a kernel, with one length scale or with one for each axis."""
     if len({term.removesuffix("-ard") for term in terms}) < len(terms):
-        raise ConfigError("TERMS", "a term of the kernel stands twice", where=where, hint="give it once")
+        raise ConfigError("TERMS", "a term of the kernel is listed twice", where=where, hint="give it once")

@@ -148,7 +148,7 @@ class Model:
         spectrum = None if self.spectrum is None else in_unit(self.spectrum, data.unit**powers.spectrum)
         embedding = map_blocks(lambda some: unit.plain(some) + 0.0, self.embedding)
         if np.isfinite(largest_of(self.embedding)) and not in_range(embedding, self.embedding):
-            raise NumericalError("RANGE", "coordinates in the data's unit leave the range of double precision",
+            raise NumericalError("RANGE", "coordinates in the data's unit are outside the range of double precision",
                                  hint="give the data in another unit, features with {prepare.scale=standard}")
         units = {"none": Unit(), "input": data.number_unit, "spectrum": data.unit**powers.spectrum}
         products = {name: product.plain(units[product.carried]) for name, product in self.products.items()}
@@ -165,7 +165,7 @@ def in_unit(spectrum: Spectrum, unit: Unit) -> Spectrum:
     spectrum = replace(spectrum, unit=unit)
     top = spectrum.values[:1]
     if np.any(spectrum.solved[:1] != 0) and not (np.isfinite(top) & (top != 0)).all():
-        note("W-RANGE", "eigenvalues leave the range of double precision; proportions and coordinates are right")
+        note("W-RANGE", "eigenvalues are outside the range of double precision; proportions and coordinates are right")
     return spectrum
 
 

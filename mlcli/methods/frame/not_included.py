@@ -74,7 +74,7 @@ def remedy(asked: str, known: Sequence[str]) -> str:
     """
     lacking, near = BY_NAME.get(plain(asked)), instead(asked, known)
     if lacking is not None:
-        return f"it is not in this program; nearest in meaning is {near}: {lacking.why}"
+        return f"it is not available; the closest method is {near}: {lacking.why}"
     return f"did you mean {near!r}?" if near else ""
 
 

@@ -47,8 +47,8 @@ def fixed_point_check(sources: Array, contrast: str, tolerance: float, converged
         (dᵢ Mᵢⱼ - dⱼ Mⱼᵢ) / (dᵢ Mᵢᵢ + dⱼ Mⱼⱼ),   dᵢ the sign of Mᵢᵢ,
 
     which at a maximum or minimum of Σ dᵢ E G(yᵢ) under rotations is zero. One after the other (not `together`), the
-    direction that came first is turned by Mᵢⱼ / Mᵢᵢ. Convergence says that the distance from the limit is within
-    `tolerance`, or steps are as small as rounding: a step is no longer than the way to the limit.
+    direction that came first is turned by Mᵢⱼ / Mᵢᵢ. Convergence means that the distance from the limit is within
+    `tolerance`, or steps are as small as rounding: a step is no longer than that distance.
     """
     if not converged:
         return skipped("stationarity", AT_LIMIT)

@@ -48,9 +48,9 @@ def embeddings_section(comparison: Comparison, label: str | None, seed: int, sai
     points = [Points(values, comparison.ids, colors, count, axes=comparison.axis_labels(place)).sample(most, seed)
               for place, values in enumerate(comparison.placed)]
     drawn = f" A random sample of {most:,} of {count:,} points is drawn." if count > most else ""
-    caption = ("Each embedding is centered, scaled to the same size, and turned onto the first by Procrustes; two axes "
-               "are drawn. Where that mixes the axes of a run, they are named by those of the first that they were "
-               f"turned onto.{drawn} {said}".rstrip())
+    caption = ("Each embedding is centered, scaled to the same size, and aligned with the first by a Procrustes "
+               "rotation; two axes are drawn. If the rotation mixes the axes of a run, they have the names of the "
+               f"first run's axes.{drawn} {said}".rstrip())
     named = all(side.named for side in comparison.sides)
     if named and count <= LABELED and len(points) <= NAMED and has_matplotlib():
         return section("Embeddings", _labeled_panels(comparison, points), sentence(caption, "soft"))

@@ -74,16 +74,16 @@ def pairs(comparison: Comparison) -> Part:
     said = f"Neighborhoods of {near.neighbors} points, seen from {near.points:,}. " if near else ""
     every = table(("run", "with", "Procrustes m²", "principal angles", "shared neighbors", "Jaccard"), rows, (2, 4, 5))
     meaning = sentence(
-        f"{said}Procrustes m² is what is left of the sum of squares when one embedding, centered and scaled to 1, is "
-        "turned, mirrored and scaled onto the other: 0 the same shape, 1 nothing alike. Principal angles are those "
-        "between the spans of the centered embeddings.", "soft")
+        f"{said}Procrustes m² is the residual sum of squares after one embedding, centered and scaled to 1, is "
+        "rotated, reflected and scaled to fit the other: 0 is the same shape, 1 no similarity. Principal angles are "
+        "between the spans of the centered embeddings, in degrees.", "soft")
     if len(sides) <= FEW:
-        return section("How alike they are", every, meaning)
+        return section("Similarity of the runs", every, meaning)
     shapes = square({place: f"{pair.fit.m2:.3f}" for place, pair in found.items()}, sides)
     shared = square({place: f"{pair.agreement.overlap:.3f}" for place, pair in found.items() if pair.agreement}, sides)
-    return section("How alike they are", sentence("Procrustes m² of every two runs:"),
+    return section("Similarity of the runs", sentence("Procrustes m² of each pair of runs:"),
                    across("run", shapes, sides, numeric=True),
-                   *((sentence("Shared neighbors of every two runs:"), across("run", shared, sides, numeric=True))
+                   *((sentence("Shared neighbors of each pair of runs:"), across("run", shared, sides, numeric=True))
                      if near else ()), meaning, fold(f"All {len(rows)} pairs, with principal angles", every))
 
 

@@ -23,14 +23,13 @@ from mlcli.report.drawing.text import number, safe
 
 DRAWN = 24  # embeddings on the page
 LISTED = 5  # runs in the ranking
-AXES = ("Runs count as good as the best one where they differ by no more than the standard errors. More axes mean "
-        "better figures of all three: compare runs of as many axes, or look for the point where more of them gain "
-        "little.")
-PICTURES = ("Figures do not always tell: a picture with short circuits, or one that is torn, can keep most neighbors. "
-            "Look at the pictures below, at the shares of the first axes, and at the edges of the graph "
-            "(--draw-graph); docs/choosing-k.md says how.")
-OWN_GRAPH = (" Residual variance is measured along each run's own graph, and is small for a wrong graph, too: it ranks "
-             "only runs whose graphs are the same.")
+AXES = ("A run counts as good as the best one if the difference is within the standard errors. More axes improve all "
+        "three measures: compare runs with the same number of axes, or look for the point where more axes gain little.")
+PICTURES = ("These measures can mislead: an embedding with short circuits, or a torn one, can preserve most neighbors. "
+            "Look at the plots below, at the shares of the first axes, and at the edges of the graph (--draw-graph); "
+            "docs/choosing-k.md explains how.")
+OWN_GRAPH = (" Residual variance is measured along the graph of each run, and can be small for a wrong graph too: it "
+             "ranks only runs with the same graph.")
 
 
 def runs_page(rows: Sequence[Row], parameters: Sequence[str], comparison: Comparison | None, *, label: str | None,
@@ -70,7 +69,7 @@ def _best(ended: Sequence[Row], parameters: Sequence[str]) -> Part:
                     for one in first], range(1, 2 + len(measures)), (0,))
     of = f" The first {LISTED} of {len(ended):,} runs." if len(ended) > LISTED and first else ""
     names = _in_sentence([measure.words for measure in measures])
-    by = sentence(f"Runs by their mean rank in {names}; in brackets what they have.{of}") if first else None
+    by = sentence(f"Runs by their mean rank in {names}; in brackets, the values.{of}") if first else None
     return section("Best", by, ranked, _best_by(found, measures), sentence(AXES, "soft"), sentence(
         PICTURES + (OWN_GRAPH if any(one.measure is RESIDUAL for one in found) else ""), "soft"))
 
@@ -101,8 +100,8 @@ def caption(rows: Sequence[Row], parameters: Sequence[str], swept: str) -> str:
     """Return the caption of a figure of curves."""
     count = max(len(lines(rows, parameters, swept, measure)) for measure in MEASURES)
     left = f" The first {MOST} of {count} combinations are drawn." if count > MOST else ""
-    return ("Trustworthiness and continuity: 1 is the best; residual variance: 0. Bars are standard errors, where "
-            f"the figures come from a sample.{left}")
+    return ("Best values: 1 for trustworthiness and continuity, 0 for residual variance. Bars are standard errors, if "
+            f"the measures come from a sample.{left}")
 
 
 def _embeddings(comparison: Comparison | None, ended: int, label: str | None, seed: int) -> Part:

@@ -42,7 +42,7 @@ def shepard(title: str, pairs: Array) -> Figure:
     panel = Panel(Scale.over([0.0, across], LEFT, LEFT + SIDE, whole=False),
                   Scale.over([0.0, up], TOP + SIDE, TOP, whole=False))
     marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(), *panel.columns(),
-                         Dots("plain", to_pixels(pairs, panel), 1.5), *panel.names("distance to keep",
+                         Dots("plain", to_pixels(pairs, panel), 1.5), *panel.names("distance in the data",
                                                                                    "distance in the embedding")]
     if comparable(pairs):
         marks.append(Line(kind="guide", x1=panel.x(0), y1=panel.y(0), x2=panel.x(across), y2=panel.y(up)))

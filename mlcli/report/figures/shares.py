@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 ROUNDING = 1e-6  # rounding in a running sum of shares
-WHY = "Sums of shares pass 100% because negative eigenvalues are subtracted from the trace, of which they are shares."
+WHY = "Cumulative shares exceed 100% because they are shares of the trace, which includes negative eigenvalues."
 
 
 def exceed_one(cumulative: Sequence[float | None]) -> bool:

@@ -39,16 +39,16 @@ def embedding(run: Contents, label: str | None) -> Part:
     if values.shape[1] > 2:
         few = len(values) <= MOST
         some = points[0].sample(MOST_IN_PAIRS, int(run.manifest.get("seed") or 0)) if few else points[0]
-        shown.append(figure(pairs(some), f"Pairs of the first {min(values.shape[1], 4)} axes; each "
-                            f"panel has scales of its own.{_sample_note(some)}{_density_note(some)}"))
+        shown.append(figure(pairs(some), f"Pairs of the first {min(values.shape[1], 4)} axes; each panel has its own "
+                            f"scales.{_sample_note(some)}{_density_note(some)}"))
     return section("Embedding", advice(run), *shown, _interactive_hint(run))
 
 
 def _interactive_hint(run: Contents) -> Part:
     """Return a sentence on the interactive page: where it is, or how to get it."""
-    return sentence("interactive.html, beside this page, has the points to turn, zoom and name." if run.interactive else
-                    "mlcli report RUN --interactive writes a page beside this one whose points can be turned, zoomed "
-                    "and named (with the extra manifold-cli[interactive]).", "soft advice")
+    return sentence("interactive.html, beside this page, is an interactive scatter plot." if run.interactive else
+                    "mlcli report RUN --interactive writes an interactive scatter plot beside this page (needs the "
+                    "extra manifold-cli[interactive]).", "soft advice")
 
 
 def _matplotlib_part(run: Contents, points: Points, edges: Edges | None, said: str, first: bool) -> Part:
@@ -93,9 +93,9 @@ def _background_note(deviations: Array | None) -> str:
     if deviations is None:
         return ""
     if shares_of(deviations) is None:
-        return f" The decoder is equally sure everywhere: its standard deviation is {number(float(deviations.max()))}."
-    return (" The grayer the background, the less sure the decoder, by the logarithm of its posterior standard "
-            "deviation; other axes are at their means.")
+        return f" The decoder has the same posterior standard deviation everywhere: {number(float(deviations.max()))}."
+    return (" The darker gray the background, the larger the decoder's posterior standard deviation (on a logarithmic "
+            "scale); other axes are at their means.")
 
 
 def _edges_note(edges: Edges | None) -> str:
@@ -117,14 +117,15 @@ def _title(colors: Coloring) -> str:
 
 def _caption(points: Points, first: bool) -> str:
     stretched = points.values.shape[1] > 1 and not equal_units(points.values)
-    units = (f" The second axis is drawn longer than its unit: the ranges differ by more than {LONGEST_RATIO:.2g} "
-             "times." if stretched else " A unit is equally long on both axes." if points.values.shape[1] > 1 else "")
-    scale = " Colors go linearly from the least number to the largest." if isinstance(points.colors, Range) else ""
+    units = (f" The axes have different scales: the second axis is stretched, because the ranges differ by more than "
+             f"{LONGEST_RATIO:.2g} "
+             "times." if stretched else " Both axes have the same scale." if points.values.shape[1] > 1 else "")
+    scale = " Colors are linear from the smallest number to the largest." if isinstance(points.colors, Range) else ""
     return f"{_axes_drawn(points)}{units if first else ''}{scale}{_density_note(points)}"
 
 
 def _axes_drawn(points: Points) -> str:
-    return "One axis, against the rows in their order." if points.values.shape[1] == 1 else "The first two axes."
+    return "One axis, against the row number." if points.values.shape[1] == 1 else "The first two axes."
 
 
 def _density_note(points: Points) -> str:
@@ -132,7 +133,7 @@ def _density_note(points: Points) -> str:
         return ""
     colored = "" if len(points.colors.kinds) == 1 else ("; its color is that of their mean" if isinstance(
         points.colors, Range) else "; its color is that of the largest group there")
-    return f" All {points.whole:,} points: the more lie in a place, the more opaque it is{colored}."
+    return f" All {points.whole:,} points: the more points in a place, the more opaque it is{colored}."
 
 
 def _sample_note(points: Points) -> str:

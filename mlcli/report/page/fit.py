@@ -22,7 +22,7 @@ def fit(run: Contents) -> Part:
             and not (name in OF_COLUMNS and columns and columns.issuperset(values))}
     cut = any(len(values) > LISTED for values in each.values())
     return section("Fit", figures(single) if single else None, *(_one_of_each(*item) for item in each.items()),
-                   sentence(f"The first {LISTED}; all of them stand in run.json.", "soft") if cut else None)
+                   sentence(f"The first {LISTED}; run.json has all of them.", "soft") if cut else None)
 
 
 def _one_of_each(name: str, values: Mapping[str, float | None]) -> Part:

@@ -117,7 +117,8 @@ def timings(run: Contents) -> Part:
     stages = [stage for stage in run.manifest.get("stages", ()) if isinstance(stage, Mapping)]
     rows = [(stage["stage"], f"{stage['seconds']:.3f}", f"{stage.get('peak_memory_mib', 0):,.0f}",
              STAGES.get(stage["stage"], "")) for stage in stages]
-    whole = sentence(f"{run.manifest.get('seconds', 0):.3f} s in all; memory is the most so far.", "soft")
+    whole = sentence(f"{run.manifest.get('seconds', 0):.3f} s in total; memory is the peak up to the end of each "
+                     "stage.", "soft")
     head = ("stage", "seconds", "peak memory, MiB", "what it does")
     return section("Timings", whole, fold("by stage", table(head, rows, (1, 2), (0,), said=True))) if rows else None
 
@@ -129,4 +130,4 @@ def how_to_repeat(run: Contents) -> Part:
     lines = [f"pip install manifold-cli=={run.manifest.get('mlcli')}",
              "# where the run was made, as relative paths stay so:", f"mlcli run RUN/config.yaml -o again{fed}",
              f"sha256sum {read}", f"# {given.get('sha256') or 'unknown'}"]
-    return section("How to repeat it", verbatim("\n".join(lines)), fold("config.yaml", verbatim(run.config_text)))
+    return section("How to repeat this run", verbatim("\n".join(lines)), fold("config.yaml", verbatim(run.config_text)))

@@ -38,7 +38,7 @@ def fit_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     """Return the single figures of the fit."""
     rows: list[Row] = [(in_words(key), _plain(value)) for key, value in run.manifest.get("fit", {}).items()
                        if value is None or isinstance(value, bool | int | float)]
-    return Table("Figures of the fit.", ("figure", "value"), rows) if rows else None
+    return Table("Fit indices.", ("figure", "value"), rows) if rows else None
 
 
 def dimension_table(run: Contents, cutoff: float = 0.0) -> Table | None:

@@ -66,7 +66,7 @@ def factorization(matrix: "sparse.csr_array", where: str, hint: str) -> Factoriz
 def _order(matrix: "sparse.csr_array") -> Indices | None:
     """The order of elimination by nested dissection; None where METIS is absent."""
     if not ordering.available():
-        note("N-NO-METIS", "pymetis is not installed: the sparse factorization uses a slower order")
+        note("N-NO-METIS", "pymetis is not installed: the sparse factorization uses a slower ordering")
         return None
     pattern = matrix.copy()
     pattern.setdiag(0)

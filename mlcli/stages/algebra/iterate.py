@@ -92,9 +92,9 @@ class Checkpoint(Generic[S]):
 class Iterate(Options):
     """When an iteration stops."""
 
-    limit: int = option(10_000, "Iterations at most.", ge=1)
-    tolerance: float = option(1e-9, "Relative distance from the limit, estimated from the last steps, at which an "
-                              "iteration has converged.", gt=0, lt=1)
+    limit: int = option(10_000, "Largest number of iterations.", ge=1)
+    tolerance: float = option(1e-9, "Convergence: estimated relative distance from the limit, extrapolated from the "
+                              "last steps.", gt=0, lt=1)
 
     @stage("iterate")
     def __call__(self, step: Callable[[S], S], start: S, change: "Change[S] | None" = None, *,
@@ -103,8 +103,8 @@ class Iterate(Options):
 
         `change` is a relative distance of two states, by default of their objectives. Where changes shrink by a
         steady factor r, the distance from the limit is r / (1 - r) of the last one, so slow progress does not pass
-        for convergence. Small changes that shrink no further are rounding: they end the iteration with a note, and
-        so does an objective that is `rising` in exact arithmetic, and rises no further than it has fallen. With
+        for convergence. Small changes that stop shrinking are rounding errors: they end the iteration with a note. So
+        does an objective that is `rising` in exact arithmetic, if its rises are no larger than its falls. With
         `patience`, that many steps without a smaller change end it like the limit does. Raises NumericalError where
         the objective is no longer finite. Each step offers a checkpoint.
         """
@@ -132,8 +132,8 @@ class Iterate(Options):
             resting = still >= STILL and least <= SMALL
             if resting or (rising and climb.rounding > self.tolerance):
                 rounding = least if resting else climb.rounding
-                note("N-ROUNDING", f"stopped after {done} iterations: changes of {rounding:.1e} are rounding, and the "
-                     f"tolerance of {self.tolerance:.1e} is below it", iterations=done, change=rounding)
+                note("N-ROUNDING", f"stopped after {done} iterations: changes of {rounding:.1e} are rounding error, "
+                     f"and the tolerance of {self.tolerance:.1e} is below it", iterations=done, change=rounding)
                 return Iterated(state, np.array(trace), True)
             last = moved
             if still >= patience:

@@ -66,12 +66,11 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: floa
            clear: float | None = None, passes: int = PASSES, kept: int | None = None) -> Ritz:
     """Return the `count` algebraically largest eigenpairs, from a start block (n x b), b >= count.
 
-    Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size, or
-    when they fall no further and are below `noise`, the level of the kernel's own rounding;
-    raises NumericalError when `passes` do not suffice. Further pairs that have converged
-    by then are returned as well. With `clear`, only eigenvalues of at least this share of the largest are wanted.
-    A checkpoint is offered before each further pass. `kept` is the number of basis vectors before a restart, by
-    default those of WIDEST blocks.
+    Stops when every wanted residual is below `tolerance` times the largest absolute eigenvalue, or when residuals stop
+    falling and are below `noise`, the rounding error of the kernel. Raises NumericalError if `passes` are not enough.
+    Further pairs that have converged by then are returned as well. With `clear`, only eigenvalues of at least this
+    share of the largest are wanted. A checkpoint is offered before each further pass. `kept` is the number of basis
+    vectors before a restart, by default those of WIDEST blocks.
     """
     with loop(Checkpoint) as place:
         with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply

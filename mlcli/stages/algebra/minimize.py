@@ -47,8 +47,8 @@ class Evaluations:
 class ReplayedObjective:
     """An objective that replays recorded values first, and records and offers new ones as checkpoints.
 
-    Where the objective is not finite, it returns a large finite value so that the line search steps back: as far
-    above the first value as that is above the least.
+    If the objective is not finite, it returns a large finite value, so that the line search steps back: as far above
+    the first value as that is above the smallest.
     """
 
     def __init__(self, function: Function, place: Place[Evaluations]) -> None:
@@ -118,7 +118,7 @@ class Minimize(Options):
     """When a minimization stops."""
 
     measure: ClassVar[str] = "of the objective's fall"  # what the tolerance is of
-    limit: int = option(1_000, "Iterations at most.", ge=1)
+    limit: int = option(1_000, "Largest number of iterations.", ge=1)
     tolerance: float = option(1e-9, f"Share of the objective's whole fall; {STEADY} iterations that bring less have "
                               "converged.", gt=0, lt=1)
 
@@ -127,9 +127,9 @@ class Minimize(Options):
         """Minimize from `start`, an (n,) array, until converged or at the limit, which warns (80 under --strict).
 
         The tolerance depends on neither the unit nor the zero of the objective; a log-likelihood is that of `numbers`
-        numbers of the data. Where no step finds a lower point, it has converged if the predicted fall is within the
-        tolerance; if that fall is hidden by rounding, a note says so. Raises NumericalError where the objective at the
-        start is not finite.
+        numbers of the data. If no step finds a lower point, the iteration has converged if the predicted decrease is
+        within the tolerance. A note is given if rounding hides that decrease. Raises NumericalError where the objective
+        at the start is not finite.
         """
         with loop(Evaluations) as place:
             objective = ReplayedObjective(function, place)
@@ -167,7 +167,7 @@ class Minimize(Options):
         if rest.fall > rest.rounding:
             return False
         note("N-ROUNDING", f"stopped after {len(end.trace)} iterations: no step lowers the objective, and the "
-             f"tolerance of {self.tolerance:.1e} is below its rounding", iterations=len(end.trace),
+             f"tolerance of {self.tolerance:.1e} is below its rounding error", iterations=len(end.trace),
              change=self.share(rest.fall, end, numbers))
         return True
 
@@ -187,9 +187,9 @@ class Likeliest(Minimize):
     """When a maximization of the likelihood stops; the objective is minus a log-likelihood, in nats."""
 
     measure: ClassVar[str] = "nats for each number of the data"
-    limit: int = option(5_000, "Iterations at most.", ge=1)
-    tolerance: float = option(1e-5, f"Nats for each number of the data; {STEADY} iterations that bring less have "
-                              "converged.", gt=0, lt=1)
+    limit: int = option(5_000, "Largest number of iterations.", ge=1)
+    tolerance: float = option(1e-5, f"Convergence: {STEADY} iterations in a row that lower the objective by less than "
+                              "this, in nats per number of the data.", gt=0, lt=1)
 
     def share(self, fall: float, now: Descent, numbers: int) -> float:
         """Return a fall in nats for each number of the data."""

@@ -30,8 +30,9 @@ class Coordinates(Options):
     """How eigenvectors become coordinates."""
 
     scale: Literal["roots", "unit", "variance"] = option(
-        "roots", "Size of an axis: the root of its eigenvalue (roots), length one (unit), or variance one (variance).")
-    divisor: Literal["none", "n", "n-1"] = option("none", "What the eigenvalues written are divided by.")
+        "roots", "Length of an axis: the square root of its eigenvalue (roots), 1 (unit), or such that its variance "
+        "is 1 (variance).")
+    divisor: Literal["none", "n", "n-1"] = option("none", "Divisor of the eigenvalues that are written.")
 
     def sizes(self, spectrum: Spectrum) -> Array:
         """Return the length of each kept axis (p), zero for one without extent."""

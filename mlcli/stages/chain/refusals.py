@@ -16,7 +16,7 @@ def require_sense(chain: Any, kind: str) -> None:
     """Raise ConfigError where stages do not fit together, would be ignored, or do not fit this kind of input."""
     for path, why, remedy in (*_of_input(chain, kind), *_of_graph(chain, kind == "graph"), *_of_distances(chain),
                               *_of_centering(chain), *_of_coordinates(chain)):
-        raise ConfigError("CHAIN", f"this chain makes no sense: {why}", where=f"method.{path}", hint=remedy)
+        raise ConfigError("CHAIN", f"this chain is not valid: {why}", where=f"method.{path}", hint=remedy)
 
 
 def _of_input(chain: Any, kind: str) -> Iterator[Refusal]:
@@ -58,7 +58,7 @@ def _of_distances(chain: Any) -> Iterator[Refusal]:
         yield ("correction", "a correction makes distances Euclidean, those of all pairs and not along a graph",
                "use kernel gower without paths, or leave correction out")
     if chain.landmarks is not None and not chain.kernel.of_distances:
-        yield ("landmarks", f"{chain.kernel.name} is not made of distances to some of the points",
+        yield ("landmarks", f"{chain.kernel.name} does not use distances, which landmarks need",
                "use kernel gower, gaussian or laplacian, or leave landmarks out")
     if chain.paths is not None and chain.paths.store == "streamed" and not plain:
         yield "paths.store", f"{chain.kernel.name} needs paths that are stored", "use memory or disk, or kernel gower"

@@ -27,9 +27,10 @@ class Stages(Options):
     paths: Paths | None = option(None, "Shortest paths along the graph (default: none).")
     kernel: ChainKernel = option(GowerKernel(), "The kernel; each has its own parameters.")
     correction: Rule = option("none", "Correction that makes distances Euclidean.")
-    landmarks: int | None = option(None, "Points that carry the fit and place the others (default: all).", ge=2)
-    centering: Centered = option("double", "What is centered: rows and columns of the kernel (double), the columns of "
-                                 "the features under a linear kernel (columns), or nothing (none).")
+    landmarks: int | None = option(None, "Number of landmarks: points of a random sample that are fitted, and by "
+                                   "which the others are placed (default: all points).", ge=2)
+    centering: Centered = option("double", "Centering: rows and columns of the kernel (double), the columns of the "
+                                 "features with a linear kernel (columns), or none.")
     eigensolve: Eigensolve = Eigensolve()
     coordinates: Coordinates = Coordinates()
 
@@ -72,7 +73,7 @@ class Stages(Options):
         if route == "power":
             self.refuse_unused("power iteration is a solver", "eigensolve.solver")
         if self.landmarks is not None and self.paths is not None:
-            self.refuse_unused("landmarks have one way", *OF_LANDMARKS)
+            self.refuse_unused("with landmarks there is only one solver", *OF_LANDMARKS)
         return {}
 
     def resolve_graph(self, data: Given) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Random(Options):
     """Standard normal points."""
 
     name: Literal["random"] = "random"
-    restarts: int = option(3, "Starts, of which the best end is taken.", ge=1)
+    restarts: int = option(3, "Number of random starts; the best result is kept.", ge=1)
 
     def steps(self, data: Features, compute: Compute, axes: int) -> list[Step]:
         """Return no steps: drawing points takes no time worth listing."""

@@ -29,7 +29,7 @@ class Axes(AxisCount):
     """The number of axes to keep, where a share of the variance has no meaning."""
 
     components: Count | Literal["auto"] = option(
-        DEFAULT_COUNT, "Axes to keep: a count, or as many as the rules recommend (auto).")
+        DEFAULT_COUNT, "Axes to keep: a count, or the number that the dimension rules recommend (auto).")
     where: ClassVar[str] = "method.axes"  # in the configuration
 
     def resolved(self, limit: int, size: int) -> "Axes":
@@ -57,7 +57,7 @@ class Axes(AxisCount):
         if self.count <= available:
             return self.count
         if self.chosen("components") and self.count > max(available, 1):
-            raise GeometryError("AXES", f"{self.count} axes were asked for and the data has {available}",
+            raise GeometryError("AXES", f"{self.count} axes were requested, but the data has {available}",
                                 where=f"{self.where}.components", hint=f"ask for at most {max(available, 1)}")
         note("W-RANK", f"kept {available} of {self.count} axes: the data extends in no other direction"
              if available else "the data extends in no direction: the embedding is zero")
@@ -75,7 +75,7 @@ def clip_count(options: Chosen, count: int, limit: int) -> Chosen:
     if count <= largest:
         return options
     if options.chosen("components"):
-        raise ConfigError("COMPONENTS", f"{count} axes were asked for and the data has at most {largest}",
+        raise ConfigError("COMPONENTS", f"{count} axes were requested, but the data has at most {largest}",
                           where=f"{options.where}.components", hint=f"ask for at most {largest}")
     note("N-COMPONENTS", f"axes kept: {largest}, as many as the data can have")
     return options.model_copy(update={"components": largest})

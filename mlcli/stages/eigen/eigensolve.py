@@ -60,7 +60,7 @@ class Eigensolve(SpectrumRequest):
             return self._clip(available or 1, available)
         assert not isinstance(self.components, str)  # auto has been resolved
         if np.isnan(trace):
-            raise ConfigError("SHARE", "a share of the variance needs the whole spectrum, which is not computed here",
+            raise ConfigError("SHARE", "a share of the variance needs all eigenvalues, which are not computed here",
                               where=f"{self.where}.components",
                               hint="give a count of axes, such as 2, or set method.eigensolve.solver to dense")
         if available == 0:
@@ -74,11 +74,11 @@ class Eigensolve(SpectrumRequest):
         if solved.iterative:
             return
         if self.solver == "krylov":
-            note("N-SOLVER", "the whole spectrum was found instead of its top: the matrix is too small, or too many "
-                 "eigenvalues are wanted")
+            note("N-SOLVER", "all eigenvalues were computed instead of the largest: the matrix is too small, or too "
+                 "many are requested")
         if self.tolerance is not None:
-            note("N-TOLERANCE", f"the tolerance of {self.tolerance:g} was not needed: eigenvalues were found to "
-                 "rounding, without iteration")
+            note("N-TOLERANCE", f"the tolerance of {self.tolerance:g} was not needed: a direct solver computed the "
+                 "eigenvalues to rounding error")
 
     def _further(self, solved: Solved, rows: int, count: int) -> Array:
         """Return eigenvectors after the kept ones (n x r) for the residual-variance curve, if they cost little."""
@@ -92,11 +92,11 @@ class Eigensolve(SpectrumRequest):
             note("W-RANK", "no eigenvalue is positive: the embedding is zero")
             return 1
         if self.chosen("components") and available == 0:
-            raise GeometryError("AXES", f"{count} axes were asked for and no eigenvalue is positive: all points lie at "
-                                "one place", where=f"{self.where}.components",
+            raise GeometryError("AXES", f"{count} axes were requested, but no eigenvalue is positive: all points "
+                                "coincide", where=f"{self.where}.components",
                                 hint="choose other columns, or a metric or kernel under which they differ")
         if self.chosen("components"):
-            raise GeometryError("AXES", f"{count} axes were asked for and {available} eigenvalues are positive",
+            raise GeometryError("AXES", f"{count} axes were requested, but {available} eigenvalues are positive",
                                 where=f"{self.where}.components", hint=f"ask for at most {available}")
         note("W-RANK", f"kept {available} of {count} axes: no other eigenvalue is positive")
         return available
@@ -118,8 +118,8 @@ def _trace(kernel: Kernel, solved: Solved) -> float:
     if np.isnan(trace) and solved.complete:
         return float(solved.values.sum())
     if np.isnan(trace):
-        note("N-TRACE", f"the trace of {kernel.name} needs the whole spectrum, which is not computed here: "
-             "proportions are left empty")
+        note("N-TRACE", f"proportions are left empty: they need all eigenvalues of {kernel.name}, and only the largest "
+             "are computed")
     return trace
 
 
@@ -141,12 +141,13 @@ def _note_negative(solved: Solved, notable: float) -> None:
         return
     if solved.complete:
         share = float(-negative.sum() / np.abs(solved.values).sum())
-        note("W-NEGATIVE", f"not Euclidean: negative eigenvalues make up {share:.1%} of all by size; they are kept in "
-             "the spectrum and make no axes", share=share)
+        note("W-NEGATIVE", f"not Euclidean: {share:.1%} of the sum of absolute eigenvalues is negative; negative "
+             "eigenvalues stay in the spectrum but give no axes", share=share)
         return
     size = float(-negative.min() / solved.values[0])
-    note("W-NEGATIVE", f"not Euclidean: the smallest eigenvalue is negative, at least {size:.1%} of the largest in "
-         "size; the spectrum was not computed as far, and such eigenvalues make no axes", smallest=-size)
+    note("W-NEGATIVE", "not Euclidean: the smallest eigenvalue is negative, with an absolute value of at least "
+         f"{size:.1%} of the largest; it is not in the computed spectrum, and negative eigenvalues give no axes",
+         smallest=-size)
 
 
 def _note_digits(kernel: Kernel, solved: Solved, kept: int, reported: int) -> None:
@@ -162,8 +163,8 @@ def _note_digits(kernel: Kernel, solved: Solved, kept: int, reported: int) -> No
     if not faint:
         return
     remedy = "" if rank is None else f"; {kernel.remedy}"
-    note("W-DIGITS", f"{kernel.name} gives eigenvalues to {least * DIGITS:.0e} of the largest, which leaves {faint} of "
-         f"{len(shown)} fewer than six digits{remedy}", accuracy=least * DIGITS, eigenvalues=faint)
+    note("W-DIGITS", f"{kernel.name} gives eigenvalues to {least * DIGITS:.0e} of the largest: {faint} of {len(shown)} "
+         f"have fewer than six correct digits{remedy}", accuracy=least * DIGITS, eigenvalues=faint)
 
 
 def _canonical_axes(kernel: Kernel, solved: Solved, count: int) -> tuple[Array, Array | None]:
@@ -198,7 +199,7 @@ def _tied_groups(kernel: Kernel, solved: Solved, count: int) -> list[tuple[int, 
               if b - a > 1 and a < count and abs(sizes[a] - sizes[b - 1]) <= close.wide]
     if groups:
         names = ", ".join(f"{a + 1} to {b}" for a, b in groups)
-        note("W-TIED", f"eigenvalues {names} are equal: any rotation of these axes is as good",
+        note("W-TIED", f"eigenvalues {names} are equal: their axes are determined only up to a rotation",
              sizes=[b - a for a, b in groups])
     return groups
 

@@ -18,8 +18,8 @@ from mlcli.stages.eigen.negative_mass import mass_of, share_of_sizes
 class Spectrum:
     """Eigenvalues of a centered kernel and the unit eigenvectors of the kept axes.
 
-    Stored in the unit that the kernel was solved in, so that shares stay right where the eigenvalues
-    themselves would leave the range of doubles.
+    Stored in the unit of the solved kernel, so that shares are right even if the eigenvalues themselves exceed the
+    range of doubles.
     """
 
     solved: Array  # m, descending, with their signs

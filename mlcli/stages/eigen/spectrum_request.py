@@ -18,14 +18,16 @@ class SpectrumRequest(AxisCount):
     where: ClassVar[str] = "method.eigensolve"
     components: Count | Share | Literal["all", "auto"] = option(
         DEFAULT_COUNT, "Axes to keep: a count, a share of the variance such as 0.95, all with a positive eigenvalue "
-        "(all), or as many as the rules recommend (auto).", adapts=True)
+        "(all), or the number that the dimension rules recommend (auto).", adapts=True)
     solver: Literal["auto", "dense", "krylov"] = option(
-        "auto", "Eigenvalue solver: the whole spectrum (dense), its top only (krylov), or by size (auto).")
+        "auto", "Eigenvalue solver: all eigenvalues (dense), only the largest (krylov), or chosen by the size of the "
+        "matrix (auto).")
     tolerance: float | None = option(
-        None, "Residual of an iterative solver, relative to the top eigenvalue (default: by store and precision).",
+        None, "Tolerance of an iterative solver: its residual relative to the largest eigenvalue (default: depends on "
+            "the store and the precision).",
         gt=0, lt=1)
-    report: int | None = option(None, "Eigenvalues to write to spectrum.csv, and never fewer than axes (default: all "
-                                "that were computed).", ge=1)
+    report: int | None = option(None, "Number of eigenvalues to write to spectrum.csv, at least that of the axes "
+                                "(default: all that were computed).", ge=1)
 
     def resolved(self, limit: int, size: int) -> Self:
         """Return the options with a default count, which auto begins with too, clipped to `limit` axes.
@@ -36,7 +38,7 @@ class SpectrumRequest(AxisCount):
         if self.solver == "dense":
             self.refuse_unused("the dense solver has no iterations", "tolerance", where=self.where)
         if self.report is not None and self.report > size:
-            raise ConfigError("REPORT", f"{self.report} eigenvalues were asked for and there are {size}",
+            raise ConfigError("REPORT", f"{self.report} eigenvalues were requested, but there are {size}",
                               where=f"{self.where}.report", hint=f"ask for at most {size}")
         if self.components == AUTO:
             return self.replace(components=min(DEFAULT_COUNT, max(limit, 1)))

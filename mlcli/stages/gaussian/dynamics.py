@@ -112,11 +112,12 @@ class Dynamics(Options):
     """How a latent sequence moves."""
 
     kernel: Annotated[tuple[Literal["rbf", "linear", "bias"], ...], Strict(False)] = option(
-        ("rbf", "linear"), "Terms of the kernel of the steps, which are added; white noise comes to them.",
+        ("rbf", "linear"), "Terms of the kernel of the dynamics, which are added, together with white noise.",
         min_length=1)
-    order: Literal[1, 2] = option(1, "Points that the next one depends on: the last one, or the last two.")
+    order: Literal[1, 2] = option(1, "Order of the dynamics: the next point depends on the last one (1), or on the "
+                                  "last two (2).")
     floor: float = option(1e-4, "Lower bound of the noise of a step, as a share of the points' variance.", gt=0, lt=1)
-    weight: float = option(1.0, "How often the density of the sequence counts beside that of the features.", gt=0)
+    weight: float = option(1.0, "Weight of the log-density of the sequence, relative to that of the features.", gt=0)
 
     @property
     def density(self) -> Density:

@@ -158,5 +158,6 @@ def require_inverse(matrix: Array) -> tuple[Array, float, float]:
 
 def singular() -> NumericalError:
     """Return the error for a covariance matrix without an inverse."""
-    return NumericalError("JITTER", f"a covariance matrix is singular, with {JITTERS[-1]:g} of its mean diagonal added",
+    return NumericalError("JITTER", f"a covariance matrix is singular, even with {JITTERS[-1]:g} of its mean diagonal "
+                          "added",
                           hint="leave repeated rows out, or ask for fewer axes")

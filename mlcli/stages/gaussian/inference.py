@@ -58,7 +58,7 @@ class Induced(Options):
     exact: ClassVar[bool] = False  # whether the rows' own points carry the fit, rather than inducing points
     name: Literal["sparse"] = "sparse"
     prior: Prior = option("gaussian", "Prior of the latent points: standard normal, or none.")
-    inducing: int = option(100, "Inducing points, at most as many as there are rows.", ge=1)
+    inducing: int = option(100, "Number of inducing points, at most the number of rows.", ge=1)
 
     @property
     def normal(self) -> bool:
@@ -86,7 +86,7 @@ class Bayesian(Options):
     normal: ClassVar[bool] = True  # whether the prior of latent points is standard normal
     exact: ClassVar[bool] = False  # whether the rows' own points carry the fit, rather than inducing points
     name: Literal["bayesian"] = "bayesian"
-    inducing: int = option(30, "Inducing points, at most as many as there are rows.", ge=1)
+    inducing: int = option(30, "Number of inducing points, at most the number of rows.", ge=1)
 
     def problem(self, observed: Observations, kernel: Sequence[Name], latents: Latents, axes: int) -> Problem:
         """Return the objective."""

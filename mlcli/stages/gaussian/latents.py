@@ -238,7 +238,7 @@ class KernelRegression(Options):
     name: Literal["kernel"] = "kernel"
     rate: float | None = option(None, "Rate r of exp(-r d²) (default: one over the median of d²).", power=-2, gt=0,
                                 synonyms=GAUSSIAN_RATE)
-    ridge: float = option(1e-2, "Regularization of the regression: smooth where it is large.", gt=0)
+    ridge: float = option(1e-2, "Regularization of the regression; a larger value gives smoother coordinates.", gt=0)
 
     def steps(self, shape: tuple[int, ...], compute: Compute) -> list[Step]:
         """Return the cost of the default rate."""
@@ -262,7 +262,7 @@ class Network(Options):
 
     maps: ClassVar[bool] = True
     name: Literal["mlp"] = "mlp"
-    hidden: int = option(30, "Units of the hidden layer.", ge=1)
+    hidden: int = option(30, "Number of hidden units.", ge=1)
 
     def steps(self, shape: tuple[int, ...], compute: Compute) -> list[Step]:
         """Return no steps."""

@@ -96,8 +96,9 @@ def weights_for(data: Given, asked: Affinity, chosen: bool) -> Affinity:
     """
     has = "lengths" if data.apart else "affinities"
     if asked.of not in ("nothing", has):
-        raise ConfigError("WEIGHTS", f"{asked.name} weights are made of {asked.of}, and the edges have {has}",
-                          where="method.weights.name", hint="choose binary weights, or input.edges as the graph is")
+        raise ConfigError("WEIGHTS", f"{asked.name} weights need {asked.of}, but the edges have {has}",
+                          where="method.weights.name", hint="choose binary weights, or set input.edges to what the "
+                              "graph holds")
     return asked if data.apart or chosen else GivenAffinities()
 
 

@@ -45,9 +45,9 @@ class Neighbors(Options):
         if self.count is None or self.count < size:
             return self
         if self.chosen("count"):
-            raise ConfigError("NEIGHBORS", f"{self.count} neighbors were asked for and each of {size} points has "
+            raise ConfigError("NEIGHBORS", f"{self.count} neighbors were requested, but each of {size} points has only "
                               f"{size - 1} others", where="method.neighbors.count", hint=f"use at most {size - 1}")
-        note("N-NEIGHBORS", f"neighbors reduced from {self.count} to {size - 1}: there are {size} points")
+        note("N-NEIGHBORS", f"number of neighbors reduced from {self.count} to {size - 1}: there are {size} points")
         return self.model_copy(update={"count": size - 1})
 
     def neighborhood(self, data: Given) -> Neighborhood:

@@ -104,7 +104,8 @@ def _require_one_piece(data: WeightedGraph, policy: Policy, consequence: str) ->
         raise GeometryError("ALL-EQUAL", f"no edge between the {len(data.values)} points is longer than zero",
                             hint="check that the right column or matrix was read")
     if policy == "connect":
-        raise ConfigError("UNUSED", "connect was chosen and a given graph has no distances between its pieces",
+        raise ConfigError("UNUSED", "the pieces of a given graph cannot be connected: there are no distances between "
+                          "them",
                           where="method.neighbors.pieces", hint="add edges, or choose largest")
     graph = Graph(data.starts, data.indices, data.weights)
     pieces = graph.pieces()

@@ -1,8 +1,8 @@
 """Kernels: their forms, the functions and corrections that make them, and how each is centered.
 
-A kernel is a symmetric linear operator in one of four forms: `Dense`, `Factored`, `Inverse` and `Streamed`. Each says
-itself how it is solved, which of its eigenvalues count as equal, and what residuals it leaves, so that the
-eigensolver never asks for its class.
+A kernel is a symmetric linear operator in one of four forms: `Dense`, `Factored`, `Inverse` and `Streamed`. Each class
+defines its solver, the tolerance for equal eigenvalues, and its residuals, so the eigensolver does not depend on the
+class.
 
 - `Dense` (`forms.py`) holds the whole matrix.
 - `Factored` (`factored.py`) is K = F Fᵀ, solved on the smaller side; F may be read in blocks of rows.

@@ -33,8 +33,7 @@ WIDE = 1000  # columns above which FᵀF is too large for every thread to have i
 class Factored:
     """A centered kernel K = F Fᵀ, solved on the smaller side of F: PCA, direct and dual.
 
-    On the side of the columns, F is centered a few rows at a time whenever it is used, so that the data are never
-    copied as a whole.
+    On the column side, F is centered a few rows at a time at each use, so that the data are never copied as a whole.
     """
 
     factor: Array  # n x d, columns of mean zero after `means` are subtracted from its rows

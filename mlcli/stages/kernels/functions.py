@@ -76,7 +76,7 @@ class Gaussian(OfProducts):
     name: Literal["gaussian"] = "gaussian"
     movable: ClassVar[bool] = True
     rate: float | None = option(
-        None, "Rate r of exp(-r d²) (default: one over the median of d² over all pairs of different points).",
+        None, "Rate r of exp(-r d²) (default: 1 / median of d² over all pairs of different points).",
         power=-2, gt=0, synonyms=GAUSSIAN_RATE)
 
     @property

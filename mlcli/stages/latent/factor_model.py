@@ -168,7 +168,7 @@ def maximize_likelihood(observed: Observed, factors: int, lower: float, iterate:
     else:
         result = maximum_likelihood(observed.moments, factors, Bounds.of(observed.moments, lower), iterate)
     if result.state.active < factors:
-        note("W-RANK", f"{factors - result.state.active} of {factors} factors carry nothing: their loadings are zero")
+        note("W-RANK", f"{factors - result.state.active} of {factors} factors have no effect: their loadings are zero")
     return result
 
 

@@ -130,7 +130,7 @@ def require_common_rows(present: AnyArray, places: Indices) -> None:
     together = present.T.astype(np.float64) @ present
     if together.size and together.min() < 2:
         one, other = (int(places[i]) + 1 for i in np.unravel_index(int(together.argmin()), together.shape))
-        raise GeometryError("PAIRS", f"columns {one} and {other} of the data are known together in fewer than two rows",
+        raise GeometryError("PAIRS", f"fewer than two rows have values in both columns {one} and {other} of the data",
                             where="prepare.missing", hint="leave one of them out with {input.columns}")
 
 
@@ -141,7 +141,7 @@ def moments_by_likelihood(points: Array, iterate: Iterate) -> tuple[Normal, dict
     """
     rows, columns = points.shape
     if rows <= columns:
-        raise GeometryError("FEW-ROWS", f"{rows} rows with cells do not determine the covariance of {columns} columns",
+        raise GeometryError("FEW-ROWS", f"{rows} rows are too few to estimate the covariance of {columns} columns",
                             where=WHERE, hint="use gaps: pairwise, or ppca, or fewer columns")
     data = Grouped.of(points)
 
@@ -184,8 +184,8 @@ def moments_by_pairs(points: Array) -> Normal:
     np.fill_diagonal(correlations, 1.0)
     values, vectors = symmetric_eigen(correlations)
     if len(values) and values[-1] < -len(values) * EPS * values[0]:
-        note("W-INDEFINITE", f"the correlations of pairs of columns have eigenvalues down to {values[-1]:.3g}, "
-             "which no complete rows have: these were made zero; gaps: likelihood has none", least=float(values[-1]))
+        note("W-INDEFINITE", f"the pairwise correlations have negative eigenvalues, down to {values[-1]:.3g}, which "
+             "were set to zero; method.gaps: likelihood avoids this", least=float(values[-1]))
         raised = (vectors * np.maximum(values, 0.0)) @ vectors.T
         scale = np.sqrt(np.diag(raised))
         correlations = raised / np.outer(scale, scale)

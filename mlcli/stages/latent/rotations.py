@@ -29,7 +29,8 @@ class Varimax(Options):
     """Orthogonal: squared loadings as different as can be within each axis (Kaiser, 1958)."""
 
     name: Literal["varimax"] = "varimax"
-    normalize: bool = option(True, "Whether every column counts alike, whatever its communality (Kaiser).")
+    normalize: bool = option(True, "Whether columns have equal weight, whatever their communality (Kaiser "
+                             "normalization).")
 
     def turn(self, loadings: Array) -> Array:
         """Return the rotation (q x q) of loadings (d x q), by repeated projection to the nearest orthogonal matrix."""
@@ -51,7 +52,7 @@ class Promax(Options):
     """Oblique: from varimax toward its loadings with contrasts raised to a power (Hendrickson and White, 1964)."""
 
     name: Literal["promax"] = "promax"
-    power: float = option(4.0, "The power that contrasts are raised to.", ge=1)
+    power: float = option(4.0, "Exponent to which loadings are raised in the target of the rotation.", ge=1)
 
     def turn(self, loadings: Array) -> Array:
         """Return the rotation (q x q) of loadings (d x q); axes keep unit variance and become correlated."""
@@ -74,7 +75,8 @@ class Oblimin(Options):
     """
 
     name: Literal["oblimin"] = "oblimin"
-    normalize: bool = option(False, "Whether every column counts alike, whatever its communality (Kaiser).")
+    normalize: bool = option(False, "Whether columns have equal weight, whatever their communality (Kaiser "
+                             "normalization).")
 
     def turn(self, loadings: Array) -> Array:
         """Return the rotation (q x q) of loadings (d x q); axes keep unit variance and become correlated."""

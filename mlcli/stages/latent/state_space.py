@@ -89,8 +89,8 @@ def fit_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> Solu
     fitted = canonical_fit(sequence, ended.state)
     noiseless = int(np.sum(fitted.model.noise <= sequence.least * (1 + 1e-9)))
     if noiseless:
-        note("W-NOISELESS", f"the noise of {noiseless} columns is at its floor: the states reproduce them all but "
-             "exactly; fewer states may do, or a lower method.floor",
+        note("W-NOISELESS", f"the noise of {noiseless} columns is at its floor: the states reproduce them almost "
+             "exactly; try fewer states, or a lower method.floor",
              columns=noiseless)
     loadings = np.zeros((len(means), axes.count))
     loadings[varying] = fitted.model.loadings

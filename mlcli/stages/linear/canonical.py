@@ -42,7 +42,7 @@ def canonical(first: Whitening, second: Whitening) -> Canonical:
     spare = first.rank + second.rank - (rows - 1)
     if spare > 0 and first.rank and second.rank:
         note("W-SATURATED", f"with {first.rank} and {second.rank} independent columns in {rows} rows, {spare} "
-             "correlations are 1 whatever the data", correlations=spare)
+             "correlations are 1 for any data", correlations=spare)
     if not first.rank or not second.rank:
         return Canonical(np.zeros(0), np.zeros((first.rank, 0)), np.zeros((second.rank, 0)))
     left, sizes, right = singular(first.points.T @ second.points / rows)
@@ -72,7 +72,7 @@ def log_likelihood(views: Sequence[Whitening], correlations: Array) -> Quantity 
     dependent = any(view.rank < len(view.means) for view in views)
     if dependent or np.any(1 - correlations**2 <= ALIKE):
         note("W-UNBOUNDED", "the likelihood has no limit: " + (
-            "the columns of a view depend on each other" if dependent else "a canonical correlation is 1"))
+            "the columns of a view are linearly dependent" if dependent else "a canonical correlation is 1"))
         return None
     rows, ranks = len(views[0].points), [view.rank for view in views]
     spread = sum(2 * float(np.linalg.slogdet(view.back)[1]) for view in views)

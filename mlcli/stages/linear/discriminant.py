@@ -47,8 +47,8 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
 
     Two singular value decompositions and no scatter matrix, as in MASS (Venables and Ripley). For rows read in
     blocks the first one is of R, the triangle of deviations Q R from the classes' means: it has their singular values.
-    Directions without spread within the classes make no axes. Raises GeometryError where there
-    is one class only, or no class with any spread, and DataError where a column is too small beside the largest.
+    Directions without spread within the classes make no axes. Raises GeometryError for a single class, or if no class
+    has any variance, and DataError if a column is too small compared with the largest.
     """
     counts = np.bincount(classes)
     if len(counts) < 2:
@@ -103,7 +103,7 @@ def _sphering(extent: Extent, within: Array, freedom: int) -> Array:
     within = zero_rounding(within, extent)
     lengths = column_lengths(within)
     if freedom < 1 or not lengths.any():
-        raise GeometryError("WITHIN", "no class has any spread within: its rows are equal, or it has one row only",
+        raise GeometryError("WITHIN", "no class varies within itself: each has equal rows, or only one row",
                             where="input.label_columns", hint="give labels that several different rows share")
     varying = lengths > 0
     scale = lengths[varying]
@@ -119,4 +119,4 @@ def _note_lost(extent: Extent, centers: Array, sphere: Array) -> None:
     basis, _ = np.linalg.qr(sphere)
     outside = centers - (centers @ basis) @ basis.T
     if np.abs(outside).max() > np.sqrt(EPS) * extent.largest.max():
-        note("W-SEPARATED", "classes differ in directions in which no class has any spread; these make no axes")
+        note("W-SEPARATED", "classes differ in directions in which no class varies; these give no axes")

@@ -56,9 +56,8 @@ class Whitening:
 def whiten(points: Array, *, equal_columns: bool) -> Whitening:
     """Return the whitening of points (n x d) by singular values, in the directions above rounding.
 
-    With `equal_columns` each column is first scaled to length one, so that its unit does not decide whether it
-    counts, and DataError is raised where one is too small beside the largest; without, directions are the principal
-    components.
+    With `equal_columns` each column is first scaled to length 1, so that units have no effect; DataError is raised if a
+    column is too small compared with the largest. Otherwise the directions are the principal components.
     """
     means, centered = centered_columns(points)
     if equal_columns:
@@ -117,8 +116,7 @@ def refuse_faint(sizes: Array, largest: float, least: float = FAINT) -> None:
         raise DataError("COLUMN-SCALES", f"{len(faint)} of {len(sizes)} columns vary by less than {least:.0e} of the "
                         "largest number in any column: too little for double precision",
                         where=f"column {faint[0] + 1} of the data",
-                        hint="bring all columns to one unit with {prepare.scale=standard}, or leave some out with "
-                             "{input.columns}")
+                        hint="scale all columns with {prepare.scale=standard}, or leave some out with {input.columns}")
 
 
 def negligible(extent: Extent, scale: Array, largest: float) -> float:

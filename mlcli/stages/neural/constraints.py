@@ -27,7 +27,7 @@ class GaussianNoise(Options):
     """Noise is added to the rows that the encoder sees, and the decoder must remove it (Vincent et al., 2008)."""
 
     name: Literal["gaussian"] = "gaussian"
-    deviation: float = option(0.3, "Standard deviation of the noise, in that of the columns together.", gt=0)
+    deviation: float = option(0.3, "Standard deviation of the noise, relative to that of all columns together.", gt=0)
 
     def __call__(self, rows: "Traced", key: "Traced") -> "Traced":
         """Return the rows with noise."""
@@ -40,7 +40,7 @@ class Masking(Options):
     """Cells that the encoder sees are set to the mean of their column, and the decoder must fill them."""
 
     name: Literal["masking"] = "masking"
-    share: float = option(0.3, "Share of the cells.", gt=0, lt=1)
+    share: float = option(0.3, "Share of the cells that are replaced by the mean of their column.", gt=0, lt=1)
 
     def __call__(self, rows: "Traced", key: "Traced") -> "Traced":
         """Return the rows with masked cells at zero, the mean."""
@@ -65,7 +65,7 @@ class Absolute(Options):
 
     name: Literal["l1"] = "l1"
     code: ClassVar[Literal["identity", "logistic"]] = "identity"
-    weight: float = option(0.01, "Weight beside the reconstruction error.", gt=0)
+    weight: float = option(0.01, "Weight of the constraint, relative to the reconstruction error.", gt=0)
 
     def __call__(self, codes: "Traced") -> "Traced":
         """Return λ E |y|."""
@@ -80,7 +80,7 @@ class RarelyActive(Options):
     name: Literal["kl"] = "kl"
     code: ClassVar[Literal["identity", "logistic"]] = "logistic"
     target: float = option(0.05, "Mean activity of each coordinate.", gt=0, lt=1)
-    weight: float = option(3.0, "Weight beside the reconstruction error.", gt=0)
+    weight: float = option(3.0, "Weight of the constraint, relative to the reconstruction error.", gt=0)
 
     def __call__(self, codes: "Traced") -> "Traced":
         """Return λ Σ KL(ρ ‖ mean activity), over the rows of a step."""

@@ -146,5 +146,5 @@ def _whole(rows: AnyArray, size: int) -> Iterator[AnyArray]:
 
 def _note_none(count: int, rows: int, learning: Learning) -> None:
     if count == 0 and learning.validation > 0:
-        note("N-NO-VALIDATION", f"{learning.validation:g} of {rows} rows is none: the weights of the last "
-             "epoch are kept")
+        note("N-NO-VALIDATION", f"{learning.validation:g} of {rows} rows is no row to hold out: the weights of the "
+             "last epoch are kept")

@@ -10,16 +10,16 @@ from mlcli.base.values.options import Options, option
 class Learning(Options):
     """Options of training: Adam on minibatches, for a number of epochs or until validation gains nothing."""
 
-    epochs: int = option(50, "Passes over the rows at most.", ge=1)
-    batch: int = option(128, "Rows of a step; those that are left over in an epoch are skipped.", ge=1)
+    epochs: int = option(50, "Largest number of epochs (passes over the rows).", ge=1)
+    batch: int = option(128, "Rows in a batch; the rest of an epoch that fills no batch is skipped.", ge=1)
     rate: float = option(1e-3, "Learning rate at the start.", gt=0)
     schedule: Literal["cosine", "constant"] = option(
-        "cosine", "Whether the rate falls to zero along a cosine, or stays.")
+        "cosine", "Schedule of the learning rate: falling to zero along a cosine, or constant.")
     decay: float = option(0.0, "Weight decay: the share by which weights shrink in a step, times the rate.", ge=0)
-    validation: float = option(0.1, "Share of the rows that are held out, and judge the weights.", ge=0, lt=1)
-    patience: int = option(10, "Epochs without a better objective of the held-out rows, after which training stops; "
-                           "the best weights are kept.", ge=1)
-    precision: Literal["float32", "float64"] = option("float32", "Numbers that training computes with.")
+    validation: float = option(0.1, "Share of the rows that are held out for validation.", ge=0, lt=1)
+    patience: int = option(10, "Training stops after this number of epochs without a better objective on the held-out "
+                           "rows; the best weights are kept.", ge=1)
+    precision: Literal["float32", "float64"] = option("float32", "Precision of the computation in training.")
 
     def rates(self, step: int, steps: int) -> float:
         """Return the learning rate of a step, out of `steps` in all."""

@@ -49,7 +49,7 @@ class Standard:
     def require_variation(self) -> None:
         """Raise DataError where all rows are equal."""
         if not self.varying:
-            raise DataError("NO-VARIATION", "all rows are equal, as far as numbers of their size can tell",
+            raise DataError("NO-VARIATION", "all rows are equal up to rounding",
                             hint="give rows that differ")
 
     def transform(self, points: Array, rows: Indices, kind: str) -> AnyArray:

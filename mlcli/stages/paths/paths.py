@@ -47,13 +47,14 @@ class Paths(Options):
     """How geodesic distances are computed and stored; every choice gives the same distances."""
 
     algorithm: Algorithm = option(
-        "auto", "Shortest-path algorithm: from each point separately (dijkstra), all at once (floyd), by sparse "
-        "elimination, or the cheapest (auto).")
+        "auto", "Shortest-path algorithm: from each point separately (dijkstra), all pairs at once (floyd), by sparse "
+        "elimination (elimination), or the fastest of these (auto).")
     store: Store = option(
-        "auto", "Where distances are kept: in memory, in a temporary file (disk), nowhere (streamed), or by size.")
+        "auto", "Where distances are stored: in memory, in a temporary file (disk), nowhere (streamed: computed again "
+        "in each pass), or by their size (auto).")
     precision: Precision = option(
-        "auto", "Precision of distances (auto: double where they are stored; streamed, single with sums in double); "
-        "only elimination has float32.")
+        "auto", "Precision of the distances (auto: float64 if they are stored; float32 with sums in float64 if they "
+        "are streamed). Only elimination has float32.")
 
     @stage("paths", version=1, composed=True)
     def kernel(self, graph: Graph, compute: Compute, plan: PathPlan | None = None) -> Dense | Streamed:

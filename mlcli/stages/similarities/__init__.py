@@ -1,9 +1,8 @@
 """Similarities: how new points relate to the training points, the spaces of their distances, and projectors by them.
 
 New points go through `similarity.rows(new)`, the centering of the training rows, and one matrix of axes
-(`projector.py`), whatever the method. A similarity also says how wide its rows are, whether rows can be placed one by
-one, where its distances come from (`spaces.py`), how its kernel is computed again by independent formulas
-(`witness.py`), and under which tag it is stored (`@stored`). Nothing asks a similarity for its class. A method that
-cannot place new points gives `NoProjection` instead. A way from coordinates back to features that is not affine is a
-decoder (`decoders.py`).
+(`projector.py`), whatever the method. A similarity also defines the width of its rows, whether rows can be placed one
+by one, the source of its distances (`spaces.py`), independent formulas for its kernel (`witness.py`), and its storage
+tag (`@stored`). Nothing asks a similarity for its class. A method that cannot place new points gives `NoProjection`
+instead. A way from coordinates back to features that is not affine is a decoder (`decoders.py`).
 """

@@ -80,8 +80,8 @@ class Similarity:
 
         Raises ConfigError where points have no features, only the edges of a graph.
         """
-        raise ConfigError("NO-PROJECTION", "this run was made of a graph, whose points have no features that new "
-                          "points could be compared by", hint="fit the graph with the new points in it")
+        raise ConfigError("NO-PROJECTION", "this run was made from a graph: new points cannot be compared with its "
+                          "points, which have no features", hint="fit the graph with the new points in it")
 
     def width(self, given: int) -> int:
         """Return c, the number of columns of `rows(new)` where `new` has `given` columns."""

@@ -24,8 +24,8 @@ class Decoder:
         return None
 
     def unexplained(self, new: Array, coordinates: Array) -> AnyArray:
-        """Return an (m,) mask of the rows (m x d, NaN where missing) that differ too much from those at (m x p)
-        coordinates: none where the decoder has no variance.
+        """Return an (m,) mask of the rows (m x d, NaN if missing) that the (m x p) coordinates do not explain; all
+        False if the decoder has no variance.
         """
         return np.zeros(len(new), dtype=bool)
 

@@ -101,8 +101,8 @@ class ProcessMeans(Decoder):
     def unexplained(self, new: Array, coordinates: Array) -> AnyArray:
         """Return an (m,) mask of the rows (m x d) that the process does not explain at (m x p) coordinates.
 
-        These are rows with a squared error, in variances, in the highest thousandth of χ², and rows far from all data,
-        where the posterior variance is more than half of the prior variance.
+        These are rows whose squared error, in variances, is beyond the 99.9% quantile of χ², and rows far from all
+        data, where the posterior variance is more than half of the prior variance.
         """
         from scipy.special import chdtrc
 

@@ -96,8 +96,9 @@ def with_softness(proof: Certificate, program: PenalizedProgram, solution: Solut
     `misses` are relative errors of squared distances, an (m,) array; `ceiling` bounds the trace without a basis.
     """
     spread = float(np.sqrt(np.mean(misses**2)))
-    note("W-SOFT", f"over {program.rows.shape[1]} vectors distances are kept by a penalty only: squared, they are off "
-         f"by {spread:.1%} of their mean (root mean square), and by {proof.violation:.1%} at worst", rms=spread,
+    note("W-SOFT", f"with a basis of {program.rows.shape[1]} vectors, distances are preserved only approximately: "
+         f"squared, they are off by {spread:.1%} of their mean (root mean square), and by {proof.violation:.1%} at "
+         "worst", rms=spread,
          worst=proof.violation)
     return replace(proof, soft=Soft(program.rows.shape[1], program.value(solution.root), spread, ceiling))
 
@@ -136,8 +137,8 @@ def require_metric(pairs: Pairs, ids: Sequence[str], tolerance: float, unit: Uni
 def require_trust(found: Certificate, equal: bool, unit: Unit, accepted: bool, limit: int) -> None:
     """Raise NumericalError unless gap and violation are within the tolerance; warn where `accepted`.
 
-    Where distances are kept and rounding, not the limit of iterations, ended the solution near the optimum, the
-    warning states gap and violation: the kernel hardly has an interior, and no smaller gap can be proven.
+    If distances are kept exactly and rounding, not the iteration limit, ended the solution near the optimum, a warning
+    gives gap and violation: the feasible kernels hardly have an interior, and no smaller gap can be proven.
     """
     if found.converged:
         return
@@ -146,11 +147,12 @@ def require_trust(found: Certificate, equal: bool, unit: Unit, accepted: bool, l
                f"after {found.iterations} iterations")
     near = equal and found.iterations < limit and found.off <= NEAR
     if accepted or near:
-        note("W-UNCONVERGED", f"the unfolding is not proven to be the best: {figures}", gap=found.gap,
+        note("W-UNCONVERGED", f"the unfolding is not proven optimal: {figures}", gap=found.gap,
              violation=found.violation)
         return
     if equal and found.runaway > RUNAWAY:
-        raise NumericalError("DEGENERATE", f"the kernel has no room to move and the dual is not attained: {figures}",
+        raise NumericalError("DEGENERATE", "the constraints leave the kernel no freedom, and the dual optimum is not "
+                             f"attained: {figures}",
                              where="method.constraints",
                              hint="set method.constraints to at_most, or method.accept_uncertified to true")
     raise NumericalError("GAP", f"the semidefinite program was not solved to {found.tolerance:.1e}: {figures}",

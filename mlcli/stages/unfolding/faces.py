@@ -1,7 +1,7 @@
 """Facial reduction: the face of the cone of kernels that an unfolding lies in, by coincident points and flat groups.
 
-A set of points all of whose distances are kept, of fewer dimensions than it might have, leaves the
-kernel no interior: the kernel is V R Vᵀ with V known beforehand. Solving for R restores the
+If all distances within a set of points are fixed, and the set has fewer dimensions than it could, the feasible kernels
+have no interior: they are V R Vᵀ with V known in advance. Solving for R restores the
 interior (Krislock and Wolkowicz, 2010; Drusvyatskiy, Krislock, Voronin and Wolkowicz, 2017).
 """
 

@@ -86,11 +86,11 @@ class Unfolding:
                                 where="method.neighbors", hint="use more neighbors, or leave repeated rows out")
         count = self._vectors(len(pairs))
         if count and self.basis is None:
-            note("N-BASIS", f"with {len(pairs)} pairs the kernel is spanned by {count} vectors of the graph's "
-                 "Laplacian; the option basis asks for another number")
+            note("N-BASIS", f"with {len(pairs)} pairs the kernel is restricted to {count} eigenvectors of the graph "
+                 "Laplacian; method.basis sets another number")
         if not count and self.softness != SOFTNESS:
-            raise ConfigError("UNUSED", f"softness was chosen, and without a basis the distances of {len(pairs)} "
-                              "pairs are kept", where="method.softness", hint="leave it out, or set method.basis")
+            raise ConfigError("UNUSED", f"softness has no effect: without a basis, the distances of {len(pairs)} pairs "
+                              "are kept exactly", where="method.softness", hint="leave it out, or set method.basis")
         with single_threaded_blas() if len(pairs) <= FEW_PAIRS else nullcontext():
             found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
                      else self._whole(pairs, data))

@@ -93,8 +93,8 @@ def test_the_environment_chooses_progress(mlcli: Caller, monkeypatch: pytest.Mon
     assert mlcli("embed", "data.csv", "--force", "--progress", "none").err.startswith("mlcli: pca of data.csv")
     monkeypatch.setenv("MLCLI_PROGRESS", "loud")
     called = mlcli("embed", "data.csv", "--force")
-    assert (called.code, called.err) == (2, "mlcli: error[E-PROGRESS]: 'loud' is not a way to show progress; "
-                                            "MLCLI_PROGRESS; use auto, bar, log, json, none\n")
+    assert (called.code, called.err) == (2, "mlcli: error[E-PROGRESS]: 'loud' is not a progress mode; MLCLI_PROGRESS; "
+                                            "use auto, bar, log, json, none\n")
 
 
 def test_names_with_odd_characters(mlcli: Caller) -> None:
@@ -222,7 +222,7 @@ def test_a_covariance_has_loadings_and_no_embedding(mlcli: Caller, tmp_path: Pat
     compared = mlcli("compare", "points", "out")
     assert compared.code == 78 and "E-NO-ROWS-COMPARED" in compared.err
     checked = mlcli("check", "cov.csv", *kind)
-    assert checked.code == 0 and "covariance, 3 columns" in checked.out and "Nothing found" in checked.out
+    assert checked.code == 0 and "covariance, 3 columns" in checked.out and "No findings" in checked.out
     (tmp_path / "cov.csv").write_text(",a,b\na,1,2\nb,2,1\n")
     called = mlcli("embed", "cov.csv", *kind)
     assert called.code == 65 and "E-NOT-COVARIANCE" in called.err

@@ -302,7 +302,7 @@ def test_where_no_trial_ends_nothing_is_left(mlcli: Caller, monkeypatch: pytest.
         Path("runs/data-explore/name=pca").mkdir(parents=True)
     written("data.csv", plane(10))
     called = mlcli("explore", "data.csv", "--budget", "0.01s", "-p", "1", "--id-column", "site")
-    assert called.code == 82 and "came to its end: pca: there are no axes;" in called.err, called.err
+    assert called.code == 82 and "no trial finished: pca: there are no axes;" in called.err, called.err
     assert [path.name for path in Path("runs").rglob("*")] == ["data-explore", "name=pca"] * there
 
 

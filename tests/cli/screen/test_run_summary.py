@@ -27,7 +27,7 @@ def test_sums_over_one_are_explained_and_the_share_of_the_positive_ones_stands_b
     values, shares = [4.0, 2.0, -1.0], [0.8, 0.4, -0.2]
     known = scree(summary(values, shares, spectrum={"ranked_by": "eigenvalues", "sum_of_positive": 6.0}),
                   blocks=True, color=False)
-    assert known[0].split()[-1] == "positive" and "negative eigenvalues are subtracted" in known[-1]
+    assert known[0].split()[-1] == "positive" and "which includes negative eigenvalues" in known[-1]
     assert [line.split()[-1] for line in known[1:-1]] == ["66.7%", "100.0%", "100.0%"]
     unknown = scree(summary(values, shares), blocks=True, color=False)
     assert unknown[0].split()[-1] == "sum" and unknown[-1] == known[-1]

@@ -63,7 +63,7 @@ def test_a_worker_without_the_variables_of_the_store(lacking: Mapping[str, str],
     with Loopback(tmp_path, **{**variables(endpoint), **lacking}) as loopback:
         loopback.worker()
         said = embedded(tmp_path / "there", endpoint, "--cluster", loopback.cluster)
-    assert "E-CLUSTER-INPUT" in said and "fails to read the input: the store cannot be used" in said
+    assert "E-CLUSTER-INPUT" in said and "cannot read the input: the store cannot be used" in said
     assert "start them with the store's variables" in said and not (tmp_path / "there").exists()
 
 

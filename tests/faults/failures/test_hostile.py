@@ -98,6 +98,6 @@ def test_coordinates_that_are_no_doubles_are_refused_as_such(factor: float, mlcl
     Path("data.csv").write_bytes(table(np.clip(POINTS, -1.7, 1.7) * factor))
     called = mlcli("embed", "data.csv", "-o", "out")
     ends(called, 80)
-    assert "error[E-RANGE]: coordinates in the data's unit leave the range of double precision" in called.err
+    assert "error[E-RANGE]: coordinates in the data's unit are outside the range of double precision" in called.err
     assert not Path("out.failed").exists()
     ends(mlcli("embed", "data.csv", "-o", "out", "--scale", "standard"), 0)

@@ -104,7 +104,8 @@ def test_the_time_limit_stops_at_a_checkpoint() -> None:
 def test_a_time_limit_without_a_checkpoint_ends_the_run_by_force() -> None:
     child = forked("embed", "-", "-o", "out", "-q", "--time-limit", "2s", stdin=subprocess.PIPE)
     code, said = ended(child)
-    assert code == 124 and said.startswith("mlcli: error[E-TIME-LIMIT]: the time limit was reached, and nothing")
+    assert code == 124 and said.startswith("mlcli: error[E-TIME-LIMIT]: the time limit was reached before a new "
+                                           "checkpoint")
     assert list(Path().iterdir()) == [Path("data.csv")]
 
 
@@ -132,7 +133,7 @@ def test_a_signal_before_anything_is_kept_is_not_worth_another_try() -> None:
     assert child.stderr and json.loads(child.stderr.readline())["event"] == "begin"
     child.send_signal(signal.SIGUSR1)
     code, said = ended(child)
-    assert code == 124 and "stopped by SIGUSR1, and nothing new had been kept to go on from" in said
+    assert code == 124 and "stopped by SIGUSR1, before a new checkpoint was written" in said
 
 
 @pytest.mark.slow

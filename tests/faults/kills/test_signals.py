@@ -156,7 +156,7 @@ def test_a_kill_is_told_with_what_the_kernel_counts() -> None:
         assert code == 137 and b"not by the kernel for lack of memory" in said
     killed = [supervisor.died_of(9, "", 44.0, kept=False, kills=kills) for kills in (None, 0, 2)]
     assert [error.exit_code for error in killed] == [137] * 3
-    assert "as it does where memory runs out" in killed[0].what and "somebody sent the signal" in killed[1].hint
+    assert "as it does when memory runs out" in killed[0].what and "a person sent the signal" in killed[1].hint
     assert "the kernel counts 2 such kills" in killed[2].where
 
 

@@ -59,4 +59,4 @@ def test_shares_over_one_are_told_with_the_share_of_the_positive_ones() -> None:
 
     document = found("mds", dissimilarities(distances), eigensolve={"components": 2})
     detail = document["rules"]["variance_99"]["detail"]
-    assert "of the positive eigenvalues" in detail and "subtracted" in detail
+    assert "of the positive eigenvalues" in detail and "includes the negative ones" in detail

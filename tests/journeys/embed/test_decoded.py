@@ -100,8 +100,8 @@ def test_a_shape_may_be_chosen_when_the_page_is_drawn_again(mlcli: Caller, run: 
 
 
 @pytest.mark.parametrize(("image", "said"), [
-    ("4,4", "an image of 4 x 4 has 16 cells and there are 20 features"), ("4", "'4' is no shape"),
-    ("4;5", "'4;5' is no shape"), ("4,5,2", "is no shape"), ("-4,-5", "is no shape")])
+    ("4,4", "an image of 4 x 4 has 16 cells and there are 20 features"), ("4", "'4' is not an image shape"),
+    ("4;5", "'4;5' is not an image shape"), ("4,5,2", "is not an image shape"), ("-4,-5", "is not an image shape")])
 def test_a_shape_that_does_not_fit_a_finished_run_is_refused(mlcli: Caller, run: Path, image: str, said: str) -> None:
     before = (run / "report.html").read_bytes()
     called = mlcli("report", run, "--image", image)
@@ -114,7 +114,7 @@ def test_a_run_without_decoded_rows_has_none_to_draw_as_images(mlcli: Caller, fa
     called = mlcli("report", "run", "--image", "4,5")
     assert called.code == 78 and "the run holds neither rows nor loadings" in called.err
     page = Path("run/report.html").read_text()
-    assert not Path("run/decoded.npz").exists() and "Reconstructions" not in page and "The latent plane" not in page
+    assert not Path("run/decoded.npz").exists() and "Reconstructions" not in page and "Latent-space grid" not in page
 
 
 @pytest.mark.medium
@@ -128,12 +128,14 @@ def test_threads_do_not_change_what_is_drawn(mlcli: Caller, run: Path) -> None:
     (("--set", "report.image=[4,4]"), "an image of 4 x 4 has 16 cells and there are 20 features", "report.image"),
     (("--set", "report.image=[4,5]", "--columns", "x2,x3"), "there are 2 features", "report.image"),
     (("--set", "report.image=[4]"), "report.image", "--set report.image"),
-    (("--set", "report.image_order=column"), "image_order was chosen and no shape of images is", "report.image_order"),
+    (("--set", "report.image_order=column"), "image_order has no effect: report.image is not set",
+     "report.image_order"),
     (("--set", "report.image=[4,5,2]"), "the third number is 3", "report.image"),
     (("--set", "report.image=[0,5]"), "at least 1", "report.image"),
     (("--set", "report.image=[200,200]"), "at most 32,768 cells", "report.image"),
     (("--set", "report.image=[4,5]", "-o", "-"), "standard output takes the embedding alone", "report.image"),
-    (("--set", "report.image=[4,5]", "-m", "mds", "--dissimilarities"), "mds has no way from coordinates back",
+    (("--set", "report.image=[4,5]", "-m", "mds", "--dissimilarities"), "mds cannot reconstruct features from "
+     "coordinates",
      "report.image")])
 def test_a_shape_that_no_row_has_or_nobody_draws_is_refused(mlcli: Caller, faces: Array, arguments: tuple[str, ...],
                                                             said: str, where: str) -> None:
@@ -197,7 +199,7 @@ def test_rows_are_shown_over_the_embedding_of_any_method(mlcli: Caller, faces: A
         np.testing.assert_allclose(stored["values"], faces[stored["rows"]], rtol=1e-12)
         assert len(stored["rows"]) > 3
     before = Path("run/report.html").read_text()
-    assert "Rows over the embedding" in before and mlcli("verify", "run").code == 0
+    assert "Images over the embedding" in before and mlcli("verify", "run").code == 0
     assert mlcli("report", "run", "-q").code == 0 and Path("run/report.html").read_text() == before
     stream = io.BytesIO()
     np.savez(stream, rows=np.array([0, 99_999]), values=np.zeros((2, 20)))

@@ -60,5 +60,5 @@ def test_run_takes_the_flags_of_embed_that_say_what_is_written(mlcli: Caller) ->
 def test_a_folder_is_not_named_as_a_file_is(mlcli: Caller, command: tuple[str, ...]) -> None:
     called = mlcli(*command, "-o", "all.HTML")
     assert called.code == 73 and called.err.startswith(
-        "mlcli: error[E-OUTPUT-NAME]: the output is a folder of files, and .HTML is the ending of one; ")
+        "mlcli: error[E-OUTPUT-NAME]: the output is a directory, but .HTML is the ending of a file name; ")
     assert not Path("all.HTML").exists()

@@ -42,7 +42,7 @@ def test_a_file_that_appears_meanwhile_is_kept(mlcli: Caller, runs: None, comman
                                                meanwhile: Callable[[Callable[[], object]], None]) -> None:
     meanwhile(lambda: Path("out.csv").write_text("precious"))
     called = mlcli(*FILES[command])
-    assert called.code == 73 and "error[E-OUTPUT-RACE]: the output appeared while it was made; out.csv" in called.err
+    assert called.code == 73 and "error[E-OUTPUT-RACE]: another job made this output meanwhile; out.csv" in called.err
     assert Path("out.csv").read_text() == "precious"
     assert mlcli(*FILES[command], "--force").code == 0
     assert Path("out.csv").read_text() != "precious" and names(".") == {"data.csv", "run", "other", "out.csv"}

@@ -65,7 +65,7 @@ def test_fits_that_fail_are_counted(mlcli: Caller, points: None) -> None:
     assert called.code == 0, called.err
     found = json.loads(Path("run/stability.json").read_text())
     assert found["failed"] > 0 and found["failed"] + found["resamples"] == 20
-    assert f"{found['failed']} more could not be made" in Path("run/report.html").read_text()
+    assert f"{found['failed']} more failed" in Path("run/report.html").read_text()
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
@@ -73,7 +73,7 @@ def test_fits_that_fail_are_counted(mlcli: Caller, points: None) -> None:
     (("points.csv", "-m", "lgssm"), "the rows of features cannot be drawn again for lgssm"),
     (("points.csv", "-o", "-"), "standard output takes the embedding alone"),
     (("points.csv", "--set", "report.stability.share=1"), "must be below 1"),
-    (("points.csv", "--set", "report.stability.share=0.5"), "share was chosen and pca is fitted to as many rows"),
+    (("points.csv", "--set", "report.stability.share=0.5"), "share has no effect: pca is fitted to bootstrap samples"),
     (("points.csv", "--set", "report.stability.resamples=1"), "at least 2")])
 def test_what_cannot_be_drawn_again_is_refused(mlcli: Caller, points: None, arguments: tuple[str, ...],
                                                said: str) -> None:

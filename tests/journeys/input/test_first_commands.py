@@ -151,7 +151,7 @@ def changed(command: Sequence[str], line: str, name: str) -> list[str]:
     """The command after one remedy, whose words are taken as they stand there."""
     if whole := re.search(r"mlcli (embed [^,;]+)", line):
         return shlex.split(whole[1])
-    if method := re.search(r"nearest in meaning is (\w+)", line):
+    if method := re.search(r"the closest method is (\w+)", line):
         return with_flags(command, f"--method {method[1]}")
     if re.search(r"leave out --kind|--dissimilarities: .*leave it out", line):
         return [word for word in command if word != "--dissimilarities"]

@@ -30,7 +30,7 @@ def test_images_lie_over_the_embedding_of_methods_that_decode_nothing(mlcli: Cal
     np.save("images.npy", np.random.default_rng(0).random((20, 4, 3)))
     assert mlcli("embed", "images.npy", "-m", "isomap", "-k", "10", "-o", "run", "-q").code == 0
     assert "  image:\n  - 4\n  - 3\n" in Path("run/config.yaml").read_text()
-    assert "Rows over the embedding" in Path("run/report.html").read_text()
+    assert "Images over the embedding" in Path("run/report.html").read_text()
 
 
 @pytest.mark.medium

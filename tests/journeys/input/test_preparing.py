@@ -117,7 +117,7 @@ def test_the_checkup_looks_at_transformed_points(mlcli: Caller) -> None:
      "'presence' or 'clr', not 'log'; --transform; did you mean 'log1p'?"),
     (("--top-variance", "0"), "prepare.top_variance must be at least 1, not 0; --top-variance"),
     (("--dissimilarities", "-m", "mds", "--transform", "sqrt"),
-     "transform has no use with input.kind: dissimilarities; --transform"),
+     "transform cannot be used with input.kind: dissimilarities; --transform"),
 ])
 def test_what_cannot_be_is_78(mlcli: Caller, flags: tuple[str, ...], message: str) -> None:
     Path("square.csv").write_text(",a,b\na,0,1\nb,1,0\n", encoding="utf-8")

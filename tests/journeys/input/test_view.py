@@ -93,7 +93,7 @@ def test_a_view_of_a_run_that_has_none_is_refused(mlcli: Caller) -> None:
 @pytest.mark.parametrize(("arguments", "code", "text"), [
     (("-m", "cca"), 78, "needs a second view"),
     (("-m", "ibfa"), 78, "--view"),
-    (("-m", "pca", "--view", "y.csv"), 78, "no use for a second view"),
+    (("-m", "pca", "--view", "y.csv"), 78, "does not use a second view"),
     (("-m", "cca", "--view", "absent.csv"), 66, "absent.csv"),
     (("-m", "cca", "--set", "input.view.key=a"), 78, "input.view.path is missing"),
     (("-m", "pca", "--set", "prepare.unmatched=drop"), 78, "without a second view"),

@@ -144,15 +144,15 @@ def test_warnings_of_a_run_are_told(mlcli_: Caller) -> None:
 
 
 @pytest.mark.parametrize(("given", "options", "kind", "said"), [
-    ([1.0, 2.0], {}, DataError, "an array of 1 dimensions"),
-    ([["a", "b"]], {}, DataError, "is no table of numbers"),
+    ([1.0, 2.0], {}, DataError, "got a 1-D array of type float64"),
+    ([["a", "b"]], {}, DataError, "expected a 2-D array of numbers"),
     (np.zeros((0, 3)), {}, DataError, "0 rows"),
     (np.eye(4)[:, :3], {"ids": ["a"]}, DataError, "ids: 1 were given for 4"),
     (np.eye(4)[:, :3], {"ids": list("aabc")}, DataError, "ids occur more than once"),
     (np.eye(4)[:, :3], {"labels": {"group": "abcd"}}, DataError, "the label group"),
     ([[1.0, np.nan], [2, 3], [4, 5]], {}, DataError, "missing"),
     (np.eye(4)[:, :3], {"neigbors": 3}, UsageError, "did you mean 'neighbors'?"),
-    (np.eye(4)[:, :3], {"method": "umap"}, ConfigError, "nearest in meaning is laplacian"),
+    (np.eye(4)[:, :3], {"method": "umap"}, ConfigError, "the closest method is laplacian"),
     (np.eye(4)[:, :3], {"neighbors": 3}, ConfigError, "pca has no option 'neighbors'"),
     (np.eye(4)[:, :3], {"set": {"compute.sed": 1}}, ConfigError, "did you mean 'seed'?"),
 ])

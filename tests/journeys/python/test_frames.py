@@ -78,7 +78,7 @@ def test_labels_are_a_column_or_several_by_their_names(labels: Any) -> None:
 
 @pytest.mark.parametrize("labels", ["ab", np.array([KINDS]), 7])
 def test_other_labels_are_refused(labels: Any) -> None:
-    with pytest.raises(DataError, match="labels are a text for each row"):
+    with pytest.raises(DataError, match="labels must be one text for each row"):
         mlcli.embed(VALUES, labels=labels)
 
 

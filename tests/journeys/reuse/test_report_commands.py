@@ -162,7 +162,7 @@ def test_stress_is_at_the_best_scale_where_the_scale_is_free(mlcli: Caller) -> N
         told = mlcli("embed", "data.csv", "-m", method, "-p", "1", "-o", method)
         assert told.code == 0 and words in told.err
         text = Path(method, "report.html").read_text()
-        assert ("<td>stress-1</td>" in text) == ("leaves the scale of its coordinates free" not in text) == (
+        assert ("<td>stress-1</td>" in text) == ("The scale of the coordinates is arbitrary" not in text) == (
             method == "mds")
 
 

@@ -178,7 +178,7 @@ def test_directories_that_are_no_finished_runs_are_refused(mlcli: Caller, first:
 def test_options_of_files_are_refused_for_a_run(mlcli: Caller, first: str, options: tuple[str, ...],
                                                 where: str) -> None:
     called = mlcli("embed", first, *options, "-o", "out")
-    assert called.code == 78 and "has no use with a run directory" in called.err and where in called.err
+    assert called.code == 78 and "cannot be used with a run directory" in called.err and where in called.err
 
 
 def test_a_run_is_never_replaced_by_one_that_is_made_of_it(mlcli: Caller, first: str) -> None:
@@ -188,13 +188,13 @@ def test_a_run_is_never_replaced_by_one_that_is_made_of_it(mlcli: Caller, first:
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
-    ((IRIS, *PREPARED, "--reduce", "5"), "5 axes were asked for and the data has at most 4; --reduce"),
+    ((IRIS, *PREPARED, "--reduce", "5"), "5 axes were requested, but the data has at most 4; --reduce"),
     ((IRIS, *PREPARED, "--reduce", "0"), "--reduce"), ((IRIS, *PREPARED, "--reduce", "1.5"), "--reduce"),
-    (("square.csv", "--dissimilarities", "-m", "mds", "--reduce", "1"), "reduce has no use with input.kind"),
-    ((IRIS, *PREPARED, "-m", "ppca", "--reduce", "2", "--set", "prepare.missing=model"), "reduce has no use with"),
-    (("data.csv", "--view", "data.csv", "-m", "cca", "--reduce", "1"), "reduce has no use with a second view"),
+    (("square.csv", "--dissimilarities", "-m", "mds", "--reduce", "1"), "reduce cannot be used with input.kind"),
+    ((IRIS, *PREPARED, "-m", "ppca", "--reduce", "2", "--set", "prepare.missing=model"), "reduce cannot be used with"),
+    (("data.csv", "--view", "data.csv", "-m", "cca", "--reduce", "1"), "reduce cannot be used with a second view"),
     ((IRIS, "--columns", "Sepal.Length,Sepal.Width,Species", "-m", "mds", "--metric", "gower", "--reduce", "1"),
-     "columns of text (Species) cannot be prepared so; --reduce")])
+     "columns of text (Species) cannot be transformed, scaled or filled; --reduce")])
 def test_pca_ahead_that_makes_no_sense_is_78(mlcli: Caller, arguments: tuple[str, ...], said: str) -> None:
     Path("square.csv").write_text(",a,b\na,0,1\nb,1,0\n", encoding="utf-8")
     called = mlcli("embed", *arguments, "-o", "out")

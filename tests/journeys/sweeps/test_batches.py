@@ -78,7 +78,7 @@ def test_what_is_there_and_is_another_run_is_not_kept(swept: Caller, change, rea
     more = change()
     called = swept("run", "sweep.yaml", "--skip-existing", "-q", *more)
     assert called.code == 73
-    assert called.err.startswith(f"mlcli: error[E-OUTPUT-OTHER]: the output is not this run: {reason}")
+    assert called.err.startswith(f"mlcli: error[E-OUTPUT-OTHER]: the output is not the same run: {reason}")
 
 
 @pytest.mark.medium

@@ -13,7 +13,7 @@ from mlcli.engine.cluster.notes import note_unused
 from tests.journeys.support import Caller, write_points
 from tests.support import Notes
 
-SAID = "note[N-CLUSTER-HERE]: this command computes here, and nothing on local:2"
+SAID = "note[N-CLUSTER-HERE]: this command computes on this machine only, and nothing on local:2"
 
 
 @pytest.mark.parametrize(("blocks", "codes"), [(0, ["N-CLUSTER-UNUSED"]), (1, [])])

@@ -52,7 +52,7 @@ def test_what_serves_instead_of_a_missing_method_is_there(lacking: NotIncluded, 
     assert config.method.name == lacking.nearest and len(lacking.why) < 150
     assert not {*METHODS, *ALIASES} & set(lacking.names)
     for name in lacking.names:
-        assert remedy_for(name.upper().replace("-", "_")).startswith(f"it is not in this program; nearest in meaning "
+        assert remedy_for(name.upper().replace("-", "_")).startswith(f"it is not available; the closest method "
                                                                      f"is {lacking.nearest}: ")
 
 

@@ -82,7 +82,7 @@ def test_a_run_without_a_spectrum_says_nothing_of_one(folder: Path) -> None:
         "toy has no spectrum"}
     page = (folder / "near" / "report.html").read_text(encoding="utf-8")
     assert "<h2>Embedding</h2>" in page and "<h2>Spectrum</h2>" not in page
-    assert "<h2>Reconstructions</h2>" in page and "<h2>The latent plane, decoded</h2>" in page
+    assert "<h2>Reconstructions</h2>" in page and "<h2>Latent-space grid, decoded</h2>" in page
 
 
 def test_the_parabola_is_that_of_least_squares(folder: Path) -> None:

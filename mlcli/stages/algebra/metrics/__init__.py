@@ -37,8 +37,7 @@ METRICS = NamedChoices(Metric, {name: f"mlcli.stages.algebra.metrics.{module}" f
 if TYPE_CHECKING:
     AnyMetric = Metric
 else:
-    AnyMetric = Annotated[Metric, METRICS,
-                          Field(description="How far apart two points are; docs/metrics.md defines each metric.")]
+    AnyMetric = Annotated[Metric, METRICS, Field(description="Distance metric; docs/metrics.md defines each.")]
 Fitted = Metric | RangedGower  # a metric with its parameters from the training points
 EUCLIDEAN = Euclidean()
 

@@ -76,5 +76,5 @@ def require_directions(name: str, gap: float, count: int) -> None:
     """Raise GeometryError where all rows have one direction but for rounding; exactly equal rows are no error here."""
     if 0 < gap <= CONSTANT:
         raise GeometryError("ALL-EQUAL", f"all {count} points are equal under {name}, but for rounding",
-                            hint="columns with far larger numbers than the others decide it alone: bring all columns "
-                            "to one size ({prepare.scale=standard}), or choose euclidean")
+                            hint="columns with far larger numbers than the others dominate the metric: scale all "
+                                "columns ({prepare.scale=standard}), or choose euclidean")

@@ -115,8 +115,8 @@ class Dice(Metric):
 def require_presence(name: str, gap: float, count: int) -> None:
     """Refuse a table all of whose rows have the same columns that are not zero; raises DataError."""
     if count > 1 and gap == 0:
-        raise DataError("METRIC", f"all rows have the same columns that are not zero, and {name} compares nothing "
-                        "else", where="method.metric", hint="choose braycurtis or ruzicka, which compare amounts")
+        raise DataError("METRIC", f"all rows have the same non-zero columns, and {name} compares only these",
+                        where="method.metric", hint="choose braycurtis or ruzicka, which compare amounts")
 
 
 def _present(points: Array) -> Array:

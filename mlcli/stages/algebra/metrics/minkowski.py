@@ -52,7 +52,7 @@ class Minkowski(Metric):
     name: Literal["minkowski"] = "minkowski"
     column_seconds: ClassVar[float] = 5e-9
     unit_power: ClassVar[int] = 1
-    p: float = option(3.0, "The power of the differences.", ge=1)
+    p: float = option(3.0, "Exponent p of the Minkowski distance.", ge=1)
 
     def compare(self, left: Array, right: Array) -> Array:
         """Return distances (m x n) of rows (m x d, n x d), in units of the largest difference: powers do not vanish."""

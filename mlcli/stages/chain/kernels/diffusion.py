@@ -66,8 +66,8 @@ class Adaptive(Options):
     """A width of each point: exp(-d² / (σ(x) σ(y))) (Zelnik-Manor and Perona, 2004)."""
 
     name: Literal["adaptive"] = "adaptive"
-    nearest: int = option(8, "σ is the distance to so many-th of the nearest training points, the point itself among "
-                          "them.", ge=2)
+    nearest: int = option(8, "σ of a point is the distance to its nearest training point of this rank, where the "
+                          "point itself has rank 1.", ge=2)
 
     def option_check(self, similarity: Transitions, data: Spatial) -> Check:
         """Check the rank of the neighbor whose distance is a point's width."""
@@ -118,8 +118,8 @@ class DiffusionChain:
         spectrum = solve_spectrum(chain, Dense(halved, uncentered(len(halved))), len(halved) - 1)
         still = int(np.count_nonzero(spectrum.solved >= 1 - STILL))
         if still:
-            note("W-WALK", f"{still} eigenvalues are nearly one: the walk hardly leaves {still + 1} groups of points, "
-                 "which the first axes tell apart; a larger epsilon joins them")
+            note("W-WALK", f"{still} eigenvalues are nearly one: the random walk hardly leaves {still + 1} groups of "
+                 "points, and the first axes only separate these; choose a larger epsilon")
         steps = np.where(spectrum.axis_eigenvalues > 0, spectrum.axis_eigenvalues, 1.0)
         functions = orthogonal_to(first, spectrum.vectors) / first[:, None]  # ψ
         embedding = functions * steps**kernel.time
@@ -181,11 +181,14 @@ class DiffusionKernel(KernelOptions):
     proof: ClassVar[Proof] = "own"
     makes: ClassVar[tuple[()]] = ()
     name: Literal["diffusion"] = "diffusion"
-    bandwidth: Bandwidth = option(Fixed(), "How far apart points may be for a step between them to be likely.",
+    bandwidth: Bandwidth = option(Fixed(), "Bandwidth of the affinities: one ε for all points (fixed), or a width σ "
+                                  "for each point (adaptive).",
                                   adapts=True)
-    alpha: float = option(1.0, "Power of the density of points that is taken out: 0 nothing (the graph's Laplacian), 1 "
-                          "all of it (the Laplace-Beltrami operator), 0.5 the Fokker-Planck operator.", ge=0, le=1)
-    time: float = option(1.0, "Steps of the walk: coordinates are eigenvectors times eigenvalues to this power.", ge=0)
+    alpha: float = option(1.0, "Exponent α of the normalization by the density of points. 0: none (graph Laplacian); "
+                          "0.5: Fokker-Planck operator; 1: the density has no effect (Laplace-Beltrami operator).",
+                          ge=0, le=1)
+    time: float = option(1.0, "Diffusion time t, the number of steps of the random walk: coordinates are eigenvectors "
+                         "times λ^t.", ge=0)
 
     def identities(self, similarity: Any, data: Spatial, embedding: Array, spectrum: Spectrum, coordinates: Any, *,
                    full: bool) -> list[Check]:

@@ -74,7 +74,7 @@ class GraphLaplacian(KernelOptions):
     proof: ClassVar[Proof] = "own"
     makes: ClassVar[tuple[Name, ...]] = ("weights",)
     weights: Affinity = option(Binary(), "Weights of the edges.", adapts=True)
-    normalized: bool = option(True, "Whether points count by the sum of their weights: L y = λ D y, or L y = λ y.")
+    normalized: bool = option(True, "Normalized Laplacian (L y = λ D y), or not (L y = λ y).")
 
     @property
     def unit_power(self) -> int:

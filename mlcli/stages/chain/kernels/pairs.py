@@ -25,8 +25,9 @@ class Products(KernelOptions):
     of_coordinates: ClassVar[bool] = True
     unit_power: ClassVar[int] = 1
     by_columns: ClassVar[bool] = True
-    route: Route = option("auto", "Which matrix is solved: columns (covariance), rows (dual), the data (svd), by power "
-                          "iteration (power), or the smaller side, and the data where that loses digits (auto).")
+    route: Route = option("auto", "Matrix to decompose: the covariance of the columns (covariance), the Gram matrix "
+                          "of the rows (dual), or the data (svd); power: power iteration; auto: the smaller of the "
+                          "first two, or svd where these lose digits.")
 
     @property
     def requested_route(self) -> Route:

@@ -71,14 +71,18 @@ class UnfoldingKernel(KernelOptions):
     unit_power: ClassVar[int] = 1
     of_points: ClassVar[tuple[str, ...]] = ("common_neighbors", "ridge")
     constraints: Constraints = option(
-        "equal", "Distances of neighbors are kept (equal), or kept from growing (at_most).")
-    common_neighbors: bool = option(False, "Whether pairs with a neighbor in common are constrained like neighbors.")
+        "equal", "Distances between neighbors stay equal (equal), or do not grow (at_most).")
+    common_neighbors: bool = option(False, "Whether pairs of points with a common neighbor are constrained as "
+                                    "neighbors are.")
     basis: int | None = option(
-        None, "Laplacian vectors that span the kernel, 0 for all (default: by the number of pairs).", ge=0)
-    softness: float = option(SOFTNESS, "With a basis, the approximate error of squared distances.", gt=0)
-    tolerance: float = option(1e-4, "Largest gap to the bound, and largest violation, both relative.", gt=0, lt=1)
-    iterations: int = option(100, "Limit of the interior-point method's steps.", ge=1)
-    accept_uncertified: bool = option(False, "Whether a result that is not proven to the tolerance is a warning only.")
+        None, "Number of Laplacian eigenvectors in the basis of the kernel; 0: no basis, the full problem (default: "
+            "by the number of neighbor pairs).", ge=0)
+    softness: float = option(SOFTNESS, "With a basis: approximate relative error allowed in squared distances.", gt=0)
+    tolerance: float = option(1e-4, "Largest duality gap and largest violation of a constraint, both relative.",
+                              gt=0, lt=1)
+    iterations: int = option(100, "Largest number of steps of the interior-point method.", ge=1)
+    accept_uncertified: bool = option(False, "Whether a result that is not proven optimal to the tolerance gives a "
+                                      "warning instead of an error.")
     ridge: float = option(1e-3, "Regularization of the weights of new points, as in lle.", gt=0)
 
     def program(self) -> Unfolding:
