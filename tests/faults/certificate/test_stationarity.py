@@ -25,6 +25,7 @@ from mlcli.stages.neural.network import Layer, Network
 from mlcli.stages.similarities.decoders import Affine
 from mlcli.stages.similarities.gaussian import LatentPoints, LatentSequence, ProcessMeans
 from mlcli.stages.similarities.projector import require_projector
+from tests.laws.accuracy.families import FAMILIES
 from tests.support import features
 
 WALK = np.cumsum(np.random.default_rng(8).standard_normal((40, 2)), axis=0) @ np.random.default_rng(9).standard_normal(
@@ -203,6 +204,15 @@ def test_without_convergence_the_certificate_says_that_none_is_claimed() -> None
         found = {check.name: check for check in check_numbers(Subject.of(
             resolved, data, resolved.fit(data, Compute()), Plan()))}
         assert found["stationarity"].verdict == "skipped" and "claims no convergence" in found["stationarity"].how
+
+
+def test_states_that_hardly_move_of_themselves_keep_their_likelihood() -> None:
+    """Of a lattice four states have an innovation of condition 10⁷, whose inverse lost the digits of the likelihood."""
+    data = features(FAMILIES["lattice"](np.random.default_rng(0), 40, 4))
+    method: Any = METHODS["lgssm"](axes={"components": 4}).resolve(data)
+    found = {check.name: check for check in check_numbers(Subject.of(
+        method, data, method.fit(data, Compute()), Plan()))}
+    assert found["log-likelihood"].value < 1 and found["stationarity"].value < 1
 
 
 def test_slopes_of_a_narrow_valley_are_those_of_short_steps() -> None:
