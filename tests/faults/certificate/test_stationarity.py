@@ -20,6 +20,7 @@ from mlcli.methods.identities.gaussian_objective import figures_of
 from mlcli.methods.identities.stationarity import Course
 from mlcli.stages.gaussian.covariances import Covariance
 from mlcli.stages.gaussian.evidence import Exact, Observations
+from mlcli.stages.gaussian.latents import Perceptron
 from mlcli.stages.latent.kalman import Sequence, smooth
 from mlcli.stages.neural.network import Layer, Network
 from mlcli.stages.similarities.decoders import Affine
@@ -39,6 +40,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "gplvm sparse": ("gplvm", {"inference": {"name": "sparse", "inducing": 8}, "minimize": QUICK}),
     "gplvm bayesian": ("gplvm", {"inference": {"name": "bayesian", "inducing": 6}, "minimize": QUICK}),
     "gplvm smooth": ("gplvm", {"constraint": {"name": "kernel"}, "minimize": QUICK}),
+    "gplvm network": ("gplvm", {"constraint": {"name": "mlp", "hidden": 5}, "minimize": QUICK}),
     "gpdm": ("gpdm", {"minimize": {"tolerance": 1e-3}}), "lgssm": ("lgssm", {}), "ica": ("ica", {}),
     "ica deflation": ("ica", {"algorithm": "deflation"}), "autoencoder": ("autoencoder", {}), "vae": ("vae", {})}
 
@@ -194,6 +196,23 @@ def test_a_wrong_gradient_of_a_fit_is_seen(monkeypatch: pytest.MonkeyPatch) -> N
     assert checked("gplvm", moved_point)["gradient"].verdict == "pass"
     monkeypatch.setattr(Covariance, "pull_back", wrong)
     assert checked("gplvm", moved_point)["gradient"].verdict == "fail"
+
+
+def test_hidden_weights_that_stay_as_they_began_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Perceptron.pull_back
+
+    def output_layer(self: Perceptron, parameters: Array, slope: Array) -> Array:
+        found = whole(self, parameters, slope)
+        found[:self.into.size + self.into.shape[1]] = 0
+        return found
+
+    monkeypatch.setattr(Perceptron, "pull_back", output_layer)
+    data = features(WALK)
+    method: Any = METHODS["gplvm"](constraint={"name": "mlp", "hidden": 5}, minimize=QUICK).resolve(data)
+    model = method.fit(data, Compute())
+    found = {check.name: check for check in check_numbers(Subject.of(method, data, model, Plan()))}
+    assert model.fit["converged"] and found["gradient"].verdict == "pass"
+    assert {name for name, check in found.items() if check.verdict == "fail"} == {"stationarity"}
 
 
 def test_without_convergence_the_certificate_says_that_none_is_claimed() -> None:
