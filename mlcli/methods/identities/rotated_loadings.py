@@ -31,9 +31,11 @@ class RotatedLoadings:
     noise: Array  # d: uniquenesses, or ones where the noise is equal
 
     @classmethod
-    def of(cls, data: Features | Covariance, model: Model, *, equal: bool) -> "RotatedLoadings":
-        """Return the loadings that a model states."""
+    def of(cls, data: Features | Covariance, model: Model, *, equal: bool) -> "RotatedLoadings | None":
+        """Return the loadings that a model states; None where no column varies."""
         fit: Any = model.fit
+        if not fit.get("uniquenesses"):
+            return None
         shares, variances = (np.array([np.nan if value is None else value for value in dict(fit[name]).values()])
                              for name in ("uniquenesses", "variances"))
         varying = np.isfinite(shares)
@@ -72,9 +74,9 @@ def principal(loadings: Array, factors: Array) -> tuple[Array, Array]:
     return np.linalg.svd(loadings @ roots, full_matrices=False)[:2]
 
 
-def rotation_checks(rotation: Rotation, loadings: RotatedLoadings, converged: bool) -> list[Check]:
+def rotation_checks(rotation: Rotation, loadings: RotatedLoadings | None, converged: bool) -> list[Check]:
     """Check factors of unit variance, and that rotated loadings are where their criterion has no slope."""
-    if not loadings.values.size:
+    if loadings is None or not loadings.values.size:
         return [skipped("rotation", "no column has a loading")]
     size, oblique = len(loadings.factors), rotation.name in ("promax", "oblimin")
     gap = np.diag(loadings.factors) - 1 if oblique else loadings.factors - np.eye(size)

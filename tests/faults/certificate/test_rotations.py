@@ -102,6 +102,12 @@ def test_factors_without_variance_one_fail() -> None:
     assert found["factors"].verdict == "fail" and found["stationarity"].verdict == "pass"
 
 
+def test_columns_that_do_not_vary_have_no_loadings() -> None:
+    data = features(np.ones((20, 5)))
+    method: Any = METHODS["fa"]().resolve(data)
+    assert checked(method, data, method.fit(data, Compute()))["rotation"].verdict == "skipped"
+
+
 def test_a_rotation_at_its_limit_claims_no_convergence(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Iterate.__call__
 
