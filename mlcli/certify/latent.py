@@ -18,6 +18,7 @@ from mlcli.certify.eigen import count_check
 from mlcli.certify.gaps import moment_checks, observations
 from mlcli.certify.linear import CenteredRows
 from mlcli.certify.subject import Subject, max_abs
+from mlcli.methods.identities.rotated_loadings import principal
 from mlcli.stages.latent.model import Latent
 
 LOOSE = 10.0  # allowed distance from the maximum, in multiples of the iteration's tolerance
@@ -135,10 +136,13 @@ def _maximum(subject: Subject, observed: DataCovariance, loadings: Array, unit: 
         return observed.apply(whole)[scaled.varying] / scaled.weights[:, None]
 
     u, inner = scaled.loadings, scaled.inner
-    images, variances = whitened(u), observed.variances[scaled.varying] / scaled.weights**2
-    values = np.sort(np.linalg.eigvals(inner).real)[::-1]
+    directions, sizes = principal(u, scaled.factors)
+    images, along = np.hsplit(whitened(np.hstack([u, directions])), [u.shape[1]])
+    values, variances = sizes**2 + scaled.level, observed.variances[scaled.varying] / scaled.weights**2
     top = max(float(values[0]), float(variances.max(initial=0.0)))
     rounding = EPS * max(subject.size, len(u), 10) + subject.spectrum.tolerance
+    # oblique factors that nearly agree have long loadings, whose rounding does not cancel
+    rounding *= max(float(np.linalg.norm(u, 2) ** 2 * np.linalg.norm(scaled.factors, 2)) / top, 1.0)
     if 0 < scaled.level <= ROUNDED * rounding * top:
         yield skipped("stationarity", "the noise is only rounding, so the likelihood has no maximum")
         return
@@ -161,7 +165,7 @@ def _maximum(subject: Subject, observed: DataCovariance, loadings: Array, unit: 
         yield count_check(lambda: whitened(np.eye(len(u))), len(u), float(values[-1]), u.shape[1] - 1,
                           allowed + loose * top)
     if scaled.level > 0:
-        yield from _likelihood(subject, scaled, variances, images, unit, lost)
+        yield from _likelihood(subject, scaled, variances, (values, np.sum(directions * along, axis=0)), unit, lost)
     far = loose if scaled.variances else 0.0  # sums of squares of loadings are exact wherever the iteration ended
     yield _spectrum(subject, scaled, observed, rounding + far + (rough / np.sqrt(top) if top > rough**2 else 1.0))
     if subject.places:
@@ -181,15 +185,14 @@ def _variances(subject: Subject, scaled: NoiseUnitModel, variances: Array, allow
                  f"diag (Λ Φ Λᵀ) + Ψ = diag S but for {int(low.sum())} columns at the bound")
 
 
-def _likelihood(subject: Subject, scaled: NoiseUnitModel, variances: Array, images: Array, unit: Unit,
+def _likelihood(subject: Subject, scaled: NoiseUnitModel, variances: Array, axes: tuple[Array, Array], unit: Unit,
                 rounding: float) -> Iterator[Check]:
-    """Check the log-likelihood, -n/2 (d ln 2π + ln |C| + tr C⁻¹S) with C = Λ Φ Λᵀ + Ψ."""
-    rows, u = observations(subject), scaled.loadings
+    """Check the log-likelihood, -n/2 (d ln 2π + ln |C| + tr C⁻¹S); `axes`: C's q values, and variances along axes."""
+    rows, u, (values, along) = observations(subject), scaled.loadings, axes
     whole = float(np.sum(variances)) / scaled.level
-    explained = float(np.sum(u * (images @ np.linalg.solve(scaled.inner, scaled.factors)))) / scaled.level
-    logs = np.concatenate([2 * np.log(scaled.weights), [
-        (len(u) - u.shape[1]) * np.log(scaled.level), float(np.linalg.slogdet(scaled.inner)[1]),
-        len(u) * (np.log(2 * np.pi) + 2 * unit.logarithm(1))]])
+    explained = float(np.sum((1 - scaled.level / values) * along)) / scaled.level
+    logs = np.concatenate([2 * np.log(scaled.weights), np.log(values), [
+        (len(u) - len(values)) * np.log(scaled.level), len(u) * (np.log(2 * np.pi) + 2 * unit.logarithm(1))]])
     yield from _stated(subject, -rows / 2 * (float(logs.sum()) + whole - explained),
                        rounding * rows / 2 * (whole + len(u) + float(np.abs(logs).sum())))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.stages.stage import note
-from mlcli.base.values.check import Check, skipped
+from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
@@ -14,8 +14,8 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.networks import QUICK, NetworkMethod
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.forward_passes import forward_checks
-from mlcli.methods.identities.linear_networks import TRAINED, closed_form_checks
+from mlcli.methods.identities.forward_passes import forward_checks, training_checks
+from mlcli.methods.identities.linear_networks import closed_form_checks
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
 from mlcli.stages.kernels.row_factor import factor_of
@@ -113,9 +113,9 @@ class Autoencoder(NetworkMethod):
                           fit={**self.figures(data, standard, left), **found.facts})
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
-        """Check coordinates and error by an independent forward pass, and that a closed form cannot be improved."""
-        return [*forward_checks(data, model, full),
-                *(closed_form_checks(data, model, full) if self.closed else [skipped("stationarity", TRAINED)])]
+        """Check coordinates and error by an independent forward pass, and a closed form's optimum or the best epoch."""
+        return [*forward_checks(data, model, full), *(
+            closed_form_checks(data, model, full) if self.closed else training_checks(model, rising=False))]
 
     @staticmethod
     def figures(data: Features, standard: Standard, left: float) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, Literal
 
 from mlcli.base.stages.steps import Step
+from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option
@@ -11,6 +12,7 @@ from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.factors import column_moments, factor_model
 from mlcli.methods.frame.model import Model, Powers
 from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.rotated_loadings import RotatedLoadings, rotation_checks
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.latent.factor_model import Scores, fit_factors, most_factors
@@ -82,6 +84,11 @@ class FA(Method):
         found = fit_factors(observed, count=self.axes.count, lower=self.lower, rotation=self.rotation,
                             scores=self.scores, iterate=self.iterate, names=data.columns)
         return factor_model(found, observed, points, data.columns)
+
+    def identities(self, data: Features | Covariance, model: Model, full: bool = False) -> list[Check]:
+        """Check that the rotation is one of its criterion."""
+        return rotation_checks(self.rotation, RotatedLoadings.of(data, model, equal=self.noise == "equal"),
+                               bool(model.fit.get("rotation_converged", True)))
 
     def powers_of(self, data: Input) -> Powers:
         """Return the powers of the unit: the spectrum is in squared units where noise is equal."""

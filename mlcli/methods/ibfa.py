@@ -13,6 +13,7 @@ from mlcli.methods.frame.model import Loadings, Model
 from mlcli.methods.frame.two_views import TwoViewMethod
 from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.second_moments import covariance_checks, loadings_check
+from mlcli.methods.identities.shared_factors import shared_factor_checks
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -63,9 +64,10 @@ class IBFA(TwoViewMethod):
                      loadings=Loadings(np.vstack(loadings), (*data.columns, *data.view.columns)))
 
     def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
-        """Check the variances of posterior means, and loadings as their covariances with the columns."""
+        """Check variances of posterior means, loadings as covariances, the likelihood, and that it has no slope."""
         return [*covariance_checks(model.embedding, posterior_variances(model.ranks.solved, self.given == "both")),
-                *loadings_check(data.values, model.embedding, model.directions)]
+                *loadings_check(data.values, model.embedding, model.directions),
+                *shared_factor_checks(data, model, both=self.given == "both", full=full)]
 
     def reproduces(self) -> bool:
         """Whether coordinates are given the first view alone, as those of new rows are."""

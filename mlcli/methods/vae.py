@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mlcli.base.rows.scratch import map_blocks, take_rows
-from mlcli.base.values.check import Check, skipped
+from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.options import option
@@ -14,8 +14,13 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.networks import QUICK, NetworkMethod
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.forward_passes import bound_checks, forward_checks, likelihood_check
-from mlcli.methods.identities.linear_networks import TRAINED, closed_form_checks
+from mlcli.methods.identities.forward_passes import (
+    bound_checks,
+    forward_checks,
+    likelihood_check,
+    training_checks,
+)
+from mlcli.methods.identities.linear_networks import closed_form_checks
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
 from mlcli.stages.latent.probabilistic import fit_closed_form
@@ -126,4 +131,4 @@ class VAE(NetworkMethod):
         if self.closed:
             return [*checks, *likelihood_check(data, model, full), *closed_form_checks(data, model, full)]
         return [*checks, *bound_checks(data, model, self.likelihood.log_density, full),
-                skipped("stationarity", TRAINED)]
+                *training_checks(model, rising=True)]

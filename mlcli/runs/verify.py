@@ -25,6 +25,7 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names, coordinates
 from mlcli.errors import ConfigError, InputMissing, MlcliError
 from mlcli.findings.loadings import TABLE as LOADINGS
+from mlcli.findings.posterior import posterior_of
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.findings.trace import TABLE as TRACE
 from mlcli.methods import Model
@@ -82,14 +83,14 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
             return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}))
         stored = archive.load(folder, whole=True)
         values, texts = embedding_of(folder, config, manifest)
-        stated = manifest.get("spectrum")
+        stated, (objective, curves) = manifest.get("spectrum"), trace_of(folder)
         spectrum = stated and stated_spectrum(folder, stated)
         if stated and spectrum is None:
             lost = skipped("spectrum", "the eigenvalues are outside the range of doubles")
             return Verified((), state, Certificate((lost,), {}))
         model = Model(embedding=values, spectrum=spectrum and replace(spectrum, vectors=values),
-                      projector=stored["projector"], fit=Figures(manifest["fit"]), objective=trace_of(folder),
-                      loadings=loadings_of(folder))
+                      projector=stored["projector"], fit=Figures(manifest["fit"]), objective=objective, curves=curves,
+                      loadings=loadings_of(folder), spreads=posterior_of(folder, values.shape))
         record_of = record_with_input if state == "unchanged" else record_without_input
         record = record_of(folder, config, model, texts, stored)
         return Verified((), state, certify(record, folder, full=full))
@@ -255,10 +256,13 @@ def loadings_of(folder: Path) -> Loadings | None:
     return Loadings(values.T, rows.texts(names_of), power=0)
 
 
-def trace_of(folder: Path) -> Quantity | None:
-    """The objective after each iteration, where the run has any."""
+def trace_of(folder: Path) -> tuple[Quantity | None, dict[str, Quantity]]:
+    """The objective after each iteration, where the run has any, and its other curves by name."""
     rows = TRACE.read(folder)
-    return None if rows is None else Quantity(np.array(rows.numbers("objective")))
+    if rows is None:
+        return None, {}
+    curves = {name: Quantity(rows.array(name)) for name in rows.columns}
+    return curves.pop("objective"), {name: curve for name, curve in curves.items() if name != "iteration"}
 
 
 def stated_spectrum(folder: Path, facts: dict[str, Any]) -> Spectrum | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.errors import InputMissing, NumericalError
+from mlcli.errors import InputMissing, NumericalError, UnsafeFile
 from mlcli.pipeline import run as pipeline
 from mlcli.rundir.names import ERROR
 from mlcli.runs import verify
@@ -137,6 +137,39 @@ def test_wrong_numbers_under_right_hashes_are_80(out: Path, capsys: pytest.Captu
     assert called.code == 80
     document = json.loads(called.out)
     assert "scores" in {check["name"] for check in document["certificate"]["checks"] if check["verdict"] == "fail"}
+
+
+CLOUDS = {"name": "gplvm", "inference": {"name": "bayesian", "inducing": 5}, "minimize": {"limit": 20}}
+
+
+@pytest.mark.parametrize(("method", "values", "sections", "seen"), [
+    (CLOUDS, POINTS[:30], {}, "log_likelihood"), (PPCA, GAPS, MODELED, "posterior"),
+    ({"name": "vae"}, POINTS, {}, "deviations")], ids=["clouds", "ppca of gaps", "vae"])
+def test_the_spreads_of_posteriors_are_verified(method: dict[str, Any], values: Any, sections: dict[str, Any],
+                                                seen: str, tmp_path: Path) -> None:
+    pipeline.run(configured(tmp_path, method, values, **sections))
+    folder = tmp_path / "out"
+    checks = {check.name: check for check in verify.verify(folder).certificate.checks}
+    assert {name: check.verdict for name, check in checks.items()} == {
+        check["name"]: check["verdict"] for check in certificate(tmp_path)["checks"]}
+    assert checks[seen].verdict == "pass"
+    head, first, *lines = (folder / "posterior.csv").read_text().splitlines()
+    name, *cells = first.split(",")
+    (folder / "posterior.csv").write_text("\n".join([head, ",".join([name, repr(1.1 * float(cells[0])), *cells[1:]]),
+                                                    *lines, ""]))
+    rehashed(folder, "posterior.csv")
+    assert seen in {check.name for check in verify.verify(folder).certificate.failed}
+
+
+def test_a_posterior_of_other_rows_is_damaged(tmp_path: Path) -> None:
+    pipeline.run(configured(tmp_path, {"name": "vae"}))
+    path = tmp_path / "out" / "posterior.csv"
+    whole = path.read_text()
+    for text in (whole.replace("y1,", "z1,", 1), whole.rsplit("\n", 2)[0] + "\n"):
+        path.write_text(text)
+        rehashed(tmp_path / "out", "posterior.csv")
+        with pytest.raises(UnsafeFile, match=r"posterior\.csv"):
+            verify.verify(tmp_path / "out")
 
 
 def test_an_input_that_moved_is_named_and_one_that_changed_is_not_used(out: Path,

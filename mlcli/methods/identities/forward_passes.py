@@ -9,7 +9,7 @@ from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.rows.passes import all_parts
 from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Array, Indices
-from mlcli.base.values.check import EPS, Check, later, ratio, skipped
+from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Features
 from mlcli.methods.frame.model import Model
 from mlcli.stages.neural.network import Layer, Network
@@ -21,6 +21,8 @@ MOST = 10**8  # products of weights and rows in a quick check
 FEW = 16  # rows at least
 BLOCK = 1 << 19  # activations of a layer in a thread's memory
 NODES = 8  # of a quadrature that is exact for squares
+FAINT = 2 * np.log(1e-150)  # logarithms of variances below which there is no spread
+TRAINED = "training ends after a number of epochs, and claims no convergence"
 APART = 6.0  # largest difference of two means of draws, in standard errors
 
 
@@ -49,28 +51,34 @@ def parts(model: Model) -> tuple[Any, Any]:
 
 
 def forward_checks(data: Features, model: Model, full: bool = False) -> list[Check]:
-    """Check that coordinates are the encoder's outputs, and that the share of unexplained variance is as stated.
+    """Check that coordinates and their deviations are the encoder's outputs, and the share of unexplained variance.
 
     The share needs all rows; coordinates are checked for as many as are quick, or with `full` for all.
     """
     (encoder, decoder), projector = parts(model), require_projector(model.projector)
     stated, held = model.fit.get("unexplained"), rows_of(data.values)
     rows, whole = choose_rows(data.values, full, encoder.network, decoder.network)
-    mean = data.values.mean(axis=0) if held is None else held.means
+    mean, size, spreads = data.values.mean(axis=0) if held is None else held.means, len(decoder.signs), model.spreads
 
     def block(places: Indices, points: Array) -> tuple[float, ...]:
-        codes = forward(encoder.network.layers, (points - encoder.means) / encoder.scale)[:, : len(decoder.signs)]
+        outputs = forward(encoder.network.layers, (points - encoder.means) / encoder.scale)
+        codes, logs = outputs[:, :size], np.maximum(outputs[:, size:], FAINT)
         gap = codes * decoder.signs - model.embedding[places]
-        sizes = largest(gap), projector.rounding(points), largest(points)
+        with np.errstate(divide="ignore"):
+            apart = 0.0 if spreads is None else largest(logs - np.maximum(2 * np.log(spreads[places]), FAINT))
+        sizes = largest(gap), projector.rounding(points), largest(points), apart, largest(logs)
         if stated is None or not whole:
             return *sizes, 0.0, 0.0
         back = decoder.means + decoder.scale * forward(decoder.network.layers, codes)
         return *sizes, float(np.sum((back - points) ** 2)), float(np.sum((points - mean) ** 2))
 
-    gaps, roundings, sizes, errors, squares = np.transpose(
+    gaps, roundings, sizes, aparts, logs, errors, squares = np.transpose(
         map_blocks(block, data.values, rows, encoder.network, decoder.network))
     checks = [ratio("codes", float(gaps.max()), 1e-11 * largest(model.embedding) + float(roundings.max()),
                     "coordinates are the outputs of the encoder, layer by layer", exact=whole)]
+    if spreads is not None:
+        checks.append(ratio("deviations", float(aparts.max()), 1e-11 * (1 + float(logs.max())) + float(roundings.max()),
+                            "logarithms of the posterior's variances are the others", exact=whole))
     if stated is None:
         return checks
     if not whole:
@@ -80,6 +88,27 @@ def forward_checks(data: Features, model: Model, full: bool = False) -> list[Che
     rounding = EPS * max(*data.values.shape, 10) * (1 + sizes.max() ** 2 * data.values.size / max(total, 1e-300))
     return [*checks, ratio("reconstruction", abs(lost - stated), (1e-11 + rounding) * max(stated, 1.0),
                            "Σ ‖x̂ - x‖² / Σ ‖x - mean‖², as stated")]
+
+
+def training_checks(model: Model, *, rising: bool) -> list[Check]:
+    """Check that the weights kept are those of the best epoch, and say why no slope is tested.
+
+    Held-out rows judge epochs where there are any, otherwise the last epoch counts. The objective is `rising` where it
+    is a bound of the likelihood.
+    """
+    epochs, best, trace = model.fit["epochs"], model.fit["best_epoch"], model.trace
+    slope = skipped("stationarity", TRAINED)
+    if trace is None:
+        return [skipped("training", "the objective of the epochs is not at hand"), slope]
+    judged = model.curves.get("validation")
+    course = (-1.0 if rising else 1.0) * (trace if judged is None else np.asarray(judged.value))
+    if len(course) != epochs or not 1 <= best <= epochs or (judged is None and best < epochs):
+        return [count("training", 1, "epochs that are not those of the trace"), slope]
+    if judged is None and not course[-1] <= course[0]:
+        return [skipped("training", "no rows are held out, and the objective of the last epoch is above the first's"),
+                slope]
+    better = int(np.sum(course < course[best - 1])) if judged is not None else 0
+    return [count("training", better, "epochs with a better objective than that whose weights are kept"), slope]
 
 
 def choose_rows(points: Array, full: bool, *networks: Network) -> tuple[Indices, bool]:

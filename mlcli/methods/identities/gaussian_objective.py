@@ -189,8 +189,9 @@ class Claim:
     stated: float | None  # at the end of the iterations
     converged: bool
     tolerance: float  # nats for each number of the data
-    spread: Callable[[Array], Array] = lambda direction: direction  # a direction of points, of those that are free
+    layers: tuple[Callable[[Array], Array], ...] = (lambda direction: direction,)  # of moves of points
     work: float = 0.0  # products of an evaluation
+    placed: Array | None = None  # rounding of latent points where a map gives them
 
     def checks(self, full: bool) -> list[Check]:
         """Check the stated objective, the fit's gradient by differences, and that it is small where it is claimed.
@@ -199,13 +200,16 @@ class Claim:
         brings a fifth, and a step along the gradient, by the largest curvature seen, should bring no more.
         """
         here, noise = self.again(self.state)
+        quick = self.work <= WORK or full
+        gradient = self.problem.vector(self.problem(self.state)[1]) if quick or self.placed is not None else np.zeros(0)
+        if self.placed is not None:
+            noise += float(self.placed @ np.abs(gradient[:len(self.placed)]))
         found = (skipped("objective", "the objective of the iterations is not at hand") if self.stated is None else
                  ratio("objective", abs(here - self.stated), noise,
                        "the objective at the latent points and parameters, with its priors"))
-        if self.work > WORK and not full:
+        if not quick:
             return [found, later("stationarity")]
         values = self.problem.vector(self.state)
-        gradient = self.problem.vector(self.problem(self.state)[1])
         directions = self.directions(gradient, 8 if full else 1)
         course = Course(lambda some: self.again(self.problem.at(self.state, some))[0], values, here, directions, noise,
                         self.tolerance * self.problem.evidence.data.cells / STEADY + noise)
@@ -214,15 +218,18 @@ class Claim:
                 stationarity_check(course, float(np.max(course.curvatures / lengths)) * lengths, self.converged)]
 
     def directions(self, gradient: Array, count: int) -> list[Array]:
-        """Return the steepest directions of points, inducing points and parameters, and `count` random ones."""
+        """Return the steepest directions of points by layer, inducing points, parameters, and `count` random ones."""
         points, places = self.state.latent.size, self.state.places.size
         ends = np.cumsum([0, points, places, len(gradient) - points - places])
         blocks = [(np.arange(len(gradient)) >= a) & (np.arange(len(gradient)) < b)
                   for a, b in pairwise(ends) if a < b]
         normal = np.random.default_rng(SEED).standard_normal((count, len(gradient)))
-        return [of_size_one(self.free(some)) for some in [*(gradient * block for block in blocks), *normal]]
+        steep = [self.free(gradient * blocks[0], layer) for layer in self.layers]
+        steep += [self.free(gradient * block, None) for block in blocks[1:]]
+        return [of_size_one(some) for some in [*steep, *(self.free(one, None) for one in normal)]]
 
-    def free(self, direction: Array) -> Array:
-        """Return a direction of all parameters without what the fit holds."""
-        parts = np.split(direction, [self.state.latent.size, self.state.latent.size + self.state.places.size])
-        return np.concatenate([self.spread(parts[0]), parts[1], self.problem.constrain(parts[2], 0.0)])
+    def free(self, direction: Array, layer: Callable[[Array], Array] | None) -> Array:
+        """Return a direction of all parameters without what the fit holds; points move by one layer, or by all."""
+        points, places, logs = np.split(direction, np.cumsum([self.state.latent.size, self.state.places.size]))
+        moved = sum((one(points) for one in (self.layers if layer is None else (layer,))), np.zeros_like(points))
+        return np.concatenate([moved, places, self.problem.constrain(logs, 0.0)])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.types import Array
+from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Features
 from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.gaussian_objective import (
@@ -20,6 +21,7 @@ from mlcli.methods.identities.latent_sequence import sequence_density
 from mlcli.stages.gaussian.dynamics import Motion, SequenceProblem
 from mlcli.stages.gaussian.evidence import Exact
 from mlcli.stages.gaussian.fitting import Problem, State
+from mlcli.stages.gaussian.latents import HiddenUnits
 from mlcli.stages.gaussian.posterior import Posterior
 
 
@@ -33,7 +35,7 @@ def latent_claim(data: Features, model: Model, problem: Problem, posterior: Post
                  tolerance: float) -> Claim:
     """Return the claim of a GP-LVM at latent points (n x p), or clouds (n x 2p: means, logarithms of variances).
 
-    With a back constraint the output layer alone is free: points move as the map's values allow.
+    With a back constraint points move as the layers of its map allow.
     """
     varying, axes = Varying.of(data.values).compact, model.embedding.shape[1]
     exact = isinstance(problem.evidence, Exact)
@@ -49,19 +51,40 @@ def latent_claim(data: Features, model: Model, problem: Problem, posterior: Post
         return parameter_energy(figures, varying.variance, axes) + prior - value, noise
 
     state = State(latent.ravel(), latent[:0, :axes] if exact else posterior.places, posterior.covariance.logs)
+    projector: Any = model.projector
+    mapped = getattr(projector.similarity, "map", None)
+    placed = None if mapped is None else EPS * (np.abs(mapped(data.values)) @ np.abs(projector.axes)).ravel()
     return Claim(problem=problem, state=state, again=again, stated=stated_objective(data, model, problem),
-                 converged=bool(model.fit["converged"]), tolerance=tolerance, spread=output_layer(model, data.values),
+                 converged=bool(model.fit["converged"]), tolerance=tolerance, layers=layers(model, data.values),
+                 placed=placed,
                  work=float(len(latent)) * max(len(state.places), len(latent) if exact else 1) ** 2)
 
 
-def output_layer(model: Model, points: Array) -> Callable[[Array], Array]:
-    """Return the projection of directions of latent points (n p) to those that a back constraint's map can give."""
+def layers(model: Model, points: Array) -> tuple[Callable[[Array], Array], ...]:
+    """Return maps of directions of latent points (n p) to those that layers of a back constraint can give.
+
+    Of a map with layers, each takes a slope to the change of points where its weights follow their own slope: the
+    output layer, and hidden units, of features (n x d) of mean zero and total variance one. Free points stay.
+    """
     projector: Any = model.projector
     values = getattr(projector.similarity, "map", None)
     if values is None:
-        return lambda direction: direction
-    rows = np.asarray(values(points))
-    return lambda direction: (rows @ (rows.T @ direction.reshape(len(rows), -1))).ravel()
+        return (lambda direction: direction,)
+    rows, axes = np.asarray(values(points)), projector.axes
+
+    def output(direction: Array) -> Array:
+        return np.asarray(rows @ (rows.T @ direction.reshape(len(rows), -1))).ravel()
+
+    if not isinstance(values, HiddenUnits):
+        return (output,)
+    features, slopes = points - values.mean, 1 - rows[:, :-1] ** 2
+    features = np.column_stack([features / np.sqrt(np.sum(features**2) / len(features)), np.ones(len(features))])
+
+    def hidden(direction: Array) -> Array:
+        weights = features.T @ ((direction.reshape(len(rows), -1) @ axes[:-1].T) * slopes)
+        return np.asarray(((features @ weights) * slopes) @ axes[:-1]).ravel()
+
+    return output, hidden
 
 
 def sequence_claim(data: Features, model: Model, problem: SequenceProblem, processes: tuple[Posterior, Motion],

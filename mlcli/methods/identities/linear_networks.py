@@ -23,7 +23,6 @@ from mlcli.methods.identities.stationarity import SEED, Course, of_size_one, sta
 from mlcli.stages.similarities.projector import require_projector
 
 MOST = 10**8  # products of columns of a quick check
-TRAINED = "training ends after a number of epochs, and claims no convergence"
 
 
 @frozen

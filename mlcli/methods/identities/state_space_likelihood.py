@@ -54,28 +54,47 @@ class RowLikelihood:
     def __call__(self, model: StateSpace) -> tuple[float, float]:
         """Return the log-likelihood at the best start, and its rounding; minus infinity where Q is singular."""
         (kinds, kind), weights = self.patterns, 1 / model.noise
-        sign, spread = np.linalg.slogdet(model.innovation)
-        if sign <= 0 or not np.isfinite(spread):
+        precision, spread = long_inverse(model.innovation)
+        if not np.isfinite(spread):
             return -np.inf, np.inf
-        precision: Array = np.asarray(np.linalg.inv(model.innovation))
         evidence = np.stack([(model.loadings.T * (weights * some)) @ model.loadings for some in kinds])[kind]
         band = precision_band(evidence, precision, model.transition)
-        states, logarithm = most_probable(band, (self.values * weights) @ model.loadings, precision)
+        states, pivots = most_probable(band, (self.values * weights) @ model.loadings, precision)
         errors = np.where(self.present, self.values - states @ model.loadings.T, 0.0)
-        steps = states[1:] - states[:-1] @ model.transition.T
+        steps = (states[1:] - states[:-1] @ model.transition.T).astype(np.longdouble)
         squares = float(np.sum(errors**2 * weights)) + float(np.sum((steps @ precision) * steps))
         terms = np.array([squares, float(np.sum(self.present @ np.log(2 * pi * model.noise))),
-                          len(states) * float(spread), logarithm])
+                          len(states) * spread, float(np.log(pivots).sum())])
         rounding = float(np.abs(terms).sum()) + float(np.abs(errors * weights).sum(axis=0) @ self.origin)
-        rounding += len(precision) * float(np.linalg.cond(model.innovation))
-        return -0.5 * float(terms.sum()), 4 * EPS * rounding
+        rounding += float(np.sum(band[0] / pivots))  # of H
+        lost = float(np.finfo(np.longdouble).eps) * float(np.max(band[0] / pivots)) * len(states)
+        return -0.5 * float(terms.sum()), 4 * EPS * rounding + lost * float(np.linalg.cond(model.innovation))
+
+
+def long_inverse(matrix: Array) -> tuple[Array, float]:
+    """Return the inverse (K x K) of a positive matrix and its log-determinant, in the longest numbers of the machine.
+
+    What the precision of a step has lost to rounding is lost again in every row. The log-determinant is NaN where the
+    matrix is not positive.
+    """
+    size, logarithm = len(matrix), np.longdouble(0)
+    work = np.hstack([matrix, np.eye(size)]).astype(np.longdouble)
+    for place in range(size):
+        pivot = work[place, place]
+        logarithm += np.log(pivot) if pivot > 0 else np.nan
+        work[place] /= pivot
+        others = work[:, place].copy()
+        others[place] = 0
+        work -= others[:, None] * work[place]
+    inverse = work[:, size:]
+    return (inverse + inverse.T) / 2, float(logarithm)
 
 
 def precision_band(evidence: Array, precision: Array, transition: Array) -> Array:
     """Return the lower band (2K x n K) of the states' precision, from what rows say of them (n x K x K) and Q⁻¹."""
     rows, size = evidence.shape[:2]
-    own = evidence + precision
-    own[:-1] += transition.T @ precision @ transition
+    own = np.asarray(evidence + precision, dtype=np.float64)
+    own[:-1] = evidence[:-1] + (precision + transition.T @ precision @ transition)
     below = -precision @ transition
     band = np.zeros((2 * size, rows, size))
     for column in range(size):
@@ -86,20 +105,20 @@ def precision_band(evidence: Array, precision: Array, transition: Array) -> Arra
     return band.reshape(2 * size, -1)
 
 
-def most_probable(band: Array, pull: Array, precision: Array) -> tuple[Array, float]:
-    """Return the states (n x K) of largest probability at the best start, and log |H|; NaN where H is not positive."""
+def most_probable(band: Array, pull: Array, precision: Array) -> tuple[Array, Array]:
+    """Return the states (n x K) of largest probability at the best start, and the pivots (n K) of H, or NaN."""
     from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 
     size = len(precision)
     try:
         factor = cholesky_banded(band, lower=True)
     except LinAlgError:
-        return pull, np.nan
+        return pull, np.full(band.shape[1], np.nan)
     first = np.zeros((band.shape[1], size))
     first[:size] = precision  # the start's part in the pull, for each of its numbers
     solved = cho_solve_banded((factor, True), np.column_stack([pull.ravel(), first]))
     start = np.linalg.lstsq(np.eye(size) - solved[:size, 1:], solved[:size, 0], rcond=None)[0]
-    return (solved[:, 0] + solved[:, 1:] @ start).reshape(pull.shape), 2 * float(np.log(factor[0]).sum())
+    return (solved[:, 0] + solved[:, 1:] @ start).reshape(pull.shape), factor[0] ** 2
 
 
 @frozen

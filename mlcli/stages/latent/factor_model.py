@@ -103,6 +103,7 @@ class Factors:
     squares: Array  # q, sums of squared loadings: of standardized columns, or in their units where noise is equal
     uniquenesses: Array  # d, as shares of the columns' variances; NaN for a constant column
     correlations: Array  # q x q, of the factors
+    resting: bool = True  # whether the rotation converged
     fit: dict[str, Any] = field(default_factory=dict)
     trace: Quantity | None = None  # the log-likelihood after each step; without n, twice that of one observation
 
@@ -176,10 +177,10 @@ def rotate_factors(state: Estimate, observed: Observed, factors: int, rotation: 
     """Return rotated factors: loadings Λ T, axes of scores B T⁻ᵀ, and correlations T⁻¹ T⁻ᵀ."""
     theta, deviations = state.values[: state.active], observed.deviations[observed.columns, None]
     turn = rotation.turn(state.loadings)
-    back = inverse(turn, where="method.axes.components", hint="ask for fewer factors").T
+    back = inverse(turn.matrix, where="method.axes.components", hint="ask for fewer factors").T
     whitened = state.vectors[:, : state.active] / np.sqrt(state.uniquenesses)[:, None]
     shrinkage = np.sqrt(theta - 1) / theta if scores == "regression" else 1 / np.sqrt(theta - 1)
-    loadings, weights = state.loadings @ turn, (whitened * shrinkage) @ back
+    loadings, weights = state.loadings @ turn.matrix, (whitened * shrinkage) @ back
     squares = (loadings**2).sum(axis=0)
     order = np.argsort(-squares, kind="stable")
     correlations = np.eye(factors)
@@ -189,7 +190,7 @@ def rotate_factors(state: Estimate, observed: Observed, factors: int, rotation: 
     return Factors(loadings=widen(loadings[:, order] * deviations, observed, factors),
                    axes=widen(weights[:, order] / deviations, observed, factors),
                    squares=np.pad(squares[order] * observed.unit**2, (0, factors - state.active)),
-                   uniquenesses=uniquenesses, correlations=correlations)
+                   uniquenesses=uniquenesses, correlations=correlations, resting=turn.converged)
 
 
 def widen(values: Array, observed: Observed, factors: int) -> Array:
@@ -234,6 +235,8 @@ def figures(state: Estimate, found: Factors, observed: Observed, names: Sequence
         given["noise_variance"] = Quantity(float(state.uniquenesses[0]) * observed.unit**2, 2)
     else:
         given |= indices(state, observed, factors, names)
+    if not found.resting:
+        given["rotation_converged"] = False
     return given | {"uniquenesses": dict(zip(names, found.uniquenesses.tolist(), strict=True)),
                     "variances": Quantity(observed.variances, 2, names=names)}
 

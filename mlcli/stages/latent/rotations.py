@@ -15,14 +15,22 @@ from mlcli.stages.algebra.linalg import EPS, inverse, singular
 HALVINGS = 40
 
 
+@frozen
+class Turn:
+    """A rotation, and whether its iteration converged."""
+
+    matrix: Array  # q x q: rotated loadings are loadings times this
+    converged: bool = True
+
+
 class Unrotated(Options):
     """No rotation: the axes of the likelihood's closed form."""
 
     name: Literal["none"] = "none"
 
-    def turn(self, loadings: Array) -> Array:
+    def turn(self, loadings: Array) -> Turn:
         """Return the identity (q x q) for loadings (d x q)."""
-        return np.eye(loadings.shape[1])
+        return Turn(np.eye(loadings.shape[1]))
 
 
 class Varimax(Options):
@@ -32,10 +40,10 @@ class Varimax(Options):
     normalize: bool = option(True, "Whether columns have equal weight, whatever their communality (Kaiser "
                              "normalization).")
 
-    def turn(self, loadings: Array) -> Array:
+    def turn(self, loadings: Array) -> Turn:
         """Return the rotation (q x q) of loadings (d x q), by repeated projection to the nearest orthogonal matrix."""
         if loadings.shape[1] < 2:
-            return np.eye(loadings.shape[1])
+            return Turn(np.eye(loadings.shape[1]))
         rows = rows_of_length_one(loadings) if self.normalize else loadings
 
         def step(state: RotationState) -> RotationState:
@@ -45,7 +53,8 @@ class Varimax(Options):
             return RotationState(left @ right, float(sizes.sum()))
 
         start = RotationState(np.eye(loadings.shape[1]), 0.0)
-        return Iterate(limit=5000, tolerance=1e-12)(step, start, largest_difference).state.turn
+        ended = Iterate(limit=5000, tolerance=1e-12)(step, start, largest_difference)
+        return Turn(ended.state.turn, ended.converged)
 
 
 class Promax(Options):
@@ -54,17 +63,17 @@ class Promax(Options):
     name: Literal["promax"] = "promax"
     power: float = option(4.0, "Exponent to which loadings are raised in the target of the rotation.", ge=1)
 
-    def turn(self, loadings: Array) -> Array:
+    def turn(self, loadings: Array) -> Turn:
         """Return the rotation (q x q) of loadings (d x q); axes keep unit variance and become correlated."""
         first = Varimax().turn(loadings)
         if loadings.shape[1] < 2:
             return first
-        turned = loadings @ first
+        turned = loadings @ first.matrix
         target = turned * np.abs(turned) ** (self.power - 1)
         left, sizes, right = singular(turned)
         fitted = right.T @ ((left.T @ target) / sizes[:, None])
         sizes = (inverse(fitted, where="method.axes.components", hint="ask for fewer factors") ** 2).sum(axis=1)
-        return np.asarray(first @ fitted * np.sqrt(sizes))
+        return Turn(first.matrix @ fitted * np.sqrt(sizes), first.converged)
 
 
 class Oblimin(Options):
@@ -78,14 +87,15 @@ class Oblimin(Options):
     normalize: bool = option(False, "Whether columns have equal weight, whatever their communality (Kaiser "
                              "normalization).")
 
-    def turn(self, loadings: Array) -> Array:
+    def turn(self, loadings: Array) -> Turn:
         """Return the rotation (q x q) of loadings (d x q); axes keep unit variance and become correlated."""
         size = loadings.shape[1]
         if size < 2:
-            return np.eye(size)
+            return Turn(np.eye(size))
         start = quartimin(rows_of_length_one(loadings) if self.normalize else loadings, np.eye(size), 1.0)
         ended = Iterate(limit=5000, tolerance=1e-12)(descend, start, lambda _, after: after.steepness)
-        return inverse(ended.state.turn, where="method.axes.components", hint="ask for fewer factors").T
+        return Turn(inverse(ended.state.turn, where="method.axes.components", hint="ask for fewer factors").T,
+                    ended.converged)
 
 
 Rotation = Annotated[Unrotated | Varimax | Promax | Oblimin, Field(discriminator="name")]

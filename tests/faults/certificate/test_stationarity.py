@@ -20,11 +20,13 @@ from mlcli.methods.identities.gaussian_objective import figures_of
 from mlcli.methods.identities.stationarity import Course
 from mlcli.stages.gaussian.covariances import Covariance
 from mlcli.stages.gaussian.evidence import Exact, Observations
+from mlcli.stages.gaussian.latents import Perceptron
 from mlcli.stages.latent.kalman import Sequence, smooth
 from mlcli.stages.neural.network import Layer, Network
 from mlcli.stages.similarities.decoders import Affine
 from mlcli.stages.similarities.gaussian import LatentPoints, LatentSequence, ProcessMeans
 from mlcli.stages.similarities.projector import require_projector
+from tests.laws.accuracy.families import FAMILIES
 from tests.support import features
 
 WALK = np.cumsum(np.random.default_rng(8).standard_normal((40, 2)), axis=0) @ np.random.default_rng(9).standard_normal(
@@ -38,6 +40,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "gplvm sparse": ("gplvm", {"inference": {"name": "sparse", "inducing": 8}, "minimize": QUICK}),
     "gplvm bayesian": ("gplvm", {"inference": {"name": "bayesian", "inducing": 6}, "minimize": QUICK}),
     "gplvm smooth": ("gplvm", {"constraint": {"name": "kernel"}, "minimize": QUICK}),
+    "gplvm network": ("gplvm", {"constraint": {"name": "mlp", "hidden": 5}, "minimize": QUICK}),
     "gpdm": ("gpdm", {"minimize": {"tolerance": 1e-3}}), "lgssm": ("lgssm", {}), "ica": ("ica", {}),
     "ica deflation": ("ica", {"algorithm": "deflation"}), "autoencoder": ("autoencoder", {}), "vae": ("vae", {})}
 
@@ -195,6 +198,23 @@ def test_a_wrong_gradient_of_a_fit_is_seen(monkeypatch: pytest.MonkeyPatch) -> N
     assert checked("gplvm", moved_point)["gradient"].verdict == "fail"
 
 
+def test_hidden_weights_that_stay_as_they_began_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Perceptron.pull_back
+
+    def output_layer(self: Perceptron, parameters: Array, slope: Array) -> Array:
+        found = whole(self, parameters, slope)
+        found[:self.into.size + self.into.shape[1]] = 0
+        return found
+
+    monkeypatch.setattr(Perceptron, "pull_back", output_layer)
+    data = features(WALK)
+    method: Any = METHODS["gplvm"](constraint={"name": "mlp", "hidden": 5}, minimize=QUICK).resolve(data)
+    model = method.fit(data, Compute())
+    found = {check.name: check for check in check_numbers(Subject.of(method, data, model, Plan()))}
+    assert model.fit["converged"] and found["gradient"].verdict == "pass"
+    assert {name for name, check in found.items() if check.verdict == "fail"} == {"stationarity"}
+
+
 def test_without_convergence_the_certificate_says_that_none_is_claimed() -> None:
     for method, options in (("gplvm", {"minimize": {"limit": 3}}), ("gpdm", {"minimize": {"limit": 3}}),
                             ("lgssm", {"iterate": {"limit": 3}}), ("ica", {"iterate": {"limit": 2}})):
@@ -203,6 +223,15 @@ def test_without_convergence_the_certificate_says_that_none_is_claimed() -> None
         found = {check.name: check for check in check_numbers(Subject.of(
             resolved, data, resolved.fit(data, Compute()), Plan()))}
         assert found["stationarity"].verdict == "skipped" and "claims no convergence" in found["stationarity"].how
+
+
+def test_states_that_hardly_move_of_themselves_keep_their_likelihood() -> None:
+    """Of a lattice four states have an innovation of condition 10⁷, whose inverse lost the digits of the likelihood."""
+    data = features(FAMILIES["lattice"](np.random.default_rng(0), 40, 4))
+    method: Any = METHODS["lgssm"](axes={"components": 4}).resolve(data)
+    found = {check.name: check for check in check_numbers(Subject.of(
+        method, data, method.fit(data, Compute()), Plan()))}
+    assert found["log-likelihood"].value < 1 and found["stationarity"].value < 1
 
 
 def test_slopes_of_a_narrow_valley_are_those_of_short_steps() -> None:

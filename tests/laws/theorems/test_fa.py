@@ -152,12 +152,12 @@ def test_leading_eigenpairs_alone_lead_to_the_same_maximum(monkeypatch: pytest.M
 def test_varimax_is_stationary_and_promax_keeps_unit_variances() -> None:
     """Varimax: at a maximum ΛᵀB is symmetric, with B the cubes less each axis's mean square times it."""
     loadings = GENERATOR.standard_normal((12, 3))
-    turn = Varimax().turn(loadings)
+    turn = Varimax().turn(loadings).matrix
     assert np.allclose(turn.T @ turn, np.eye(3), atol=1e-14)
     rows = loadings / np.linalg.norm(loadings, axis=1, keepdims=True) @ turn
     product = rows.T @ (rows**3 - rows * (rows**2).mean(axis=0))
     assert np.allclose(product, product.T, rtol=0, atol=1e-9)
-    oblique = Promax().turn(loadings)
+    oblique = Promax().turn(loadings).matrix
     assert np.allclose(np.diag(np.linalg.inv(oblique.T @ oblique)), 1, rtol=1e-12)
 
 
@@ -166,7 +166,7 @@ def test_oblimin_is_stationary_and_finds_a_simple_structure_again(normalize: boo
     """No small change of the factors lowers the products of squared loadings; where they can vanish, they do."""
     generator = np.random.default_rng(5)
     loadings = generator.standard_normal((12, 3))
-    turn = Oblimin(normalize=normalize).turn(loadings)
+    turn = Oblimin(normalize=normalize).turn(loadings).matrix
     rows = loadings / np.linalg.norm(loadings, axis=1, keepdims=True) if normalize else loadings
 
     def products(moves: np.ndarray) -> float:
@@ -178,7 +178,7 @@ def test_oblimin_is_stationary_and_finds_a_simple_structure_again(normalize: boo
     assert np.abs(slope).max() < 1e-7 * products(np.zeros(9)) + 1e-8
     simple = np.kron(np.eye(3), np.ones((4, 1))) * generator.uniform(0.5, 1, (12, 1))
     oblique = simple @ np.linalg.cholesky(0.7 * np.eye(3) + 0.3)
-    found = oblique @ Oblimin(normalize=normalize).turn(oblique)
+    found = oblique @ Oblimin(normalize=normalize).turn(oblique).matrix
     assert np.allclose(np.sort(np.abs(found), axis=1)[:, :2], 0, atol=1e-8)
 
 
