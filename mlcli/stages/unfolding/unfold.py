@@ -87,7 +87,7 @@ class Unfolding:
         count = self._vectors(len(pairs))
         if count and self.basis is None:
             note("N-BASIS", f"with {len(pairs)} pairs the kernel is restricted to {count} eigenvectors of the graph "
-                 "Laplacian; method.basis sets another number")
+                 "Laplacian; the option basis sets another number")
         if not count and self.softness != SOFTNESS:
             raise ConfigError("UNUSED", f"softness has no effect: without a basis, the distances of {len(pairs)} pairs "
                               "are kept exactly", where="method.softness", hint="leave it out, or set method.basis")

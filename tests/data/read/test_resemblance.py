@@ -55,7 +55,7 @@ def test_a_correlation_has_ones_and_nothing_beyond(tmp_path: Path) -> None:
     table = table_of(tmp_path, content(np.corrcoef(POINTS.T)), kind="correlation")
     assert (table.kind, table.rows) == ("covariance", 0)
     beyond = np.array([[1, 1.5], [1.5, 1]])
-    for values, part in ((np.cov(POINTS.T), "with itself"), (beyond, "between 'p0' and 'p1'")):
+    for values, part in ((np.cov(POINTS.T), "a diagonal entry"), (beyond, "between 'p0' and 'p1'")):
         error = refused(written(tmp_path, content(values)), DataError, "NOT-CORRELATION", kind="correlation")
         assert part in error.what
 

@@ -104,7 +104,7 @@ def test_an_array_in_shared_storage_is_compared_with_its_key(tmp_path: Path) -> 
     assert read_array(tmp_path, key).tobytes() == VECTORS.tobytes()
     assert [path.name for path in tmp_path.iterdir()] == [f"{key}.npy"]
     write_array(tmp_path, key, VECTORS + 1)
-    with pytest.raises(StorageError, match="something else"):
+    with pytest.raises(StorageError, match="other data"):
         read_array(tmp_path, key)
     (tmp_path / f"{key}.npy").write_bytes(b"\x93NUMPY")
     with pytest.raises(StorageError, match="cannot read"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.cli.batch import runs as several
+from mlcli.cli.batch import planned
 from mlcli.cli.batch.shard import Shard, shard_of
 from mlcli.cli.program import run
 from mlcli.errors import UsageError
@@ -236,13 +236,13 @@ def test_a_run_that_another_sweep_made_meanwhile_is_skipped(mlcli: Caller, monke
                                   "sweep: {compute.seed: [0, 1]}\n")
     assert mlcli("run", "sweep.yaml", "-q").code == 0
     before, looked = [path.stat().st_ino for path in sorted(Path("out").iterdir()) if path.is_dir()], list[str]()
-    look = several.existing
+    look = planned.existing
 
-    def late(run: several.PlannedRun, presentation: several.Presentation) -> several.Document | None:
+    def late(run: planned.PlannedRun, presentation: planned.Presentation) -> planned.Document | None:
         looked.append(str(run.config.output))
         return look(run, presentation) if looked.count(looked[-1]) > 1 else None  # not there yet when it was looked for
 
-    monkeypatch.setattr(several, "existing", late)
+    monkeypatch.setattr(planned, "existing", late)
     called = mlcli("run", "sweep.yaml", "--skip-existing", "-q")
     assert called.code == 0 and len(looked) == 4, called.err
     assert [path.stat().st_ino for path in sorted(Path("out").iterdir()) if path.is_dir()] == before
