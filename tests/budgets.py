@@ -1,7 +1,7 @@
 """What each suite may cost: processor seconds of its tests and of the processes that they start and wait for.
 
-The README's test command stays under five minutes on two cores. Wall time would blame a suite for the load of the
-machine. A suite over its budget fails the run: its slowest cases, which the summary names, go to the long suites.
+The everyday suite stays under three and a half minutes on two cores. Wall time would blame a suite for the load of the
+machine. A suite over its budget fails the run: its slowest cases, which the summary names, are marked `medium`.
 """
 
 import os
@@ -12,9 +12,9 @@ import pytest
 
 from tests.processes import seconds_of_forks
 
-OTHERS = 120.0  # seconds of a suite that is not named
+OTHERS = 60.0  # seconds of a suite that is not named
 # more than twice what they took on a quiet machine of 2026, for slower ones
-BUDGETS = {"journeys": 400.0, "laws": 400.0, "faults": 400.0, "cli": 160.0}
+BUDGETS = {"laws": 300.0, "journeys": 150.0, "data": 120.0, "faults": 100.0, "cli": 90.0}
 SHOWN = 5  # of the slowest tests of a suite that costs too much
 
 _spent: dict[str, dict[str, float]] = defaultdict(dict)  # by suite and test

@@ -32,9 +32,10 @@ CROWDED = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1
 
 
 @pytest.hookimpl(optionalhook=True)  # the kernels' tests under the sanitizers run without workers
-def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than there are cores: tests of limits and signals wait for a fifth of their time."""
-    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 1
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """A worker for each core; one more beside tests that wait for processes, limits and signals, which are medium."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + ("not medium" not in config.option.markexpr)
 
 
 @pytest.fixture(autouse=True, scope="session")
