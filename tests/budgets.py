@@ -56,14 +56,18 @@ def over() -> dict[str, float]:
     return {suite: total for suite, total in totals.items() if total > BUDGETS.get(suite, OTHERS)}
 
 
+def is_everyday(config: pytest.Config) -> bool:
+    """Whether the everyday suite runs here, and not one of its workers."""
+    return not hasattr(config, "workerinput") and config.option.markexpr == "not medium and not slow"
+
+
 def pytest_sessionfinish(session: Any) -> None:
-    held = not hasattr(session.config, "workerinput") and session.config.option.markexpr == "not medium and not slow"
-    if held and over() and session.exitstatus == 0:
+    if is_everyday(session.config) and over() and session.exitstatus == 0:
         session.exitstatus = 1
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    for suite, total in over().items():
+    for suite, total in over().items() if is_everyday(terminalreporter.config) else ():
         most = BUDGETS.get(suite, OTHERS)
         terminalreporter.write_line(f"tests/{suite} took {total:.0f} of {most:.0f} processor seconds")
         for test, seconds in sorted(_spent[suite].items(), key=lambda item: -item[1])[:SHOWN]:
