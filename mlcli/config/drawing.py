@@ -14,7 +14,7 @@ class Look(Options):
 
     size: Annotated[tuple[Inches, ...], Strict(False), Field(min_length=2, max_length=2)] | None = option(
         None, "Width and height of the figures in inches (default: width 6.5, height from the proportions of the "
-            "plot).")
+        "plot).")
     font_size: float = option(9.0, "Font size in points; titles are 20% larger.", ge=4, le=40)
     marker_size: float | None = option(
         None, "Diameter of the markers in points (default: smaller for more rows).", gt=0, le=40)

@@ -45,9 +45,9 @@ class OutputOptions(Options):
 
     outputs: Annotated[tuple[Output, ...], Strict(False)] = option(
         OUTPUTS, "Outputs to compute and write. embedding and spectrum are always written; without the model, the run "
-            "cannot place new points or be verified; report is the page with its figures. Leave some out to save time "
-            "and disk space. config.yaml, run.json, certificate.json and the tables of the fit are always written.",
-            min_length=1)
+        "cannot place new points or be verified; report is the page with its figures. Leave some out to save time "
+        "and disk space. config.yaml, run.json, certificate.json and the tables of the fit are always written.",
+        min_length=1)
     formats: Annotated[tuple[Format, ...], Strict(False)] = option(
         ("csv",), "File formats of the embedding.", min_length=1)
     figures: Annotated[tuple[FigureFormat, ...], Strict(False)] = option(
@@ -82,11 +82,11 @@ class Report(FindingOptions):
         "does.")
     keep: Annotated[tuple[Name, ...], Strict(False)] = option(
         (), "Intermediate results to save: the neighbor graph (graph.npz), the distances from which the kernel is "
-            "made (distances.npy), the weights of the edges or of the neighbors (weights.npz), the kernel matrix "
-            "whose eigenvectors are found (kernel.npy).")
+        "made (distances.npy), the weights of the edges or of the neighbors (weights.npz), the kernel matrix "
+        "whose eigenvectors are found (kernel.npy).")
     image: Annotated[tuple[Side, ...], Strict(False), Field(min_length=2, max_length=3)] | None = option(
         None, "Shape of the images that the rows of features are: rows, columns, and 3 for red, green and blue. The "
-            "report then draws some rows and decoded rows as images (default: as profiles).")
+        "report then draws some rows and decoded rows as images (default: as profiles).")
     image_order: Literal["row", "column"] = option(
         "row", "Order of the cells of an image: row by row, or column by column as in MATLAB.")
     cutoff: float = option(0.0, "Loadings smaller than this in absolute value are left blank in the report's table "

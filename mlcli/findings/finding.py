@@ -108,6 +108,7 @@ class Finding(ABC, Generic[Value]):
     output: ClassVar[bool] = False  # whether `report.outputs` lists it
     stage: ClassVar[str] = ""  # the sentence about the stage of this name
     columns: ClassVar[Sequence[str]] = ()  # of runs.csv: keys in its facts
+    on_page: ClassVar[bool] = True  # whether it has sections: pages of finished runs read no others
 
     @classmethod
     def of(cls, run: "Contents") -> Value | None:

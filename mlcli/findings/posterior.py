@@ -48,6 +48,7 @@ class PosteriorFinding(Finding[Array]):
 
     name = "posterior"
     files = (TABLE,)
+    on_page = False  # its file may be as long as the embedding, and `verify` alone reads it
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> Array | None:
         """Return the model's posterior covariances or deviations."""

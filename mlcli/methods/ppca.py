@@ -64,8 +64,8 @@ class PPCA(Method):
         """Return the solver for the data; raises ConfigError for a closed form of missing cells, and unused options."""
         complete = self.solver != "em" and all_finite(data.values)
         if self.solver == "closed" and not complete:
-            raise ConfigError("CLOSED-FORM", "the closed form needs complete data", where="method.solver", hint="use "
-                              "em")
+            raise ConfigError("CLOSED-FORM", "the closed form needs complete data", where="method.solver",
+                              hint="use em")
         return {"solver": "closed" if complete else "em", **(
             self.refuse_unused("a closed form has no iterations", "iterate") if complete else {})}
 

@@ -24,15 +24,13 @@ from mlcli.methods.identities.linear_networks import closed_form_checks
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
 from mlcli.stages.latent.probabilistic import fit_closed_form
-from mlcli.stages.neural.bound import Bound
+from mlcli.stages.neural.bound import FAINT, Bound
 from mlcli.stages.neural.feeding import training_rows
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.likelihoods import GaussianLikelihood, Likelihood
 from mlcli.stages.neural.network import Hidden, Layer, Network, Units
 from mlcli.stages.neural.standard import Standard
 from mlcli.stages.similarities.networks import encode_rows, encoder_and_decoder
-
-FAINT = 1e-150  # deviations of a posterior without noise, whose logarithm is finite
 
 
 class VAE(NetworkMethod):

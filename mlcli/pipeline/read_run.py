@@ -53,7 +53,7 @@ def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table
                    config_text=(folder / names.CONFIG).read_text(encoding="utf-8", errors="replace"), embedding=table,
                    certificate=certificate_of(path),
                    interactive=config.report.interactive or names.INTERACTIVE in manifest.get("files", ()))
-    found = {name: finding.read(folder, run) for name, finding in FINDINGS.items()}
+    found = {name: finding.read(folder, run) for name, finding in FINDINGS.items() if finding.on_page}
     run = replace(run, findings={name: value for name, value in found.items() if value is not None})
     return with_edges(run, folder)
 

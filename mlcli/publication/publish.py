@@ -105,8 +105,7 @@ def require_folder_name(output: Path) -> None:
     """Raise OutputRefused for a new folder whose name ends as that of a file does: the user expects a file there."""
     if output.suffix.lower() in FILE_ENDINGS and not output.is_dir():
         raise OutputRefused("OUTPUT-NAME", f"the output is a directory, but {output.suffix} is the ending of a file "
-                            "name",
-                            where=shown(output), hint=f"name a folder, as in -o {output.stem or 'runs/one'}")
+                            "name", where=shown(output), hint=f"name a folder, as in -o {output.stem or 'runs/one'}")
 
 
 def vacant(output: Path, kind: Kind) -> bool:

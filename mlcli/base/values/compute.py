@@ -38,20 +38,20 @@ class Compute(Options):
         "refused before it starts.")
     memory_enforce: bool = option(
         False, "Whether a run that exceeds the memory limit in spite of the prediction is ended. Memory that "
-            "libraries and threads reserve without using it does not count.")
+        "libraries and threads reserve without using it does not count.")
     time_limit: str | None = option(
         None, "Time after which the command stops, as 90s, 30m or 2h, leaving a checkpoint to resume from (default: "
-            "the end of the SLURM job).", min_length=1)
+        "the end of the SLURM job).", min_length=1)
     cache: FileName | None = option(
         None, "Folder of the cache, which saves intermediate results for later runs (default: MLCLI_CACHE, else none).")
     cache_limit: int | str = option(
         "10G", "Largest size of the cache, as 8G or 500M; the least recently used results are removed first.")
     cluster: FileName | None = option(
         None, "Dask cluster for large kernels and files, long neighbor searches, and the quality of many points: "
-            "local or local:4 for workers on this machine, tcp://host:8786, tls://host:8786, or file:scheduler.json.")
+        "local or local:4 for workers on this machine, tcp://host:8786, tls://host:8786, or file:scheduler.json.")
     cluster_folder: FileName | None = option(
         None, "Folder for large arrays that this machine and all workers can read and write (default: a temporary "
-            "folder for local; else none, and each worker repeats the elimination of the graph).")
+        "folder for local; else none, and each worker repeats the elimination of the graph).")
 
     def generator(self) -> np.random.Generator:
         """Return a fresh random generator; every call gives the same stream."""

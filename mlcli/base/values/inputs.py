@@ -113,8 +113,8 @@ class Features(Given):
         if 0 < other < np.ldexp(largest, -DWARFED):
             column = int(np.argmax(np.maximum(high, -low)))
             raise DataError("COLUMN-SCALES", f"a constant column is more than 2**{DWARFED} times larger than the "
-                            "columns that vary: rounding leaves too few digits", where=f"column {column + 1} of the "
-                            "data",
+                            "columns that vary: rounding leaves too few digits",
+                            where=f"column {column + 1} of the data",
                             hint="make it zero with {prepare.scale=center}, or leave it out with {input.columns}")
 
     def take(self, rows: Indices) -> Self:

@@ -86,5 +86,5 @@ def refuse_for_tables(given: Mapping[str, object], because: str) -> None:
     """Raises UsageError for an option that was given and has no use."""
     for flag, value in given.items():
         if value is not None:
-            raise UsageError("TABLE", f"{flag} cannot be used here: {because}", where=flag, hint="leave one of the two "
-                             "out")
+            raise UsageError("TABLE", f"{flag} cannot be used here: {because}", where=flag,
+                             hint="leave one of the two out")

@@ -70,8 +70,8 @@ def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = 
 def refuse_labels(labels: str, output: str, truth: bool) -> None:
     """Refuses labels that would be written twice, or over the points; raises UsageError."""
     if truth:
-        raise UsageError("SAMPLE-LABELS", "--truth and --labels both write the labels", where="--labels", hint="leave "
-                         "--truth out")
+        raise UsageError("SAMPLE-LABELS", "--truth and --labels both write the labels", where="--labels",
+                         hint="leave --truth out")
     if labels == output:
         raise UsageError("SAMPLE-LABELS", "the labels and the points cannot share a file", where="--labels",
                          hint="give two names")
@@ -81,8 +81,8 @@ def whole(text: str, flag: str) -> int:
     """The whole number that a flag gives; raises UsageError."""
     value = value_of(text, flag)
     if type(value) is not int:
-        raise UsageError("NUMBER", f"{text[:40]!r} is not a whole number", where=flag, hint="write a whole number such "
-                         "as 500")
+        raise UsageError("NUMBER", f"{text[:40]!r} is not a whole number", where=flag,
+                         hint="write a whole number such as 500")
     return value
 
 

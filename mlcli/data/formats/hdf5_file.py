@@ -78,8 +78,8 @@ class Hdf5:
     def external_error(self, key: str) -> UnsafeFile:
         """Return the error for numbers that are stored in another file."""
         return UnsafeFile("HDF5-ELSEWHERE", f"{shown(key)} is stored in another file, to which this one links",
-                          where=place(self.path), hint="copy the numbers into one file (h5repack), or give the other "
-                              "file")
+                          where=place(self.path),
+                          hint="copy the numbers into one file (h5repack), or give the other file")
 
     def array(self, dataset: Any, kinds: str, sides: int | None = None) -> AnyArray:
         """Return a data set of numbers or texts of these kinds, after a check of its size; raises DataError."""

@@ -25,7 +25,7 @@ class Input(Options):
 
     path: FileName = option(
         ..., "The file to read (also s3://, gs:// and hdfs://), or a directory: a finished run, Parquet or CSV files, "
-            "or images; - is CSV on standard input.")
+        "or images; - is CSV on standard input.")
     kind: Literal["features", "dissimilarities", "kernel", "covariance", "correlation", "graph"] = option(
         "features", "What DATA holds: a table of points and their features; a square matrix of dissimilarities "
         "(distances), of similarities (kernel), or of covariances or correlations of columns; or the edges of a graph.")

@@ -137,9 +137,9 @@ class Prepare(Options):
 
     transform: Annotated[tuple[Name, ...], Strict(False)] = option(
         (), "Transforms of the rows before the scaling, applied in the order given. log1p: ln(1 + x); sqrt: square "
-            "root; total: shares of the row's sum; hellinger: square roots of these shares; cpm: counts per million; "
-            "unit: rows of length 1; presence: 1 where a cell is not zero, else 0; clr: centered log-ratios (empty: "
-            "none).")
+        "root; total: shares of the row's sum; hellinger: square roots of these shares; cpm: counts per million; "
+        "unit: rows of length 1; presence: 1 where a cell is not zero, else 0; clr: centered log-ratios (empty: "
+        "none).")
     top_variance: int | None = option(
         None, "Number of columns to keep: those with the largest variance after the transforms (default: all).", ge=1)
     scale: Literal["none", "center", "standard", "range", "robust"] = option(
@@ -154,7 +154,7 @@ class Prepare(Options):
 
     reduce: Count | Share | None = option(
         None, "PCA before the method, after the scaling: the number of axes to keep, or the share of variance to keep "
-            "(default: no PCA).")
+        "(default: no PCA).")
 
     def require_reducible(self, input: Input) -> None:
         """Raise ConfigError if PCA ahead of the method cannot take the input."""

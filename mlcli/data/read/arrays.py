@@ -67,8 +67,8 @@ def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, column
                labels: Mapping[str, Sequence[Any]], streams: bool) -> Table:
     """Return the table of a sparse array, by its entries or with its zeros; raises DataError."""
     if input.square:
-        raise DataError("ARRAY", "a sparse array cannot hold a matrix of pairs", where=HERE, hint="give a dense array: "
-                        "x.toarray()")
+        raise DataError("ARRAY", "a sparse array cannot hold a matrix of pairs", where=HERE,
+                        hint="give a dense array: x.toarray()")
     matrix = array.tocsr().astype(np.float64)
     matrix.sum_duplicates()
     require_content(int(matrix.shape[0]), int(matrix.shape[1]), HERE)

@@ -124,8 +124,7 @@ def note_no_header(text: Text, cells: tuple[str, ...]) -> None:
     row = listed(cells, 3)
     if _counts(cells):
         note("W-HEADER-LIKE", f"the first row, {row}, looks like numbered columns, such as years, and was read as "
-             "data; give "
-             "{input.header=true} if it holds names, and {input.header=false} if it is data")
+             "data; give {input.header=true} if it holds names, and {input.header=false} if it is data")
     else:
         note("N-NO-HEADER", f"the first row, {row}, was read as data; if it holds names, give "
              "{input.header=true}")

@@ -12,6 +12,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Features
 from mlcli.methods.frame.model import Model
+from mlcli.stages.neural.bound import FAINT
 from mlcli.stages.neural.network import Layer, Network
 from mlcli.stages.similarities.projector import require_projector
 
@@ -21,7 +22,7 @@ MOST = 10**8  # products of weights and rows in a quick check
 FEW = 16  # rows at least
 BLOCK = 1 << 19  # activations of a layer in a thread's memory
 NODES = 8  # of a quadrature that is exact for squares
-FAINT = 2 * np.log(1e-150)  # logarithms of variances below which there is no spread
+LEAST = 2 * np.log(FAINT)  # logarithms of variances below which there is no spread
 TRAINED = "training ends after a number of epochs, and claims no convergence"
 APART = 6.0  # largest difference of two means of draws, in standard errors
 
@@ -62,10 +63,10 @@ def forward_checks(data: Features, model: Model, full: bool = False) -> list[Che
 
     def block(places: Indices, points: Array) -> tuple[float, ...]:
         outputs = forward(encoder.network.layers, (points - encoder.means) / encoder.scale)
-        codes, logs = outputs[:, :size], np.maximum(outputs[:, size:], FAINT)
+        codes, logs = outputs[:, :size], np.maximum(outputs[:, size:], LEAST)
         gap = codes * decoder.signs - model.embedding[places]
         with np.errstate(divide="ignore"):
-            apart = 0.0 if spreads is None else largest(logs - np.maximum(2 * np.log(spreads[places]), FAINT))
+            apart = 0.0 if spreads is None else largest(logs - np.maximum(2 * np.log(spreads[places]), LEAST))
         sizes = largest(gap), projector.rounding(points), largest(points), apart, largest(logs)
         if stated is None or not whole:
             return *sizes, 0.0, 0.0

@@ -51,32 +51,31 @@ def latent_claim(data: Features, model: Model, problem: Problem, posterior: Post
         return parameter_energy(figures, varying.variance, axes) + prior - value, noise
 
     state = State(latent.ravel(), latent[:0, :axes] if exact else posterior.places, posterior.covariance.logs)
-    projector: Any = model.projector
-    mapped = getattr(projector.similarity, "map", None)
-    placed = None if mapped is None else EPS * (np.abs(mapped(data.values)) @ np.abs(projector.axes)).ravel()
+    moves, placed = layers(model, data.values)
     return Claim(problem=problem, state=state, again=again, stated=stated_objective(data, model, problem),
-                 converged=bool(model.fit["converged"]), tolerance=tolerance, layers=layers(model, data.values),
-                 placed=placed,
+                 converged=bool(model.fit["converged"]), tolerance=tolerance, layers=moves, placed=placed,
                  work=float(len(latent)) * max(len(state.places), len(latent) if exact else 1) ** 2)
 
 
-def layers(model: Model, points: Array) -> tuple[Callable[[Array], Array], ...]:
-    """Return maps of directions of latent points (n p) to those that layers of a back constraint can give.
+def layers(model: Model, points: Array) -> tuple[tuple[Callable[[Array], Array], ...], Array | None]:
+    """Return maps of directions of latent points (n p) to those that layers of a back constraint give, and rounding.
 
     Of a map with layers, each takes a slope to the change of points where its weights follow their own slope: the
-    output layer, and hidden units, of features (n x d) of mean zero and total variance one. Free points stay.
+    output layer, and hidden units, of features (n x d) of mean zero and total variance one. Free points stay. The
+    rounding is that of the map's points (n p), None for free ones.
     """
     projector: Any = model.projector
     values = getattr(projector.similarity, "map", None)
     if values is None:
-        return (lambda direction: direction,)
+        return (lambda direction: direction,), None
     rows, axes = np.asarray(values(points)), projector.axes
+    rounding = EPS * (np.abs(rows) @ np.abs(axes)).ravel()
 
     def output(direction: Array) -> Array:
         return np.asarray(rows @ (rows.T @ direction.reshape(len(rows), -1))).ravel()
 
     if not isinstance(values, HiddenUnits):
-        return (output,)
+        return (output,), rounding
     features, slopes = points - values.mean, 1 - rows[:, :-1] ** 2
     features = np.column_stack([features / np.sqrt(np.sum(features**2) / len(features)), np.ones(len(features))])
 
@@ -84,7 +83,7 @@ def layers(model: Model, points: Array) -> tuple[Callable[[Array], Array], ...]:
         weights = features.T @ ((direction.reshape(len(rows), -1) @ axes[:-1].T) * slopes)
         return np.asarray(((features @ weights) * slopes) @ axes[:-1]).ravel()
 
-    return output, hidden
+    return (output, hidden), rounding
 
 
 def sequence_claim(data: Features, model: Model, problem: SequenceProblem, processes: tuple[Posterior, Motion],

@@ -55,15 +55,22 @@ class RotatedLoadings:
         return EPS * max(*self.values.shape, 10)
 
     @property
-    def rows_of_length_one(self) -> Array:
-        """Loadings over the roots of communalities (d x q); zero where a communality is zero."""
+    def over_noise(self) -> Array:
+        """Loadings over deviations of the noise (d x q)."""
+        return self.values / np.sqrt(self.noise)[:, None]
+
+    def rows(self, *, normalize: bool) -> Array:
+        """Return the loadings (d x q), or where to `normalize` those over the roots of communalities that are not zero.
+        """
+        if not normalize:
+            return self.values
         squares = np.einsum("ij,jk,ik->i", self.values, self.factors, self.values)
         return self.values / np.sqrt(np.where(squares > 0, squares, np.inf))[:, None]
 
     @property
     def of_likelihood(self) -> Array:
         """The loadings before rotation (d x q), up to signs: Λ Φ^(1/2) on its principal axes, in units of the noise."""
-        directions, sizes = principal(self.values / np.sqrt(self.noise)[:, None], self.factors)
+        directions, sizes = principal(self.over_noise, self.factors)
         return np.asarray(directions * sizes * np.sqrt(self.noise)[:, None])
 
 
@@ -91,8 +98,7 @@ def rotation_checks(rotation: Rotation, loadings: RotatedLoadings | None, conver
 
 def principal_check(_: Any, loadings: RotatedLoadings) -> Check:
     """Check that loadings over deviations of the noise are orthogonal."""
-    scaled = loadings.values / np.sqrt(loadings.noise)[:, None]
-    products = scaled.T @ scaled
+    products = loadings.over_noise.T @ loadings.over_noise
     return ratio("rotation", float(np.abs(products - np.diag(np.diag(products))).max()),
                  loadings.rounding * float(np.diag(products).max()), "ΛᵀΨ⁻¹Λ is diagonal")
 
@@ -109,9 +115,9 @@ class Planes:
     def of(cls, values: Array, rounding: float) -> "Planes":
         """Return the planes of loadings (d x q)."""
         squares = values**2
-        product = values.T @ (values * (squares - squares.mean(axis=0)))
-        sizes = np.diag(product)
         centered = squares - squares.mean(axis=0)
+        product = values.T @ (values * centered)
+        sizes = np.diag(product)
         crossed = values[:, :, None] * values[:, None, :]
         apart = np.sum((centered[:, :, None] - centered[:, None, :]) ** 2, axis=0)
         mixed = 4 * np.sum((crossed - crossed.mean(axis=0)) ** 2, axis=0)
@@ -128,14 +134,14 @@ class Planes:
 
 def varimax_check(rotation: Any, loadings: RotatedLoadings) -> Check:
     """Check that the next step of varimax would turn no plane farther than a small step."""
-    planes = Planes.of(loadings.rows_of_length_one if rotation.normalize else loadings.values, loadings.rounding)
+    planes = Planes.of(loadings.rows(normalize=rotation.normalize), loadings.rounding)
     return ratio("rotation", float(np.max(np.abs(planes.turning) / planes.still)), 1.0,
                  "the angle by which a step of varimax would turn two factors, over what convergence allows")
 
 
 def quartimin_check(rotation: Any, loadings: RotatedLoadings) -> Check:
     """Check that quartimin has no slope under oblique rotations, beyond a small one and rounding."""
-    values = loadings.rows_of_length_one if rotation.normalize else loadings.values
+    values = loadings.rows(normalize=rotation.normalize)
     squares = values**2
     product = values.T @ (values * (squares.sum(axis=1, keepdims=True) - squares))
     gap = np.diag(product)[:, None] * loadings.factors - product

@@ -118,8 +118,8 @@ def _title(colors: Coloring) -> str:
 def _caption(points: Points, first: bool) -> str:
     stretched = points.values.shape[1] > 1 and not equal_units(points.values)
     units = (f" The axes have different scales: the second axis is stretched, because the ranges differ by more than "
-             f"{LONGEST_RATIO:.2g} "
-             "times." if stretched else " Both axes have the same scale." if points.values.shape[1] > 1 else "")
+             f"{LONGEST_RATIO:.2g} times."
+             if stretched else " Both axes have the same scale." if points.values.shape[1] > 1 else "")
     scale = " Colors are linear from the smallest number to the largest." if isinstance(points.colors, Range) else ""
     return f"{_axes_drawn(points)}{units if first else ''}{scale}{_density_note(points)}"
 

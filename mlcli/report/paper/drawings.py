@@ -36,8 +36,8 @@ def caption(run: Contents) -> str:
     """Return sentences on labels, outlines and arrows of the scatter plot."""
     outlines, found, count = run.config.report.outlines, arrows(run), len(texts(run))
     beside = f" {count:,} labels overlap and are drawn on their points." * (count > MOVED)
-    around = (f" Ellipses hold {100 * outlines.level:.4g}% of a normal distribution with the group's mean and "
-              "covariance."
+    around = (f" Ellipses hold {100 * outlines.level:.4g}% of a normal distribution with the group's mean "
+              "and covariance."
               if isinstance(outlines, Ellipses) else " Lines are the convex hulls of the groups."
               if outlines.name == "hulls" else "")
     if found is None:

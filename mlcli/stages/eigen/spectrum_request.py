@@ -24,7 +24,7 @@ class SpectrumRequest(AxisCount):
         "matrix (auto).")
     tolerance: float | None = option(
         None, "Tolerance of an iterative solver: its residual relative to the largest eigenvalue (default: depends on "
-            "the store and the precision).",
+        "the store and the precision).",
         gt=0, lt=1)
     report: int | None = option(None, "Number of eigenvalues to write to spectrum.csv, at least that of the axes "
                                 "(default: all that were computed).", ge=1)

@@ -16,6 +16,7 @@ from mlcli.stages.neural.network import Network
 from mlcli.stages.neural.standard import Standard
 
 BLOCK = 1 << 19  # activations of a layer in a thread's memory
+FAINT = 1e-150  # deviations of a posterior without noise, whose logarithm is finite
 
 
 @frozen

@@ -131,6 +131,7 @@ def test_a_section_looks_at_its_finding_and_those_that_it_needs(runs: dict[str, 
     whole, alone = ([(place, part and part.text) for place, part in finding.sections(value, run)]
                     for run in (made.contents, replace(made.contents, findings=few)))
     assert whole == alone and all(place in Place for place, _ in whole)
+    assert finding.on_page or not whole, "a page of a finished run would lack it"
 
 
 @pytest.mark.parametrize("name", NAMES)

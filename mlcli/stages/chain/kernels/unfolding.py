@@ -76,7 +76,7 @@ class UnfoldingKernel(KernelOptions):
                                     "neighbors are.")
     basis: int | None = option(
         None, "Number of Laplacian eigenvectors in the basis of the kernel; 0: no basis, the full problem (default: "
-            "by the number of neighbor pairs).", ge=0)
+        "by the number of neighbor pairs).", ge=0)
     softness: float = option(SOFTNESS, "With a basis: approximate relative error allowed in squared distances.", gt=0)
     tolerance: float = option(1e-4, "Largest duality gap and largest violation of a constraint, both relative.",
                               gt=0, lt=1)
