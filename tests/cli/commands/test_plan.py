@@ -351,3 +351,10 @@ def test_samples_tell_how_much_a_factor_holds(columns: int) -> None:
 def test_an_output_of_a_name_that_is_too_long_does_not_keep_from_planning(mlcli: Caller, roll: str) -> None:
     assert mlcli("plan", roll, "--set", f"output={'y' * 300}").code == 0
     assert mlcli("embed", roll, "-o", "y" * 300, "-q").code == 73
+
+
+def test_all_axes_of_euclidean_distances_are_counted_by_columns(mlcli: Caller) -> None:
+    np.save("points.npy", np.random.default_rng(0).standard_normal((300, 4)))
+    every, four = (json.loads(mlcli("plan", "points.npy", "-m", "mds", "-p", axes, "--json").out)["disk"]
+                   for axes in ("all", "4"))
+    assert every == four
