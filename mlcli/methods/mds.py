@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from mlcli.base.values.inputs import Dissimilarities, Features
+from mlcli.base.values.inputs import Dissimilarities, Features, Input
 from mlcli.base.values.options import option, option_of
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.trials import InputSummary, Trials, single_trial
@@ -55,6 +55,11 @@ class MDS(Method):
         """Whether input is dissimilarities, whose kernel is only applied, or features with landmarks; no correction."""
         carried = self.landmarks is not None if kind == "features" else self.landmarks is None
         return kind in ("dissimilarities", "features") and self.correction == "none" and carried
+
+    def axes_of(self, data: Input) -> int:
+        """Return the number of axes; for a share of the variance, the largest, at most the rank of the features."""
+        flat = data.kind == Features.kind and self.chain().linear
+        return min(super().axes_of(data), data.values.shape[1]) if flat else super().axes_of(data)
 
     def chain(self, kind: str = "features") -> Stages:
         """Return the chain of K = -H D² H / 2, D the distances of all pairs; coordinates V √λ of K = V Λ Vᵀ."""

@@ -261,13 +261,9 @@ class Method(Options):
         return 8.0 * data.points.size * (self.landmark_count(data) or len(data.values)) / max(len(data.values), 1)
 
     def axes_of(self, data: Input) -> int:
-        """Return the number of axes; for a share of the variance, the largest, which is no more than the data's rank.
-        """
-        kept, chain = self.axes_options.components, self.chain(data.kind)
-        if isinstance(kept, int):
-            return kept
-        flat = data.kind == Features.kind and chain is not None and chain.linear
-        return min(self.limit(data), data.values.shape[1]) if flat else self.limit(data)
+        """Return the number of axes; for a share of the variance, the largest."""
+        kept = self.axes_options.components
+        return kept if isinstance(kept, int) else self.limit(data)
 
     def powers_of(self, data: Input) -> Powers:
         """Return the powers of the data's unit in coordinates and spectrum, with these options."""
