@@ -274,7 +274,7 @@ def cloud(name: str) -> Array:
     ("none", None, None, "No structure found"),
     pytest.param("surface", "pca", 3, "no method here lays flat", marks=pytest.mark.slow),
     pytest.param("groups", "pca", (2, 3), "4 groups that lie apart", marks=pytest.mark.slow),
-    ("factors", "fa", 3, "noise of each column's own")])
+    pytest.param("factors", "fa", 3, "noise of each column's own", marks=pytest.mark.slow)])
 def test_what_the_data_are_is_said_alike_by_terminal_page_and_json(
         mlcli: Caller, verdict: str, method: str | None, axes: object, said: str) -> None:
     np.save("data.npy", cloud(verdict))

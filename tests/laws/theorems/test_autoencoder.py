@@ -45,6 +45,7 @@ DEEP = {"layers": [12], "activation": "softplus", "components": 1}
 ENOUGH = {"epochs": 60, "batch": 30, "rate": 0.02}
 
 
+@pytest.mark.slow
 def test_a_deep_one_follows_a_curve_that_pca_cannot() -> None:
     deep = fit("autoencoder", SHEET, **DEEP, learning=ENOUGH)
     assert error(deep, SHEET) < 0.1 * error(fit("pca", SHEET, components=1), SHEET)
@@ -73,6 +74,7 @@ def test_what_has_learned_to_remove_noise_removes_more_of_it() -> None:
     assert errors[1] < 0.7 * errors[0]
 
 
+@pytest.mark.slow
 def test_a_sparse_code_is_active_as_often_as_it_should_be() -> None:
     sparsity = {"name": "kl", "target": 0.1}
     model = fit("autoencoder", SHEET, components=8, layers=[12], sparsity=sparsity, learning=ENOUGH)

@@ -218,7 +218,7 @@ def test_steps_that_are_not_linear_are_predicted_where_linear_ones_are_not(seed:
     assert np.mean(((forecast.means - rows[200:]) / forecast.deviations) ** 2) < 1.5
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_deviations_are_as_large_as_errors() -> None:
     """Thirty rows ahead of noisy turns, 120 cells: errors over deviations have variance one, to a third."""
     rows = circling(90) + 0.05 * np.random.default_rng(0).standard_normal((90, 4))
