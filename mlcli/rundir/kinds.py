@@ -36,6 +36,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.latent.gaps": ("normal",),
     "stages.latent.kalman": ("state-space",),
     "stages.latent.model": ("latent",),
+    "stages.layout.disparities": ("monotone",),
     "stages.neural.network": ("layer", "network"),
     "stages.similarities.columns": ("columns",),
     "stages.similarities.decoders": ("decoder",),
@@ -49,6 +50,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.similarities.of_distances": ("of-distances",),
     "stages.similarities.path_lengths": ("geodesics", "given-graph"),
     "stages.similarities.projector": ("no-projection", "projector"),
+    "stages.similarities.stress": ("least-stress",),
     "stages.similarities.weights": ("barycenters", "affinities", "edge-affinities"),
     "stages.unfolding.unfolded": ("unfolded",),
 }

@@ -45,7 +45,7 @@ methods/identities
 methods/frame
 stages/chain
 stages/similarities
-stages/unfolding, stages/latent, stages/neural, stages/gaussian
+stages/unfolding, stages/latent, stages/neural, stages/gaussian, stages/layout
 stages/paths, stages/linear
 stages/kernels
 stages/eigen, stages/graph

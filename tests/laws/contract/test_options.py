@@ -38,7 +38,8 @@ in_every_context = pytest.mark.parametrize(
              name == FIRST[CONFIGURATIONS[name][0]] or name.startswith("chain")) else [])
              for name, broken in BROKEN.items()])
 # An option that says what happens where something goes wrong changes nothing where nothing does.
-PERMISSIONS = {"gaps": "missing cells", "neighbors.pieces": "graphs in pieces",
+PERMISSIONS = {"gaps": "missing cells", "ties": "equal dissimilarities",
+               "neighbors.pieces": "graphs in pieces",
                "accept_uncertified": "results that are not proven",
                "graph.neighbors.pieces": "graphs in pieces",
                "kernel.unfolding.accept_uncertified": "results that are not proven"}

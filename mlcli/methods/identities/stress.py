@@ -1,0 +1,104 @@
+"""The stress of a layout, computed again from distances of another library, and its stationarity."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.base.values.check import EPS, Check, ratio, skipped
+from mlcli.base.values.inputs import Spatial
+from mlcli.methods.identities.stationarity import AT_LIMIT
+from mlcli.stages.algebra.metrics.points import squares
+
+LOOSE = 10.0  # times the tolerance: estimates of the distance from the limit are rough
+
+
+def condensed(data: Spatial) -> Array:
+    """Return the dissimilarities of pairs i < j, an (n (n - 1) / 2,) array."""
+    return np.asarray(np.sqrt(squares(data))[np.triu_indices(len(data.values), 1)])
+
+
+def distances_of(points: Array) -> Array:
+    """Return the distances of pairs i < j of coordinates (n x p) by SciPy."""
+    from scipy.spatial.distance import pdist
+
+    return np.asarray(pdist(points))
+
+
+def axes_check(points: Array) -> Check:
+    """Check that coordinates (n x p) are centered, uncorrelated, and in the order of their variances."""
+    products = points.T @ points
+    variances = np.diag(products)
+    wrong = np.abs(products - np.diag(variances)).max(initial=0.0) + np.maximum(np.diff(variances), 0).max(initial=0.0)
+    size, reach = float(variances.max(initial=0.0)), float(np.abs(points).max(initial=0.0))
+    errors = float(wrong) + float(np.abs(points.sum(axis=0)).max(initial=0.0)) * reach
+    return ratio("axes", errors, EPS * len(points) * max(size, reach**2),
+                 "axes are centered, uncorrelated and in the order of their variances")
+
+
+def stress_checks(data: Spatial, points: Array, stated: Mapping[str, Any], *, inverse: bool, squared: bool,
+                  tolerance: float) -> list[Check]:
+    """Check a metric layout (n x p): axes, stress Σ w (δ - d)² / Σ w δ² as stated, and that a step moves no point.
+
+    With all but one point fixed, majorization moves it to Σ w (xⱼ + δ (x - xⱼ) / d) / Σ w.
+    """
+    lengths, distances = condensed(data), distances_of(points)
+    weights = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0) if inverse else np.ones_like(
+        lengths)
+    share = float(np.sum(weights * (lengths - distances) ** 2) / np.sum(weights * lengths**2))
+    found = share if squared else np.sqrt(share)
+    checks = [axes_check(points), ratio("stress", float(abs(found - stated["stress"])), 1e-10,
+                                        "the stress, by distances of SciPy, as stated")]
+    if not stated["converged"]:
+        return [*checks, skipped("stationarity", AT_LIMIT)]
+    return [*checks, ratio("stationarity", largest_step(points, lengths, distances, weights),
+                           LOOSE * tolerance * float(np.linalg.norm(points) / np.sqrt(len(points))),
+                           "the largest step of a single point that would lower the stress")]
+
+
+def largest_step(points: Array, lengths: Array, distances: Array, weights: Array) -> float:
+    """Return the largest length of a single point's step of majorization, for condensed pairs."""
+    from scipy.spatial.distance import squareform
+
+    force = squareform(weights * (1 - np.divide(lengths, distances, out=np.ones_like(lengths), where=distances > 0)))
+    steps = force.sum(axis=1)[:, None] * points - force @ points
+    totals = squareform(weights).sum(axis=1)
+    return float(np.linalg.norm(steps / np.where(totals > 0, totals, 1.0)[:, None], axis=1).max(initial=0.0))
+
+
+def rank_checks(data: Spatial, points: Array, stated: Mapping[str, Any], *, ties: str, tolerance: float) -> list[Check]:
+    """Check a non-metric layout (n x p): axes, size, stress-1 as stated, and that no direction lowers it."""
+    lengths, distances = condensed(data), distances_of(points)
+    spread = float(distances @ distances)
+    fitted = monotone(lengths, distances, ties)
+    stress = float(np.sqrt(np.sum((distances - fitted) ** 2) / spread)) if spread else 0.0
+    size = float(lengths @ lengths)
+    checks = [axes_check(points),
+              ratio("size", abs(spread - size), 1e-12 * size, "Σ d² is that of the dissimilarities"),
+              ratio("stress", abs(stress - stated["stress"]), 1e-9, "stress-1, by distances of SciPy, as stated")]
+    if not stated["converged"]:
+        return [*checks, skipped("stationarity", AT_LIMIT)]
+    from scipy.spatial.distance import squareform
+
+    force = squareform(np.divide((distances - fitted) - stress**2 * distances, distances, out=np.zeros_like(distances),
+                                 where=distances > 0))
+    slope = 2 / spread * (force.sum(axis=1)[:, None] * points - force @ points)
+    # the curvature of squared stress is at most about 2 n / Σ d² along any direction of coordinates
+    promised = float(np.sum(slope**2)) * spread / (4 * len(points))
+    return [*checks, ratio("stationarity", promised, max(tolerance, 1e-9),
+                           "the fall of squared stress that its slope promises")]
+
+
+def monotone(lengths: Array, distances: Array, ties: str) -> Array:
+    """Return disparities of condensed pairs by pooling adjacent violators, with ties in order or as one."""
+    from scipy.optimize import isotonic_regression
+
+    if ties == "primary":
+        order = np.lexsort((distances, lengths))
+        fitted = np.empty_like(distances)
+        fitted[order] = isotonic_regression(distances[order]).x
+        return fitted
+    _, places, counts = np.unique(lengths, return_inverse=True, return_counts=True)
+    means = np.bincount(places, distances) / counts
+    return np.asarray(isotonic_regression(means, weights=counts.astype(np.float64)).x[places])

@@ -1,0 +1,90 @@
+"""Non-metric multidimensional scaling."""
+
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.machine.rates import rates
+from mlcli.base.stages.steps import Step, repeated
+from mlcli.base.types import Array
+from mlcli.base.values.check import Check
+from mlcli.base.values.inputs import Spatial
+from mlcli.base.values.options import option
+from mlcli.errors import DataError
+from mlcli.methods.frame.layouts import LayoutMethod, Run
+from mlcli.methods.frame.model import Model
+from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.stress import rank_checks
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
+from mlcli.stages.algebra.minimize import Minimize
+from mlcli.stages.eigen.axes import Axes
+from mlcli.stages.layout.disparities import Monotone, Order, Ties
+from mlcli.stages.layout.nonmetric import PASSES, USUAL, Ranks
+from mlcli.stages.layout.pairs import Pairs
+
+ARRAYS = 14  # numbers of a pair at once
+
+
+class NMDS(LayoutMethod):
+    """Points whose distances have the order of given dissimilarities (NMDS).
+
+    Coordinates minimize Kruskal's stress-1, √(Σ (d - d̂)² / Σ d²) over all pairs, with d the distances of the
+    coordinates and d̂ their nearest monotone function of the dissimilarities. Only the order of dissimilarities counts.
+    Equal ones leave distances free (`ties: primary`), or ask for equal distances (`secondary`). L-BFGS lowers the
+    stress from classical scaling and then from random coordinates; the layout of least stress is kept, and
+    `fit.reached` counts the runs within 0.001 of it: few of many starts tell that there may be a better one. Axes are
+    principal, and distances have the mean square of the dissimilarities. There is no spectrum; `trace.csv` holds the
+    stress after each iteration.
+
+    A stress below 0.05 is excellent, below 0.1 good; above 0.2 the picture misleads (Clarke, 1993). A new point is
+    placed where its distances are nearest to the fitted monotone function of its dissimilarities. It fails with few
+    points, whose order many layouts share, and where one group is far from all others: its points fall together.
+    Source: Kruskal, "Nonmetric multidimensional scaling: a numerical method", 1964; Minchin, 1987.
+    """
+
+    repeat_tolerance: ClassVar = 1e-4
+    variants: ClassVar = (variant("", starts=1), variant("secondary", starts=1, ties="secondary"),
+                          variant("starts", "permutation", "rotation", "mirror", "columns", starts=3))
+    axis: ClassVar = "NMDS"
+    name: Literal["nmds"] = "nmds"
+    metric: AnyMetric = EUCLIDEAN
+    ties: Ties = option("primary", "Equal dissimilarities: their distances may differ (primary), or not (secondary).")
+    starts: int = option(20, "Number of starts: classical scaling, then random ones; the best result is kept.", ge=1)
+    minimize: Minimize = Minimize()
+    axes: Axes = Axes()
+
+    def require_order(self, pairs: Pairs) -> None:
+        """Raise DataError where all dissimilarities of three or more different points are equal."""
+        apart = pairs.lengths[~np.eye(len(pairs), dtype=bool)]
+        if len(pairs) > 2 and apart.min() == apart.max():
+            raise DataError("ALL-EQUAL", "all dissimilarities of different points are equal, so they have no order",
+                            hint="use smacof, which keeps sizes")
+
+    def run(self, pairs: Pairs, start: Array) -> Run:
+        """Minimize squared stress-1 from coordinates (u x p) by L-BFGS, then give distances the data's size."""
+        ranks = Ranks(Order.of(pairs, self.ties), len(pairs))
+        ended = self.minimize(ranks, start.ravel())
+        points = ended.state.values.reshape(start.shape)
+        weights = 1.0 if ranks.order.weights is None else ranks.order.weights
+        spread = float(np.sum(weights * ranks.fit(points)[1] ** 2))
+        stress = float(np.sqrt(max(ended.state.objective, 0.0)))
+        return Run(points * np.sqrt(pairs.size / spread), stress, ended, np.sqrt(np.maximum(ended.trace, 0.0)))
+
+    def disparities(self, pairs: Pairs, best: Run) -> Monotone:
+        """Return the disparities as a function of dissimilarities, so scaled that training points are at rest."""
+        order = Order.of(pairs, self.ties)
+        function = order.function(Ranks(order, len(pairs)).fit(best.points)[2])
+        return replace(function, values=function.values / max(1 - best.stress**2, np.finfo(np.float64).tiny))
+
+    def iteration_step(self, count: int, threads: int) -> Step:
+        """Return the step of L-BFGS from all starts."""
+        pairs = count * (count - 1) / 2
+        each = self.starts * pairs * (PASSES + 4 * self.axes.count) * rates().bent
+        return repeated("iterate", f"L-BFGS from {self.starts} start{'s' * (self.starts > 1)}", each,
+                        8.0 * ARRAYS * pairs, usual=USUAL, most=self.minimize.limit, square=True)
+
+    def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
+        """Check principal axes, size and stress by distances of another library, and that the stress has no slope."""
+        return rank_checks(data, np.asarray(model.embedding), model.fit, ties=self.ties,
+                           tolerance=self.minimize.tolerance)

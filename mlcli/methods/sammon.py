@@ -1,0 +1,37 @@
+"""Sammon's mapping."""
+
+from typing import ClassVar, Literal
+
+from mlcli.base.values.options import option
+from mlcli.methods.frame.majorized import MajorizedMethod
+from mlcli.methods.frame.variants import variant
+from mlcli.stages.algebra.iterate import Iterate
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
+from mlcli.stages.eigen.axes import Axes
+from mlcli.stages.layout.pairs import Weights
+
+
+class Sammon(MajorizedMethod):
+    """Points whose distances are nearest to given dissimilarities, relative to their size (Sammon's mapping).
+
+    Coordinates minimize Sammon's stress (1 / Σ δ) Σ (δ - d)² / δ over all pairs, with δ the dissimilarities and d the
+    distances of the coordinates: errors of small dissimilarities count more than under `smacof`. Steps of majorization
+    never raise it. They start from classical scaling and, with more `starts`, from random coordinates; the layout of
+    least stress is kept. Equal points are one point of that multiplicity. Axes are principal. There is no spectrum;
+    `trace.csv` holds the stress after each step.
+
+    A new point is placed where its own stress is least, with the others fixed. It fails where two points that differ
+    have dissimilarity zero: their pair has no finite weight. Source: Sammon, "A nonlinear mapping for data structure
+    analysis", 1969; de Leeuw and Heiser, 1980.
+    """
+
+    weights: ClassVar[Weights] = "inverse"
+    squared: ClassVar = True
+    variants: ClassVar = (variant(), variant("cosine", "shift", metric="cosine"))
+    repeat_tolerance: ClassVar = 1e-6
+    axis: ClassVar = "Sammon"
+    name: Literal["sammon"] = "sammon"
+    metric: AnyMetric = EUCLIDEAN
+    starts: int = option(1, "Number of starts: classical scaling, then random ones; the best result is kept.", ge=1)
+    iterate: Iterate = Iterate(tolerance=1e-6)
+    axes: Axes = Axes()

@@ -1,0 +1,36 @@
+"""Metric multidimensional scaling by majorization of stress."""
+
+from typing import ClassVar, Literal
+
+from mlcli.base.values.options import option
+from mlcli.methods.frame.majorized import MajorizedMethod
+from mlcli.methods.frame.variants import variant
+from mlcli.stages.algebra.iterate import Iterate
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
+from mlcli.stages.eigen.axes import Axes
+
+
+class SMACOF(MajorizedMethod):
+    """Points whose distances are nearest to given dissimilarities, by least squares (metric MDS, SMACOF).
+
+    Coordinates minimize stress √(Σ (δ - d)² / Σ δ²) over all pairs, with δ the dissimilarities and d the distances of
+    the coordinates. Steps of majorization never raise it. They start from classical scaling and, with more
+    `starts`, from random coordinates; the layout of least stress is kept, and `fit.reached` counts the runs within
+    0.001 of it. Axes are principal: uncorrelated, in the order of their variance. There is no spectrum. `trace.csv`
+    holds the stress after each step.
+
+    Unlike `mds`, which minimizes strain by eigenvectors, axes of another number are other axes, and the result may be a
+    local minimum. A new point is placed where its own stress is least, with the others fixed. It fails where
+    one group lies far from all others: squared errors of large distances then outweigh the rest. Source: Kruskal, 1964;
+    de Leeuw, "Applications of convex analysis to multidimensional scaling", 1977; de Leeuw and Heiser, 1980.
+    """
+
+    variants: ClassVar = (variant(), variant("starts", "permutation", "rotation", "mirror", "quick", starts=2),
+                          variant("cityblock", "rotation", metric="cityblock"))
+    repeat_tolerance: ClassVar = 1e-6
+    axis: ClassVar = "SMACOF"
+    name: Literal["smacof"] = "smacof"
+    metric: AnyMetric = EUCLIDEAN
+    starts: int = option(1, "Number of starts: classical scaling, then random ones; the best result is kept.", ge=1)
+    iterate: Iterate = Iterate(tolerance=1e-6)
+    axes: Axes = Axes()

@@ -1,0 +1,48 @@
+"""New points of a layout: each where its distances from the training points fit its dissimilarities best."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
+from mlcli.stages.algebra.metrics.blocks import squared
+from mlcli.stages.layout.disparities import Monotone
+from mlcli.stages.layout.pairs import Weights
+from mlcli.stages.layout.placing import place_by_stress
+from mlcli.stages.similarities.base import Parts, Similarity
+
+
+@stored("least-stress", coordinates="np", points="nd")
+@frozen
+class LeastStress(Similarity):
+    """Coordinates that minimize a new point's own stress, with those of the training points fixed."""
+
+    on_equals: ClassVar[bool] = True
+    coordinates: Array  # n x p
+    points: Array | None  # n x d; None where dissimilarities are given
+    weights: Weights
+    disparities: Monotone | None = None  # of ranks: the lengths that distances should have
+    metric: Fitted = EUCLIDEAN
+
+    def rows(self, new: Array) -> Array:
+        """Return coordinates (m x p); a point at dissimilarity zero from a training point is placed on it."""
+        lengths = new if self.points is None else np.sqrt(squared(self.metric, new, self.points))
+        equal = lengths == 0
+        weights = np.ones_like(lengths) if self.weights == "one" else 1 / np.where(equal, 1.0, lengths)
+        targets = lengths if self.disparities is None else self.disparities(lengths)
+        placed = place_by_stress(targets, self.coordinates, weights)
+        on = np.flatnonzero(equal.any(axis=1))
+        placed[on] = self.coordinates[equal[on].argmax(axis=1)]
+        return placed
+
+    @property
+    def parts(self) -> Parts:
+        """The points and their metric."""
+        return Parts(points=self.points, metric=self.metric)
+
+    def width(self, given: int) -> int:
+        """Return the number of axes."""
+        return self.coordinates.shape[1]
