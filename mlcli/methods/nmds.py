@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from mlcli.base.machine.rates import rates
+from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.base.values.check import Check
@@ -64,7 +65,8 @@ class NMDS(LayoutMethod):
     def run(self, pairs: Pairs, start: Array) -> Run:
         """Minimize squared stress-1 from coordinates (u x p) by L-BFGS, then give distances the data's size."""
         ranks = Ranks(Order.of(pairs, self.ties), len(pairs))
-        ended = self.minimize(ranks, start.ravel())
+        with single_threaded_blas():  # L-BFGS's own products are small: more threads only wait for each other
+            ended = self.minimize(ranks, start.ravel())
         points = ended.state.values.reshape(start.shape)
         weights = 1.0 if ranks.order.weights is None else ranks.order.weights
         spread = float(np.sum(weights * ranks.fit(points)[1] ** 2))
