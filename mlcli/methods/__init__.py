@@ -16,6 +16,7 @@ NAMES = {  # each with other names that people type
     "kpca": ("kernel-pca",),
     "isomap": (),
     "lle": ("locally-linear-embedding",),
+    "ltsa": ("local-tangent-space-alignment",),
     "laplacian": ("spectral-embedding", "laplacian-eigenmaps", "eigenmaps"),
     "diffusion": ("diffusion-maps", "diffusion-map", "diffmap", "dm"),
     "sde": ("mvu", "maximum-variance-unfolding"),

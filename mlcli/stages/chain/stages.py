@@ -83,7 +83,10 @@ class Stages(Options):
         """
         kernel = self.kernel.for_data(data)
         if not isinstance(data, WeightedGraph):
-            return {"graph": self.graph and self.graph.resolved(len(data.values)), "kernel": kernel}
+            graph = self.graph and self.graph.resolved(len(data.values))
+            if graph is not None:
+                kernel.require_axes(self.eigensolve, graph.neighbors, len(data.values))
+            return {"graph": graph, "kernel": kernel}
         joining = self.graph or NeighborGraph()
         joining.refuse_unused("the graph is given", "neighbors.radius", "neighbors.count", "rule", where="method.graph")
         kernel.refuse_unused("the graph is given", *kernel.of_points, where="method.kernel")

@@ -61,6 +61,9 @@ class KernelOptions(Options):
         """Return the kernel with the options that depend on the kind of data; raises ConfigError for forbidden ones."""
         return self
 
+    def require_axes(self, eigensolve: Any, neighbors: Any, points: int) -> None:
+        """Raise ConfigError where the numbers of axes and of neighbors do not fit; for kernels that have a limit."""
+
     def identities(self, similarity: Any, data: Any, embedding: Array, spectrum: Any, coordinates: Any, *, full: bool,
                    ) -> list[Check]:
         """Return checks for the certificate: equations that the (n, p) array `embedding` solves.

@@ -16,6 +16,7 @@ KERNELS = Choices(KernelOptions, {
     "cosine": f"{OF_POINTS}.functions",
     "given": f"{HERE}.pairs",
     "reconstruction": f"{HERE}.reconstruction",
+    "alignment": f"{HERE}.alignment",
     "unfolding": f"{HERE}.unfolding",
     "graph_laplacian": f"{HERE}.graph_laplacian",
     "diffusion": f"{HERE}.diffusion",
