@@ -27,7 +27,7 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     if not subject.plan.allows(0.5, subject.size * (row + columns * (PAIR * subject.size + GRAM * width**2))):
         yield later("residual")
         return
-    lists, _ = kernel.lists(subject.data, similarity.neighbors, subject.chain.graph.neighbors.pieces)
+    lists, _ = kernel.lists(subject.data, similarity.neighbors, subject.pieces)
     root = _root(subject, lists)  # the lists are proven by `neighbor_check`
     sizes = abs(root.matrix)
     norm = float(sizes.sum(axis=0).max() * sizes.sum(axis=1).max())  # a bound of that of RᵀR

@@ -35,8 +35,6 @@ LACKING = (
     NotIncluded(("hessian-lle", "hlle", "hessian-eigenmaps"), "ltsa",
                 "it works on tangent spaces as well, with affine functions of their coordinates and no Hessians"),
     NotIncluded(("mlle", "modified-lle"), "lle", "it has one weight vector for each point, where that has several"),
-    NotIncluded(("lpp", "locality-preserving-projections", "npe", "neighborhood-preserving-embedding"), "laplacian",
-                "it solves the same eigenproblem; its coordinates need not be linear in the columns"),
     NotIncluded(("som", "kohonen", "self-organizing-map", "gtm"), "gplvm",
                 "it too leads from a few coordinates to the features by a smooth map, without a grid"),
     NotIncluded(("correspondence-analysis", "ca", "mca", "dca", "decorana"), "mds",

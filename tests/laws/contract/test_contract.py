@@ -16,6 +16,7 @@ from mlcli.base.values.scaling import Unit
 from mlcli.errors import ConfigError, GeometryError, MlcliError, NumericalError
 from mlcli.methods import METHODS, Model
 from mlcli.methods.frame.tangents import TangentMethod
+from mlcli.methods.lltsa import LLTSA
 from mlcli.rundir import archive
 from tests.laws.contract.option_values import plain
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, furnished, paired
@@ -29,7 +30,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     for method, kind in METHODS.items() for way in kind.variants}
 BROKEN = {f"{method} {way.name}".strip(): way.broken for method, kind in METHODS.items() for way in kind.variants}
 NEEDS_NEIGHBORS = [method for method, kind in METHODS.items() if "neighbors" in kind.model_fields]
-NEEDS_MEMBERS = [method for method, kind in METHODS.items() if issubclass(kind, TangentMethod)]
+NEEDS_MEMBERS = [method for method, kind in METHODS.items() if issubclass(kind, TangentMethod | LLTSA)]
 NEEDS_CLASSES = [method for method, kind in METHODS.items() if Labeled in kind.accepts]
 # what axes are ranked by is no decomposition of a variance
 RANKED = [name for name, (method, _) in CONFIGURATIONS.items()
