@@ -17,6 +17,7 @@ NAMES = {  # each with other names that people type
     "isomap": (),
     "lle": ("locally-linear-embedding",),
     "ltsa": ("local-tangent-space-alignment",),
+    "hlle": ("hessian-lle", "hessian-eigenmaps"),
     "laplacian": ("spectral-embedding", "laplacian-eigenmaps", "eigenmaps"),
     "diffusion": ("diffusion-maps", "diffusion-map", "diffmap", "dm"),
     "sde": ("mvu", "maximum-variance-unfolding"),

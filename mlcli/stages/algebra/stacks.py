@@ -42,3 +42,11 @@ def complements(columns: Array) -> Array:
     """Return orthonormal rows (m x (k - r) x k) that are orthogonal to independent columns (m x k x r) (QR)."""
     basis: Array = np.linalg.qr(columns, mode="complete")[0]
     return basis[:, :, columns.shape[2]:].transpose(0, 2, 1)
+
+
+def residuals(columns: Array, known: Array) -> Array:
+    """Return columns (m x k x r) less their projections on the span of independent `known` ones (m x k x s)."""
+    basis = np.asarray(np.linalg.qr(known)[0])
+    for _ in range(2):  # once more for what rounding of the first time leaves
+        columns = columns - basis @ (basis.transpose(0, 2, 1) @ columns)
+    return columns

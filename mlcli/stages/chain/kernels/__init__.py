@@ -17,6 +17,7 @@ KERNELS = Choices(KernelOptions, {
     "given": f"{HERE}.pairs",
     "reconstruction": f"{HERE}.reconstruction",
     "alignment": f"{HERE}.alignment",
+    "hessian": f"{HERE}.hessian",
     "unfolding": f"{HERE}.unfolding",
     "graph_laplacian": f"{HERE}.graph_laplacian",
     "diffusion": f"{HERE}.diffusion",
