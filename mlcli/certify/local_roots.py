@@ -1,13 +1,13 @@
 """Roots R of costs on neighborhoods, computed again, with errors from the rounding of each neighborhood."""
 
-from collections.abc import Callable, Mapping
+
 from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Spatial
 from mlcli.certify.barycenters import weights_of
@@ -16,6 +16,8 @@ from mlcli.stages.graph.nearest import Lists
 
 FLAT = 1e-10  # share of the products' size up to which they add nothing to affine functions
 CLEAR = 1e-10  # share of their square from which on it is clear that they do
+
+Part = tuple[Array, Indices, Array]  # rows (m x s x k), the points that they are of (m x k), and their errors (m)
 
 
 @frozen
@@ -57,7 +59,7 @@ def tangent_root(data: Spatial, lists: Lists, kernel: Any, axes: int) -> Root:
     for spread in spreads_of(data, lists):
         spaces = tangent_spaces(spread, kernel.dimension or axes)
         parts.append((np.eye(spread.names.shape[1]) - spaces.affine, spaces.names, spaces.unsure))
-    return _stack([*parts, *_of_strangers(data, lists, kernel.ridge)], len(data.values))
+    return stack([*parts, *_of_strangers(data, lists, kernel.ridge)], len(data.values))
 
 
 def hessian_root(data: Spatial, lists: Lists, kernel: Any, axes: int) -> Root:
@@ -83,10 +85,13 @@ def hessian_root(data: Spatial, lists: Lists, kernel: Any, axes: int) -> Root:
             if some.any():
                 parts.append((wanted[some], spaces.names[some], np.minimum(np.where(
                     fewer, spaces.unsure, unsure)[some], 1.0)))
-    return _stack([*parts, *_of_strangers(data, lists, kernel.ridge)], len(data.values))
+    pairs = {(min(a, b), max(a, b)) for a, b, far in zip(lists.rows.tolist(), lists.indices.tolist(),
+                                                         lists.lengths.tolist(), strict=True) if far == 0}
+    equal = [(np.array([[[1.0, -1.0]]]), np.array([pair]), np.zeros(1)) for pair in sorted(pairs)]
+    return stack([*parts, *_of_strangers(data, lists, kernel.ridge), *equal], len(data.values))
 
 
-def _of_strangers(data: Spatial, lists: Lists, ridge: float) -> list[tuple[Array, Any, Array]]:
+def _of_strangers(data: Spatial, lists: Lists, ridge: float) -> list[Part]:
     """Return the weights of points that are in no neighborhood, solved again, as rows that take the point itself."""
     parts = []
     for place in np.setdiff1d(np.arange(len(lists.counts)), lists.indices).tolist():
@@ -97,7 +102,7 @@ def _of_strangers(data: Spatial, lists: Lists, ridge: float) -> list[tuple[Array
     return parts
 
 
-def _stack(parts: list[tuple[Array, Any, Array]], columns: int) -> Root:
+def stack(parts: list[Part], columns: int) -> Root:
     """Return the root of rows (m x s x k) on members (m x k) with errors (m)."""
     from scipy import sparse
 
@@ -115,6 +120,3 @@ def _stack(parts: list[tuple[Array, Any, Array]], columns: int) -> Root:
     members = sparse.csr_array((np.ones(len(ends)), ends, firsts), shape=(len(firsts) - 1, columns))
     return Root(matrix, EPS, members, np.concatenate(errors))
 
-
-RootOf = Callable[[Spatial, Lists, Any, int], Root]
-ROOTS: Mapping[str, RootOf] = {"alignment": tangent_root, "hessian": hessian_root}

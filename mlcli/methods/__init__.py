@@ -16,6 +16,7 @@ NAMES = {  # each with other names that people type
     "kpca": ("kernel-pca",),
     "isomap": (),
     "lle": ("locally-linear-embedding",),
+    "mlle": ("modified-lle",),
     "ltsa": ("local-tangent-space-alignment",),
     "hlle": ("hessian-lle", "hessian-eigenmaps"),
     "laplacian": ("spectral-embedding", "laplacian-eigenmaps", "eigenmaps"),

@@ -18,7 +18,8 @@ class HLLE(TangentMethod):
     has as many dimensions p as there are axes, or `dimension`. On it, quadratic functions of the tangent coordinates
     are fitted to the values at the neighbors. The cost of a function is the sum, over the neighborhoods, of the squares
     of its p (p + 1) / 2 second derivatives. It is vᵀMv with M = RᵀR: the rows of R are, for each neighborhood, an
-    orthonormal basis of what products of two tangent coordinates add to affine functions. The kernel is M⁺, its
+    orthonormal basis of what products of two tangent coordinates add to affine functions; and for two equal points,
+    which no function of tangent coordinates tells apart, their difference. The kernel is M⁺, its
     constant null vector removed; `spectrum.csv` holds its eigenvalues, one over the costs. Coordinates have unit
     variance, because tangent spaces do not determine the scale.
 
@@ -35,10 +36,10 @@ class HLLE(TangentMethod):
     """
 
     variants: ClassVar = (
-        variant("", "twins", "share", neighbors={"count": 10}),
-        variant("krylov", "twins", "whole", "share", neighbors={"count": 10}, eigensolve={"solver": "krylov"}),
-        variant("dimension", "twins", neighbors={"count": 10}, dimension=3),
-        variant("cityblock", "twins", "rotation", "share", neighbors={"count": 10}, metric="cityblock"))
+        variant("", "twins", "share", neighbors={"count": 12}),
+        variant("krylov", "twins", "whole", "share", neighbors={"count": 12}, eigensolve={"solver": "krylov"}),
+        variant("dimension", "twins", neighbors={"count": 12}, dimension=3),
+        variant("cityblock", "twins", "rotation", "share", neighbors={"count": 12}, metric="cityblock"))
     axis: ClassVar = "HLLE"
     name: Literal["hlle"] = "hlle"
     metric: AnyMetric = EUCLIDEAN

@@ -32,7 +32,6 @@ LACKING = (
                 "classical scaling takes the same dissimilarities, but keeps their sizes and not their ranks"),
     NotIncluded(("smacof", "metric-mds", "stress-mds", "sammon", "sammon-mapping"), "mds",
                 "classical scaling takes the same dissimilarities; it minimizes strain by eigenvectors, not stress"),
-    NotIncluded(("mlle", "modified-lle"), "lle", "it has one weight vector for each point, where that has several"),
     NotIncluded(("lpp", "locality-preserving-projections", "npe", "neighborhood-preserving-embedding"), "laplacian",
                 "it solves the same eigenproblem; its coordinates need not be linear in the columns"),
     NotIncluded(("som", "kohonen", "self-organizing-map", "gtm"), "gplvm",

@@ -8,7 +8,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.inputs import Spatial
 from mlcli.stages.algebra.stacks import left_singular, residuals
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.tangents import local_root, with_constants
+from mlcli.stages.graph.tangents import Part, local_root, with_constants
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -21,9 +21,22 @@ def hessian_root(data: Spatial, lists: Lists, dimension: int, ridge: float) -> "
 
     For each neighborhood, the rows are an orthonormal basis of what products of two tangent coordinates add to affine
     functions of them: estimates of second derivatives. A point that is in no neighborhood has a row of reconstruction
-    weights, with a `ridge`. Source: Donoho and Grimes, 2003.
+    weights, with a `ridge`; two equal points a row of their difference. Source: Donoho and Grimes, 2003.
     """
-    return local_root(data, lists, dimension, second_derivatives, ridge)
+    return local_root(data, lists, dimension, second_derivatives, ridge, differences(lists))
+
+
+def differences(lists: Lists) -> list[Part]:
+    """Return a row for each two neighbors at distance zero, that takes their values to their difference.
+
+    No function of tangent coordinates tells them apart, so without it their values could differ at no cost.
+    """
+    equal = np.flatnonzero(lists.lengths == 0)
+    if not len(equal):
+        return []
+    left, right = lists.rows[equal], lists.indices[equal]
+    pairs = np.unique(np.column_stack([np.minimum(left, right), np.maximum(left, right)]), axis=0)
+    return [(np.tile([[1.0, -1.0]], (len(pairs), 1, 1)), pairs)]
 
 
 def second_derivatives(coordinates: Array) -> Array:

@@ -16,6 +16,7 @@ KERNELS = Choices(KernelOptions, {
     "cosine": f"{OF_POINTS}.functions",
     "given": f"{HERE}.pairs",
     "reconstruction": f"{HERE}.reconstruction",
+    "modified_reconstruction": f"{HERE}.modified_reconstruction",
     "alignment": f"{HERE}.alignment",
     "hessian": f"{HERE}.hessian",
     "unfolding": f"{HERE}.unfolding",
