@@ -1,18 +1,23 @@
 """Roots R of costs on neighborhoods, computed again, with errors from the rounding of each neighborhood."""
 
-from collections.abc import Callable, Mapping
+
 from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Spatial
 from mlcli.certify.barycenters import weights_of
 from mlcli.certify.tangents import spreads_of, tangent_spaces
 from mlcli.stages.graph.nearest import Lists
+
+FLAT = 1e-10  # share of the products' size up to which they add nothing to affine functions
+CLEAR = 1e-10  # share of their square from which on it is clear that they do
+
+Part = tuple[Array, Indices, Array]  # rows (m x s x k), the points that they are of (m x k), and their errors (m)
 
 
 @frozen
@@ -54,10 +59,39 @@ def tangent_root(data: Spatial, lists: Lists, kernel: Any, axes: int) -> Root:
     for spread in spreads_of(data, lists):
         spaces = tangent_spaces(spread, kernel.dimension or axes)
         parts.append((np.eye(spread.names.shape[1]) - spaces.affine, spaces.names, spaces.unsure))
-    return _stack([*parts, *_of_strangers(data, lists, kernel.ridge)], len(data.values))
+    return stack([*parts, *_of_strangers(data, lists, kernel.ridge)], len(data.values))
 
 
-def _of_strangers(data: Spatial, lists: Lists, ridge: float) -> list[tuple[Array, Any, Array]]:
+def hessian_root(data: Spatial, lists: Lists, kernel: Any, axes: int) -> Root:
+    """Return what products of tangent coordinates add to affine functions, orthonormal by the Gram matrix of these."""
+    parts = []
+    for spread in spreads_of(data, lists):
+        spaces = tangent_spaces(spread, dimension := kernel.dimension or axes)
+        off = np.eye(spread.names.shape[1]) - spaces.affine
+        left, right = np.triu_indices(spaces.coordinates.shape[2])
+        products = spaces.coordinates[:, :, left] * spaces.coordinates[:, :, right]
+        added = off @ products
+        values, turns = np.linalg.eigh(added.transpose(0, 2, 1) @ added)
+        total = np.einsum("mii->m", products.transpose(0, 2, 1) @ products)[:, None]
+        shares = values / np.where(total > 0, total, 1.0)
+        rows = (added @ turns).transpose(0, 2, 1) / np.sqrt(np.where(values > 0, values, 1.0))[:, :, None]
+        rows = np.where((shares > FLAT**2)[:, :, None], rows, 0.0)
+        # rounding of affine functions counts relative to the least of what is added; of squares, where it is small
+        clear = np.where(shares > CLEAR, shares, np.inf).min(axis=1)
+        unsure = spaces.unsure / np.sqrt(clear) + EPS * spread.names.shape[1] / clear
+        unsure = np.where(((shares <= CLEAR) & (shares > 0)).any(axis=1), 1.0, unsure)
+        fewer = spaces.ranks < dimension  # these have all functionals that vanish on affine functions
+        for some, wanted in ((fewer, off), (~fewer, rows)):
+            if some.any():
+                parts.append((wanted[some], spaces.names[some], np.minimum(np.where(
+                    fewer, spaces.unsure, unsure)[some], 1.0)))
+    pairs = {(min(a, b), max(a, b)) for a, b, far in zip(lists.rows.tolist(), lists.indices.tolist(),
+                                                         lists.lengths.tolist(), strict=True) if far == 0}
+    equal = [(np.array([[[1.0, -1.0]]]), np.array([pair]), np.zeros(1)) for pair in sorted(pairs)]
+    return stack([*parts, *_of_strangers(data, lists, kernel.ridge), *equal], len(data.values))
+
+
+def _of_strangers(data: Spatial, lists: Lists, ridge: float) -> list[Part]:
     """Return the weights of points that are in no neighborhood, solved again, as rows that take the point itself."""
     parts = []
     for place in np.setdiff1d(np.arange(len(lists.counts)), lists.indices).tolist():
@@ -68,7 +102,7 @@ def _of_strangers(data: Spatial, lists: Lists, ridge: float) -> list[tuple[Array
     return parts
 
 
-def _stack(parts: list[tuple[Array, Any, Array]], columns: int) -> Root:
+def stack(parts: list[Part], columns: int) -> Root:
     """Return the root of rows (m x s x k) on members (m x k) with errors (m)."""
     from scipy import sparse
 
@@ -86,6 +120,3 @@ def _stack(parts: list[tuple[Array, Any, Array]], columns: int) -> Root:
     members = sparse.csr_array((np.ones(len(ends)), ends, firsts), shape=(len(firsts) - 1, columns))
     return Root(matrix, EPS, members, np.concatenate(errors))
 
-
-RootOf = Callable[[Spatial, Lists, Any, int], Root]
-ROOTS: Mapping[str, RootOf] = {"alignment": tangent_root}

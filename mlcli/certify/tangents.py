@@ -20,6 +20,7 @@ SLACK = 8.0  # roundings by which two decompositions differ
 class Spread:
     """Neighborhoods with equally many members, and their principal axes."""
 
+    rows: Indices  # m: the points that the neighborhoods belong to
     names: Indices  # m x k: the members
     coordinates: Array  # m x k x q: orthonormal
     lengths: Array  # m x q: descending, none below zero
@@ -43,32 +44,38 @@ class TangentSpaces:
         return np.asarray(products + 1 / self.names.shape[1])
 
 
-def spreads_of(data: Spatial, lists: Lists) -> Iterator[Spread]:
-    """Yield all neighborhoods in blocks, those of points by right singular vectors, others by their Gram matrices."""
+def spreads_of(data: Spatial, lists: Lists, *, own: bool = False) -> Iterator[Spread]:
+    """Yield all neighborhoods in blocks, those of points by right singular vectors, others by their Gram matrices.
+
+    Axes are those of differences to the mean of the members, or to the point itself (`own`).
+    """
     by_points = is_euclidean(data)
     for width in np.unique(lists.counts).tolist():
-        rows = np.flatnonzero(lists.counts == width)
+        same = np.flatnonzero(lists.counts == width)
         step = max(1, ROOM // max(width * (width + by_points * data.values.shape[1]), 1))
-        for start in range(0, len(rows), step):
-            names = lists.indices[lists.starts[rows[start : start + step]][:, None] + np.arange(width)]
-            yield _of_points(data.values[names], names) if by_points else _of_distances(data, names)
+        for start in range(0, len(same), step):
+            rows = same[start : start + step]
+            names = lists.indices[lists.starts[rows][:, None] + np.arange(width)]
+            yield _of_points(data.values, rows, names, own) if by_points else _of_distances(data, rows, names, own)
 
 
-def _of_points(members: Array, names: Indices) -> Spread:
-    """Return the axes of points (m x k x d): their projections on right singular vectors, over the lengths of these."""
-    centered = members - members.mean(axis=1, keepdims=True)
+def _of_points(points: Array, rows: Indices, names: Indices, own: bool) -> Spread:
+    """Return the axes of points (n x d): their projections on right singular vectors, over the lengths of these."""
+    members = points[names]
+    centered = members - (points[rows][:, None] if own else members.mean(axis=1, keepdims=True))
     _, lengths, right = np.linalg.svd(centered, full_matrices=False)
     zero = EPS * max(members.shape[1:]) * np.abs(members).max(axis=(1, 2), initial=0.0)
     projected = centered @ right.transpose(0, 2, 1)
     norms = np.linalg.norm(projected, axis=1, keepdims=True)
     coordinates = np.divide(projected, norms, out=np.zeros_like(projected), where=norms > 0)
-    return Spread(names, coordinates, lengths, zero, zero + SLACK * EPS * names.shape[1] * lengths[:, 0])
+    return Spread(rows, names, coordinates, lengths, zero, zero + SLACK * EPS * names.shape[1] * lengths[:, 0])
 
 
-def _of_distances(data: Spatial, names: Indices) -> Spread:
+def _of_distances(data: Spatial, rows: Indices, names: Indices, own: bool) -> Spread:
     """Return the axes of members (m x k) that are known by their distances, from Gram matrices about the first."""
-    squares, rough = np.empty((*names.shape, names.shape[1])), np.zeros(len(names))
-    for place, some in enumerate(names):
+    asked = np.column_stack([rows, names]) if own else names
+    squares, rough = np.empty((*asked.shape, asked.shape[1])), np.zeros(len(names))
+    for place, some in enumerate(asked):
         if isinstance(data, Dissimilarities):
             squares[place] = data.values[np.ix_(some, some)] ** 2
             continue
@@ -76,13 +83,16 @@ def _of_distances(data: Spatial, names: Indices) -> Spread:
         squares[place] = found.distances**2
         rough[place] = np.linalg.norm((2 * found.distances + found.errors) * found.errors)
     grams = (squares[:, :1] + squares[:, :, :1] - squares) / 2
-    grams -= grams.mean(axis=1, keepdims=True)
-    grams -= grams.mean(axis=2, keepdims=True)
+    if own:
+        grams = grams[:, 1:, 1:]
+    else:
+        grams -= grams.mean(axis=1, keepdims=True)
+        grams -= grams.mean(axis=2, keepdims=True)
     values, vectors = np.linalg.eigh((grams + grams.transpose(0, 2, 1)) / 2)
     lengths = np.sqrt(np.maximum(values[:, ::-1], 0.0))
     zero = np.sqrt(EPS * names.shape[1] * squares.max(axis=(1, 2), initial=0.0))
     first = np.where(lengths[:, 0] > 0, lengths[:, 0], 1.0)
-    return Spread(names, vectors[:, :, ::-1], lengths, zero, (rough + SLACK * zero**2) / first)
+    return Spread(rows, names, vectors[:, :, ::-1], lengths, zero, (rough + SLACK * zero**2) / first)
 
 
 def tangent_spaces(spread: Spread, dimension: int) -> TangentSpaces:

@@ -1,15 +1,18 @@
 """Costs on neighborhoods, computed again, of LLE with weights solved again: RᵀR Y = Y / λ, R = I - W."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, later, ratio
+from mlcli.base.values.inputs import Spatial
 from mlcli.certify.barycenters import residual_matrix
 from mlcli.certify.eigen import count_check
 from mlcli.certify.graph import adjacency, neighbor_check
-from mlcli.certify.local_roots import ROOTS, Root
+from mlcli.certify.local_roots import Root, hessian_root, tangent_root
+from mlcli.certify.several_weights import several_weights_root
 from mlcli.certify.subject import Subject, max_abs, tie_width
 from mlcli.stages.algebra.metrics.points import is_euclidean
 from mlcli.stages.graph.nearest import Lists
@@ -17,6 +20,8 @@ from mlcli.stages.graph.nearest import Lists
 LOCAL = 1e-4  # seconds for a row with distances but no features
 ROW, PAIR, GRAM = 2e-5, 2e-10, 4e-10  # seconds for a row, a column of a distance, and one of a product
 APART = 1e5  # ratio of eigenvalues of M⁺ above which the solver computes them one after the other
+ROOTS: Mapping[str, Callable[[Spatial, Lists, Any, int], Root]] = {
+    "alignment": tangent_root, "hessian": hessian_root, "modified_reconstruction": several_weights_root}
 
 
 def weight_checks(subject: Subject) -> Iterator[Check]:

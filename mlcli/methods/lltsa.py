@@ -20,7 +20,8 @@ class LLTSA(LocalLinearization):
     `spectrum.csv` holds these eigenvalues with their costs λ. Coordinates are uncorrelated and have unit variance
     (divisor n). `loadings.csv` holds the coefficients a, which make coordinates of centered columns.
 
-    Each point needs p + 2 neighbors or more. New rows are placed exactly, by the same linear functions. Directions in
+    Each point needs p + 2 neighbors or more; one that is no other's neighbor adds its error of reconstruction to the
+    cost, as in `ltsa`. New rows are placed exactly, by the same linear functions. Directions in
     which the columns do not extend give no axes. With n - 1 independent columns for n rows, every function is linear in
     the columns, and coordinates are those of `ltsa`: leave columns out then, or take their principal components first
     (`prepare.reduce`).

@@ -135,10 +135,11 @@ class LocalLinearization(Linearization):
 
     def cost(self, data: Features) -> GraphCost:
         """Return the rows of R on neighborhoods."""
-        kernel = self.kernel
+        kernel, dimension = self.kernel, self.kernel.local_dimension(ForAxes.of(self.axes))
         lists, kept = kernel.lists(data, self.neighbors.neighborhood(data), self.neighbors.pieces)
+        data = data if kept is None else data.take(kept)
+        kernel.require_members(data, lists, dimension)
         with running(kernel.stage):
-            root = kernel.root(data if kept is None else data.take(kept), lists,
-                               kernel.local_dimension(ForAxes.of(self.axes)))
+            root = kernel.root(data, lists, dimension)
         return GraphCost(root.matrix, {"graph": graph_of(lists, "union").product(), **root.products}, kept=kept,
                          figures=root.figures)

@@ -4,7 +4,7 @@ A functional is a row of numbers, one for each member of a neighborhood; functio
 nothing. All rows together are the sparse root R of a cost RᵀR. A point is no member of its own neighborhood.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,12 +71,13 @@ def with_constants(coordinates: Array) -> Array:
     return np.concatenate([np.full((size, count, 1), 1 / np.sqrt(count)), coordinates], axis=2)
 
 
-def local_root(data: Spatial, lists: Lists, dimension: int, functionals: Functionals,
-               ridge: float) -> "sparse.csr_array":
+def local_root(data: Spatial, lists: Lists, dimension: int, functionals: Functionals, ridge: float,
+               more: Sequence[Part] = ()) -> "sparse.csr_array":
     """Return the functionals of all neighborhoods as rows of a sparse matrix (m x n), from tangent coordinates.
 
     Where members span fewer than `dimension` axes, as equal points do, all functionals are taken that vanish on affine
-    functions of these; a note counts such neighborhoods, and those with several tangent spaces that are as good.
+    functions of these; a note counts such neighborhoods, and those with several tangent spaces that are as good. Rows
+    of points that are in no neighborhood and `more` rows follow.
     """
     axes_of, width = local_axes(data)
 
@@ -92,7 +93,7 @@ def local_root(data: Spatial, lists: Lists, dimension: int, functionals: Functio
     found = list(in_order(work, equal_blocks(lists, width), progress=True))
     _note_tangents(len(lists.counts), sum(flat for _, flat, _ in found), sum(tied for _, _, tied in found), dimension)
     parts = [part for some, _, _ in found for part in some]
-    return stack_functionals([*parts, *_of_strangers(data, lists, ridge)], len(data.values))
+    return stack_functionals([*parts, *_of_strangers(data, lists, ridge), *more], len(data.values))
 
 
 def local_axes(data: Spatial) -> tuple[Callable[[Indices], LocalAxes], int]:

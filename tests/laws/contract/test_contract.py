@@ -310,10 +310,10 @@ def test_three_points_keep_their_triangle(method: str) -> None:
 
 @pytest.mark.parametrize("method", NEEDS_NEIGHBORS)
 def test_too_many_neighbors_are_an_error_or_a_note(method: str) -> None:
-    few = features(POINTS[:6])
+    few = features(POINTS[:8])
     with pytest.raises(ConfigError) as caught:
-        fit(method, few, neighbors=6)
-    assert "at most 5" in str(caught.value)
+        fit(method, few, neighbors=8)
+    assert "at most 7" in str(caught.value)
     with Notes() as notes:
         fit(method, few)
     assert "N-NEIGHBORS" in notes.codes

@@ -17,6 +17,7 @@ from mlcli.base.values.inputs import Dissimilarities, Spatial
 from mlcli.base.values.options import option
 from mlcli.base.values.products import Products
 from mlcli.errors import ConfigError, GeometryError
+from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.chain.chain_input import ChainInput, Fitted
 from mlcli.stages.chain.graphs import estimate_fill, neighborhood
@@ -27,6 +28,7 @@ from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.overlaps import overlapping_lists
 from mlcli.stages.graph.pieces import Policy, connected_lists, graph_steps
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
 from mlcli.stages.kernels.pairwise import KernelOptions, Proof
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     from mlcli.base.types import Indices
+
+OPERATIONS = 30  # of LAPACK's small decompositions, in units of k² max(k, d) operations of a product
 
 
 @frozen
@@ -69,6 +73,7 @@ class LocalChain:
         chain, data, kernel, neighbors = self.chain, self.chain.data, self.chain.kernel, neighborhood(self.chain)
         lists, kept = kernel.lists(data, neighbors, chain.joining.neighbors.pieces)
         data = data if kept is None else data.take(kept)
+        kernel.require_members(data, lists, kernel.local_dimension(chain.eigensolve))
         with running(kernel.stage):
             root = kernel.root(data, lists, kernel.local_dimension(chain.eigensolve))
         inverse = Inverse(root.matrix, where=kernel.remedy[0], hint=kernel.remedy[1])
@@ -105,6 +110,9 @@ class LocalKernel(KernelOptions):
         """Return neighbor lists in one group, and the rows kept where some are left out; raises GeometryError."""
         return connected_lists(data, neighbors, policy)
 
+    def require_members(self, data: Spatial, lists: Lists, dimension: int) -> None:
+        """Raise GeometryError for a point with too few neighbors within a radius; for kernels that have a limit."""
+
     def height(self, count: int, axes: int) -> int:
         """Return the number of rows of R for a neighborhood of `count` neighbors."""
         return 1
@@ -131,6 +139,16 @@ class TangentKernel(LocalKernel):
     def least(cls, dimension: int) -> int:
         """Return the fewest neighbors for tangent spaces of a dimension."""
         raise NotImplementedError
+
+    def lists(self, data: Spatial, neighbors: Neighborhood, policy: Policy) -> "tuple[Lists, Indices | None]":
+        """Return neighbor lists that overlap in one group, and the rows kept where some are left out."""
+        return overlapping_lists(data, neighbors, policy)
+
+    def step(self, shape: tuple[int, int], count: int, axes: int, threads: int) -> Step:
+        """Return the cost of the tangent spaces, for data of a shape, and the memory of R."""
+        (rows, columns), height = shape, self.height(count, axes)
+        seconds = OPERATIONS * rows * count**2 * max(columns, count) / product_rate(threads)
+        return Step(self.stage, f"{rows} neighborhoods of {count}", seconds, 24.0 * rows * height * count)
 
     def local_dimension(self, eigensolve: Eigensolve) -> int:
         """Return the dimension of tangent spaces; raises ConfigError where neither it nor axes are counted."""
