@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from mlcli.base.values.options import option_of
+from mlcli.base.values.options import option, option_of
 from mlcli.methods.frame.linearization import LocalLinearization
 from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
@@ -39,7 +39,8 @@ class LLTSA(LocalLinearization):
     metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
     dimension: int | None = option_of(Alignment, "dimension")
-    ridge: float = option_of(Alignment, "ridge")
+    ridge: float = option(1e-3, "Regularization of the weights of points that are no other's neighbors, as in lle.",
+                          gt=0)
     axes: Axes = Axes()
 
     @property

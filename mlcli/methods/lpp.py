@@ -16,7 +16,7 @@ from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.graph.affinities import Affinity, incidence, weighted, weights_for, weights_step
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_graph, entries_of
-from mlcli.stages.linear.linearization import GraphCost
+from mlcli.stages.linear.linearization import GraphCost, RootShape
 
 
 class LPP(Linearization):
@@ -58,10 +58,10 @@ class LPP(Linearization):
         return {**found, "weights": weights_for(data, self.weights, self.chosen("weights"),
                                                 found.get("neighbors", self.neighbors))}
 
-    def cost_steps(self, data: Features, threads: int) -> tuple[list[Step], int]:
-        """Return the step of the weights, and the number of edges."""
+    def cost_steps(self, data: Features, threads: int) -> tuple[list[Step], RootShape]:
+        """Return the step of the weights, and a row of two numbers for each edge."""
         entries = entries_of(data, self.neighbors.neighborhood(data))
-        return [weights_step(entries)], entries * 2 // 3
+        return [weights_step(entries)], RootShape(entries * 2 // 3, 2)
 
     def cost(self, data: Features) -> GraphCost:
         """Return √w (yᵢ - yⱼ) for each edge, and the roots of the degrees."""

@@ -19,7 +19,7 @@ from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.pieces import graph_steps
-from mlcli.stages.linear.linearization import GraphCost, LinearInverse, linear_step
+from mlcli.stages.linear.linearization import GraphCost, LinearInverse, RootShape, linear_step
 from mlcli.stages.linear.whitening import WHITE, Whitening, whiten
 from mlcli.stages.similarities.columns import Columns
 from mlcli.stages.similarities.projector import Projector
@@ -52,8 +52,8 @@ class Linearization(Method):
         """Return the cost on the graph of the points; raises GeometryError where that is in pieces."""
         raise NotImplementedError
 
-    def cost_steps(self, data: Features, threads: int) -> tuple[list[Step], int]:
-        """Return the steps of the cost once there is a graph, and the number of rows of its root."""
+    def cost_steps(self, data: Features, threads: int) -> tuple[list[Step], RootShape]:
+        """Return the steps of the cost once there is a graph, and the shape of its root."""
         raise NotImplementedError
 
     def limit(self, data: Input) -> int:
@@ -79,9 +79,10 @@ class Linearization(Method):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of the graph, the singular values of the columns, and those of their costs."""
         shape, threads = data.values.shape, compute.thread_count()
-        costs, tall = self.cost_steps(data, threads)
+        costs, root = self.cost_steps(data, threads)
+        white = singular_step("whitening", shape, threads, WHITE)
         return [*graph_steps(data, self.neighbors.neighborhood(data), compute), *costs,
-                singular_step("whitening", shape, threads, WHITE), linear_step(shape, tall, threads)]
+                replace(white, memory=white.memory + root.bytes), linear_step(shape, root, threads)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Compute y = (x - mean) A: min ‖R Y‖² with YᵀD Y = Σd I, by the singular values of R U, U white columns."""
@@ -127,11 +128,12 @@ class LocalLinearization(Linearization):
         self.kernel.require_axes(ForAxes.of(self.axes.replace(components=count)), found["neighbors"], len(data.values))
         return found
 
-    def cost_steps(self, data: Features, threads: int) -> tuple[list[Step], int]:
-        """Return the step of the rows of R, and their number."""
+    def cost_steps(self, data: Features, threads: int) -> tuple[list[Step], RootShape]:
+        """Return the step of the rows of R, and their shape."""
         shape, count = data.values.shape, self.neighbors.neighborhood(data).usual
         dimension = self.kernel.local_dimension(ForAxes.of(self.axes))
-        return [self.kernel.step(shape, count, dimension, threads)], shape[0] * self.kernel.height(count, dimension)
+        return [self.kernel.step(shape, count, dimension, threads)], RootShape(
+            shape[0] * self.kernel.height(count, dimension), count)
 
     def cost(self, data: Features) -> GraphCost:
         """Return the rows of R on neighborhoods."""

@@ -20,7 +20,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.products import Products
 from mlcli.stages.algebra.centering import Centering, uncentered
-from mlcli.stages.algebra.costs import singular_cost
+from mlcli.stages.algebra.costs import pass_cost, singular_cost
 from mlcli.stages.algebra.linalg import singular, triangle_of
 from mlcli.stages.eigen.axes import first_columns
 from mlcli.stages.eigen.solved import Closeness, Solved
@@ -45,6 +45,19 @@ class GraphCost:
     roots: Array | None = None  # n: √d; None where all are one
     kept: Indices | None = None  # rows of the data that the graph joins, where some are left out
     figures: Mapping[str, Any] = field(default_factory=dict)  # of the fit
+
+
+@frozen
+class RootShape:
+    """The predicted size of a root."""
+
+    rows: int
+    each: int  # numbers in a row that are not zero
+
+    @property
+    def bytes(self) -> float:
+        """Memory of the numbers and of their places."""
+        return 16.0 * self.rows * self.each
 
 
 @frozen
@@ -102,11 +115,12 @@ def lowest_directions(matrix: Array) -> tuple[Array, Array]:
     return sizes[::-1], right[::-1].T
 
 
-def linear_step(shape: tuple[int, int], tall: int, threads: int) -> Step:
-    """Return the step of the costs of white columns of points of a shape (n x d), for R of `tall` rows."""
+def linear_step(shape: tuple[int, int], root: RootShape, threads: int) -> Step:
+    """Return the step of the costs of white columns of points of a shape (n x d)."""
     rows, columns = shape
     rank = min(rows, columns)
-    seconds = 2.0 * tall * rank**2 * rates().decomposed / threads + singular_cost((rank, rank), threads)
-    together = min(max(ROOM, TALL * rank**2), tall * rank)
+    seconds = (2.0 * root.rows * rank**2 * rates().decomposed / threads + singular_cost((rank, rank), threads)
+               + pass_cost(root.rows * root.each * rank))
+    together = min(max(ROOM, TALL * rank**2), root.rows * rank)
     return Step("eigensolve", f"singular values of the costs of {rank} white columns", seconds,
-                8.0 * (SOLVING * rows * rank + 6.0 * rank**2 + 3.0 * together), needs=LINEAR)
+                root.bytes + 8.0 * (SOLVING * rows * rank + 6.0 * rank**2 + 3.0 * together), needs=LINEAR)
