@@ -72,6 +72,10 @@ def claim_of(subject: Subject) -> Claim:
         from mlcli.certify.latent import latent_checks
 
         return Claim(latent_checks, projection.score_tolerance, eigenvectors=False)
+    if proof == "linearization":
+        from mlcli.certify.linearization import linearization_checks
+
+        return Claim(linearization_checks, projection.row_tolerance, eigenvectors=False)
     return Claim(lambda subject: iter(()), projection.row_tolerance, eigenvectors=proof == "spectrum")
 
 

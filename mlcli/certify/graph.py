@@ -119,7 +119,7 @@ def neighbor_check(subject: Subject, joined: Joined, rule: str) -> Check:
     A near point is no farther than the k-th nearest, or than the radius: of the row itself (`lists`), of one of the two
     (`union`), or of both (`mutual`).
     """
-    (size, columns), asked = subject.given.values.shape, subject.similarity.parts.neighbors
+    (size, columns), asked = subject.given.values.shape, subject.neighborhood
     wide = 1 if isinstance(subject.given, Dissimilarities) else min(columns, NARROW)
     rows = subject.plan.sample(0.3, (2 * NUMBER * wide + 2e-8) * size, subject.size, least=4)
     blocks = [rows[start : start + max(1, ROOM // size)] for start in range(0, len(rows), max(1, ROOM // size))]
@@ -137,7 +137,7 @@ def neighbor_check(subject: Subject, joined: Joined, rule: str) -> Check:
                 surely | others, perhaps | possibly)
         missing += int(np.sum(surely & ~there))
         extra += int(np.sum(there & ~perhaps))
-    if subject.chain.graph.neighbors.pieces == "connect":
+    if subject.pieces == "connect":
         extra = 0  # links between pieces are longer than any neighbor
     return count("neighbors", missing + extra, f"neighbors that are not joined: {missing}; joined points that are not "
                  f"neighbors: {extra}; every pair of {len(rows)} rows", exact=len(rows) == subject.size)
@@ -145,7 +145,7 @@ def neighbor_check(subject: Subject, joined: Joined, rule: str) -> Check:
 
 def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices], of_sample: Squares) -> Array:
     """Return the largest squared distance of a neighbor for each row of the input (n); NaN for one not checked."""
-    size, asked = len(subject.given.values), subject.similarity.parts.neighbors
+    size, asked = len(subject.given.values), subject.neighborhood
     k = min(asked.least, size - 1)
     bounds = np.full(size, np.nan if k else asked.farthest**2)
     for block in blocks if k else ():

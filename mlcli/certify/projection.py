@@ -187,6 +187,8 @@ def parameters(subject: Subject) -> Iterator[Check]:
         wrong += ["rate of the weights"] if asked not in (None, heat) else []
         if asked is None:
             yield _heat(heat, parts.graph.lengths)
+    rank = None if parts.affinity is None else dict(parts.affinity).get("nearest")
+    wrong += [] if rank is None or rank == kernel.weights.nearest else ["rank of the weights' scales"]
     if isinstance(asked_metric := metric_of(subject.given), RangedGower):
         yield _ranges(subject.given, asked_metric)
     asked_metric = metric_of(subject.data)

@@ -103,6 +103,16 @@ class Subject:
         return self.places and isinstance(self.data, Features) and self.similarity.in_features
 
     @property
+    def neighborhood(self) -> Any:
+        """The neighbor rule: the model's, or the method's where new points need none."""
+        return self.similarity.parts.neighbors or self.method.neighbors.neighborhood(self.given)
+
+    @property
+    def pieces(self) -> Any:
+        """What the method does with a neighbor graph in pieces."""
+        return (self.method if self.chain is None else self.chain.graph).neighbors.pieces
+
+    @property
     def base(self) -> Any:
         """The similarity that computes the distances, for one that is a function of distances; else the similarity."""
         return self.similarity.source

@@ -28,12 +28,16 @@ class Laplacian(Method):
     variance, weighted by D, because the weights do not determine the scale. The whole spectrum, and with it a share of
     variance, is computed up to 600 points.
 
+    Weights are 1, exp(-r d²) of the length d of an edge (`heat`), or exp(-d² / (σ σ')) with a scale σ of each of its
+    ends (`adaptive`): the distance to the point's 7th neighbor, or another one, so that dense and sparse parts of the
+    data have weights alike. A new point has a scale of its own too.
+
     A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); one that equals a
     training point, on that point: on one of several, as equal rows with other neighbors have other coordinates. On an
     axis of cost 1 these means are always 0: new points have no coordinate there, and a warning says so. It fails if
     only a few edges connect parts of the data: the first axes then only separate these parts.
     Source: Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation", 2003; new
-    points: Bengio and others, 2004.
+    points: Bengio and others, 2004; scales: Zelnik-Manor and Perona, "Self-tuning spectral clustering", 2004.
     """
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)
@@ -43,6 +47,7 @@ class Laplacian(Method):
     repeat_tolerance: ClassVar = 1e-7  # the smallest costs have few correct digits
     variants: ClassVar = (
         variant("", neighbors={"count": 9}), variant("heat", neighbors={"count": 9}, weights={"name": "heat"}),
+        variant("adaptive", neighbors={"count": 9}, weights={"name": "adaptive"}),
         variant("plain", neighbors={"count": 9}, normalized=False),
         variant("cosine", "shift", metric="cosine", neighbors={"count": 13}),
         variant("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
@@ -75,7 +80,9 @@ class Laplacian(Method):
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return neighbors and weights; a graph with affinities has these as weights, unless others are chosen."""
-        return {**super().resolved_stages(data), "weights": weights_for(data, self.weights, self.chosen("weights"))}
+        found = super().resolved_stages(data)
+        return {**found, "weights": weights_for(data, self.weights, self.chosen("weights"),
+                                                found.get("neighbors", self.neighbors))}
 
     def powers_of(self, data: Input) -> Powers:
         """Return the powers of the unit: costs are in the unit of given weights, unless normalized."""

@@ -26,7 +26,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.gaussian.dynamics": ("motion",),
     "stages.gaussian.latents": ("kernel-rows", "hidden-units"),
     "stages.gaussian.posterior": ("gaussian-process",),
-    "stages.graph.affinities": ("binary", "heat", "given"),
+    "stages.graph.affinities": ("binary", "heat", "adaptive", "given"),
     "stages.graph.graph": ("graph",),
     "stages.graph.neighborhoods": ("nearest", "within"),
     "stages.kernels.corrections": ("correction",),

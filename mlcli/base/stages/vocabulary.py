@@ -16,6 +16,7 @@ COMPUTED: Mapping[str, str] = {  # what comes before findings, in about the orde
     "graph": "Joins neighbors to a graph and makes sure that it is in one piece.",
     "distances": "Computes the distances of all pairs of points, or takes the given ones.",
     "weights": "Computes the weights of the edges of the neighbor graph.",
+    "tangents": "Finds the tangent space of every neighborhood, and the functionals that vanish on it.",
     "paths": "Chooses how to find shortest paths; finds them here where they are stored.",
     "elimination": "Eliminates the points of the graph one after the other; all shortest paths follow from the rest.",
     "unfold": "Solves the semidefinite program of an unfolding.",

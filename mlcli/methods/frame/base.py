@@ -33,9 +33,9 @@ class Method(Options):
     unscaled: ClassVar[int] = 0
     powers: ClassVar[Powers] = Powers(1, 2)  # of the data's unit in coordinates and spectrum
     # The kind of the certificate's checks: coordinates are V √λ of the projector similarity's kernel; √n V of
-    # (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; scores of the latent model of largest likelihood; or
-    # only the checks of `identities`.
-    proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "own"]] = "own"
+    # (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; scores of the latent model of largest likelihood; linear
+    # functions of least cost on a graph; or only the checks of `identities`.
+    proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "linearization", "own"]] = "own"
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
     ranked_by: ClassVar[str | None] = "eigenvalues"  # the numbers in spectrum.csv; None: there is no spectrum
     axis: ClassVar[str] = "Axis"  # the field's name of an axis, before its number

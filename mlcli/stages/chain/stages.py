@@ -81,10 +81,14 @@ class Stages(Options):
 
         Raises ConfigError for options that a given graph has no use for, and for weights that the data does not have.
         """
-        kernel = self.kernel.for_data(data)
-        if not isinstance(data, WeightedGraph):
-            return {"graph": self.graph and self.graph.resolved(len(data.values)), "kernel": kernel}
-        joining = self.graph or NeighborGraph()
+        apart = not isinstance(data, WeightedGraph)
+        graph = self.graph and self.graph.resolved(len(data.values)) if apart else self.graph
+        kernel = self.kernel.for_data(data, (graph or NeighborGraph()).neighbors)
+        if apart:
+            if graph is not None:
+                kernel.require_axes(self.eigensolve, graph.neighbors, len(data.values))
+            return {"graph": graph, "kernel": kernel}
+        joining = graph or NeighborGraph()
         joining.refuse_unused("the graph is given", "neighbors.radius", "neighbors.count", "rule", where="method.graph")
         kernel.refuse_unused("the graph is given", *kernel.of_points, where="method.kernel")
         if not kernel.of_weights and not data.apart:

@@ -1,6 +1,6 @@
 """Affinities: weights of the edges of a neighbor graph, and the graph's Laplacian (Belkin and Niyogi, 2003)."""
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -10,7 +10,7 @@ from mlcli.base.stages.stage import note, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
-from mlcli.base.values.inputs import Given
+from mlcli.base.values.inputs import Given, WeightedGraph
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.products import Carried, Products, Sparse
 from mlcli.base.values.scaling import Unit
@@ -18,6 +18,9 @@ from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.distances import GAUSSIAN_RATE
 from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.scales import LocalScale, local_scales
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -26,17 +29,40 @@ if TYPE_CHECKING:
 Of = Literal["nothing", "lengths", "affinities"]  # what weights are computed from
 
 
+class EdgeWeights(Options):
+    """The base of weights of edges, by their lengths alone unless a class says otherwise."""
+
+    of: ClassVar[Of]
+    carried: ClassVar[Carried] = "none"  # the quantity whose unit the weights have
+    remedy: ClassVar[tuple[str, str]] = "method.weights.name", "choose binary weights"  # where all of a point vanish
+
+    def for_graph(self, graph: Graph, unit: Unit) -> Self:
+        """Return the weights with defaults fixed from the graph; these have none."""
+        return self
+
+    def within(self, neighbors: Neighbors) -> Self:
+        """Return the weights with defaults clipped to the number of neighbors; these have none."""
+        return self
+
+    def __call__(self, lengths: Array) -> Array:
+        """Return the weight of each edge, an (e,) array, from its length."""
+        raise NotImplementedError
+
+    def of_graph(self, graph: Graph) -> Array:
+        """Return the weights (e) of the edges of a graph."""
+        return self(graph.lengths)
+
+    def of_new(self, lists: Lists, graph: Graph) -> Array:
+        """Return the weights (e) of new points' edges to their neighbors among the points of a graph."""
+        return self(lists.lengths)
+
+
 @stored("binary")
-class Binary(Options):
+class Binary(EdgeWeights):
     """One for every edge."""
 
     of: ClassVar[Of] = "nothing"
-    carried: ClassVar[Carried] = "none"  # the quantity whose unit the weights have
     name: Literal["binary"] = "binary"
-
-    def for_graph(self, graph: Graph, unit: Unit) -> "Binary":
-        """Return these weights, which do not depend on the graph."""
-        return self
 
     def __call__(self, lengths: Array) -> Array:
         """Return the weight of each edge, an (e,) array of ones."""
@@ -44,17 +70,17 @@ class Binary(Options):
 
 
 @stored("heat")
-class Heat(Options):
+class Heat(EdgeWeights):
     """exp(-rate d²) of an edge of length d."""
 
     of: ClassVar[Of] = "lengths"
-    carried: ClassVar[Carried] = "none"
+    remedy: ClassVar[tuple[str, str]] = "method.weights.rate", "choose a smaller rate, or binary weights"
     name: Literal["heat"] = "heat"
     rate: float | None = option(
         None, "Rate r of exp(-r d²) (default: one over the median of d² over the edges that have a length).",
         power=-2, gt=0, synonyms=GAUSSIAN_RATE)
 
-    def for_graph(self, graph: Graph, unit: Unit) -> "Heat":
+    def for_graph(self, graph: Graph, unit: Unit) -> Self:
         """Return the weights with a default rate fixed from the graph, with lengths in `unit`."""
         if self.rate is not None:
             return self
@@ -69,37 +95,67 @@ class Heat(Options):
         return np.exp(-(self.rate or 0.0) * np.square(lengths))
 
 
+@stored("adaptive")
+class AdaptiveHeat(LocalScale, EdgeWeights):
+    """exp(-d² / (σ σ')) of an edge of length d, with a scale σ of each end.
+
+    On a graph that joins points if either is a neighbor of the other, the shortest edges of a point lead to its nearest
+    points. On another graph, σ is the length of its edge of this rank, or of its longest edge where it has fewer.
+    """
+
+    of: ClassVar[Of] = "lengths"
+    name: Literal["adaptive"] = "adaptive"
+
+    def within(self, neighbors: Neighbors) -> Self:
+        """Return the weights with a default rank clipped to the number of neighbors; raises ConfigError."""
+        rank = self.require_rank(neighbors, "method.weights")
+        return self if rank == self.nearest else self.replace(nearest=rank)
+
+    def of_graph(self, graph: Graph) -> Array:
+        """Return the weights (e) of the edges of a graph."""
+        scales = local_scales(graph.starts, graph.lengths, self.nearest - 1)
+        return _adapted(graph.lengths, np.repeat(scales, np.diff(graph.starts)), scales[graph.indices])
+
+    def of_new(self, lists: Lists, graph: Graph) -> Array:
+        """Return the weights (e) of new points' edges, with their scales by the neighbors among the training points."""
+        scales = local_scales(graph.starts, graph.lengths, self.nearest - 1)
+        own = local_scales(lists.starts, lists.lengths, self.nearest)
+        return _adapted(lists.lengths, own[lists.rows], scales[lists.indices])
+
+
+def _adapted(lengths: Array, own: Array, others: Array) -> Array:
+    return np.exp(-(lengths / own) * (lengths / others))
+
+
 @stored("given")
-class GivenAffinities(Options):
+class GivenAffinities(EdgeWeights):
     """The affinities of a graph that was given with them (`input.edges: affinities`)."""
 
     of: ClassVar[Of] = "affinities"
     carried: ClassVar[Carried] = "input"
     name: Literal["given"] = "given"
 
-    def for_graph(self, graph: Graph, unit: Unit) -> "GivenAffinities":
-        """Return these weights, which do not depend on the graph."""
-        return self
-
     def __call__(self, lengths: Array) -> Array:
         """Return the given affinity of each edge, an (e,) array, unchanged."""
         return lengths
 
 
-Affinity = Annotated[Binary | Heat | GivenAffinities, Field(discriminator="name")]
+Affinity = Annotated[Binary | Heat | AdaptiveHeat | GivenAffinities, Field(discriminator="name")]
 
 
-def weights_for(data: Given, asked: Affinity, chosen: bool) -> Affinity:
+def weights_for(data: Given, asked: Affinity, chosen: bool, neighbors: Neighbors) -> Affinity:
     """Return the weights for some data: the given ones by default, where there are any.
 
-    Raises ConfigError for weights computed from something that the data lack.
+    Raises ConfigError for weights computed from something that the data lack, or of more neighbors than there are.
     """
     has = "lengths" if data.apart else "affinities"
     if asked.of not in ("nothing", has):
         raise ConfigError("WEIGHTS", f"{asked.name} weights need {asked.of}, but the edges have {has}",
                           where="method.weights.name", hint="choose binary weights, or set input.edges to what the "
                               "graph holds")
-    return asked if data.apart or chosen else GivenAffinities()
+    if not (data.apart or chosen):
+        return GivenAffinities()
+    return asked if isinstance(data, WeightedGraph) else asked.within(neighbors)
 
 
 def weights_step(edges: int) -> Step:
@@ -130,20 +186,22 @@ class Weighted:
 def weighted(graph: Graph, asked: Affinity, unit: Unit, normalized: bool) -> Weighted:
     """Return the graph with the requested weights, and roots of their sums as the scale; or 1 unless `normalized`."""
     affinity = asked.for_graph(graph, unit)
-    weights = affinity(graph.lengths)
-    scale = np.sqrt(degrees(graph, weights)) if normalized else np.ones(graph.size)
+    weights = affinity.of_graph(graph)
+    scale = np.sqrt(degrees(graph, weights, *affinity.remedy)) if normalized else np.ones(graph.size)
     return Weighted(graph, affinity, weights, scale)
 
 
-def degrees(graph: Graph, weights: Array) -> Array:
+def degrees(graph: Graph, weights: Array, where: str, hint: str) -> Array:
     """Return the sum of the (e,) weights at each vertex, an (n,) array; raises GeometryError where one is negligible.
+
+    The error names the option at `where`, and what to do about it.
     """
     ends = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     sums: Array = np.bincount(ends, weights, minlength=graph.size).astype(np.float64)
     lost = int(np.sum(sums <= np.finfo(np.float64).eps * sums.max(initial=0.0)))
     if lost:
         raise GeometryError("NO-WEIGHT", f"{lost} of {graph.size} points have edges whose weights are nearly zero",
-                            where="method.weights.rate", hint="choose a smaller rate, or binary weights")
+                            where=where, hint=hint)
     return sums
 
 

@@ -37,6 +37,14 @@ class Lists:
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
 
 
+def some_lists(lists: Lists, rows: Indices) -> Lists:
+    """Return the lists of some points (m)."""
+    counts = lists.counts[rows]
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    entries = np.repeat(lists.starts[rows] - starts[:-1], counts) + np.arange(starts[-1])
+    return Lists(starts, lists.indices[entries], lists.lengths[entries])
+
+
 def nearest(points: Array, count: int) -> Lists:
     """Return the `count` nearest other points of every row of an (n, d) array."""
     return _select(points, points, count, excluded=np.arange(len(points)))

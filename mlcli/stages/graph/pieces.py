@@ -57,7 +57,7 @@ def planned_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule: L
         sizes = np.bincount(graph.pieces())
     if len(sizes) == 1:
         return graph, steps
-    said = f"{steps[-1].how}; in {len(sizes)} pieces of {_listed(sizes)} points, which the run refuses"
+    said = f"{steps[-1].how}; in {len(sizes)} pieces of {listed(sizes)} points, which the run refuses"
     return graph, [*steps[:-1], replace(steps[-1], how=said)]
 
 
@@ -85,14 +85,14 @@ def _in_one_piece(data: Spatial, neighbors: Neighborhood, policy: Policy, graph:
     if pieces.max() == 0:
         return graph, None
     if policy == "error":
-        fewest = partial(_fewest, data, lambda lists: graph_of(lists, rule).pieces().max() == 0)
+        fewest = partial(fewest_neighbors, data, lambda lists: graph_of(lists, rule).pieces().max() == 0)
         raise _error_of_pieces(data, neighbors, pieces, consequence, fewest=fewest if rule == "mutual" else (
             lambda count: connecting_count(data, nearest_lists(data, count))))
     if policy == "largest":
-        kept = _largest_piece(pieces)
+        kept = keep_largest(pieces)
         return graph.subgraph(kept), kept
     links = shortest_links(data, pieces)
-    _note_connected(len(links[0]))
+    note_connected(len(links[0]))
     return graph.joined(*links), None
 
 
@@ -114,7 +114,7 @@ def _require_one_piece(data: WeightedGraph, policy: Policy, consequence: str) ->
     if policy == "error":
         raise _pieces_error(data.ids, pieces, consequence, "join them by edges, or give "
                             "{method.neighbors.pieces=largest}")
-    kept = _largest_piece(pieces)
+    kept = keep_largest(pieces)
     return graph.subgraph(kept), kept
 
 
@@ -137,13 +137,13 @@ def _with_one_group(data: Spatial, neighbors: Neighborhood, policy: Policy,
     if policy == "connect":
         return _open_groups(data, lists), None
     if policy == "largest" and pieces.max() > 0:
-        kept = _largest_piece(pieces)
+        kept = keep_largest(pieces)
         lists = neighbors.lists(data.take(kept))
         if _closed_count(lists) == 1:
             return lists, kept
     elif pieces.max() > 0:
         raise _error_of_pieces(data, neighbors, pieces,
-                               fewest=partial(_fewest, data, lambda lists: _closed_count(lists) == 1))
+                               fewest=partial(fewest_neighbors, data, lambda lists: _closed_count(lists) == 1))
     raise _error_of_groups(data, lists)
 
 
@@ -152,7 +152,7 @@ def _closed_count(lists: Lists) -> int:
     return len(np.unique(groups[groups >= 0])) if lists.counts.min() > 0 else len(groups) + 1
 
 
-def _largest_piece(pieces: Indices) -> Indices:
+def keep_largest(pieces: Indices) -> Indices:
     """Return the rows of the largest piece, with a warning that counts those left out."""
     kept = np.flatnonzero(pieces == 0)
     note("W-LARGEST-PIECE", f"kept the largest piece of the neighbor graph: {len(kept)} of {len(pieces)} points; "
@@ -160,7 +160,7 @@ def _largest_piece(pieces: Indices) -> Indices:
     return kept
 
 
-def _note_connected(edges: int) -> None:
+def note_connected(edges: int) -> None:
     note("W-CONNECTED", f"the neighbor graph was in pieces and was connected; edges added: {edges}", edges=edges)
 
 
@@ -174,11 +174,11 @@ def _error_of_pieces(data: Spatial, neighbors: Neighborhood, pieces: Indices, co
 def _pieces_error(ids: Sequence[str], pieces: Indices, consequence: str, hint: str) -> GeometryError:
     """Return the error with the pieces' sizes and members of the small ones."""
     sizes = np.bincount(pieces)
-    return GeometryError("PIECES", f"the neighbor graph is in {len(sizes)} pieces of {_listed(sizes)} "
-                         f"points{consequence}", where=f"outside the largest: {_first_ids(ids, pieces > 0)}", hint=hint)
+    return GeometryError("PIECES", f"the neighbor graph is in {len(sizes)} pieces of {listed(sizes)} "
+                         f"points{consequence}", where=f"outside the largest: {first_ids(ids, pieces > 0)}", hint=hint)
 
 
-def _listed(sizes: Indices) -> str:
+def listed(sizes: Indices) -> str:
     """Return the largest sizes, as text."""
     return ", ".join(str(size) for size in sizes[:8]) + (", ..." if len(sizes) > 8 else "")
 
@@ -188,17 +188,17 @@ def _error_of_groups(data: Spatial, lists: Lists) -> GeometryError:
     numbers, sizes = np.unique(groups[groups >= 0], return_counts=True)
     members = groups == numbers[sizes.argmin()]
     return GeometryError("CLOSED-GROUPS", f"{len(numbers)} groups of points have all their neighbors among themselves",
-                         where=f"the smallest: {_first_ids(data.ids, members)}",
+                         where=f"the smallest: {first_ids(data.ids, members)}",
                          hint="use more neighbors, or give {method.neighbors.pieces=connect}")
 
 
-def _first_ids(ids: Sequence[str], members: AnyArray) -> str:
+def first_ids(ids: Sequence[str], members: AnyArray) -> str:
     """Return the first few names of a set of points."""
     rows = np.flatnonzero(members)
     return ", ".join(str(ids[i])[:40] for i in rows[:5]) + (", ..." if len(rows) > 5 else "")
 
 
-def _fewest(data: Spatial, connected: Callable[[Lists], bool], count: int) -> int:
+def fewest_neighbors(data: Spatial, connected: Callable[[Lists], bool], count: int) -> int:
     """Return the fewest neighbors, more than `count`, whose lists are connected: doubling, then bisection."""
     low, high, most = count, count, len(data.values) - 1
     while not connected(lists := nearest_lists(data, high)) and high < most:
@@ -221,12 +221,12 @@ def _open_groups(data: Spatial, lists: Lists) -> Lists:
         inside = np.flatnonzero(groups >= 0)
         left, right, lengths = leaving_edges(data, basins(lists, groups), inside)
         added += len(left)
-        lists = _extend(lists, np.concatenate([left, right]), np.concatenate([right, left]), np.tile(lengths, 2))
-    _note_connected(added)
+        lists = extend(lists, np.concatenate([left, right]), np.concatenate([right, left]), np.tile(lengths, 2))
+    note_connected(added)
     return lists
 
 
-def _extend(lists: Lists, rows: Indices, columns: Indices, lengths: Array) -> Lists:
+def extend(lists: Lists, rows: Indices, columns: Indices, lengths: Array) -> Lists:
     """Return the lists with more entries, each entry once."""
     size = len(lists.starts) - 1
     rows, columns = np.concatenate([lists.rows, rows]), np.concatenate([lists.indices, columns])

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 BLOCK = 2**18  # numbers of the differences in a block of work: they fit in a core's cache
 
 
-def reconstruction_weights(data: Spatial, lists: Lists, ridge: float) -> Array:
-    """Return the weights of all points over their neighbors, by coordinates for Euclidean distances."""
+def reconstruction_weights(data: Spatial, lists: Lists, ridge: float, rows: Indices | slice = slice(None)) -> Array:
+    """Return the weights of points over their neighbors, by coordinates for Euclidean distances.
+
+    The lists are those of all points, or of `rows` (m).
+    """
     if isinstance(data, Dissimilarities):
         return weights_by_distances(lists, local_distances(data.values, None), ridge)
     if is_euclidean(data):
-        return barycentric_weights(data.values, data.values, lists, ridge)
+        return barycentric_weights(data.values[rows], data.values, lists, ridge)
     return weights_by_distances(lists, local_distances(data.values, metric_of(data)), ridge)
 
 
@@ -43,15 +46,25 @@ def _of_systems(lists: Lists, width: int, solve: Callable[[Indices, Indices], Ar
     weights = np.empty(len(lists.indices))
 
     def work(rows: Indices) -> None:
-        entries = lists.starts[rows][:, None] + np.arange(lists.counts[rows[0]])
+        entries = entries_of(lists, rows)
         weights[entries] = solve(rows, entries)
 
+    each(work, equal_blocks(lists, width))
+    return weights
+
+
+def equal_blocks(lists: Lists, width: int) -> list[Indices]:
+    """Return the points (m,) in blocks of equally many neighbors each, for work on m x k x max(k, `width`) numbers."""
     blocks = []
     for count in np.unique(lists.counts).tolist():
         same = np.flatnonzero(lists.counts == count)
         blocks += [same[rows] for rows in row_blocks(len(same), BLOCK, count * max(width, count))]
-    each(work, blocks)
-    return weights
+    return blocks
+
+
+def entries_of(lists: Lists, rows: Indices) -> Indices:
+    """Return the entries (m x k) in the lists of some points (m,) that have equally many neighbors."""
+    return lists.starts[rows][:, None] + np.arange(lists.counts[rows[0]])
 
 
 def _solve(targets: Array, neighbors: Array, ridge: float) -> Array:

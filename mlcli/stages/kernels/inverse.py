@@ -106,12 +106,8 @@ class Inverse:
         return _solve_inverse(self, demand, compute)
 
     def closeness(self, solved: Solved) -> Closeness:
-        """Return the tolerances for equal eigenvalues.
-
-        They compare singular values of R, which are of size 1: a zero of M makes eigenvalues of M⁺ unbounded.
-        """
-        rounding = solved.size * EPS
-        return Closeness(1 / np.sqrt(solved.positive), 100 * rounding, 50 * rounding)
+        """Return the tolerances for equal eigenvalues."""
+        return closeness_of_costs(solved)
 
     def residuals(self, values: Array, vectors: Array, directions: Array | None) -> None:
         """Return None: eigenvalues are computed from the vectors. Takes (k,) `values` and (n, k) `vectors`."""
@@ -123,6 +119,20 @@ class Inverse:
         """
         residuals = self.root @ vectors
         return np.einsum("ij,ij->j", residuals, residuals)
+
+
+def closeness_of_costs(solved: Solved) -> Closeness:
+    """Return the tolerances for equal eigenvalues of M⁺.
+
+    They compare singular values of R, which are of size 1: a zero of M makes eigenvalues of M⁺ unbounded.
+    """
+    rounding = solved.size * EPS
+    return Closeness(1 / np.sqrt(solved.positive), 100 * rounding, 50 * rounding)
+
+
+def rounding_of_costs(root: "sparse.csr_array") -> float:
+    """Return the cost, for M = RᵀR with R an (m x n) array, up to which that of a unit vector is rounding."""
+    return float((root.multiply(root)).sum()) / root.shape[1] * EPS**2
 
 
 def _solve_inverse(kernel: Inverse, demand: SpectrumRequest, compute: Compute) -> Solved:
@@ -140,8 +150,7 @@ def _solve_inverse(kernel: Inverse, demand: SpectrumRequest, compute: Compute) -
     costs = kernel.costs(vectors)
     order = np.argsort(costs, kind="stable")
     costs, vectors = costs[order], vectors[:, order]
-    noise = float((kernel.root.multiply(kernel.root)).sum()) / size * EPS**2
-    values = np.append(1 / np.maximum(costs, noise), [0.0] if complete else [])
+    values = np.append(1 / np.maximum(costs, rounding_of_costs(kernel.root)), [0.0] if complete else [])
     return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
                   STORED if complete else tolerance, own_digits=True, iterative=not complete, at_least=following)
 

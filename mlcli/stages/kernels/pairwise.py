@@ -13,6 +13,9 @@ from mlcli.base.values.products import Name
 from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.distances import inner_products
 
+if TYPE_CHECKING:
+    from mlcli.stages.graph.neighbors import Neighbors
+
 Route = Literal["auto", "covariance", "dual", "svd", "power"]
 OF_DISTANCES = ("broken_stick", "residual_variance", "elbow")  # rules for the number of axes, of kernels of distances
 Proof = Literal["kernel", "weights", "spectrum", "latent", "own"]
@@ -57,9 +60,13 @@ class KernelOptions(Options):
         """The matrix to solve (option `route`), where there is a choice."""
         return "auto"
 
-    def for_data(self, data: Given) -> Self:
-        """Return the kernel with the options that depend on the kind of data; raises ConfigError for forbidden ones."""
+    def for_data(self, data: Given, neighbors: "Neighbors") -> Self:
+        """Return the kernel with the options that depend on data and neighbors; raises ConfigError for forbidden ones.
+        """
         return self
+
+    def require_axes(self, eigensolve: Any, neighbors: Any, points: int) -> None:
+        """Raise ConfigError where the numbers of axes and of neighbors do not fit; for kernels that have a limit."""
 
     def identities(self, similarity: Any, data: Any, embedding: Array, spectrum: Any, coordinates: Any, *, full: bool,
                    ) -> list[Check]:

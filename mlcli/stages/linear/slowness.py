@@ -5,7 +5,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import stage
 from mlcli.base.types import Array
-from mlcli.stages.algebra.linalg import singular
+from mlcli.stages.linear.linearization import lowest_directions
 from mlcli.stages.linear.whitening import Whitening
 
 
@@ -25,8 +25,8 @@ def slow_features(white: Whitening) -> SlowFeatures:
     stationary one whose neighboring values have correlation ψ.
     """
     steps = np.diff(white.points, axis=0)
-    _, sizes, right = singular(np.vstack([steps, np.zeros((max(white.rank - len(steps), 0), white.rank))]))
-    return SlowFeatures(sizes[::-1] ** 2 / max(len(steps), 1), right[::-1].T)
+    sizes, directions = lowest_directions(steps)
+    return SlowFeatures(sizes**2 / max(len(steps), 1), directions)
 
 
 def monomials(white: Array, degree: int) -> Array:

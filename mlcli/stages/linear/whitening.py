@@ -36,7 +36,7 @@ class Whitening:
     """White coordinates of points (variance 1 over n), their means, and the maps between both."""
 
     means: Array  # d
-    points: Array  # n x r, of mean zero and with identity covariance
+    points: Array  # n x r, of mean zero and with identity covariance, both weighted where points have weights
     into: Array  # d x r: (x - means) @ into are white coordinates
     back: Array  # r x d: white coordinates @ back + means are the points again
     variances: Array  # r, descending: of the principal components that were made white
@@ -53,30 +53,47 @@ class Whitening:
 
 
 @stage("whitening")
-def whiten(points: Array, *, equal_columns: bool) -> Whitening:
+def whiten(points: Array, *, equal_columns: bool, roots: Array | None = None) -> Whitening:
     """Return the whitening of points (n x d) by singular values, in the directions above rounding.
 
     With `equal_columns` each column is first scaled to length 1, so that units have no effect; DataError is raised if a
-    column is too small compared with the largest. Otherwise the directions are the principal components.
+    column is too small compared with the largest. Otherwise the directions are the principal components. Where points
+    have weights, `roots` (n) are their square roots: means, variances and covariances are then weighted.
     """
     means, centered = centered_columns(points)
+    sizes_of = None if roots is None else roots / np.sqrt(np.mean(roots**2))
+    if sizes_of is not None:
+        means, centered = _move_to_mean(means, centered, sizes_of**2 / len(points))
     if equal_columns:
         require_no_faint(centered, points)
-    lengths = column_lengths(centered)
+    deviations = centered if sizes_of is None else centered * sizes_of[:, None]
+    lengths = column_lengths(deviations)
     scale = np.where(lengths > 0, lengths, 1.0) if equal_columns else np.ones_like(lengths)
-    left, sizes, right = singular(centered / scale)
-    rank = int(np.sum(sizes > negligible(Extent.of(points), scale, float(sizes.max(initial=0.0)))))
-    left, sizes, right = recenter(left[:, :rank]), sizes[:rank], right[:rank]
+    left, sizes, right = singular(deviations / scale)
+    extent = Extent.of(points if sizes_of is None else points * sizes_of[:, None])
+    rank = int(np.sum(sizes > negligible(extent, scale, float(sizes.max(initial=0.0)))))
+    left, sizes, right = recenter(left[:, :rank], sizes_of), sizes[:rank], right[:rank]
     signs, root = leading_signs(left), np.sqrt(len(points))
-    white = root * left * signs
+    white = root * left * signs if sizes_of is None else root * left * signs / sizes_of[:, None]
     into = (right.T / scale[:, None]) * (signs * root / sizes)
     return Whitening(means=means, points=white, into=into, back=((sizes * signs / root)[:, None] * right) * scale,
                      variances=sizes**2 / len(points))
 
 
-def recenter(left: Array) -> Array:
-    """Return orthonormal columns (n x r) of mean zero, from columns (n x r) whose means are rounding."""
-    return orthonormal(left - left.mean(axis=0))
+def recenter(left: Array, sizes: Array | None = None) -> Array:
+    """Return orthonormal columns (n x r) of mean zero, from columns (n x r) whose means are rounding.
+
+    Of rows that are `sizes` (n, their mean square one) as large as those of centered points, weighted means are meant.
+    """
+    if sizes is None:
+        return orthonormal(left - left.mean(axis=0))
+    return orthonormal(left - np.outer(sizes, sizes @ left) / len(left))
+
+
+def _move_to_mean(means: Array, centered: Array, shares: Array) -> tuple[Array, Array]:
+    """Return weighted means (d) and points without them (n x d), given the points' shares (n) of all weight."""
+    shift = shares @ centered
+    return means + shift, centered - shift
 
 
 def centered_columns(points: Array) -> tuple[Array, Array]:

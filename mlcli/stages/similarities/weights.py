@@ -66,22 +66,19 @@ class Affinities(Similarity):
     def rows(self, new: Array) -> Array:
         """Return shares that sum to one (m x n)."""
         lists = self.neighbors.of_new(new, self.points, self.metric)
-        rows = weight_matrix(self.affinity(lists.lengths), lists, self.graph.size).toarray()
+        rows = weight_matrix(self.affinity.of_new(lists, self.graph), lists, self.graph.size).toarray()
         firsts = lists.starts[:-1]
         far = np.flatnonzero(rows.sum(axis=1) == 0)  # too far for affinities above zero: the nearest gets all weight
         rows[far, lists.indices[firsts[far]]] = 1.0
         rows = place_on_equals(rows, lists)
-        if self.walking:
-            for row in np.flatnonzero(lists.lengths[firsts] == 0):
-                rows[row] = self.of_training(int(lists.indices[firsts[row]]))
+        equal = np.flatnonzero(lists.lengths[firsts] == 0)
+        if self.walking and len(equal):
+            weights = self.affinity.of_graph(self.graph)
+            for row, point in zip(equal.tolist(), lists.indices[firsts[equal]].tolist(), strict=True):
+                edges = slice(self.graph.starts[point], self.graph.starts[point + 1])
+                rows[row] = 0.0
+                rows[row, self.graph.indices[edges]] = weights[edges]
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
-
-    def of_training(self, point: int) -> Array:
-        """Return the affinities of a training point in the graph (n)."""
-        edges = slice(self.graph.starts[point], self.graph.starts[point + 1])
-        row = np.zeros(self.graph.size)
-        row[self.graph.indices[edges]] = self.affinity(self.graph.lengths[edges])
-        return row
 
     @property
     def parts(self) -> Parts:

@@ -62,11 +62,18 @@ CHAINS: list[dict[str, Any]] = [{"name": "chain", **stages} for stages in (
     {"graph": GRAPH, "paths": {}, "landmarks": 4}, {"graph": {**GRAPH, "rule": "mutual"}, "paths": {}},
     {"graph": GRAPH, "kernel": {"name": "reconstruction"}, "coordinates": {"scale": "roots"}},
     {"graph": GRAPH, "kernel": {"name": "graph_laplacian", "normalized": False}, "coordinates": {"scale": "unit"}})]
+LINEAR: list[dict[str, Any]] = [  # linear versions of graph methods
+    {"name": "lpp", "neighbors": CONNECT}, {"name": "lpp", "neighbors": CONNECT, "weights": {"name": "adaptive"}},
+    {"name": "lpp", "neighbors": {"pieces": "largest"}, "graph": "mutual", "weights": {"name": "heat"}},
+    {"name": "npe", "neighbors": CONNECT}, {"name": "npe", "neighbors": {"pieces": "largest"}},
+    {"name": "lltsa"}, {"name": "lltsa", "neighbors": {"pieces": "largest"}},
+    {"name": "laplacian", "neighbors": CONNECT, "weights": {"name": "adaptive"}}]
 OF_COORDINATES = ("sigmoid", "cosine", "polynomial", "linear")  # kernels that no metric is compared by
 GRAPHED = ("isomap", "laplacian")
 COVARIANCES: list[dict[str, Any]] = [{"name": "pca"}, {"name": "fa"}, {"name": "fa", "noise": "equal"}]
 FIRST_LATENT = 10_000  # numbers from here on are of latent models
 FIRST_CHAIN = 20_000  # and from here on of chains and of methods under metrics, after transforms, and of graphs
+FIRST_LINEAR = 30_000  # and from here on of linear versions of graph methods
 SCALES = ("none", "center", "standard", "range", "robust")
 POWERS = (0, 0, 0, 100, -100)  # of ten
 MOST = 2000
@@ -75,16 +82,17 @@ MOST = 2000
 def drawn(number: int, folder: Path, most: int = MOST) -> RunConfig:
     """The run of a number: what it is given, and what it does with it."""
     generator = np.random.default_rng([77, number])
-    if number >= FIRST_CHAIN:
+    if FIRST_CHAIN <= number < FIRST_LINEAR:
         return compared(number, generator, folder, most)
     methods, squares = (METHODS, SQUARES) if number < FIRST_LATENT else (LATENT, COVARIANCES)
+    methods = LINEAR if number >= FIRST_LINEAR else methods
     size = int(np.exp(generator.uniform(np.log(3), np.log(most))))
     family = sorted(FAMILIES)[int(generator.integers(len(FAMILIES)))]
     width = int(generator.integers(1, 7 if family == "lattice" else 40))
     size = min(size, 5**width) if family == "lattice" else max(size, 5)
     values = FAMILIES[family](generator, size, width)
     sections: dict[str, Any] = {"report": {"outputs": BARE}, "compute": {"seed": number}}
-    if generator.random() < 0.3 and len(values) <= 300:
+    if generator.random() < 0.3 and len(values) <= 300 and number < FIRST_LINEAR:
         method = squares[int(generator.integers(len(squares)))]
         values, kind = square(generator, values, str(method["name"]))
         sections["input"] = {"kind": kind}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.faults.certificate.honest import FIRST_CHAIN, FIRST_LATENT, verdict
+from tests.faults.certificate.honest import FIRST_CHAIN, FIRST_LATENT, FIRST_LINEAR, verdict
 from tests.faults.certificate.support import POINTS, configured, judged
 
 
@@ -84,7 +84,8 @@ def test_equal_rows_and_rows_under_a_metric_pass(method: dict[str, Any], values:
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("first", [*range(0, 1200, 100), *range(FIRST_LATENT, FIRST_LATENT + 600, 100)])
+@pytest.mark.parametrize("first", [*range(0, 1200, 100), *range(FIRST_LATENT, FIRST_LATENT + 600, 100),
+                                   *range(FIRST_LINEAR, FIRST_LINEAR + 300, 100)])
 def test_a_thousand_honest_runs_pass(first: int, tmp_path: Path) -> None:
     """More than a thousand are drawn, for some of them have no result: too few axes, all points equal."""
     found = verdicts(range(first, first + 100), tmp_path, 2000)

@@ -15,6 +15,8 @@ from mlcli.base.values.inputs import Dissimilarities, Features, Labeled
 from mlcli.base.values.scaling import Unit
 from mlcli.errors import ConfigError, GeometryError, MlcliError, NumericalError
 from mlcli.methods import METHODS, Model
+from mlcli.methods.frame.tangents import TangentMethod
+from mlcli.methods.lltsa import LLTSA
 from mlcli.rundir import archive
 from tests.laws.contract.option_values import plain
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, furnished, paired
@@ -28,6 +30,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     for method, kind in METHODS.items() for way in kind.variants}
 BROKEN = {f"{method} {way.name}".strip(): way.broken for method, kind in METHODS.items() for way in kind.variants}
 NEEDS_NEIGHBORS = [method for method, kind in METHODS.items() if "neighbors" in kind.model_fields]
+NEEDS_MEMBERS = [method for method, kind in METHODS.items() if issubclass(kind, TangentMethod | LLTSA)]
 NEEDS_CLASSES = [method for method, kind in METHODS.items() if Labeled in kind.accepts]
 # what axes are ranked by is no decomposition of a variance
 RANKED = [name for name, (method, _) in CONFIGURATIONS.items()
@@ -281,6 +284,11 @@ def test_two_points_lie_on_a_line(method: str) -> None:
             fit(method, features([[0.0, 0.0], [3.0, 4.0]]))
         assert caught.value.code == "E-WITHIN"
         return
+    if method in NEEDS_MEMBERS:
+        with pytest.raises(GeometryError) as caught:
+            fit(method, features([[0.0, 0.0], [3.0, 4.0]]))
+        assert caught.value.code == "E-FEW-POINTS"
+        return
     model = fit(method, features([[0.0, 0.0], [3.0, 4.0]]))
     assert model.embedding.shape == (2, 1)
     if METHODS[method].isometric:
@@ -291,6 +299,8 @@ def test_two_points_lie_on_a_line(method: str) -> None:
 def test_three_points_keep_their_triangle(method: str) -> None:
     if method in NEEDS_CLASSES:
         pytest.skip("three classes of one point each, as for two points")
+    if method in NEEDS_MEMBERS:
+        pytest.skip("too few for the dimensions of a neighborhood, as for two points")
     triangle = np.array([[0.0, 0.0, 1.0], [3.0, 0.0, 1.0], [0.0, 4.0, 1.0]])
     model = fit(method, features(triangle))
     assert model.embedding.shape[0] == 3
@@ -300,10 +310,10 @@ def test_three_points_keep_their_triangle(method: str) -> None:
 
 @pytest.mark.parametrize("method", NEEDS_NEIGHBORS)
 def test_too_many_neighbors_are_an_error_or_a_note(method: str) -> None:
-    few = features(POINTS[:6])
+    few = features(POINTS[:8])
     with pytest.raises(ConfigError) as caught:
-        fit(method, few, neighbors=6)
-    assert "at most 5" in str(caught.value)
+        fit(method, few, neighbors=8)
+    assert "at most 7" in str(caught.value)
     with Notes() as notes:
         fit(method, few)
     assert "N-NEIGHBORS" in notes.codes

@@ -10,7 +10,7 @@ from mlcli.errors import ConfigError, MlcliError
 from mlcli.findings.spectrum.table import spectrum_facts, spectrum_table
 from mlcli.methods import METHODS
 from tests.laws.contract.option_values import Change, changes, plain, with_change
-from tests.laws.contract.test_contract import BROKEN, CONFIGURATIONS, NEEDS_NEIGHBORS, POINTS
+from tests.laws.contract.test_contract import BROKEN, CONFIGURATIONS, NEEDS_MEMBERS, NEEDS_NEIGHBORS, POINTS
 from tests.support import Notes, fit
 
 REFUSED = "refused"
@@ -109,7 +109,8 @@ def test_every_option_changes_something_or_is_refused(name: str) -> None:
     assert not wrong
 
 
-NEEDED = [("gaps", "fa with gaps"), *(("neighbors.pieces", f"{method} in pieces") for method in NEEDS_NEIGHBORS),
+NEEDED = [("gaps", "fa with gaps"), *(("neighbors.pieces", f"{method} in pieces") for method in NEEDS_NEIGHBORS
+                                             if method not in NEEDS_MEMBERS),  # few are within the radius
           ("accept_uncertified", "sde unproven"), ("graph.neighbors.pieces", "chain in pieces"),
           ("kernel.unfolding.accept_uncertified", "chain unproven")]
 

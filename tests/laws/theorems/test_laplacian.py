@@ -5,11 +5,11 @@ import pytest
 import scipy.linalg
 
 from mlcli.base.types import Array
-from mlcli.errors import GeometryError, NumericalError
+from mlcli.errors import ConfigError, GeometryError, NumericalError
 from tests.support import Notes, dissimilarities, distances, fit
 
 POINTS = np.random.default_rng(17).standard_normal((120, 3))
-WEIGHTS = [{"name": "binary"}, {"name": "heat"}, {"name": "heat", "rate": 0.5}]
+WEIGHTS = [{"name": "binary"}, {"name": "heat"}, {"name": "heat", "rate": 0.5}, {"name": "adaptive", "nearest": 5}]
 
 
 def affinities(points: Array, count: int, weights: dict) -> Array:
@@ -21,6 +21,9 @@ def affinities(points: Array, count: int, weights: dict) -> Array:
     np.fill_diagonal(apart, 0.0)
     if weights["name"] == "binary":
         return joined.astype(float)
+    if weights["name"] == "adaptive":
+        scales = np.sort(apart, axis=1)[:, weights["nearest"] - 1]  # the point itself comes first
+        return np.where(joined, np.exp(-apart**2 / np.outer(scales, scales)), 0.0)
     edges = apart[joined]
     rate = weights.get("rate", 1 / np.median(edges**2))
     return np.where(joined, np.exp(-rate * apart**2), 0.0)
@@ -99,6 +102,35 @@ def test_new_points_follow_nystrom_and_training_points_stay(normalized: bool) ->
     shares /= shares.sum(axis=1, keepdims=True)
     over = 1 - model.spectrum.costs[:2] if normalized else 1.0
     assert np.abs(model.project(new) - shares @ model.embedding / over).max() <= 1e-8
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_new_points_have_scales_of_their_own(normalized: bool) -> None:
+    """The distance to the training point of the same rank; a training point is itself that of rank 1."""
+    model = fit("laplacian", POINTS, neighbors=8, weights={"name": "adaptive", "nearest": 5}, normalized=normalized)
+    assert np.abs(model.project(POINTS) - model.embedding).max() <= 1e-8
+    new = POINTS[:4] + 0.05
+    scales = np.sort(distances(POINTS), axis=1)[:, 4]
+    apart = distances(np.vstack([new, POINTS]))[:4, 4:]
+    ranked = np.sort(apart, axis=1)
+    shares = np.where(apart <= ranked[:, 7:8], np.exp(-apart**2 / (ranked[:, 4:5] * scales)), 0.0)
+    shares /= shares.sum(axis=1, keepdims=True)
+    over = 1 - model.spectrum.costs[:2] if normalized else 1.0
+    assert np.abs(model.project(new) - shares @ model.embedding / over).max() <= 1e-8
+
+
+def test_adaptive_weights_see_no_scale_and_a_rank_beyond_the_neighbors_is_refused_or_clipped() -> None:
+    adaptive = {"name": "adaptive"}
+    near, far = (fit("laplacian", POINTS * size, neighbors=8, weights=adaptive).embedding for size in (1, 2.0**40))
+    assert np.array_equal(near, far)
+    with Notes() as notes:
+        clipped = fit("laplacian", POINTS, neighbors=5, weights=adaptive)
+    assert "N-NEAREST" in notes.codes
+    asked = {**adaptive, "nearest": 6}
+    assert np.array_equal(clipped.embedding, fit("laplacian", POINTS, neighbors=5, weights=asked).embedding)
+    with pytest.raises(ConfigError) as caught:
+        fit("laplacian", POINTS, neighbors=5, weights={**adaptive, "nearest": 7})
+    assert caught.value.code == "E-NEAREST" and "at most 6" in caught.value.hint
 
 
 def test_weights_that_vanish_are_an_error() -> None:

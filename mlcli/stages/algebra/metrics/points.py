@@ -42,6 +42,10 @@ class MetricFeatures(Features):
         """Return the unit of lengths: the metric's power of a unit of values."""
         return factor**self.metric.unit_power
 
+    def plain_rows(self, rows: Array, power: int) -> Array:
+        """Convert rows (d x q), one for each column, from this power of the values' unit to plain numbers (d x q)."""
+        return (self.values_in**power).plain(rows)
+
 
 def with_metric(metric: Metric, data: Input) -> Input:
     """Return features with the metric, after a check of its domain; other data as it is. Raises DataError outside."""

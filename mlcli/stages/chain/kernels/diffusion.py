@@ -24,6 +24,7 @@ from mlcli.stages.chain.chain_input import ChainInput, Fitted
 from mlcli.stages.chain.kernels.diffusion_equations import epsilon_check, walk_checks
 from mlcli.stages.chain.scaling import solve_spectrum
 from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.graph.scales import LocalScale
 from mlcli.stages.kernels.corrections import correction_for
 from mlcli.stages.kernels.forms import CACHED, Dense
 from mlcli.stages.kernels.functions import median_length
@@ -62,12 +63,10 @@ class Fixed(Options):
         return np.full(len(halved), np.sqrt(middle))
 
 
-class Adaptive(Options):
+class Adaptive(LocalScale):
     """A width of each point: exp(-d² / (σ(x) σ(y))) (Zelnik-Manor and Perona, 2004)."""
 
     name: Literal["adaptive"] = "adaptive"
-    nearest: int = option(8, "σ of a point is the distance to its nearest training point of this rank, where the "
-                          "point itself has rank 1.", ge=2)
 
     def option_check(self, similarity: Transitions, data: Spatial) -> Check:
         """Check the rank of the neighbor whose distance is a point's width."""

@@ -19,6 +19,7 @@ from mlcli.stages.chain.kernels.laplacian_equations import laplacian_checks
 from mlcli.stages.chain.scaling import scale_coordinates, solve_spectrum
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.graph.affinities import Affinity, Binary, weighted, weights_for, weights_step
+from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import entries_of, graph_steps
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
 from mlcli.stages.kernels.pairwise import KernelOptions, Proof
@@ -81,9 +82,9 @@ class GraphLaplacian(KernelOptions):
         """The power of the data's unit in coordinates: -1 for given weights unless normalized, otherwise 0."""
         return -1 if self.weights.of == "affinities" and not self.normalized else 0
 
-    def for_data(self, data: Given) -> Self:
-        """Return the kernel with the weights of a given graph, unless others were chosen."""
-        return self.replace(weights=weights_for(data, self.weights, self.chosen("weights")))
+    def for_data(self, data: Given, neighbors: Neighbors) -> Self:
+        """Return the kernel with the weights of a given graph, unless others were chosen, and ranks of neighbors."""
+        return self.replace(weights=weights_for(data, self.weights, self.chosen("weights"), neighbors))
 
     def identities(self, similarity: Any, data: Any, embedding: Array, spectrum: Spectrum, coordinates: Any, *,
                    full: bool) -> list[Check]:

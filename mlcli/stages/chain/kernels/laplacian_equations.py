@@ -1,5 +1,6 @@
 """The certificate of Laplacian eigenmaps: the eigenvalue equation, with weights and degrees computed again."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -7,15 +8,15 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, ratio
 from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.graph.graph import Graph
 
 
 def laplacian_checks(similarity: Any, embedding: Array, spectrum: Spectrum, normalized: bool) -> list[Check]:
     """Check costs, weighted orthogonality and residuals of coordinates (n x p) on a weighted graph."""
     from scipy import sparse
 
-    graph, made_of = similarity.graph, similarity.affinity.of
-    weights = (np.ones(len(graph.lengths)) if made_of == "nothing" else
-               graph.lengths if made_of == "affinities" else np.exp(-similarity.affinity.rate * graph.lengths**2))
+    graph = similarity.graph
+    weights, _ = weights_of_edges(similarity.affinity, graph, graph.lengths)
     matrix = sparse.csr_array((weights, graph.indices, graph.starts), shape=(graph.size, graph.size))
     sums = matrix.sum(axis=1)
     masses = sums if normalized else np.ones(graph.size)
@@ -33,3 +34,28 @@ def laplacian_checks(similarity: Any, embedding: Array, spectrum: Spectrum, norm
               "Σ w (yᵢ - yⱼ)² = λ Σ d y²"),
         ratio("orthogonality", float(np.abs(products).max()), 10 * graph.size * EPS + spectrum.tolerance,
               "YᵀD Y = Σd I")]
+
+
+def weights_of_edges(affinity: Any, graph: Graph, lengths: Array) -> tuple[Array, Array]:
+    """Return the weights (e) of the edges of a graph, of `lengths` (e), by their definitions; and d log w / d length.
+
+    A rate of heat weights that is not given is one over the median squared length. Scales of adaptive ones are lengths
+    too.
+    """
+    if affinity.of == "nothing":
+        return np.ones(len(lengths)), np.zeros(len(lengths))
+    if affinity.of == "affinities":
+        return lengths, np.zeros(len(lengths))
+    if affinity.name == "adaptive":
+        scales = np.array([_scale(lengths[a:b], affinity.nearest - 1) for a, b in pairwise(graph.starts.tolist())])
+        products = np.repeat(scales, np.diff(graph.starts)) * scales[graph.indices]
+        return np.exp(-(lengths**2) / products), 4 * lengths / products
+    rate = affinity.rate or 1 / np.median(lengths[lengths > 0] ** 2)
+    return np.exp(-rate * lengths**2), 2 * rate * lengths
+
+
+def _scale(lengths: Array, place: int) -> float:
+    """Return the `place`-th of the lengths of a point's edges, or the last; the least above zero instead of zero."""
+    ranked = np.sort(lengths)
+    chosen = float(ranked[min(place, len(ranked)) - 1])
+    return chosen or float(ranked[ranked > 0].min(initial=np.inf))
