@@ -85,7 +85,7 @@ def _stated_costs(subject: Subject, root: Root, norm: float) -> Iterator[Check]:
     found = float(np.sum(np.square(root.matrix @ units) @ sizes**2))
     noise = norm * root.unsure**2 * float(sizes @ sizes) + float(root.noise(units) @ sizes**2)
     yield ratio("cost of coordinates", abs(stated["cost_of_coordinates"] - found),
-                1e-4 * found + 2 * np.sqrt(found * noise) + noise, "‖R Y‖² = the cost that the run states")
+                1e-8 * found + 2 * np.sqrt(found * noise) + noise, "‖R Y‖² = the cost that the run states")
     if "cost_of_weights" not in stated:
         return
     unit = subject.data.unit**2
