@@ -78,11 +78,11 @@ GRAPHED = ("isomap", "laplacian")
 COVARIANCES: list[dict[str, Any]] = [{"name": "pca"}, {"name": "fa"}, {"name": "fa", "noise": "equal"}]
 FIRST_LATENT = 10_000  # numbers from here on are of latent models
 FIRST_CHAIN = 20_000  # and from here on of chains and of methods under metrics, after transforms, and of graphs
-<<<<<<< HEAD
 FIRST_LINEAR = 30_000  # and from here on of linear versions of graph methods
-=======
-FIRST_TANGENT = 30_000  # and from here on of tangent spaces
->>>>>>> local
+FIRST_TANGENT = 40_000  # and from here on of tangent spaces
+CHOICES: tuple[tuple[int, tuple[list[dict[str, Any]], list[dict[str, Any]]]], ...] = (  # of points, and of matrices
+    (FIRST_TANGENT, (TANGENTS, [one for one in TANGENTS if "metric" not in one])), (FIRST_LINEAR, (LINEAR, [])),
+    (FIRST_LATENT, (LATENT, COVARIANCES)), (0, (METHODS, SQUARES)))
 SCALES = ("none", "center", "standard", "range", "robust")
 POWERS = (0, 0, 0, 100, -100)  # of ten
 MOST = 2000
@@ -91,24 +91,16 @@ MOST = 2000
 def drawn(number: int, folder: Path, most: int = MOST) -> RunConfig:
     """The run of a number: what it is given, and what it does with it."""
     generator = np.random.default_rng([77, number])
-<<<<<<< HEAD
     if FIRST_CHAIN <= number < FIRST_LINEAR:
         return compared(number, generator, folder, most)
-    methods, squares = (METHODS, SQUARES) if number < FIRST_LATENT else (LATENT, COVARIANCES)
-    methods = LINEAR if number >= FIRST_LINEAR else methods
-=======
-    if FIRST_CHAIN <= number < FIRST_TANGENT:
-        return compared(number, generator, folder, most)
-    methods, squares = ((METHODS, SQUARES) if number < FIRST_LATENT else (LATENT, COVARIANCES)
-                        if number < FIRST_CHAIN else (TANGENTS, [one for one in TANGENTS if "metric" not in one]))
->>>>>>> local
+    methods, squares = next(choices for first, choices in CHOICES if number >= first)
     size = int(np.exp(generator.uniform(np.log(3), np.log(most))))
     family = sorted(FAMILIES)[int(generator.integers(len(FAMILIES)))]
     width = int(generator.integers(1, 7 if family == "lattice" else 40))
     size = min(size, 5**width) if family == "lattice" else max(size, 5)
     values = FAMILIES[family](generator, size, width)
     sections: dict[str, Any] = {"report": {"outputs": BARE}, "compute": {"seed": number}}
-    if generator.random() < 0.3 and len(values) <= 300 and number < FIRST_LINEAR:
+    if generator.random() < 0.3 and len(values) <= 300 and squares:
         method = squares[int(generator.integers(len(squares)))]
         values, kind = square(generator, values, str(method["name"]))
         sections["input"] = {"kind": kind}

@@ -8,17 +8,11 @@ import pytest
 
 from tests.faults.certificate.chain_faults import CHAIN_FAULTS
 from tests.faults.certificate.faults import FAULTS, Fault
-<<<<<<< HEAD
 from tests.faults.certificate.linear_faults import LINEAR_FAULTS
-from tests.faults.certificate.support import configured, judged
-
-EVERY = FAULTS | CHAIN_FAULTS | LINEAR_FAULTS
-=======
 from tests.faults.certificate.local_faults import LOCAL_FAULTS
 from tests.faults.certificate.support import configured, judged
 
-EVERY = FAULTS | CHAIN_FAULTS | LOCAL_FAULTS
->>>>>>> local
+EVERY = FAULTS | CHAIN_FAULTS | LINEAR_FAULTS | LOCAL_FAULTS
 LONG = {"missing cells are taken for zeros"}  # EM that never converges
 
 _honest: dict[bytes, dict[str, str]] = {}  # verdicts of checks, by the run
