@@ -33,6 +33,9 @@ def embed(method: str, points: np.ndarray) -> np.ndarray:
     if method == "lle":
         return LocallyLinearEmbedding(n_neighbors=10, n_components=2, eigen_solver="arpack", random_state=0,
                                       n_jobs=-1).fit_transform(points)
+    if method in ("ltsa", "hessian", "modified"):
+        return LocallyLinearEmbedding(n_neighbors=12, n_components=2, method=method, random_state=0,
+                                      n_jobs=-1).fit_transform(points)
     return Isomap(n_neighbors=10, n_components=2, n_jobs=-1).fit_transform(points)
 
 

@@ -73,3 +73,25 @@ def solve_weights(points: Array, neighbors: Array, ridge: float) -> Array:
     grams += np.eye(grams.shape[1]) * (ridge * np.where(traces > 0, traces, 1.0))[:, None, None]
     weights = np.linalg.solve(grams, np.ones((*grams.shape[:2], 1)))[..., 0]
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def reconstruction_error(data: Spatial, matrix: Any) -> tuple[float, float]:
+    """Return Σ ‖xᵢ - Σ w xⱼ‖² by I - W, a sparse (n, n) array, and the size of the sums that it is a difference of.
+
+    By distances it is Σ λ (v · w)² over the positive eigenvalues λ of each point's Gram matrix.
+    """
+    if is_euclidean(data):
+        centered = data.values - data.values.mean(axis=0)
+        return float(np.square(matrix @ centered).sum()), float(np.square(abs(matrix) @ abs(centered)).sum())
+    total = size = 0.0
+    for place in range(matrix.shape[0]):
+        row = slice(matrix.indptr[place], matrix.indptr[place + 1])
+        others = matrix.indices[row] != place
+        names, weights = matrix.indices[row][others], -matrix.data[row][others]
+        some = np.append(place, names)
+        squares = data.values[np.ix_(some, some)] ** 2 if isinstance(data, Dissimilarities) else bounded_distances(
+            metric_of(data), data.values[some], data.values[some]).distances ** 2
+        values, vectors = np.linalg.eigh((squares[:1, 1:] + squares[1:, :1] - squares[1:, 1:]) / 2)
+        total += float(np.maximum(values, 0.0) @ (vectors.T @ weights) ** 2)
+        size += float(np.abs(values).max(initial=0.0) * np.square(weights).sum())
+    return total, size

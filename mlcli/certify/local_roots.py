@@ -74,8 +74,9 @@ def hessian_root(data: Spatial, lists: Lists, kernel: Any, axes: int) -> Root:
         values, turns = np.linalg.eigh(added.transpose(0, 2, 1) @ added)
         total = np.einsum("mii->m", products.transpose(0, 2, 1) @ products)[:, None]
         shares = values / np.where(total > 0, total, 1.0)
-        rows = (added @ turns).transpose(0, 2, 1) / np.sqrt(np.where(values > 0, values, 1.0))[:, :, None]
-        rows = np.where((shares > FLAT**2)[:, :, None], rows, 0.0)
+        rows = (added @ turns).transpose(0, 2, 1)
+        norms = np.linalg.norm(rows, axis=2, keepdims=True)
+        rows = np.where((shares > FLAT**2)[:, :, None], rows / np.where(norms > 0, norms, 1.0), 0.0)
         # rounding of affine functions counts relative to the least of what is added; of squares, where it is small
         clear = np.where(shares > CLEAR, shares, np.inf).min(axis=1)
         unsure = spaces.unsure / np.sqrt(clear) + EPS * spread.names.shape[1] / clear

@@ -66,8 +66,7 @@ def _errors(spread: Spread, sizes: Array, shares: Array, vectors: Array, most: f
     places, roots = np.arange(size), np.sqrt(sizes)
     before = np.where(vectors < count, roots[places, np.maximum(count - vectors, 1) - 1], 0.0)
     after = roots[places, np.minimum(count - vectors, count - 1)]
-    top = np.where(roots[:, 0] > 0, roots[:, 0], 1.0)
-    gaps = (before - after) * (before + after) / top
+    gaps = spread.gaps(before, after)
     errors = np.divide(spread.errors, gaps, out=np.ones(size), where=gaps > 0)
     errors = np.where(vectors == count, 0.0, errors) + EPS * count
     close = (np.abs(shares - most) <= NEAR * most) & (np.abs(shares / (most or 1.0) - 1) > SAME / 100)

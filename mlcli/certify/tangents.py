@@ -25,7 +25,13 @@ class Spread:
     coordinates: Array  # m x k x q: orthonormal
     lengths: Array  # m x q: descending, none below zero
     zero: Array  # m: the length up to which an axis is rounding
-    errors: Array  # m: of a length, where it is far above zero
+    errors: Array  # m: of the longest length
+    squared: bool  # whether errors of other lengths are those of their squares
+
+    def gaps(self, longer: Array, shorter: Array) -> Array:
+        """Return the gaps of lengths (m), as errors compare with them."""
+        first = np.where(self.lengths[:, 0] > 0, self.lengths[:, 0], 1.0)
+        return (longer - shorter) * ((longer + shorter) / first if self.squared else 1.0)
 
 
 @frozen
@@ -60,15 +66,14 @@ def spreads_of(data: Spatial, lists: Lists, *, own: bool = False) -> Iterator[Sp
 
 
 def _of_points(points: Array, rows: Indices, names: Indices, own: bool) -> Spread:
-    """Return the axes of points (n x d): their projections on right singular vectors, over the lengths of these."""
+    """Return the axes of points (n x d): their projections on right singular vectors, made orthonormal."""
     members = points[names]
     centered = members - (points[rows][:, None] if own else members.mean(axis=1, keepdims=True))
     _, lengths, right = np.linalg.svd(centered, full_matrices=False)
     zero = EPS * max(members.shape[1:]) * np.abs(members).max(axis=(1, 2), initial=0.0)
     projected = centered @ right.transpose(0, 2, 1)
-    norms = np.linalg.norm(projected, axis=1, keepdims=True)
-    coordinates = np.divide(projected, norms, out=np.zeros_like(projected), where=norms > 0)
-    return Spread(rows, names, coordinates, lengths, zero, zero + SLACK * EPS * names.shape[1] * lengths[:, 0])
+    errors = zero + SLACK * EPS * names.shape[1] * lengths[:, 0]
+    return Spread(rows, names, np.asarray(np.linalg.qr(projected)[0]), lengths, zero, errors, squared=False)
 
 
 def _of_distances(data: Spatial, rows: Indices, names: Indices, own: bool) -> Spread:
@@ -92,21 +97,20 @@ def _of_distances(data: Spatial, rows: Indices, names: Indices, own: bool) -> Sp
     lengths = np.sqrt(np.maximum(values[:, ::-1], 0.0))
     zero = np.sqrt(EPS * names.shape[1] * squares.max(axis=(1, 2), initial=0.0))
     first = np.where(lengths[:, 0] > 0, lengths[:, 0], 1.0)
-    return Spread(rows, names, vectors[:, :, ::-1], lengths, zero, (rough + SLACK * zero**2) / first)
+    return Spread(rows, names, vectors[:, :, ::-1], lengths, zero, (rough + SLACK * zero**2) / first, squared=True)
 
 
 def tangent_spaces(spread: Spread, dimension: int) -> TangentSpaces:
     """Return the tangent spaces of a dimension, and how sure they are.
 
-    The projection onto the axes has the error of a length over the gap to the next; of lengths from eigenvalues, which
-    are squares, over the gap of squares.
+    The projection onto the axes has the error of a length over the gap to the next.
     """
     lengths, places = spread.lengths, np.arange(len(spread.lengths))
     count = min(dimension, lengths.shape[1])
     ranks = np.minimum((lengths > spread.zero[:, None]).sum(axis=1), dimension)
     last = lengths[places, np.maximum(ranks, 1) - 1]
     after = np.where(ranks < lengths.shape[1], lengths[places, np.minimum(ranks, lengths.shape[1] - 1)], 0.0)
-    gaps = (last - after) * (last + after) / np.where(lengths[:, 0] > 0, lengths[:, 0], 1.0)
+    gaps = spread.gaps(last, after)
     unsure = np.divide(spread.errors, gaps, out=np.ones_like(gaps), where=gaps > 0)
     unsure = np.where(ranks > 0, unsure, 0.0) + SLACK * EPS * spread.names.shape[1]
     near = np.abs(lengths[:, :count] - spread.zero[:, None]) <= (spread.zero / 2 + spread.errors)[:, None]

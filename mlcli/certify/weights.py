@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, later, ratio
 from mlcli.base.values.inputs import Spatial
-from mlcli.certify.barycenters import residual_matrix
+from mlcli.certify.barycenters import reconstruction_error, residual_matrix
 from mlcli.certify.eigen import count_check
 from mlcli.certify.graph import adjacency, neighbor_check
 from mlcli.certify.local_roots import Root, hessian_root, tangent_root
@@ -38,6 +38,7 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     norm = float(sizes.sum(axis=0).max() * sizes.sum(axis=1).max())  # a bound of that of RᵀR
     costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
     yield from _eigenproblem(subject, root, norm, costs)
+    yield from _stated_costs(subject, root, norm)
     last, rounding = max_abs(costs), 10 * (norm * (subject.rounding + root.unsure) + root.spread)
     if not subject.plan.full:
         yield later("count")
@@ -73,3 +74,22 @@ def _eigenproblem(subject: Subject, root: Root, norm: float, costs: Array) -> It
     noise = norm * unsure**2 + root.noise(coordinates) / size  # rounding of the sum of squares
     relative = np.abs(again - costs) / (1e-4 * costs + 2 * np.sqrt(costs * noise) + noise)
     yield ratio("costs", max_abs(relative), 1.0, "‖R v‖² = 1 / λ, to a ten-thousandth")
+
+
+def _stated_costs(subject: Subject, root: Root, norm: float) -> Iterator[Check]:
+    """Check the costs among the figures of the fit, if any: of the coordinates as written, and of LLE's weights."""
+    if "cost_of_coordinates" not in subject.model.fit:
+        return
+    sizes, stated = subject.chain.coordinates.sizes(subject.spectrum), subject.model.fit
+    units = subject.embedding / np.sqrt(subject.size)
+    found = float(np.sum(np.square(root.matrix @ units) @ sizes**2))
+    noise = norm * root.unsure**2 * float(sizes @ sizes) + float(root.noise(units) @ sizes**2)
+    yield ratio("cost of coordinates", abs(stated["cost_of_coordinates"] - found),
+                1e-8 * found + 2 * np.sqrt(found * noise) + noise, "‖R Y‖² = the cost that the run states")
+    if "cost_of_weights" not in stated:
+        return
+    unit = subject.data.unit**2
+    found, size = reconstruction_error(subject.data, root.matrix)
+    noise = size * root.unsure**2 + EPS * size * (not is_euclidean(subject.data))
+    yield ratio("cost of weights", abs((unit**-1).number(stated["cost_of_weights"]) - found),
+                1e-8 * found + 2 * np.sqrt(found * noise) + noise, "Σ ‖x - Σ w x‖² = the cost that the run states")

@@ -41,6 +41,29 @@ def barycentric_weights(targets: Array, points: Array, lists: Lists, ridge: floa
         targets[rows], points[lists.indices[entries]], ridge))
 
 
+def reconstruction_error(data: Spatial, lists: Lists, weights: Array) -> float:
+    """Return Σ ‖xᵢ - Σ w xⱼ‖² of all points for weights, one per entry, that sum to one, in the unit of squares.
+
+    By distances it is wᵀGw for each point, with the Gram matrix G of which negative eigenvalues are zero.
+    """
+    errors = np.zeros(len(lists.counts))
+    local = None if is_euclidean(data) else local_distances(
+        data.values, None if isinstance(data, Dissimilarities) else metric_of(data))
+
+    def work(rows: Indices) -> None:
+        entries = entries_of(lists, rows)
+        own, names = weights[entries], lists.indices[entries]
+        if local is None:
+            gaps = data.values[names] - data.values[rows][:, None]
+            errors[rows] = np.square(own[:, None, :] @ gaps).sum(axis=(1, 2))
+            return
+        values, vectors = _local_gram(lists.lengths[entries], local(names))
+        errors[rows] = (values * (own[:, None, :] @ vectors)[:, 0] ** 2).sum(axis=1)
+
+    each(work, equal_blocks(lists, data.values.shape[1] if local is None else 1))
+    return float(errors.sum())
+
+
 def _of_systems(lists: Lists, width: int, solve: Callable[[Indices, Indices], Array]) -> Array:
     """Compute weights for groups of rows with equally many neighbors: `solve` takes rows and entries (m x k)."""
     weights = np.empty(len(lists.indices))
@@ -89,13 +112,22 @@ def weights_by_distances(lists: Lists, local: Local, ridge: float) -> Array:
     The Gram matrix of the differences has the entries (δⱼ² + δₖ² - Dⱼₖ²)/2; negative eigenvalues are replaced by zero.
     """
     def solve(rows: Indices, entries: Indices) -> Array:
-        squared = lists.lengths[entries] ** 2
-        gram = (squared[:, :, None] + squared[:, None, :] - local(lists.indices[entries])) / 2
-        require_finite(gram, "a local Gram matrix")
-        values, vectors = np.linalg.eigh(gram)
-        return weights_of_gram((vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1), ridge)
+        values, vectors = _local_gram(lists.lengths[entries], local(lists.indices[entries]))
+        return weights_of_gram((vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1), ridge)
 
     return _of_systems(lists, 1, solve)
+
+
+def _local_gram(lengths: Array, among: Array) -> tuple[Array, Array]:
+    """Return eigenvalues (m x k), none below zero, and eigenvectors (m x k x k) of the Gram matrices of differences.
+
+    `lengths` (m x k) are those of the differences, `among` the squared distances of neighbors (m x k x k).
+    """
+    squared = lengths**2
+    gram = (squared[:, :, None] + squared[:, None, :] - among) / 2
+    require_finite(gram, "a local Gram matrix")
+    values, vectors = np.linalg.eigh(gram)
+    return np.maximum(values, 0.0), vectors
 
 
 def place_on_equals(rows: Array, lists: Lists) -> Array:

@@ -44,6 +44,11 @@ SQUARES: list[dict[str, Any]] = [
     {"name": "mds"}, {"name": "mds", "correction": "lingoes"}, {"name": "mds", "correction": "cailliez"},
     {"name": "mds", "landmarks": 3}, {"name": "isomap", "neighbors": CONNECT}, {"name": "kpca"},
 ]
+TANGENTS: list[dict[str, Any]] = [
+    {"name": name, **more} for name in ("ltsa", "hlle", "mlle") for more in (
+        {"neighbors": CONNECT}, {"neighbors": {"pieces": "largest", "count": 7}},
+        {"neighbors": CONNECT, "eigensolve": {"solver": "krylov", "components": 1}},
+        {"neighbors": {"count": 12, **CONNECT}, "dimension": 3}, {"neighbors": CONNECT, "metric": "cityblock"})]
 GRAPH: dict[str, Any] = {"neighbors": {"count": 6, **CONNECT}}
 COMPARED: list[dict[str, Any]] = [
     {"name": "mds"}, {"name": "mds", "correction": "lingoes"}, {"name": "mds", "landmarks": 4}, {"name": "kpca"},
@@ -73,7 +78,8 @@ GRAPHED = ("isomap", "laplacian")
 COVARIANCES: list[dict[str, Any]] = [{"name": "pca"}, {"name": "fa"}, {"name": "fa", "noise": "equal"}]
 FIRST_LATENT = 10_000  # numbers from here on are of latent models
 FIRST_CHAIN = 20_000  # and from here on of chains and of methods under metrics, after transforms, and of graphs
-FIRST_LINEAR = 30_000  # and from here on of linear versions of graph methods
+FIRST_TANGENT = 30_000  # and from here on of tangent spaces
+FIRST_LINEAR = 40_000  # and from here on of linear versions of graph methods
 SCALES = ("none", "center", "standard", "range", "robust")
 POWERS = (0, 0, 0, 100, -100)  # of ten
 MOST = 2000
@@ -82,9 +88,10 @@ MOST = 2000
 def drawn(number: int, folder: Path, most: int = MOST) -> RunConfig:
     """The run of a number: what it is given, and what it does with it."""
     generator = np.random.default_rng([77, number])
-    if FIRST_CHAIN <= number < FIRST_LINEAR:
+    if FIRST_CHAIN <= number < FIRST_TANGENT:
         return compared(number, generator, folder, most)
-    methods, squares = (METHODS, SQUARES) if number < FIRST_LATENT else (LATENT, COVARIANCES)
+    methods, squares = ((METHODS, SQUARES) if number < FIRST_LATENT else (LATENT, COVARIANCES)
+                        if number < FIRST_CHAIN else (TANGENTS, [one for one in TANGENTS if "metric" not in one]))
     methods = LINEAR if number >= FIRST_LINEAR else methods
     size = int(np.exp(generator.uniform(np.log(3), np.log(most))))
     family = sorted(FAMILIES)[int(generator.integers(len(FAMILIES)))]

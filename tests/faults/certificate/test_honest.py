@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.faults.certificate.honest import FIRST_CHAIN, FIRST_LATENT, FIRST_LINEAR, verdict
+from tests.faults.certificate.honest import FIRST_CHAIN, FIRST_LATENT, FIRST_LINEAR, FIRST_TANGENT, verdict
 from tests.faults.certificate.support import POINTS, configured, judged
 
 
@@ -27,8 +27,9 @@ def alarms(found: Counter[str]) -> list[str]:
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("first", [0, FIRST_LATENT, *(pytest.param(first, marks=pytest.mark.slow) for first in (
-    *range(15, 60, 15), FIRST_LATENT + 15, FIRST_LATENT + 30))])
+@pytest.mark.parametrize("first", [0, FIRST_LATENT, FIRST_TANGENT, *(
+    pytest.param(first, marks=pytest.mark.slow) for first in (
+        *range(15, 60, 15), FIRST_LATENT + 15, FIRST_LATENT + 30))])
 @pytest.mark.filterwarnings("ignore")
 def test_honest_runs_pass(first: int, tmp_path: Path) -> None:
     found = verdicts(range(first, first + 15), tmp_path, 200)
@@ -85,6 +86,7 @@ def test_equal_rows_and_rows_under_a_metric_pass(method: dict[str, Any], values:
 @pytest.mark.timeout(3600)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("first", [*range(0, 1200, 100), *range(FIRST_LATENT, FIRST_LATENT + 600, 100),
+                                   *range(FIRST_TANGENT, FIRST_TANGENT + 300, 100),
                                    *range(FIRST_LINEAR, FIRST_LINEAR + 300, 100)])
 def test_a_thousand_honest_runs_pass(first: int, tmp_path: Path) -> None:
     """More than a thousand are drawn, for some of them have no result: too few axes, all points equal."""

@@ -83,7 +83,8 @@ class LocalChain:
                                  metric_of(data))
         return Fitted(embedding=embedding, spectrum=spectrum, kept=kept,
                       projector=Projector(similarity, inverse.centering, embedding),
-                      products={"graph": graph_of(lists, "union").product(), **root.products})
+                      products={"graph": graph_of(lists, "union").product(), **root.products},
+                      fit={**root.figures, "cost_of_coordinates": float(np.sum(np.square(root.matrix @ embedding)))})
 
 
 class LocalKernel(KernelOptions):

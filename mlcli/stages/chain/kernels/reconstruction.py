@@ -6,10 +6,11 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.values.inputs import Spatial
 from mlcli.base.values.options import option
 from mlcli.base.values.products import Name, Sparse
+from mlcli.base.values.quantity import Quantity
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.chain.kernels.local import LocalKernel, LocalRoot
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.weights import reconstruction_weights, residual_matrix
+from mlcli.stages.graph.weights import reconstruction_error, reconstruction_weights, residual_matrix
 
 
 class Reconstruction(LocalKernel):
@@ -27,7 +28,8 @@ class Reconstruction(LocalKernel):
                     8.0 * min(rows * count * (columns + count), 2**22))
 
     def root(self, data: Spatial, lists: Lists, axes: int) -> LocalRoot:
-        """Return I - W, whose weights a run may keep."""
+        """Return I - W, whose weights a run may keep, and the cost of these."""
         weights = reconstruction_weights(data, lists, self.ridge)
         return LocalRoot(residual_matrix(weights, lists),
-                         {"weights": Sparse(lists.starts, lists.indices, weights)})
+                         {"weights": Sparse(lists.starts, lists.indices, weights)},
+                         {"cost_of_weights": Quantity(reconstruction_error(data, lists, weights), 2)})
