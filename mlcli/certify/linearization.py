@@ -55,12 +55,13 @@ def edge_costs(subject: Subject) -> Witness:
     graph, _ = connected_graph(given, subject.neighborhood, subject.pieces, method.graph)  # see `neighbor_check`
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     lengths, errors = pair_distances(subject, rows, graph.indices)
-    weights, slope = weights_of_edges(method.weights.measured_in(given.unit), graph, lengths)
+    weights, powers = weights_of_edges(method.weights.measured_in(given.unit), graph, lengths)
     once = np.flatnonzero(rows < graph.indices)
     ends = np.column_stack([rows[once], graph.indices[once]])
     values = np.sqrt(weights[once])[:, None] * [1.0, -1.0]
     root = sparse.csr_array((values.ravel(), ends.ravel(), 2 * np.arange(len(once) + 1)), shape=(len(once), graph.size))
-    unsure = SLACK * EPS * (1 + max_abs(slope * lengths)) + max_abs(slope * errors)
+    rough = np.divide(powers * errors, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    unsure = SLACK * EPS * (1 + max_abs(powers)) + max_abs(rough)
     degrees = np.bincount(rows, weights, minlength=graph.size).astype(np.float64)
     return Witness(Root(root, unsure), degrees, adjacency(subject, graph.starts, graph.indices), method.graph)
 
@@ -91,7 +92,8 @@ def _equations(subject: Subject, witness: Witness) -> Iterator[Check]:
     """Yield checks of weighted covariance and residuals, and of all costs, in an orthonormal basis of the columns."""
     roots, coordinates = np.sqrt(witness.masses), subject.embedding
     volume, drawn = float(witness.masses.sum()), np.any(coordinates != 0, axis=0)
-    basis = basis_of(subject.data.values, roots, len(subject.spectrum.solved))
+    solved = subject.spectrum.solved[subject.spectrum.solved > 0]
+    basis = basis_of(subject.data.values, roots, len(solved))
     yield count("count", int(basis.beyond > BEYOND), f"directions of the columns besides the {basis.vectors.shape[1]} "
                 "with a cost")
     root = witness.root.matrix
@@ -109,13 +111,19 @@ def _equations(subject: Subject, witness: Witness) -> Iterator[Check]:
     yield ratio("residual", worst(gap * drawn, norm * (allowed + wrong) + rough), 1.0, "XᵀM X a = λ XᵀD X a, all rows")
     again = np.linalg.svd((root / roots) @ basis.vectors, compute_uv=False)[::-1]
     again = np.concatenate([np.zeros(max(basis.vectors.shape[1] - len(again), 0)), again])
-    stated, spread = 1 / np.sqrt(subject.spectrum.solved), witness.root.spread
+    stated, spread = 1 / np.sqrt(solved), witness.root.spread
     if len(stated) != len(again):
         yield ratio("costs", float("inf"), 1.0, "there is a cost for every direction of the columns")
         return
     rough = np.minimum(np.sqrt(spread), spread / np.maximum(again, np.finfo(np.float64).tiny))
     yield ratio("costs", worst(np.abs(stated - again), np.sqrt(norm) * allowed + rough), 1.0,
                 "roots of all costs are the singular values of R U, with other white columns U")
+
+
+def _lengths(columns: Array) -> Array:
+    """Return the length of each column (d) of an (n, d) array; squares of small numbers do not underflow."""
+    sizes = np.abs(columns).max(axis=0, initial=0.0)
+    return np.asarray(sizes * np.linalg.norm(columns / np.where(sizes > 0, sizes, 1.0), axis=0))
 
 
 @frozen
@@ -138,7 +146,7 @@ def basis_of(points: Array, roots: Array, rank: int) -> Basis:
     centered = points - shares @ points
     centered -= shares @ centered
     columns = centered * roots[:, None]
-    lengths, sizes = np.linalg.norm(columns, axis=0), np.linalg.norm(points * roots[:, None], axis=0)
+    lengths, sizes = _lengths(columns), _lengths(points * roots[:, None])
     there = lengths > 10 * EPS * sizes
     if not there.any():
         return Basis(np.zeros((len(points), 0)), 0.0, 0.0)

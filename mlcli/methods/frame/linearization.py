@@ -9,8 +9,9 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features, Input
 from mlcli.base.values.products import Name
+from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, NumericalError
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Loadings, Model, Powers
 from mlcli.stages.algebra.centering import Centering
@@ -27,6 +28,8 @@ from mlcli.stages.similarities.projector import Projector
 if TYPE_CHECKING:
     from mlcli.stages.chain.kernels.local import LocalKernel
     from mlcli.stages.kernels.pairwise import KernelOptions
+
+REACH = 400  # power of two up to which numbers have safe squares and reciprocals
 
 
 class Linearization(Method):
@@ -86,6 +89,7 @@ class Linearization(Method):
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Compute y = (x - mean) A: min ‖R Y‖² with YᵀD Y = Σd I, by the singular values of R U, U white columns."""
+        _require_reach(data)
         cost = self.cost(data)
         points = data.values if cost.kept is None else data.values[cost.kept]
         white = whiten(points, equal_columns=True, roots=cost.roots)
@@ -108,6 +112,14 @@ class Linearization(Method):
                  "linear in the columns: these are the coordinates of the graph alone", rank=rank)
         elif rank < columns:
             note("N-DIRECTIONS", f"{columns} columns extend in {rank} directions; the others give no axes", rank=rank)
+
+
+def _require_reach(data: Features) -> None:
+    """Raise NumericalError for numbers whose squares leave the range of doubles; some metrics let no unit prevent it.
+    """
+    if not Unit.of(data.values).within(REACH):
+        raise NumericalError("RANGE", "the numbers are too large or too small for linear functions of them",
+                             hint="give the data in another unit, or with {prepare.scale=standard}")
 
 
 class LocalLinearization(Linearization):

@@ -88,7 +88,8 @@ class LinearInverse:
             chosen = first_columns(directions, count)
             return points @ chosen * (masses / scale)[:, None], chosen
 
-        return Solved(1 / costs, take, size, True, 0.0, own_digits=True)
+        values = 1 / costs if len(costs) else np.zeros(1)  # the columns may extend in no direction
+        return Solved(values, take, size, True, 0.0, own_digits=True)
 
     def closeness(self, solved: Solved) -> Closeness:
         """Return the tolerances for equal eigenvalues."""

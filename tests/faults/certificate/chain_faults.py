@@ -150,7 +150,8 @@ CHAIN_FAULTS: dict[str, Fault] = {
         {"weights", "rate"}),
     "a point counts by its number of neighbors, not their weights": Fault(
         {**LAPLACIAN, "weights": {"name": "heat", "rate": 0.1}}, replacing(
-            "mlcli.stages.graph.affinities.degrees", lambda whole, graph, weights: whole(graph, np.ones_like(weights))),
+            "mlcli.stages.graph.affinities.degrees", lambda whole, graph, weights, *more: whole(
+                graph, np.ones_like(weights), *more)),
         {"residual", "orthogonality"}),
     "a mutual graph joins points of one side's choice": Fault(
         {"name": "isomap", "neighbors": {"count": 20}, "graph": "mutual"}, replacing(

@@ -78,10 +78,10 @@ GRAPHED = ("isomap", "laplacian")
 COVARIANCES: list[dict[str, Any]] = [{"name": "pca"}, {"name": "fa"}, {"name": "fa", "noise": "equal"}]
 FIRST_LATENT = 10_000  # numbers from here on are of latent models
 FIRST_CHAIN = 20_000  # and from here on of chains and of methods under metrics, after transforms, and of graphs
-FIRST_LINEAR = 30_000  # and from here on of linear versions of graph methods
-FIRST_TANGENT = 40_000  # and from here on of tangent spaces
+FIRST_TANGENT = 30_000  # and from here on of tangent spaces
+FIRST_LINEAR = 40_000  # and from here on of linear versions of graph methods
 CHOICES: tuple[tuple[int, tuple[list[dict[str, Any]], list[dict[str, Any]]]], ...] = (  # of points, and of matrices
-    (FIRST_TANGENT, (TANGENTS, [one for one in TANGENTS if "metric" not in one])), (FIRST_LINEAR, (LINEAR, [])),
+    (FIRST_LINEAR, (LINEAR, [])), (FIRST_TANGENT, (TANGENTS, [one for one in TANGENTS if "metric" not in one])),
     (FIRST_LATENT, (LATENT, COVARIANCES)), (0, (METHODS, SQUARES)))
 SCALES = ("none", "center", "standard", "range", "robust")
 POWERS = (0, 0, 0, 100, -100)  # of ten
@@ -91,7 +91,7 @@ MOST = 2000
 def drawn(number: int, folder: Path, most: int = MOST) -> RunConfig:
     """The run of a number: what it is given, and what it does with it."""
     generator = np.random.default_rng([77, number])
-    if FIRST_CHAIN <= number < FIRST_LINEAR:
+    if FIRST_CHAIN <= number < FIRST_TANGENT:
         return compared(number, generator, folder, most)
     methods, squares = next(choices for first, choices in CHOICES if number >= first)
     size = int(np.exp(generator.uniform(np.log(3), np.log(most))))

@@ -12,7 +12,7 @@ from tests.faults.certificate.linear_faults import LINEAR_FAULTS
 from tests.faults.certificate.local_faults import LOCAL_FAULTS
 from tests.faults.certificate.support import configured, judged
 
-EVERY = FAULTS | CHAIN_FAULTS | LINEAR_FAULTS | LOCAL_FAULTS
+EVERY = FAULTS | CHAIN_FAULTS | LOCAL_FAULTS | LINEAR_FAULTS
 LONG = {"missing cells are taken for zeros"}  # EM that never converges
 
 _honest: dict[bytes, dict[str, str]] = {}  # verdicts of checks, by the run

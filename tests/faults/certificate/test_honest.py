@@ -86,8 +86,8 @@ def test_equal_rows_and_rows_under_a_metric_pass(method: dict[str, Any], values:
 @pytest.mark.timeout(3600)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("first", [*range(0, 1200, 100), *range(FIRST_LATENT, FIRST_LATENT + 600, 100),
-                                   *range(FIRST_LINEAR, FIRST_LINEAR + 300, 100),
-                                   *range(FIRST_TANGENT, FIRST_TANGENT + 300, 100)])
+                                   *range(FIRST_TANGENT, FIRST_TANGENT + 300, 100),
+                                   *range(FIRST_LINEAR, FIRST_LINEAR + 300, 100)])
 def test_a_thousand_honest_runs_pass(first: int, tmp_path: Path) -> None:
     """More than a thousand are drawn, for some of them have no result: too few axes, all points equal."""
     found = verdicts(range(first, first + 100), tmp_path, 2000)

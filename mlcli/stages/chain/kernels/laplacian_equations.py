@@ -37,7 +37,7 @@ def laplacian_checks(similarity: Any, embedding: Array, spectrum: Spectrum, norm
 
 
 def weights_of_edges(affinity: Any, graph: Graph, lengths: Array) -> tuple[Array, Array]:
-    """Return the weights (e) of the edges of a graph, of `lengths` (e), by their definitions; and d log w / d length.
+    """Return the weights (e) of the edges of a graph, of `lengths` (e), by definition; and -d log w / d log length.
 
     A rate of heat weights that is not given is one over the median squared length. Scales of adaptive ones are lengths
     too.
@@ -48,10 +48,10 @@ def weights_of_edges(affinity: Any, graph: Graph, lengths: Array) -> tuple[Array
         return lengths, np.zeros(len(lengths))
     if affinity.name == "adaptive":
         scales = np.array([_scale(lengths[a:b], affinity.nearest - 1) for a, b in pairwise(graph.starts.tolist())])
-        products = np.repeat(scales, np.diff(graph.starts)) * scales[graph.indices]
-        return np.exp(-(lengths**2) / products), 4 * lengths / products
+        exponents = (lengths / np.repeat(scales, np.diff(graph.starts))) * (lengths / scales[graph.indices])
+        return np.exp(-exponents), 4 * exponents
     rate = affinity.rate or 1 / np.median(lengths[lengths > 0] ** 2)
-    return np.exp(-rate * lengths**2), 2 * rate * lengths
+    return np.exp(-rate * lengths**2), 2 * rate * lengths**2
 
 
 def _scale(lengths: Array, place: int) -> float:
