@@ -16,6 +16,8 @@ from mlcli.data.read.new_rows import MappedTable, blockwise
 from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.table.table import Table, axis_names
 from mlcli.errors import ConfigError, DataError
+from mlcli.findings.frame.contents import CONSTRAINED
+from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.methods import methods_accepting, methods_with_decoder
 from mlcli.pipeline.read_run import config_of
 from mlcli.report.drawing.figure import Figure
@@ -94,8 +96,10 @@ def picture(folder: Path, new: Table | MappedTable) -> Figure:
 
 def axes_of(folder: Path, manifest: dict[str, Any]) -> list[str]:
     """Return the labels of the first two axes of a finished run, for figures."""
-    require_intact(folder, manifest, (names.CONFIG,))
-    return config_of(folder).method.axis_names((), 2)
+    require_intact(folder, manifest, (names.CONFIG, *({SPECTRUM.name} & set(manifest["files"]))))
+    rows = SPECTRUM.read(folder)
+    marks = None if rows is None or CONSTRAINED not in rows.columns else rows.numbers(CONSTRAINED)[:2]
+    return config_of(folder).method.axis_names((), 2, None if marks is None else int(sum(marks)))
 
 
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:

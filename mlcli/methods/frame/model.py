@@ -44,10 +44,13 @@ class Loadings:
     values: Array  # d x p
     columns: Sequence[str]  # d
     power: int = 1  # of the columns' units
+    unitless: int = 0  # the last so many rows carry no unit: correlations
 
     def plain(self, data: Given) -> "Loadings":
         """Return plain loadings, converted from the units of the data's columns."""
-        return replace(self, values=data.plain_rows(self.values, self.power), power=0)
+        measured, others = np.split(self.values, [len(self.values) - self.unitless])
+        plain = data.plain_rows(measured, self.power)
+        return replace(self, values=np.vstack([plain, others]) if self.unitless else plain, power=0)
 
     @property
     def directions(self) -> "Loadings":
