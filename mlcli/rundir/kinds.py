@@ -36,6 +36,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.latent.gaps": ("normal",),
     "stages.latent.kalman": ("state-space",),
     "stages.latent.model": ("latent",),
+    "stages.linear.classifier": ("classifier", "class-projector"),
     "stages.neural.network": ("layer", "network"),
     "stages.similarities.columns": ("columns",),
     "stages.similarities.decoders": ("decoder",),

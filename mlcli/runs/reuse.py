@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
@@ -37,11 +38,24 @@ def project(folder: Path, new: Input, compute: Compute) -> Table | MappedTable:
 
     Those of a table that is read in blocks are computed when they are asked for.
     """
+    run, rows = _rows_to_place(folder, new, compute)
+    return blockwise(rows, partial(placed, run))
+
+
+def project_and_classify(folder: Path, new: Input,
+                         compute: Compute) -> tuple[Table | MappedTable, Table | MappedTable]:
+    """Coordinates of new points, and their classes with posterior probabilities; ConfigError where there are none."""
+    run, rows = _rows_to_place(folder, new, compute)
+    return blockwise(rows, partial(placed, run)), blockwise(rows, partial(classified, run))
+
+
+def _rows_to_place(folder: Path, new: Input, compute: Compute) -> tuple[FinishedModel, Table]:
+    """A finished run that places new points, and the table of these."""
     require_all(new)
     run = read_model(folder)
     for step in run.steps:
         step.projector.require_places()
-    return blockwise(_new_rows(run, new, as_read(folder, run, new), compute), partial(placed, run))
+    return run, _new_rows(run, new, as_read(folder, run, new), compute)
 
 
 def as_read(folder: Path, run: FinishedModel, new: Input) -> Input:
@@ -83,6 +97,14 @@ def placed(run: FinishedModel, table: Table) -> Table:
         step.projector.require_places()
         table = step.place(table)
     return table
+
+
+def classified(run: FinishedModel, table: Table) -> Table:
+    """The classes of new rows, by every step of the run; notes were made with their coordinates."""
+    with no_listeners():
+        for step in run.steps[:-1]:
+            table = step.place(table)
+        return run.steps[-1].classify(table)
 
 
 def picture(folder: Path, new: Table | MappedTable) -> Figure:

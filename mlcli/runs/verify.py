@@ -27,7 +27,7 @@ from mlcli.data.table.table import Table, axis_names, coordinates
 from mlcli.errors import ConfigError, InputMissing, MlcliError
 from mlcli.findings.frame.contents import CONSTRAINED
 from mlcli.findings.loadings import TABLE as LOADINGS
-from mlcli.findings.posterior import posterior_of
+from mlcli.findings.posterior import memberships_of, posterior_of
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.findings.trace import TABLE as TRACE
 from mlcli.methods import Model
@@ -92,7 +92,8 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
             return Verified((), state, Certificate((lost,), {}))
         model = Model(embedding=values, spectrum=spectrum and replace(spectrum, vectors=values),
                       projector=stored["projector"], fit=Figures(manifest["fit"]), objective=objective, curves=curves,
-                      loadings=loadings_of(folder), spreads=posterior_of(folder, values.shape))
+                      loadings=loadings_of(folder), spreads=posterior_of(folder, values.shape),
+                      memberships=memberships_of(folder, len(values)))
         record_of = record_with_input if state == "unchanged" else record_without_input
         record = record_of(folder, config, model, texts, stored)
         return Verified((), state, certify(record, folder, full=full))

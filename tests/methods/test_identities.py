@@ -18,6 +18,7 @@ from mlcli.certify.subject import Subject
 from mlcli.errors import MlcliError
 from mlcli.methods import METHODS, Model
 from mlcli.methods.frame.base import Method
+from mlcli.stages.linear.classifier import posteriors
 from mlcli.stages.similarities.decoders import Affine
 from mlcli.stages.similarities.gaussian import LatentSequence, ProcessMeans
 from mlcli.stages.similarities.latent import Smoother
@@ -27,10 +28,11 @@ from tests.support import names
 QUICK = {"layers": [4], "learning": {"epochs": 3, "batch": 20}}
 TAUGHT = ("E-NO-VARIATION",)  # errors of data that teaches nothing
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "lda": ("lda", {}), "cca": ("cca", {}), "ibfa": ("ibfa", {}), "ibfa first": ("ibfa", {"given": "first"}),
+    "lda": ("lda", {}), "lda shrunk": ("lda", {"shrinkage": "ledoit_wolf", "priors": "equal"}),
+    "cca": ("cca", {}), "ibfa": ("ibfa", {}), "ibfa first": ("ibfa", {"given": "first"}),
     "rda": ("rda", {"permutations": 99, "axes": {"components": 3}}),
     "rda lc": ("rda", {"permutations": 99, "scores": "lc", "condition": ["1"]}),
-    "dbrda": ("dbrda", {"permutations": 99, "axes": {"components": 3}}),
+    "dbrda": ("dbrda", {"permutations": 99}),
     "dbrda lc": ("dbrda", {"permutations": 99, "scores": "lc", "condition": ["1"]}),
     "sfa": ("sfa", {}), "sfa quadratic": ("sfa", {"degree": 2}), "ica": ("ica", {"iterate": {"limit": 60}}),
     "lgssm": ("lgssm", {"iterate": {"limit": 30}}), "gplvm": ("gplvm", {"minimize": {"limit": 90}}),
@@ -273,7 +275,43 @@ def freer(model: Model) -> Model:
     return replace(model, fit={**model.fit, "degrees_of_freedom": {**freedom, "residual": freedom["residual"] + 1}})
 
 
+def rescaled(model: Model) -> Model:
+    """Axes that are too long by a millionth, in coordinates and projector."""
+    projector: Any = model.projector
+    return replace(model, embedding=model.embedding * (1 + 1e-6),
+                   projector=replace(projector, axes=projector.axes * (1 + 1e-6)))
+
+
+def likelier(model: Model) -> Model:
+    """A probability of a class that is off by a millionth in one row."""
+    assert model.memberships is not None
+    chances = model.memberships.probabilities.copy()
+    chances[7, 0] += 1e-6
+    return replace(model, memberships=replace(model.memberships, probabilities=chances))
+
+
+def denser(model: Model) -> Model:
+    """Densities of classes that are off, as are the probabilities by them."""
+    projector: Any = model.projector
+    held = replace(projector.classifier, centers=projector.classifier.centers * (1 + 1e-5))
+    assert model.memberships is not None
+    chances = posteriors(model.embedding, held.centers, held.priors)
+    return replace(model, projector=replace(projector, classifier=held),
+                   memberships=replace(model.memberships, probabilities=chances))
+
+
+def surer_of_one(model: Model) -> Model:
+    """Priors that are off."""
+    projector: Any = model.projector
+    held = projector.classifier
+    priors = held.priors + 1e-6 * np.r_[1.0, -1.0, np.zeros(len(held.priors) - 2)]
+    return replace(model, projector=replace(projector, classifier=replace(held, priors=priors)))
+
+
 FAULTS = [
+    *((case, fault, check) for case in ("lda", "lda shrunk") for fault, check in (
+        (likelier, "classifier"), (likelier, "posterior"), (denser, "posterior"), (surer_of_one, "priors"))),
+    ("lda shrunk", rescaled, "within"), ("lda shrunk", misranked, "between"),
     *((case, fault, check) for case in ("rda", "rda lc", "dbrda", "dbrda lc") for fault, check in (
         (stretched(0), "scores" if case.startswith("rda") else "lengths"), (misranked, "constrained"),
         (marked, "unconstrained"), (pointed(-1), "arrows"),

@@ -117,13 +117,15 @@ def distance_checks(data: Viewed, model: Model, condition: tuple[str, ...], scor
     allowed *= float((np.linalg.norm(given, axis=0) / roots).max(initial=1.0))
     fitted = span.own @ turned  # combinations of the constraints, of wa scores as well
     meant = fitted if scores == "lc" else free @ fitted / values[:first]
+    # weighted sums magnify the rounding of combinations, which are taken from them, by the norm over λ
+    lost = np.ones(first) if scores == "lc" else values[:first] / norm
     shapes = [(turned, inner, values[:first]), (outside, rest, values[first:])]
     apart = [float(np.abs(part @ axes - axes * sizes).max(initial=0.0)) for axes, part, sizes in shapes]
     lengths = [float(np.abs(axes.T @ axes - np.diag(sizes)).max(initial=0.0)) for axes, _, sizes in shapes]
     top = float(np.sqrt(values.max(initial=0.0)))
     checks += [ratio("residual", max(apart), allowed * top, "a part times each axis is its eigenvalue times the axis"),
                ratio("lengths", max(lengths), allowed, "axes of either part are orthogonal, of the lengths √λ"),
-               ratio("scores", float((np.abs(given - meant) * roots).max(initial=0.0)), allowed,
+               ratio("scores", float((np.abs(given - meant) * roots * lost).max(initial=0.0)), allowed,
                      "coordinates are weighted sums, or linear combinations of the constraints"),
                arrows_check(model, 0, span.found, fitted, roots, allowed / roots.min(initial=top) if top else EPS)]
     checks += permutation_checks(model.fit, span, lambda bases: np.sum(bases * (free @ bases), axis=0),
