@@ -46,7 +46,7 @@ def posterior_checks(data: Labeled, model: Model, priors: Priors, shrinkage: Shr
     if rows is not None:
         return [*checks, skipped("posterior", "the table is read in blocks; `classifier` and `within` hold")]
     return [*checks, *_by_distances(data.values, classes, np.log(np.maximum(meant, 1e-300)), stated, chosen, shrinkage),
-            *([] if shrinkage == "none" else shrunk_checks(data.values, classes, model, shrinkage))]
+            *([] if shrinkage == "none" else shrunk_checks(data, classes, model, shrinkage))]
 
 
 def _by_distances(points: Array, classes: Indices, logs: Array, stated: Memberships, chosen: Indices,
@@ -61,24 +61,24 @@ def _by_distances(points: Array, classes: Indices, logs: Array, stated: Membersh
     else:
         covariance = shrink_within(within, classes, shrinkage) / np.outer(scale, scale)
         sizes = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance)[::-1], 0.0))
-        root = np.linalg.cholesky(covariance).T if sizes[0] < DEPENDENT / 10 * sizes[-1] else covariance
+        root = np.linalg.cholesky(covariance).T if sizes[0] <= DEPENDENT / 100 * sizes[-1] else covariance
     growth = float(sizes[0] / sizes[-1]) if sizes[-1] > 0 else np.inf
-    if growth > (DEPENDENT if shrinkage == "none" else DEPENDENT / 100):
-        return [skipped("posterior", "columns depend on each other within the classes")]
+    offset = float((np.abs(points).max(axis=0) / scale).max())
+    if growth > (DEPENDENT if shrinkage == "none" else DEPENDENT / 100) or offset > DEPENDENT:
+        return [skipped("posterior", "columns depend on each other within the classes, or vary little there")]
     far = [np.sum(np.linalg.solve(root.T, ((points[chosen] - center) / scale).T) ** 2, axis=0) for center in centers]
     apart = -0.5 * np.array(far).T + logs
     apart = np.exp(apart - apart.max(axis=1, keepdims=True))
     apart /= apart.sum(axis=1, keepdims=True)
     gap = np.abs(apart - stated.probabilities[chosen]).max(initial=0.0)
-    offset = float((np.abs(points).max(axis=0) / scale).max()) if shrinkage == "none" else 1.0
     scale_of = 10 * EPS * growth * (growth + offset) * (1 + float(np.max(far)))
     return [ratio("posterior", float(gap), scale_of, "Bayes' rule for normal densities with one covariance",
                   exact=len(chosen) == len(points))]
 
 
-def shrunk_checks(points: Array, classes: Indices, model: Model, shrinkage: Shrinkage | Literal["none"]) -> list[Check]:
+def shrunk_checks(data: Labeled, classes: Indices, model: Model, shrinkage: Shrinkage) -> list[Check]:
     """Check that axes make the shrunk covariance the identity, and that between the classes diagonal."""
-    assert shrinkage != "none"
+    points, wrong = data.values, model.rounding(data)
     centers, within = _deviations(points, classes)
     covariance, counts = shrink_within(within, classes, shrinkage), np.bincount(classes)
     axes, solved = model.axes, model.ranks.solved
@@ -90,8 +90,9 @@ def shrunk_checks(points: Array, classes: Indices, model: Model, shrinkage: Shri
     values = np.linalg.eigvalsh(covariance)
     growth = float(values[-1] / max(values[0], values[-1] * EPS))
     rounding, top = EPS * max(*points.shape, 10) * growth, float(solved.max(initial=0.0))
-    return [ratio("within", float(np.abs(spread).max(initial=0.0)), rounding, "the shrunk covariance is the identity"),
-            ratio("between", float(np.abs(gap).max(initial=0.0)), rounding * (1 + top),
+    return [ratio("within", float(np.abs(spread).max(initial=0.0)), rounding + wrong * (1 + wrong),
+                  "the shrunk covariance is the identity"),
+            ratio("between", float(np.abs(gap).max(initial=0.0)), rounding * (1 + top) + wrong * (np.sqrt(top) + wrong),
                   "the covariance between the classes is diagonal and holds the ratios")]
 
 

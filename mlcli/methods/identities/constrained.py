@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.check import EPS, Check, count, later, ratio
 from mlcli.base.values.inputs import TwoViews, Viewed
@@ -92,45 +93,69 @@ def distance_checks(data: Viewed, model: Model, condition: tuple[str, ...], scor
                     full: bool = False) -> list[Check]:
     """Return the checks of distance-based redundancy analysis, against products of the Gower-centered matrix."""
     span, size, spectrum = Span.of(data, condition), len(data.values), model.ranks
-    kernel = -0.5 * squares(data)  # type: ignore[arg-type]
-    farthest = float(np.abs(kernel).max(initial=0.0))
-    means = kernel.mean(axis=0)
-    kernel += means.mean() - means - means[:, None]
+    kernel, farthest = _centered(data)
     total, norm = float(np.trace(kernel)), float(np.linalg.norm(kernel))
-    free = span.off(span.off(kernel).T)
-    inner, rest = span.own.T @ free @ span.own, span.off(span.off(free, constraints=True).T, constraints=True)
+    within, basis = span.basis[:, : span.within], span.basis
+    inner = span.own.T @ (kernel @ span.own)
+    traces = [float(np.sum(part * (kernel @ part))) for part in (within, basis)]
+
+    def free(vectors: Array) -> Array:
+        """Return the product of the kernel without the condition with vectors (n x k)."""
+        return span.off(kernel @ span.off(vectors))
+
     marks = np.zeros(0, dtype=bool) if spectrum.constrained is None else spectrum.constrained
     rounding = EPS * max(size, 10) * (span.growth * norm + farthest)
-    whole = spectrum.complete and (full or size <= WHOLE)
-    checks = [*spectrum_checks(spectrum.solved, marks, [np.linalg.eigvalsh(inner), np.linalg.eigvalsh(rest)
-                                                        if whole else None], rounding),
-              ratio("trace", abs(total - spectrum.solved_trace), rounding * size, "the trace is the total inertia")]
-    explaining = Explained(float(np.trace(inner)), float(np.trace(rest)),
-                           (span.found.rank, span.found.residual_freedom))
-    checks += figure_checks(model.fit, explaining, total, rounding * size)
+    explaining = Explained(float(np.trace(inner)), total - traces[1], (span.found.rank, span.found.residual_freedom))
+    checks = [ratio("trace", abs(total - spectrum.solved_trace), rounding * size, "the trace is the total inertia"),
+              *figure_checks(model.fit, explaining, total, rounding * size),
+              *permutation_checks(model.fit, span, lambda bases: np.sum(bases * free(bases), axis=0),
+                                  total - traces[0], full=full)]
     values = np.maximum(np.pad(spectrum.solved, (0, model.embedding.shape[1]))[: model.embedding.shape[1]], 0.0)
     first = int(marks[: len(values)][values[: len(marks)] > 0].sum())
     allowed = rounding + spectrum.tolerance * norm
     given, outside = np.split(model.embedding, [first], axis=1)
     turned, roots = span.own.T @ given, np.sqrt(values[:first])
-    # the combinations of weighted sums, which may be much longer, have their rounding
-    allowed *= float((np.linalg.norm(given, axis=0) / roots).max(initial=1.0))
-    fitted = span.own @ turned  # combinations of the constraints, of wa scores as well
-    meant = fitted if scores == "lc" else free @ fitted / values[:first]
-    # weighted sums magnify the rounding of combinations, which are taken from them, by the norm over λ
-    lost = np.ones(first) if scores == "lc" else values[:first] / norm
-    shapes = [(turned, inner, values[:first]), (outside, rest, values[first:])]
-    apart = [float(np.abs(part @ axes - axes * sizes).max(initial=0.0)) for axes, part, sizes in shapes]
-    lengths = [float(np.abs(axes.T @ axes - np.diag(sizes)).max(initial=0.0)) for axes, _, sizes in shapes]
+    fitted = span.own @ turned  # combinations of the constraints, of weighted sums as well
+    meant = fitted if scores == "lc" else free(fitted) / values[:first]
+    # weighted sums magnify the rounding of the combinations, which are taken from them, by the norm over λ
+    weights = np.ones(len(values))
+    weights[:first] = 1.0 if scores == "lc" else np.minimum(values[:first] / norm, 1.0)
+    apart, lengths = [], []
+    beside = span.off(kernel @ span.off(outside, constraints=True), constraints=True)
+    for product, axes, chosen in ((inner @ turned, turned, slice(0, first)), (beside, outside, slice(first, None))):
+        sizes, weighed = values[chosen], weights[chosen]
+        apart.append(float((np.abs(product - axes * sizes) * weighed).max(initial=0.0)))
+        gap = np.abs(axes.T @ axes - np.diag(sizes)) * np.minimum(weighed, weighed[:, None])
+        lengths.append(float(gap.max(initial=0.0)))
     top = float(np.sqrt(values.max(initial=0.0)))
     checks += [ratio("residual", max(apart), allowed * top, "a part times each axis is its eigenvalue times the axis"),
                ratio("lengths", max(lengths), allowed, "axes of either part are orthogonal, of the lengths √λ"),
-               ratio("scores", float((np.abs(given - meant) * roots * lost).max(initial=0.0)), allowed,
+               ratio("scores", float((np.abs(given - meant) * roots * weights[:first]).max(initial=0.0)), allowed,
                      "coordinates are weighted sums, or linear combinations of the constraints"),
-               arrows_check(model, 0, span.found, fitted, roots, allowed / roots.min(initial=top) if top else EPS)]
-    checks += permutation_checks(model.fit, span, lambda bases: np.sum(bases * (free @ bases), axis=0),
-                                 float(np.trace(free)), full=full)
-    return checks
+               arrows_check(model, 0, span.found, fitted, roots, allowed / roots.min(initial=top) if top else EPS,
+                            weights[:first])]
+    again = [np.linalg.eigvalsh(inner), _residual_eigenvalues(kernel, basis) if spectrum.complete and (
+        full or size <= WHOLE) else None]
+    return [*checks, *spectrum_checks(spectrum.solved, marks, again, rounding)]
+
+
+def _centered(data: Viewed) -> tuple[Array, float]:
+    """Return the Gower-centered matrix (n x n) of the data, and the largest number before centering."""
+    kernel = squares(data)  # type: ignore[arg-type]
+    kernel *= -0.5
+    farthest, means = -float(kernel.min(initial=0.0)), kernel.mean(axis=0)
+    kernel -= means
+    kernel -= (means - means.mean())[:, None]
+    return kernel, farthest
+
+
+def _residual_eigenvalues(kernel: Array, basis: Array) -> Array:
+    """Return the eigenvalues (n) of a kernel (n x n), which is lost, without what a basis (n x k) explains."""
+    product = basis.T @ kernel
+    for rows in row_blocks(len(kernel), 2**20, len(kernel)):
+        kernel[rows] -= basis[rows] @ product
+        kernel[rows] -= (kernel[rows] @ basis) @ basis.T
+    return np.asarray(np.linalg.eigvalsh(kernel))
 
 
 def spectrum_checks(solved: Array, marks: AnyArray, again: list[Any], allowed: float) -> list[Check]:
@@ -155,15 +180,20 @@ def spectrum_checks(solved: Array, marks: AnyArray, again: list[Any], allowed: f
     return checks
 
 
-def arrows_check(model: Model, width: int, found: Constraints, fitted: Array, roots: Array, rounding: float) -> Check:
-    """Check that the last loadings are correlations of constraints with fitted coordinates (n x p) of lengths (p)."""
+def arrows_check(model: Model, width: int, found: Constraints, fitted: Array, roots: Array, rounding: float,
+                 weights: Array | float = 1.0) -> Check:
+    """Check that the last loadings are correlations of constraints with fitted coordinates (n x p) of lengths (p).
+
+    `weights` (p) are inverse to the axes' rounding.
+    """
     assert model.loadings is not None
     given, first = model.loadings.values[width:], len(roots)
     if tuple(model.loadings.columns[width:]) != found.names or given.shape[1] < first:
         return count("arrows", 1, "constraints without an arrow")
     meant = found.columns.T @ fitted
-    gap = np.abs(given[:, :first] * roots - meant).max(initial=0.0) + np.abs(given[:, first:]).max(initial=0.0)
-    return ratio("arrows", float(gap), rounding, "arrows are correlations of the constraints with the axes")
+    gap = (np.abs(given[:, :first] * roots - meant) * weights).max(initial=0.0)
+    others = np.abs(given[:, first:]).max(initial=0.0)
+    return ratio("arrows", float(gap + others), rounding, "arrows are correlations of the constraints with the axes")
 
 
 def figure_checks(fit: Mapping[str, Any], meant: Explained, total: float, allowed: float) -> list[Check]:
@@ -193,14 +223,17 @@ def permutation_checks(fit: Mapping[str, Any], span: Span, squares: Callable[[Ar
     if not (1 - 1e-6 <= reached <= made + 1 + 1e-6 and abs(reached - round(reached)) < 1e-6 * (made + 1)):
         return [count("p-value", 1, "a p-value that is no share of the permutations")]
     size, number = len(span.basis), THOROUGH if full else AGAIN
-    generator, ratios = np.random.default_rng(SEED), []
+    generator, ratios, lost = np.random.default_rng(SEED), list[float](), 1.0
     left, rank = span.found.residual_freedom, span.found.rank
     for place in range(number + 1):
         basis = span.basis if place == 0 else span.basis[generator.permutation(size)]
         sums = squares(basis)
         conditional, constrained = sums[: span.within].sum(), sums[span.within:].sum()
-        ratios.append((constrained / rank) / ((total - conditional - constrained) / left))
-    share = float(np.mean(np.array(ratios) >= ratios[0] - 1e-6 * max(abs(ratios[0]), 1.0)))
+        rest = total - conditional - constrained
+        lost = max(abs(total) / abs(rest), 1.0) if place == 0 and rest else lost
+        ratios.append((constrained / rank) / (rest / left) if rest else np.inf)
+    slack = max(1e-6 * max(abs(ratios[0]), 1.0), 1e-10 * abs(ratios[0]) * lost)
+    share = float(np.mean(np.array(ratios) >= ratios[0] - slack))
     middle = min(max((share * number + reached) / (number + made), 2 / number), 1 - 2 / number)
     spread = DEVIATIONS * float(np.sqrt(middle * (1 - middle) * (1 / number + 1 / made)))
     return [count("p-value", int(abs(share - stated) > spread),

@@ -15,6 +15,8 @@ from mlcli.stages.linear.whitening import centered_columns, column_lengths
 ALIASED = 1e-7  # share of a column's length, outside of the span of earlier ones, up to which it is dependent (R's qr)
 AT_ONCE = 2**20  # numbers in the bases of the permutations that are computed together
 TIED = 2.0**-26  # differences of F up to which a permutation counts as one that explains as much
+LOST = 2.0**-40  # rounding of F for a residual as large as the whole, relative to F
+EXACT = 1e-12  # share of the constrained inertia up to which the residual is rounding
 SHOWN = 10  # columns named in a note
 
 
@@ -61,9 +63,9 @@ class Explained:
 
     @property
     def ratio(self) -> float:
-        """Pseudo-F; NaN where there is no constraint or no residual."""
+        """Pseudo-F; NaN where there is no constraint, or no residual beyond rounding."""
         explaining, left = self.freedom
-        if not (explaining and left > 0 and self.residual > 0):
+        if not (explaining and left > 0 and self.residual > EXACT * self.constrained):
             return float("nan")
         return (self.constrained / explaining) / (self.residual / left)
 
@@ -126,26 +128,33 @@ def permutation_test(found: Constraints, squares: Callable[[Array], Array], tota
         return float("nan")
     with running("permutations"):
         there = found.rank and found.residual_freedom > 0
-        observed = _ratios(found, squares, total, np.arange(size)[None, :])[0] if there else np.nan
+        (observed,), (lost,) = _ratios(found, squares, total, np.arange(size)[None, :]) if there else ([np.nan], [1.0])
         if not np.isfinite(observed):
             return float("nan")
+        slack = max(TIED * max(abs(observed), 1.0), LOST * abs(observed) * lost)
         reached, step = 0, max(1, min(count, AT_ONCE // max(size * width, 1)))
         for start in range(0, count, step):
             orders = np.stack([generator.permutation(size) for _ in range(min(step, count - start))])
-            ratios = _ratios(found, squares, total, orders)
-            reached += int(np.sum(ratios >= observed - TIED * max(abs(observed), 1.0)))
+            ratios, _ = _ratios(found, squares, total, orders)
+            reached += int(np.sum(ratios >= observed - slack))
     return (reached + 1) / (count + 1)
 
 
-def _ratios(found: Constraints, squares: Callable[[Array], Array], total: float, orders: Indices) -> Array:
-    """Return pseudo-F (b) for orders (b x n) of the rows of both bases: the same as for the rows of the data."""
+def _ratios(found: Constraints, squares: Callable[[Array], Array], total: float,
+            orders: Indices) -> tuple[Array, Array]:
+    """Return pseudo-F (b) for orders (b x n) of the rows of both bases: the same as for the rows of the data.
+
+    It is infinite where nothing but rounding is left. With it the whole over the residual (b).
+    """
     both, within = found.both, found.condition.shape[1]
     bases = both[orders].transpose(1, 0, 2).reshape(len(both), -1)
     sums = squares(bases).reshape(len(orders), both.shape[1])
     constrained, conditional = sums[:, within:].sum(axis=1), sums[:, :within].sum(axis=1)
     residual = total - conditional - constrained
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray((constrained / found.rank) / (residual / found.residual_freedom))
+    gone = np.abs(residual) <= EXACT * np.abs(constrained)
+    residual = np.where(gone, 1.0, residual)
+    ratios = (constrained / found.rank) / (residual / found.residual_freedom)
+    return np.where(gone, np.inf, ratios), np.abs(total / residual)
 
 
 def permutation_steps(size: int, width: int, constraints: int, count: int, threads: int, held: float) -> list[Step]:
