@@ -71,7 +71,7 @@ def furnished(data: Features, accepts: tuple[type[Given], ...]) -> Features:
     left = np.where(sizes > 1e-13 * np.abs(data.values).max(), left * leading_signs(left), 0.0)
     scores = np.pad(left, ((0, 0), (0, 3)))[:, :3] * np.sqrt(len(left))
     if Labeled in accepts:
-        classes = np.digitize(scores[:, 0], np.quantile(scores[:, 0], [0.25, 0.5, 0.75]))
+        classes = np.digitize(scores[:, 0], np.quantile(scores[:, 0], [0.2, 0.5, 0.75]))
         return Labeled(data.values, data.ids, data.columns, labels=[f"class {number}" for number in classes])
     if TwoViews in accepts:
         first, second, third = scores.T

@@ -174,7 +174,8 @@ def parameters(subject: Subject) -> Iterator[Check]:
         if options.get("rate", 0.0) is None:
             yield _median(subject, function.rate or 0.0, kernel.exponent)
     if correction is not None:
-        wrong += [] if correction.rule == chain.correction else ["correction"]
+        rule = "none" if chain is None else chain.correction
+        wrong += [] if correction.rule == rule else ["correction"]
         if correction.rule != "none":
             yield _correction(subject, correction.rule, correction.constant)
     if chain is not None:

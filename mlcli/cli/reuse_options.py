@@ -11,7 +11,7 @@ import typer
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.line.flags import layer_of
 from mlcli.cli.screen.failure import escaped, say
-from mlcli.cli.screen.output import drawn, format_of, refuse_existing, require_picture, write_out
+from mlcli.cli.screen.output import drawn, format_of, refuse_existing, require_classes, require_picture, write_out
 from mlcli.cli.screen.progress import mode_of, watching
 from mlcli.config.build import build, outside_layer
 from mlcli.config.explain import locate_errors
@@ -41,26 +41,32 @@ def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> 
 
 def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format: str | None, *, force: bool,
                assignments: Sequence[str] | None, flags: Mapping[str, Any], progress: Mode | None, quiet: bool,
-               picture: str | None = None) -> None:
+               picture: str | None = None, classes: str | None = None) -> None:
     """Has a finished run make a table of a file, and writes it; what cannot be written is refused before that.
 
-    With a picture, the table's points are drawn there among the run's.
+    With a picture, the table's points are drawn there among the run's. With a file of classes, the run makes two
+    tables, and the second one is written there.
     """
     from mlcli.base.machine.threads import limit_threads
 
     format_of(output, format)
     refuse_existing(output, force)
     require_picture(picture, output, force)
+    require_classes(classes, output, picture, force)
     layer = reading(path, assignments or [], flags)
     config = build(layer)
     with (locate_errors(layer), watching(mode_of(progress), quiet, tell=True),
           limit_threads(config.compute.thread_count())):
         note_here(config.compute.cluster)
-        table = use(Path(run), config.input, config.compute)
+        found = use(Path(run), config.input, config.compute)
+        table, others = (found, None) if classes is None else found
         with nullcontext() if picture is None else drawn(figure_of(run, table), picture, force=force):
+            if classes is not None:
+                write_out(others, classes, None, force=force)
             write_out(table, output, format, force=force)
-    if picture is not None and not quiet:
-        say(escaped(f"mlcli: wrote {picture}"))
+    for written in (picture, classes):
+        if written is not None and not quiet:
+            say(escaped(f"mlcli: wrote {written}"))
 
 
 def figure_of(run: str, table: Any) -> Any:

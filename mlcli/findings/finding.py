@@ -103,6 +103,7 @@ class Finding(ABC, Generic[Value]):
 
     name: ClassVar[str]
     files: ClassVar[Sequence[File]]
+    either: ClassVar[bool] = False  # whether a run has one of its files only
     needs: ClassVar[Sequence[str]] = ()  # findings that `compute` or `sections` use, where a run has them
     option: ClassVar[Any] = None  # type and default of `report.NAME`
     output: ClassVar[bool] = False  # whether `report.outputs` lists it

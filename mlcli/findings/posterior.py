@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.contents import Contents
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
+    from mlcli.stages.linear.classifier import Memberships
 
 TABLE = File("posterior.csv", Columns((), texts=1))  # ids first
+CLASSES = File("classes.csv", Columns(("class",), texts=2))
 
 
 def posterior_of(folder: Path, shape: tuple[int, ...]) -> Array | None:
@@ -43,21 +45,49 @@ def posterior_of(folder: Path, shape: tuple[int, ...]) -> Array | None:
     return found
 
 
-class PosteriorFinding(Finding[Array]):
-    """Posterior covariances, an (n, p, p) array, or standard deviations, an (n, p) array, of methods that have them."""
+def memberships_of(folder: Path, rows: int) -> "Memberships | None":
+    """Return the posterior probabilities of classes that classes.csv holds; None where a run does not have the file.
+
+    Raises UnsafeFile for a file of another number of rows, or without classes.
+    """
+    import numpy as np
+
+    from mlcli.rundir.reading import damaged
+    from mlcli.stages.linear.classifier import Memberships, name_in
+
+    table = CLASSES.read(folder)
+    if table is None:
+        return None
+    columns = list(table.columns)[2:]
+    chances = np.array([table.array(name) for name in columns]).reshape(len(columns), -1).T
+    found = Memberships(tuple(map(name_in, columns)), chances)
+    if len(chances) != rows or not columns or not np.isfinite(chances).all():
+        raise damaged(folder / CLASSES.name, f"it has no probabilities of classes for {rows} rows")
+    if list(table.texts("class")) != found.classes:
+        raise damaged(folder / CLASSES.name, "a class is not the most probable one of its row")
+    return found
+
+
+class PosteriorFinding(Finding["Array | Memberships"]):
+    """Posterior covariances, an (n, p, p) array, or standard deviations, an (n, p) array, of methods that have them.
+
+    Of a method of classes, the probabilities of these.
+    """
 
     name = "posterior"
-    files = (TABLE,)
+    files = (TABLE, CLASSES)
+    either = True
     on_page = False  # its file may be as long as the embedding, and `verify` alone reads it
 
-    def compute(self, result: "Result", known: Mapping[str, Any]) -> Array | None:
-        """Return the model's posterior covariances or deviations."""
-        return result.model.spreads
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> "Array | Memberships | None":
+        """Return the model's posterior covariances, deviations, or probabilities of classes."""
+        return result.model.memberships if result.model.spreads is None else result.model.spreads
 
-    def write(self, value: Array, folder: Path, result: "Result") -> None:
+    def write(self, value: "Array | Memberships", folder: Path, result: "Result") -> None:
         """Write posterior.csv: for each point the entries of its covariance on and above the diagonal.
 
         `value` is an (n, p, p) array; for independent axes an (n, p) array of standard deviations, under their names.
+        Probabilities of classes are written as classes.csv.
         """
         import numpy as np
 
@@ -66,6 +96,12 @@ class PosteriorFinding(Finding[Array]):
         from mlcli.data.table.table import Table
         from mlcli.data.write.table import text_names, write_table
 
+        if not isinstance(value, np.ndarray):
+            from mlcli.rundir.reduction import classes_table
+
+            with no_listeners():
+                write_table(classes_table(value, result.embedding), folder / CLASSES.name, "csv")
+            return
         size = value.shape[1]
         pairs = [(i, j) for i in range(size) for j in range(i, size)] if value.ndim == 3 else [
             (i,) for i in range(size)]
@@ -75,10 +111,11 @@ class PosteriorFinding(Finding[Array]):
         with no_listeners():  # notes about the ids were made when the embedding was written
             write_table(table, folder / TABLE.name, "csv")
 
-    def read(self, folder: Path, run: "Contents") -> Array | None:
-        """Return the covariances, or deviations, of posterior.csv."""
-        return posterior_of(folder, run.embedding.values.shape)
+    def read(self, folder: Path, run: "Contents") -> "Array | Memberships | None":
+        """Return the covariances, or deviations, of posterior.csv, or the probabilities of classes.csv."""
+        found = posterior_of(folder, run.embedding.values.shape)
+        return memberships_of(folder, len(run.embedding.values)) if found is None else found
 
-    def sections(self, value: Array, run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+    def sections(self, value: "Array | Memberships", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
         """Return nothing; `value` has the shape of `compute`."""
         return ()

@@ -30,6 +30,8 @@ NAMES = {  # each with other names that people type
     "sde": ("mvu", "maximum-variance-unfolding"),
     "chain": (),
     "lda": ("linear-discriminant-analysis", "discriminant-analysis"),
+    "rda": ("redundancy-analysis",),
+    "dbrda": ("db-rda", "capscale", "cap", "distance-based-redundancy-analysis"),
     "cca": ("canonical-correlation",),
     "ibfa": ("inter-battery",),
     "sfa": ("slow-feature-analysis",),

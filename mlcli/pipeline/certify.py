@@ -18,7 +18,8 @@ from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
 from mlcli.certify.transforms import transform
 from mlcli.config.run_config import RunConfig
-from mlcli.data.prepare.prepare import Dropped, Preparation
+from mlcli.data.prepare.missing import Dropped
+from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table
 from mlcli.errors import NumericalError
 from mlcli.methods import Model

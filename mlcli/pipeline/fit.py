@@ -14,7 +14,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.wording import listed
-from mlcli.data.prepare.prepare import Dropped, dropped_row
+from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.table.table import Table, coordinates
 from mlcli.errors import ConfigError
 from mlcli.methods import Method, Model

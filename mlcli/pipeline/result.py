@@ -10,7 +10,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.types import Indices
 from mlcli.certify.certificate import Certificate
 from mlcli.config.run_config import RunConfig
-from mlcli.data.prepare.prepare import Dropped
+from mlcli.data.prepare.missing import Dropped
 from mlcli.data.table.table import Table
 from mlcli.findings import FINDINGS
 from mlcli.findings.spectrum.table import spectrum_facts

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from mlcli.data.prepare.prepare import Dropped
+from mlcli.data.prepare.missing import Dropped
 
 
 def write_dropped(path: Path, dropped: Sequence[Dropped]) -> None:

@@ -37,6 +37,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.latent.kalman": ("state-space",),
     "stages.latent.model": ("latent",),
     "stages.layout.disparities": ("monotone",),
+    "stages.linear.classifier": ("classifier", "class-projector"),
     "stages.neural.network": ("layer", "network"),
     "stages.similarities.columns": ("columns",),
     "stages.similarities.decoders": ("decoder",),

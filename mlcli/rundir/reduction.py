@@ -1,5 +1,8 @@
 """One step on the way from a run's input to its coordinates: how rows are prepared, and where they are placed."""
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from mlcli.base.frozen import frozen
@@ -9,7 +12,12 @@ from mlcli.base.types import Array
 from mlcli.data.options.wording import counted, listed
 from mlcli.data.prepare.prepare import Preparation
 from mlcli.data.table.table import Table, coordinates
+from mlcli.data.write.table import text_names
+from mlcli.errors import ConfigError
 from mlcli.stages.similarities.projector import NoProjection, Projector, require_projector
+
+if TYPE_CHECKING:
+    from mlcli.stages.linear.classifier import Memberships
 
 
 @stored("reduction")
@@ -37,6 +45,19 @@ class Reduction:
                  "axis has no extent, or cost 1, and is not determined by neighbors", axes=blank)
         return placed
 
+    def classify(self, table: Table) -> Table:
+        """Return the classes of new rows, prepared as those of the fit were; ConfigError where there are none."""
+        from mlcli.stages.linear.classifier import ClassProjector
+
+        projector = require_projector(self.projector)
+        if not isinstance(projector, ClassProjector):
+            raise ConfigError("NO-CLASSES", "this run gives no classes to new rows", where="--classes",
+                              hint="leave it out: only lda does")
+        prepared = self.preparation.apply(table)
+        with prepared.rows_named():
+            projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
+            return classes_table(projector.classify(prepared.values), prepared)
+
     def features(self, embedding: Array) -> Array:
         """Features (m x i) of coordinates (m x p); only where there is a decoder."""
         return self.preparation.features(require_projector(self.projector).reconstruct(embedding))
@@ -44,3 +65,10 @@ class Reduction:
     def undone(self, embedding: Array) -> Array:
         """Return features as `features` does, (m, k) array to (m, d) array, for pictures: they may leave the range."""
         return self.preparation.undone(require_projector(self.projector).reconstruct(embedding))
+
+
+def classes_table(found: "Memberships", rows: Table) -> Table:
+    """Return the table of the classes of some rows, with their ids."""
+    name = text_names(rows)[0]
+    return replace(rows, values=found.probabilities, columns=found.columns, labels={"class": tuple(found.classes)},
+                   id_name="id" if name == "class" else name, kind="features", view=None, graph=None)

@@ -116,4 +116,4 @@ def _side(name: str, run: Contents, rows: Indices) -> Side:
     return Side(name=name, method=str(run.manifest["method"]), input=str(source["path"]), sha256=source.get("sha256"),
                 rows=len(run.embedding.ids), values=_rows_of(run, rows), eigenvalues=eigenvalues,
                 proportions=run.proportions, quality=measures, seconds=run.manifest.get("seconds"), options=options,
-                named=run.config.report.point_labels != "none", axes=run.config.method.axis_names((), 2))
+                named=run.config.report.point_labels != "none", axes=run.axis_names(2))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.stages.stage import no_listeners
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
@@ -16,6 +17,8 @@ from mlcli.data.read.new_rows import MappedTable, blockwise
 from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.table.table import Table, axis_names
 from mlcli.errors import ConfigError, DataError
+from mlcli.findings.frame.contents import CONSTRAINED
+from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.methods import methods_accepting, methods_with_decoder
 from mlcli.pipeline.read_run import config_of
 from mlcli.report.drawing.figure import Figure
@@ -35,11 +38,24 @@ def project(folder: Path, new: Input, compute: Compute) -> Table | MappedTable:
 
     Those of a table that is read in blocks are computed when they are asked for.
     """
+    run, rows = _rows_to_place(folder, new, compute)
+    return blockwise(rows, partial(placed, run))
+
+
+def project_and_classify(folder: Path, new: Input,
+                         compute: Compute) -> tuple[Table | MappedTable, Table | MappedTable]:
+    """Coordinates of new points, and their classes with posterior probabilities; ConfigError where there are none."""
+    run, rows = _rows_to_place(folder, new, compute)
+    return blockwise(rows, partial(placed, run)), blockwise(rows, partial(classified, run))
+
+
+def _rows_to_place(folder: Path, new: Input, compute: Compute) -> tuple[FinishedModel, Table]:
+    """A finished run that places new points, and the table of these."""
     require_all(new)
     run = read_model(folder)
     for step in run.steps:
         step.projector.require_places()
-    return blockwise(_new_rows(run, new, as_read(folder, run, new), compute), partial(placed, run))
+    return run, _new_rows(run, new, as_read(folder, run, new), compute)
 
 
 def as_read(folder: Path, run: FinishedModel, new: Input) -> Input:
@@ -83,6 +99,14 @@ def placed(run: FinishedModel, table: Table) -> Table:
     return table
 
 
+def classified(run: FinishedModel, table: Table) -> Table:
+    """The classes of new rows, by every step of the run; notes were made with their coordinates."""
+    with no_listeners():
+        for step in run.steps[:-1]:
+            table = step.place(table)
+        return run.steps[-1].classify(table)
+
+
 def picture(folder: Path, new: Table | MappedTable) -> Figure:
     """New points, as `project` gives them, among those of a finished run."""
     new = new.whole() if isinstance(new, MappedTable) else new
@@ -94,8 +118,10 @@ def picture(folder: Path, new: Table | MappedTable) -> Figure:
 
 def axes_of(folder: Path, manifest: dict[str, Any]) -> list[str]:
     """Return the labels of the first two axes of a finished run, for figures."""
-    require_intact(folder, manifest, (names.CONFIG,))
-    return config_of(folder).method.axis_names((), 2)
+    require_intact(folder, manifest, (names.CONFIG, *({SPECTRUM.name} & set(manifest["files"]))))
+    rows = SPECTRUM.read(folder)
+    marks = None if rows is None or CONSTRAINED not in rows.columns else rows.numbers(CONSTRAINED)[:2]
+    return config_of(folder).method.axis_names((), 2, None if marks is None else int(sum(marks)))
 
 
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:

@@ -19,13 +19,15 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.files.remote import is_remote, state_of
 from mlcli.data.files.source import remote_hash
 from mlcli.data.options.input import Input
-from mlcli.data.prepare.prepare import Dropped, Prepared
+from mlcli.data.prepare.missing import Dropped
+from mlcli.data.prepare.prepare import Prepared
 from mlcli.data.read.table import read
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names, coordinates
 from mlcli.errors import ConfigError, InputMissing, MlcliError
+from mlcli.findings.frame.contents import CONSTRAINED
 from mlcli.findings.loadings import TABLE as LOADINGS
-from mlcli.findings.posterior import posterior_of
+from mlcli.findings.posterior import memberships_of, posterior_of
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.findings.trace import TABLE as TRACE
 from mlcli.methods import Model
@@ -90,7 +92,8 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
             return Verified((), state, Certificate((lost,), {}))
         model = Model(embedding=values, spectrum=spectrum and replace(spectrum, vectors=values),
                       projector=stored["projector"], fit=Figures(manifest["fit"]), objective=objective, curves=curves,
-                      loadings=loadings_of(folder), spreads=posterior_of(folder, values.shape))
+                      loadings=loadings_of(folder), spreads=posterior_of(folder, values.shape),
+                      memberships=memberships_of(folder, len(values)))
         record_of = record_with_input if state == "unchanged" else record_without_input
         record = record_of(folder, config, model, texts, stored)
         return Verified((), state, certify(record, folder, full=full))
@@ -282,4 +285,5 @@ def stated_spectrum(folder: Path, facts: dict[str, Any]) -> Spectrum | None:
     complete = bool(facts["complete"]) and len(values) == facts["computed"]
     return Spectrum(unit.measured(values), np.zeros((0, 0)), None, stated("trace"), complete, divisor,
                     solved_frobenius=stated("frobenius"), tolerance=float(facts["tolerance"]),
-                    of_inverse=rows is not None and "cost" in rows.columns)
+                    of_inverse=rows is not None and "cost" in rows.columns,
+                    constrained=rows.array(CONSTRAINED) != 0 if rows and CONSTRAINED in rows.columns else None)

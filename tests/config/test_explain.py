@@ -46,9 +46,9 @@ FILES = {
         "it is method.kernel.rate = 1 / sigma here (Rate r of exp(-r d))",
     "method: {name: laplacian, weights: {name: heat, t: 3}}\n":
         "unknown key 'method.weights.t'; run.yaml:2:49; it is method.weights.rate = 1 / t here (Rate r of exp(-r d²))",
-    "method: {name: capscale}\n":
-        "method.name: unknown method 'capscale'; run.yaml:2:10; it is not available; the closest method is mds: "
-        "it constrains principal coordinates to combinations of a second table; here axes are not constrained",
+    "method: {name: smacof}\n":
+        "method.name: unknown method 'smacof'; run.yaml:2:10; it is not available; the closest method is mds: "
+        "classical scaling takes the same dissimilarities; it minimizes strain by eigenvectors, not stress",
     "method: {name: isomap, paths: {algorithm: floid}}\n":
         "method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; run.yaml:2:32; "
         "did you mean 'floyd'?",

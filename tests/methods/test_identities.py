@@ -18,6 +18,7 @@ from mlcli.certify.subject import Subject
 from mlcli.errors import MlcliError
 from mlcli.methods import METHODS, Model
 from mlcli.methods.frame.base import Method
+from mlcli.stages.linear.classifier import posteriors
 from mlcli.stages.similarities.decoders import Affine
 from mlcli.stages.similarities.gaussian import LatentSequence, ProcessMeans
 from mlcli.stages.similarities.latent import Smoother
@@ -27,7 +28,12 @@ from tests.support import names
 QUICK = {"layers": [4], "learning": {"epochs": 3, "batch": 20}}
 TAUGHT = ("E-NO-VARIATION",)  # errors of data that teaches nothing
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
-    "lda": ("lda", {}), "cca": ("cca", {}), "ibfa": ("ibfa", {}), "ibfa first": ("ibfa", {"given": "first"}),
+    "lda": ("lda", {}), "lda shrunk": ("lda", {"shrinkage": "ledoit_wolf", "priors": "equal"}),
+    "cca": ("cca", {}), "ibfa": ("ibfa", {}), "ibfa first": ("ibfa", {"given": "first"}),
+    "rda": ("rda", {"permutations": 99, "axes": {"components": 3}}),
+    "rda lc": ("rda", {"permutations": 99, "scores": "lc", "condition": ["1"]}),
+    "dbrda": ("dbrda", {"permutations": 99}),
+    "dbrda lc": ("dbrda", {"permutations": 99, "scores": "lc", "condition": ["1"]}),
     "sfa": ("sfa", {}), "sfa quadratic": ("sfa", {"degree": 2}), "ica": ("ica", {"iterate": {"limit": 60}}),
     "lgssm": ("lgssm", {"iterate": {"limit": 30}}), "gplvm": ("gplvm", {"minimize": {"limit": 90}}),
     "gplvm sparse": ("gplvm", {"minimize": {"limit": 40}, "inference": {"name": "sparse", "inducing": 9}}),
@@ -45,7 +51,7 @@ def given(method: str, points: Array, generator: np.random.Generator) -> Input:
     ids, columns = names(len(points)), names(points.shape[1])
     if method == "lda":
         return Labeled(points, ids, columns, labels=[f"class {i % 3}" for i in range(len(points))])
-    if method in ("cca", "ibfa"):
+    if method in ("cca", "ibfa", "rda", "dbrda"):
         own = generator.standard_normal((len(points), 2))
         both = np.column_stack([own, points[:, 0] + np.abs(points[:, 0]).max() * own[:, 0]])
         return TwoViews(points, ids, columns, view=Features(both, ids, names(3)))
@@ -216,7 +222,103 @@ def unstated(model: Model) -> Model:
     return replace(model, fit={**model.fit, "log_likelihood": None})
 
 
+def turned_pair(model: Model) -> Model:
+    """The first two axes turned a little, in coordinates and loadings."""
+    turn = np.eye(model.embedding.shape[1])
+    turn[:2, :2] = [[np.cos(1e-4), np.sin(1e-4)], [-np.sin(1e-4), np.cos(1e-4)]]
+    assert model.loadings is not None
+    loadings = replace(model.loadings, values=model.loadings.values @ turn)
+    return replace(model, embedding=model.embedding @ turn, loadings=loadings)
+
+
+def stretched(axis: int) -> Callable[[Model], Model]:
+    """An axis that is too long by a millionth, of constrained ones and of others."""
+    def fault(model: Model) -> Model:
+        return replace(model, embedding=model.embedding * (1 + 1e-6 * (np.arange(model.embedding.shape[1]) == axis)))
+
+    return fault
+
+
+def pointed(row: int) -> Callable[[Model], Model]:
+    """A loading that is off by a millionth, of a column or of a constraint."""
+    def fault(model: Model) -> Model:
+        assert model.loadings is not None
+        values = model.loadings.values.copy()
+        values[row] += 1e-6 * np.abs(values).max()
+        return replace(model, loadings=replace(model.loadings, values=values))
+
+    return fault
+
+
+def marked(model: Model) -> Model:
+    """A constrained axis that is said to be one of residuals."""
+    spectrum = model.ranks
+    assert spectrum.constrained is not None
+    return replace(model, spectrum=replace(spectrum, constrained=spectrum.constrained & (np.arange(
+        len(spectrum.solved)) != 0)))
+
+
+def surer(model: Model) -> Model:
+    """A p-value as if no permutation had explained as much, where many did, or the other way round."""
+    made = model.fit["permutations"]
+    return replace(model, fit={**model.fit, "p_value": 1.0 if model.fit["p_value"] < 0.4 else 1 / (made + 1)})
+
+
+def surest(model: Model) -> Model:
+    """A p-value below the least of so many permutations."""
+    return replace(model, fit={**model.fit, "p_value": 0.5 / (model.fit["permutations"] + 1)})
+
+
+def freer(model: Model) -> Model:
+    """A residual degree of freedom too many."""
+    freedom = model.fit["degrees_of_freedom"]
+    return replace(model, fit={**model.fit, "degrees_of_freedom": {**freedom, "residual": freedom["residual"] + 1}})
+
+
+def rescaled(model: Model) -> Model:
+    """Axes that are too long by a millionth, in coordinates and projector."""
+    projector: Any = model.projector
+    return replace(model, embedding=model.embedding * (1 + 1e-6),
+                   projector=replace(projector, axes=projector.axes * (1 + 1e-6)))
+
+
+def likelier(model: Model) -> Model:
+    """A probability of a class that is off by a millionth in one row."""
+    assert model.memberships is not None
+    chances = model.memberships.probabilities.copy()
+    chances[7, 0] += 1e-6
+    return replace(model, memberships=replace(model.memberships, probabilities=chances))
+
+
+def denser(model: Model) -> Model:
+    """Densities of classes that are off, as are the probabilities by them."""
+    projector: Any = model.projector
+    held = replace(projector.classifier, centers=projector.classifier.centers * (1 + 1e-5))
+    assert model.memberships is not None
+    chances = posteriors(model.embedding, held.centers, held.priors)
+    return replace(model, projector=replace(projector, classifier=held),
+                   memberships=replace(model.memberships, probabilities=chances))
+
+
+def surer_of_one(model: Model) -> Model:
+    """Priors that are off."""
+    projector: Any = model.projector
+    held = projector.classifier
+    priors = held.priors + 1e-6 * np.r_[1.0, -1.0, np.zeros(len(held.priors) - 2)]
+    return replace(model, projector=replace(projector, classifier=replace(held, priors=priors)))
+
+
 FAULTS = [
+    *((case, fault, check) for case in ("lda", "lda shrunk") for fault, check in (
+        (likelier, "classifier"), (likelier, "posterior"), (denser, "posterior"), (surer_of_one, "priors"))),
+    ("lda shrunk", rescaled, "within"), ("lda shrunk", misranked, "between"),
+    *((case, fault, check) for case in ("rda", "rda lc", "dbrda", "dbrda lc") for fault, check in (
+        (stretched(0), "scores" if case.startswith("rda") else "lengths"), (misranked, "constrained"),
+        (marked, "unconstrained"), (pointed(-1), "arrows"),
+        (claimed("pseudo_F"), "pseudo-F"), (claimed("explained_share"), "share"), (freer, "freedom"),
+        (surer, "p-value"), (surest, "p-value"))),
+    ("rda", pointed(0), "directions"), ("rda", turned_pair, "residual"),
+    ("dbrda", turned_pair, "residual"),
     *((case, longer, "codes") for case in ("autoencoder", "autoencoder deep", "vae", "vae deep")),
     ("autoencoder", claimed("unexplained"), "reconstruction"),
     ("autoencoder deep", claimed("unexplained"), "reconstruction"), ("vae", claimed("elbo"), "likelihood"),

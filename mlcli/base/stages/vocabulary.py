@@ -23,6 +23,8 @@ COMPUTED: Mapping[str, str] = {  # what comes before findings, in about the orde
     "whitening": "Centers the columns and turns them into uncorrelated ones of equal variance.",
     "discriminants": "Finds the directions in which classes differ most, relative to their spread.",
     "correlations": "Finds the pairs of directions of two views that are most correlated.",
+    "constraints": "Finds which columns of the second view are independent, and a basis of what they explain.",
+    "permutations": "Permutes the rows, and counts how often constraints then explain as much.",
     "slow features": "Finds the directions that change most slowly from row to row.",
     "covariance": "Centers the columns and computes their cross products.",
     "rate": "Chooses the rate of the gaussian kernel by the median distance.",

@@ -135,15 +135,15 @@ class Labeled(Features):
 
 
 @frozen
-class TwoViews(Features):
-    """Two views of the same points, as rows of two tables (n x d and n x e), each with a unit of its own."""
+class Viewed(Given):
+    """The base of inputs with a second view of the same points, a table (n x e) with a unit of its own."""
 
     needs: ClassVar[str] = "a second view of the same rows; give {input.view.path}"
     view: Features = Features(np.zeros((0, 0)), ())
 
     def take(self, rows: Indices) -> Self:
         """Return the points at `rows`, an (m,) array of indices."""
-        return replace(super().take(rows), view=self.view.take(rows))
+        return replace(super().take(rows), view=self.view.take(rows))  # type: ignore[misc]
 
     def normalized(self, reach: int = 0) -> Self:
         """Return the data with each view in a unit of its own that brings its largest size to [0.5, 1)."""
@@ -159,6 +159,11 @@ class TwoViews(Features):
         """The unit of each view."""
         return (self.unit, self.view.unit)
 
+
+@frozen
+class TwoViews(Viewed, Features):
+    """Two views of the same points, as rows of two tables (n x d and n x e), each with a unit of its own."""
+
     def plain_rows(self, rows: Array, power: int) -> Array:
         """Convert rows of the first view's columns, then of the second's ((d + e) x q), to plain numbers."""
         first = self.values.shape[1]
@@ -171,9 +176,14 @@ class Dissimilarities(Given):
 
     kind: ClassVar[str] = "dissimilarities"
 
-    def take(self, rows: Indices) -> "Dissimilarities":
+    def take(self, rows: Indices) -> Self:
         """Return the points at `rows`, an (m,) array of indices."""
         return replace(self, values=self.values[np.ix_(rows, rows)], ids=[self.ids[i] for i in rows])
+
+
+@frozen
+class ViewedDissimilarities(Viewed, Dissimilarities):
+    """Dissimilarities of all pairs of points, with a second view of these, a table (n x e)."""
 
 
 @frozen

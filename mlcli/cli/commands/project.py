@@ -10,12 +10,15 @@ from mlcli.cli.reuse_options import Assignments, Format, Output, Run, put_to_use
 
 Picture = Annotated[str | None, typer.Option("--picture", metavar="FILE", show_default=False, help=(
     "Also draw the new points among those of the run, in a .svg, .png or .pdf file."))]
+Classes = Annotated[str | None, typer.Option("--classes", metavar="FILE", show_default=False, help=(
+    "Also write each new row's class with posterior probabilities, of a run of lda, to a .csv or .parquet file."))]
 New = Annotated[str, typer.Argument(metavar="NEW", show_default=False, help="The new points; - is standard input.")]
 
 
 @with_flags("id_column", "label_column", "labels", "key", "missing_markers", "threads", "memory_limit")
 def project(run: Run, new: New, *, output: Output = "-", format: Format = None, picture: Picture = None,
-            assignments: Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
+            classes: Classes = None, assignments: Assignments = None, force: behavior.Force = False,
+            quiet: behavior.Quiet = False,
             progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:
     """Place new points in the space of a finished run.
 
@@ -23,11 +26,13 @@ def project(run: Run, new: New, *, output: Output = "-", format: Format = None, 
     mlcli project runs/faces-isomap new_faces.csv -o new.csv
     mlcli project runs/distances-mds to_training_points.csv
     mlcli project runs/faces-isomap new_faces.csv -o new.csv --picture new.svg
+    mlcli project runs/iris-lda new_flowers.csv -o new.csv --classes classes.csv
 
     Columns are matched by name. If the run was made from dissimilarities or a kernel, NEW has a row for each new point
     and a column for each training point.
     """
     from mlcli.runs import reuse
 
-    put_to_use(reuse.project, run=run, path=new, output=output, format=format, force=force, assignments=assignments,
-               flags=flags, progress=progress, quiet=quiet, picture=picture)
+    put_to_use(reuse.project if classes is None else reuse.project_and_classify, run=run, path=new, output=output,
+               format=format, force=force, assignments=assignments, flags=flags, progress=progress, quiet=quiet,
+               picture=picture, classes=classes)

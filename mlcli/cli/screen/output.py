@@ -66,6 +66,19 @@ def require_picture(picture: str | None, output: str, force: bool) -> None:
     refuse_existing(picture, force)
 
 
+def require_classes(classes: str | None, output: str, picture: str | None, force: bool) -> None:
+    """Refuses a file of classes that could not be written; raises UsageError and OutputRefused."""
+    if classes is None:
+        return
+    if Path(classes).absolute() in {Path(other).absolute() for other in (output, picture) if other is not None}:
+        raise UsageError("ONE-FILE", "the classes and another output have the same file name", where="--classes",
+                         hint="choose another for one of the two")
+    if format_of(classes, None) == "npy":
+        raise UsageError("FORMAT", "an NPY file has no names of classes", where="--classes",
+                         hint="the endings are .csv and .parquet")
+    refuse_existing(classes, force)
+
+
 def format_of(output: str, format: str | None) -> str:
     """The format asked for, else the one that the file's ending names; raises UsageError."""
     ending = Path(output).suffix.lower()

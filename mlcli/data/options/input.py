@@ -116,8 +116,9 @@ class Input(Options):
         """Return the input of the second view, in the conventions of the first."""
         view = self.view
         named = {} if view.id_column is None else {"id_column": view.id_column}  # a default is not chosen
+        pairs = {"kind": "features", "squared": False, "symmetrize": "error"} if self.kind != "features" else {}
         return self.replace(path=view.path, format=view.format, label_columns=(), columns=view.columns, key=view.key,
-                            view=View(), labels=LabelFile(), **named)
+                            view=View(), labels=LabelFile(), **pairs, **named)
 
     @property
     def square(self) -> bool:
@@ -196,7 +197,7 @@ def _check_view(input: Input) -> None:
     """Raise ConfigError for a second view of pairs or of standard input, and for its options without a file."""
     if input.view.path is None and input.view != View():
         _refuse("options of a second view are given, and no file: input.view.path is missing", "input.view")
-    if input.view.path is not None and input.kind != "features":
+    if input.view.path is not None and input.kind not in ("features", "dissimilarities"):
         _refuse(f"a second view cannot be used with kind {input.kind}", "input.view.path")
     if input.view.path == input.path == "-":
         _refuse("both views are standard input", "input.view.path")

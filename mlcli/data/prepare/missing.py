@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.scaling import all_finite
@@ -16,6 +17,20 @@ from mlcli.errors import DataError
 REMEDY = "correct them, or give {prepare.missing=drop} or mean; or model, with ppca, fa or lgssm"
 NEW = "correct them, or place them by a run that was made with {prepare.missing=drop}, mean or model"
 NO_FILL = np.zeros(0)
+
+
+@frozen
+class Dropped:
+    """A dropped row, and the reason."""
+
+    id: str
+    row: int  # in the file's data, from 1
+    reason: str
+
+
+def dropped_row(table: Table, row: int, reason: str) -> Dropped:
+    """Return a dropped row of a table, by its number in the file."""
+    return Dropped(table.ids[row], table.place(row) + 1, reason)
 
 
 def where_of(table: Table) -> str:

@@ -1,5 +1,6 @@
 """Preparation of features for a method: missing cells, transforms, columns, scales; new rows in the same way."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -16,21 +17,13 @@ from mlcli.base.values.scaling import all_finite
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import counted, shown
 from mlcli.data.prepare import missing
+from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.prepare.scales import Scale, fit_scale, most_variable, times_power
 from mlcli.data.prepare.transforms import TRANSFORMS, Name, apply_transforms, invert_transforms
 from mlcli.data.table.table import Table
 from mlcli.data.table.views import REASON, match_views, side_by_side, split_views
 from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.stages.eigen.axes import Count, Share
-
-
-@frozen
-class Dropped:
-    """A dropped row, and the reason."""
-
-    id: str
-    row: int  # in the file's data, from 1
-    reason: str
 
 
 @stored("preparation", within={"chosen": "i"}, exponent="k", center="k", spread="k", chosen="k")
@@ -171,8 +164,8 @@ class Prepare(Options):
     def apply(self, table: Table) -> Prepared:
         """Return the prepared table with its preparation; raises ConfigError and DataError."""
         if table.kind != "features":
-            self._require_defaults(table.kind)
-            return Prepared(table, no_preparation(()), ())
+            self._require_defaults(table.kind, () if table.view is None else ("unmatched",))
+            return Prepared(table, no_preparation(()), ()) if table.view is None else self._of_pairs(table, table.view)
         if self.unmatched != "error" and table.view is None:
             raise ConfigError("PREPARE-OPTION", "unmatched: drop cannot be used without a second view",
                               where="prepare.unmatched", hint="leave it out, or give {input.view.path}")
@@ -212,10 +205,14 @@ class Prepare(Options):
         joint, width, known = side_by_side(both), len(first.columns), len(table.columns)
         scale = self._scale(joint)
         ready = preparation_of(joint.columns, self.missing, fill, scale).scaled(joint)
-        alone = [dropped_row(table, row, REASON)
-                 for row in np.setdiff1d(np.arange(len(table.ids)), pairs.kept).tolist()]
         return Prepared(split_views(ready, both), preparation_of(table.columns, self.missing, fill[:known],
-                        scale.of_first(width), self.transform, chosen), (*alone, *gaps))
+                        scale.of_first(width), self.transform, chosen), (*_only_first(table, pairs.kept), *gaps))
+
+    def _of_pairs(self, table: Table, other: Table) -> Prepared:
+        """Keep the points of a square matrix that its view has as well; the view needs all cells."""
+        pairs = match_views(table, other, self.unmatched)
+        missing.refuse(other, "correct them, or leave columns out with {input.view.columns}")
+        return Prepared(pairs.table, no_preparation(()), _only_first(table, pairs.kept))
 
     def _completed(self, table: Table) -> tuple[Table, Array, tuple[Dropped, ...]]:
         """Apply the policy for missing cells; return the table, the fill of each column, and the dropped rows."""
@@ -246,12 +243,17 @@ class Prepare(Options):
         return (no_scale(len(table.columns)) if self.scale == "none"
                 else fit_scale(table.values, table.columns, self.scale, self.divisor))
 
-    def _require_defaults(self, kind: str) -> None:
-        """Raise ConfigError for options that have no effect on a square matrix."""
+    def _require_defaults(self, kind: str, others: Sequence[str]) -> None:
+        """Raise ConfigError for options, besides some `others`, that have no effect on a square matrix."""
         for name, field in type(self).model_fields.items():
-            if getattr(self, name) != field.default:
+            if name not in others and getattr(self, name) != field.default:
                 raise ConfigError("PREPARE-OPTION", f"{name} cannot be used with input.kind: {kind}",
                                   where=f"prepare.{name}", hint="leave it out")
+
+
+def _only_first(table: Table, kept: Indices) -> tuple[Dropped, ...]:
+    """Return the dropped rows of a table of which a second view has the `kept` ones, an (m,) array."""
+    return tuple(dropped_row(table, row, REASON) for row in np.setdiff1d(np.arange(len(table.ids)), kept).tolist())
 
 
 def preparation_of(columns: tuple[str, ...], policy: str, fill: Array, scale: Scale,
@@ -293,8 +295,3 @@ def complete(table: Table, policy: str, fill: Array, remedy: str = missing.REMED
     gaps = tuple(dropped_row(table, row, missing.reason(table.values[row], table.columns))
                  for row in np.flatnonzero(~kept).tolist())
     return table.take(np.flatnonzero(kept)), gaps
-
-
-def dropped_row(table: Table, row: int, reason: str) -> Dropped:
-    """Return a dropped row of a table, by its number in the file."""
-    return Dropped(table.ids[row], table.place(row) + 1, reason)

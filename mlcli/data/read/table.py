@@ -51,7 +51,9 @@ def read(input: Input, compute: Compute | None = None, categories: bool = False,
         raise
     if input.view.path is not None:
         with errors_for_second_view():
-            return replace(table, view=read_unchecked(input.second(), compute))
+            table = replace(table, view=read_unchecked(input.second(), compute))
+        if not input.square:
+            return table
     if rows_of(table.values) is not None:  # a file read in blocks was checked by its first pass
         return table
     refuse_resemblance(table, input)

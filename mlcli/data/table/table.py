@@ -17,6 +17,7 @@ from mlcli.base.values.inputs import (
     Labeled,
     Similarities,
     TwoViews,
+    ViewedDissimilarities,
     WeightedGraph,
 )
 from mlcli.base.values.inputs import Input as MethodInput
@@ -93,15 +94,17 @@ class Table:
         """Return the input of a method, with labels or a second view if the table has them."""
         if self.graph is not None:
             return self.graph
+        other = self.view
+        view = None if other is None else Features(other.values, other.ids, other.columns)
         if self.kind == "dissimilarities":
-            return Dissimilarities(self.values, self.ids)
+            return Dissimilarities(self.values, self.ids) if view is None else ViewedDissimilarities(
+                self.values, self.ids, view)
         if self.kind == "kernel":
             return Similarities(self.values, self.ids)
         if self.kind == "covariance":
             return Covariance(self.values, self.columns, self.observations)
-        if self.view is not None:
-            other = self.view
-            return TwoViews(self.values, self.ids, self.columns, Features(other.values, other.ids, other.columns))
+        if view is not None:
+            return TwoViews(self.values, self.ids, self.columns, view)
         for texts in self.labels.values():
             return Labeled(self.values, self.ids, self.columns, texts, categories=self._categories)
         return Features(self.values, self.ids, self.columns, categories=self._categories)

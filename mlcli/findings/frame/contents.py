@@ -11,6 +11,8 @@ from mlcli.base.types import Array, Indices
 from mlcli.config.run_config import RunConfig
 from mlcli.report.figures.scree import Eigenvalues
 
+CONSTRAINED = "constrained"  # the column of spectrum.csv
+
 
 @frozen
 class Embedding:
@@ -112,7 +114,14 @@ class Contents:
     @property
     def axes(self) -> list[str]:
         """The labels of the axes of a figure."""
-        return self.config.method.axis_names(self.proportions, self.embedding.values.shape[1])
+        return self.axis_names(self.embedding.values.shape[1], shares=True)
+
+    def axis_names(self, count: int, *, shares: bool = False) -> list[str]:
+        """Return labels of the first `count` axes, with their shares of the trace where these are asked for."""
+        spectrum: Rows | None = self.findings.get("spectrum")
+        marks = () if spectrum is None or CONSTRAINED not in spectrum.columns else spectrum.numbers(CONSTRAINED)
+        constrained = int(sum(marks[:count])) if len(marks) else None
+        return self.config.method.axis_names(self.proportions if shares else (), count, constrained)
 
     @property
     def name(self) -> str:

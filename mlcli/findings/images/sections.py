@@ -46,6 +46,6 @@ def axes(run: Contents, image: Image | None) -> Part:
         return None
     from mlcli.findings.images import figures
 
-    shown = figures.axes_as_images(np.nan_to_num(weights), image, run.config.method.axis_names((), weights.shape[1]))
+    shown = figures.axes_as_images(np.nan_to_num(weights), image, run.axis_names(weights.shape[1]))
     return section("Axes as images", figure(shown, "The loadings of each axis as an image. Mid-gray is zero, and the "
                    "largest weight is black or white."))

@@ -86,7 +86,7 @@ def loadings_of(run: Contents) -> FactorLoadings | None:
         variances = np.sign(variances)
     elif variances is None:
         variances = _scaled_variances(run, values)
-    axes = tuple(run.config.method.axis_names((), len(columns)))
+    axes = tuple(run.axis_names(len(columns)))
     found = FactorLoadings(names=names, columns=tuple(columns), axes=axes, values=values, head=head,
                            correlations=correlations,
                            standardized=standardized, adequacy=_column_figures(fit, "sampling_adequacy", names))

@@ -7,7 +7,7 @@ from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, TwoViews, WeightedGraph
+from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Viewed, WeightedGraph
 from mlcli.base.values.options import Options
 from mlcli.base.values.products import Name
 from mlcli.errors import ConfigError
@@ -88,15 +88,19 @@ class Method(Options):
         """Return features with the method's metric, other data as it is; raises DataError outside of its domain."""
         return with_metric(self.distance, data)
 
+    def axis_name(self, place: int, constrained: int | None) -> str:
+        """Return the name of an axis, by its place from 1."""
+        return f"{self.axis} {place}"
+
     @property
     def free_scale(self) -> bool:
         """Whether distances of coordinates are in another unit than those of the data."""
         return self.scaleless or self.powers.coordinates == 0
 
-    def axis_names(self, proportions: Sequence[float | None], count: int) -> list[str]:
-        """Return labels for `count` axes: the field's word, the number, and the share of variance if known."""
+    def axis_names(self, proportions: Sequence[float | None], count: int, constrained: int | None = None) -> list[str]:
+        """Return labels for `count` axes, some `constrained`: names, and the share of variance if known."""
         known = [*(proportions if self.variance_shares and not self.scaleless else ()), *[None] * count]
-        return [f"{self.axis} {place}" + ("" if share is None else f" ({share:.1%})")
+        return [self.axis_name(place, constrained) + ("" if share is None else f" ({share:.1%})")
                 for place, share in enumerate(known[:count], start=1)]
 
     @property
@@ -123,9 +127,9 @@ class Method(Options):
     def require(self, data: Input) -> None:
         """Raise ConfigError where the data lacks something that the method needs, or has a view that it cannot use."""
         self.require_kind(data.kind)
-        if isinstance(data, TwoViews) and not any(issubclass(accepted, TwoViews) for accepted in self.accepts):
+        if isinstance(data, Viewed) and not any(issubclass(accepted, Viewed) for accepted in self.accepts):
             raise ConfigError("VIEW", f"{self.name} does not use a second view", where="input.view",
-                              hint="leave it out, or choose cca or ibfa")
+                              hint="leave it out, or choose cca, ibfa, rda or dbrda (of dissimilarities dbrda)")
         if not (self.distance.plain or isinstance(data, Features)):
             raise ConfigError("METRIC", f"the metric {self.distance.name} was chosen, and it compares features, not "
                               f"{data.kind}", where="method.metric", hint="leave it out, or give features")
@@ -136,9 +140,8 @@ class Method(Options):
 
     def with_components(self, count: int) -> Self:
         """Return the method with the number of axes that a fit kept; a share of variance stays a share."""
-        if not isinstance(self.axes_options.components, int) or self.axes_options.components == count:
-            return self
-        return self.with_axes(count)
+        chosen = self.axes_options.components
+        return self.with_axes(count) if isinstance(chosen, int) and chosen != count else self
 
     def with_axes(self, count: int) -> Self:
         """Return the method with `count` axes, in place of its option."""
@@ -165,8 +168,7 @@ class Method(Options):
         for name in wanted:
             if name not in made:
                 raise ConfigError("KEEP", f"{name} cannot be kept: {self.name} makes none with these options",
-                                  where=where,
-                                  hint=f"it makes {' and '.join(made)}" if made else "leave it out")
+                                  where=where, hint=f"it makes {' and '.join(made)}" if made else "leave it out")
 
     def resampling(self, kind: str) -> Literal["bootstrap", "subsample"] | None:
         """Return how rows are resampled to measure stability; None where they cannot be.

@@ -24,6 +24,7 @@ from mlcli.stages.similarities.spaces import Euclidean, Space
 
 if TYPE_CHECKING:
     from mlcli.stages.gaussian.forecast import Forecast
+    from mlcli.stages.linear.classifier import Memberships
     from mlcli.stages.unfolding.unfolded import Unfolded
 
 NO_SPECTRUM = Spectrum.of_values(np.zeros(0))
@@ -44,10 +45,13 @@ class Loadings:
     values: Array  # d x p
     columns: Sequence[str]  # d
     power: int = 1  # of the columns' units
+    unitless: int = 0  # the last so many rows carry no unit: correlations
 
     def plain(self, data: Given) -> "Loadings":
         """Return plain loadings, converted from the units of the data's columns."""
-        return replace(self, values=data.plain_rows(self.values, self.power), power=0)
+        measured, others = np.split(self.values, [len(self.values) - self.unitless])
+        plain = data.plain_rows(measured, self.power)
+        return replace(self, values=np.vstack([plain, others]) if self.unitless else plain, power=0)
 
     @property
     def directions(self) -> "Loadings":
@@ -71,6 +75,7 @@ class Model:
     loadings: Loadings | None = None
     # posterior covariances (n x p x p) where they differ from row to row, or deviations of independent axes (n x p)
     spreads: Array | None = None
+    memberships: "Memberships | None" = None  # posterior probabilities of classes
     forecast: "Forecast | None" = None  # the next rows, of a method of sequences
     unfolded: "Unfolded | None" = None  # a learned kernel, in the units of the computation
     rows: RowsOf | None = None  # a function for rows of the kernel, not centered, where that is quick

@@ -28,7 +28,7 @@ def data_of(run: Contents, label: str | None) -> dict[str, Any]:
     labels = dict(list({**first, **table.labels}.items())[:MOST_LABELS])
     return {"ids": [visible(table.ids[row]) for row in rows.tolist()], "rows": pack(rows, "<u4"),
             "axes": [{"name": name, "title": title, "values": pack(table.values[rows, axis], "<f8")}
-                     for axis, (name, title) in enumerate(zip(run.config.method.axis_names((), count), run.axes,
+                     for axis, (name, title) in enumerate(zip(run.axis_names(count), run.axes,
                                                               strict=False))],
             "labels": [label_column(name, texts, rows) for name, texts in labels.items()],
             "plain": color_entries(plain(0)), "ramps": [sequential(ground) for ground in (0, 1)]}

@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import map_blocks, nonzero_columns
 from mlcli.base.stored import result
-from mlcli.base.types import Array
+from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.eigen.negative_mass import mass_of, share_of_sizes
@@ -36,15 +36,18 @@ class Spectrum:
     solved_at_least: Array = field(default_factory=lambda: np.zeros(0))  # lower bounds of eigenvalues after `solved`
     of_inverse: bool = False  # whether the kernel is the inverse of a cost, whose eigenvalues are one over these
     centering: Centering = field(default_factory=lambda: uncentered(0))  # of the kernel, found by its passes
+    constrained: AnyArray | None = None  # m, whether an eigenvalue is of constrained axes; None where none is
 
     @classmethod
-    def of_values(cls, values: Array, total: float = float("nan"), *, complete: bool = False) -> "Spectrum":
+    def of_values(cls, values: Array, total: float = float("nan"), *, complete: bool = False, divisor: float = 1.0,
+                  constrained: AnyArray | None = None) -> "Spectrum":
         """Return a spectrum of values (m) that rank axes without being a kernel's eigenvalues, as shares of `total`.
 
-        `values` is an (m,) array.
+        `values` is an (m,) array; so is `constrained`, the marks of constrained axes.
         """
         size = float(np.linalg.norm(values)) if complete else float("nan")
-        return cls(values, np.zeros((0, len(values))), None, total, complete, solved_frobenius=size)
+        return cls(values, np.zeros((0, len(values))), None, total, complete, divisor, solved_frobenius=size,
+                   constrained=constrained)
 
     @property
     def values(self) -> Array:

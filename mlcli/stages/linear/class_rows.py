@@ -18,6 +18,7 @@ from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.linalg import EPS, triangle_of
 from mlcli.stages.eigen.axes import first_columns
 from mlcli.stages.kernels.row_factor import READ
+from mlcli.stages.linear.classifier import posteriors
 from mlcli.stages.linear.whitening import SLACK, Extent, refuse_faint
 
 TALL = 2  # rows that are made a triangle together, for each column
@@ -32,16 +33,15 @@ class Discriminants:
     scaling: Array  # d x r; the covariance within classes (divisor n - g) becomes the identity
     ratios: Array  # r, descending: variance between classes (divisor g - 1) over that within
     centers: Array  # g x r: the classes' means as scores
-    shares: Array  # g: the share of the points in each class
+    priors: Array  # g
 
     def scores(self, points: Array) -> Array:
         """Return the coordinates (m x r) of points (m x d) on all discriminants."""
         return (points - self.mean) @ self.scaling
 
-    def classify(self, scores: Array) -> Indices:
-        """Return the most probable class (m) for scores (m x r), with the classes' shares as priors."""
-        apart = scores @ self.centers.T - 0.5 * np.sum(self.centers**2, axis=1) + np.log(self.shares)
-        return apart.argmax(axis=1)
+    def posteriors(self, scores: Array) -> Array:
+        """Return the posterior probabilities of the classes (m x g) for scores (m x r)."""
+        return posteriors(scores, self.centers, self.priors)
 
 
 @frozen
@@ -111,29 +111,26 @@ class Triangles(ClassRows):
 
 @frozen
 class Scores(ClassRows):
-    """A pass for scores on the first discriminants, and the number of rows that all of them misclassify."""
+    """A pass for scores on the first discriminants, and posterior probabilities by all of them."""
 
     found: Discriminants
     count: int
 
-    def work(self, number: int) -> tuple[Sequence[Array], int]:
-        """Return the scores of a block's parts, and the number of misclassified rows."""
-        kept, wrong = [], 0
-        for place, rows in self.rows.parts(number):
-            scores = self.found.scores(rows)
-            kept.append(first_columns(scores, self.count))
-            wrong += int(np.sum(self.found.classify(scores) != self.classes[place : place + len(rows)]))
-        return kept, wrong
+    def work(self, number: int) -> Sequence[tuple[Array, Array]]:
+        """Return the scores of a block's parts, and their posterior probabilities."""
+        every = (self.found.scores(rows) for _, rows in self.rows.parts(number))
+        return [(first_columns(scores, self.count), self.found.posteriors(scores)) for scores in every]
 
 
-def class_row_step(rows: Rows, count: int, threads: int) -> Step:
-    """Return the step of the passes, with `count` axes."""
+def class_row_step(rows: Rows, count: int, classes: int, threads: int) -> Step:
+    """Return the step of the passes, with `count` axes and so many classes."""
     size, width = rows.shape
     seconds = size * width * (PASSES * READ + 2.0 * (1 + TALL) / TALL * width / product_rate(1))
-    taken = rows.at_once(threads) * (rows.nbytes + 8.0 * (2 + TALL) * width**2) + bytes_in_memory(COPIES, size * count)
+    taken = rows.at_once(threads) * (rows.nbytes + 8.0 * (2 + TALL) * width**2)
+    taken += bytes_in_memory(COPIES, size * (count + classes))
     return Step("discriminants", f"by {PASSES} passes over {size:,} rows", seconds / threads, taken, needs=LINEAR,
                 passes=Passes(PASSES, seconds / PASSES, rows.blocks, sent=8.0 * width**2, working=float(rows.nbytes),
-                              returned=8.0 * (size * count / PASSES + rows.blocks * width**2)))
+                              returned=8.0 * (size * (count + classes) / PASSES + rows.blocks * width**2)))
 
 
 def class_moments_of_rows(rows: Rows, classes: Indices, counts: Indices) -> ClassMoments:
@@ -153,18 +150,17 @@ def class_moments_of_rows(rows: Rows, classes: Indices, counts: Indices) -> Clas
                         sphered=lambda sphere: Extent(len(rows), extent.largest @ sphere))
 
 
-def score_rows(rows: Rows, classes: Indices, found: Discriminants, count: int) -> tuple[Array, int]:
-    """Return scores of all rows on the first discriminants (n x count), and the number of misclassified rows.
+def score_rows(rows: Rows, classes: Indices, found: Discriminants, count: int) -> tuple[Array, Array]:
+    """Return scores of all rows on the first discriminants (n x count), and posterior probabilities (n x g) by all.
 
-    `classes` (n) are the rows' classes; all discriminants classify.
+    `classes` (n) are the rows' classes.
     """
-    scores, place, wrong = allocate(len(rows), count), 0, 0
+    scores, chances, place = allocate(len(rows), count), allocate(len(rows), len(found.priors)), 0
     with part("scores"), closing(results(
             Scores(rows, classes, found.mean, np.ones(len(found.mean), dtype=bool), found, count))) as every:
-        for parts, errors in every:
-            wrong += errors
-            for some in parts:
-                scores[place : place + len(some)] = some
+        for parts in every:
+            for some, likely in parts:
+                scores[place : place + len(some)], chances[place : place + len(some)] = some, likely
                 place += len(some)
             release_pages()
-    return scores, wrong
+    return scores, chances

@@ -1,6 +1,7 @@
 """Linear discriminants: the directions in which classes lie far apart relative to the spread within them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from mlcli.stages.linear.class_rows import (
     class_row_step,
     score_rows,
 )
+from mlcli.stages.linear.shrinkage import Shrinkage, shrink_within, sphering_of
 from mlcli.stages.linear.whitening import (
     Extent,
     centered_columns,
@@ -42,11 +44,12 @@ def classes_of(labels: Sequence[str], ids: Sequence[str]) -> tuple[list[str], In
 
 
 @stage("discriminants")
-def discriminants(points: Array, classes: Indices) -> Discriminants:
-    """Return the discriminants of points (n x d) in classes (n) 0..g-1, none of them empty.
+def discriminants(points: Array, classes: Indices, priors: Array, shrinkage: Shrinkage | None = None) -> Discriminants:
+    """Return the discriminants of points (n x d) in classes (n) 0..g-1, none of them empty, with priors (g).
 
     Two singular value decompositions and no scatter matrix, as in MASS (Venables and Ripley). For rows read in
     blocks the first one is of R, the triangle of deviations Q R from the classes' means: it has their singular values.
+    With `shrinkage` the covariance within classes is shrunk; that of rows in blocks is not.
     Directions without spread within the classes make no axes. Raises GeometryError for a single class, or if no class
     has any variance, and DataError if a column is too small compared with the largest.
     """
@@ -56,7 +59,8 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
                             hint="discriminants need at least two classes")
     rows = rows_of(points)
     seen = _class_moments(points, classes, counts) if rows is None else class_moments_of_rows(rows, classes, counts)
-    sphere = _sphering(seen.extent, seen.within, len(points) - len(counts))
+    sphere = _sphering(seen.extent, seen.within, len(points) - len(counts)) if shrinkage is None else _shrunk_sphering(
+        seen.extent, seen.within, classes, shrinkage)
     _note_lost(seen.extent, seen.centers, sphere)
     weighted = np.sqrt(counts / (len(counts) - 1))[:, None] * (seen.centers @ sphere)
     _, sizes, right = singular(weighted)
@@ -64,7 +68,7 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
                                      float(sizes.max(initial=0.0)))
     scaling = sphere @ right[significant].T
     return Discriminants(mean=seen.mean, scaling=scaling, ratios=sizes[significant] ** 2,
-                         centers=seen.centers @ scaling, shares=counts / len(points))
+                         centers=seen.centers @ scaling, priors=priors)
 
 
 def _class_moments(points: Array, classes: Indices, counts: Indices) -> ClassMoments:
@@ -78,8 +82,8 @@ def _class_moments(points: Array, classes: Indices, counts: Indices) -> ClassMom
                         sphered=lambda sphere: Extent.of(points @ sphere))
 
 
-def score_points(found: Discriminants, points: Array, classes: Indices, count: int) -> tuple[Array, int]:
-    """Return scores (n x count) of points (n x d) on the first discriminants, and the number of misclassified points.
+def score_points(found: Discriminants, points: Array, classes: Indices, count: int) -> tuple[Array, Array]:
+    """Return scores (n x count) of points (n x d) on the first discriminants, and posterior probabilities (n x g).
 
     `classes` (n) are the points' classes; all discriminants classify.
     """
@@ -87,15 +91,16 @@ def score_points(found: Discriminants, points: Array, classes: Indices, count: i
     if rows is not None:
         return score_rows(rows, classes, found, count)
     scores = found.scores(points)
-    return first_columns(scores, count), int(np.sum(found.classify(scores) != classes))
+    return first_columns(scores, count), found.posteriors(scores)
 
 
-def discriminant_steps(points: Array, count: int, threads: int) -> list[Step]:
+def discriminant_steps(points: Array, count: int, classes: int, threads: int) -> list[Step]:
     """Return the steps of the discriminants of points (n x d) and their scores, with `count` axes."""
     rows = rows_of(points)
     if rows is not None:
-        return [class_row_step(rows, count, threads)]
-    return [singular_step("discriminants", points.shape, threads, copies=5.0)]
+        return [class_row_step(rows, count, classes, threads)]
+    step = singular_step("discriminants", points.shape, threads, copies=5.0)
+    return [replace(step, memory=max(step.memory, 8.0 * len(points) * (2 * points.shape[1] + 3 * classes)))]
 
 
 def _sphering(extent: Extent, within: Array, freedom: int) -> Array:
@@ -103,8 +108,7 @@ def _sphering(extent: Extent, within: Array, freedom: int) -> Array:
     within = zero_rounding(within, extent)
     lengths = column_lengths(within)
     if freedom < 1 or not lengths.any():
-        raise GeometryError("WITHIN", "no class varies within itself: each has equal rows, or only one row",
-                            where="input.label_columns", hint="give labels that several different rows share")
+        raise _no_variation()
     varying = lengths > 0
     scale = lengths[varying]
     _, sizes, right = singular(within[:, varying] / scale)
@@ -112,6 +116,19 @@ def _sphering(extent: Extent, within: Array, freedom: int) -> Array:
     sphere = np.zeros((len(lengths), int(significant.sum())))
     sphere[varying] = right[significant].T / scale[:, None] * (np.sqrt(freedom) / sizes[significant])
     return sphere
+
+
+def _shrunk_sphering(extent: Extent, within: Array, classes: Indices, shrinkage: Shrinkage) -> Array:
+    """Return the map (d x r) that whitens the shrunk covariance of deviations (n x d) from the classes' (n) means."""
+    within = zero_rounding(within, extent)
+    if not within.any():
+        raise _no_variation()
+    return sphering_of(shrink_within(within, classes, shrinkage))
+
+
+def _no_variation() -> GeometryError:
+    return GeometryError("WITHIN", "no class varies within itself: each has equal rows, or only one row",
+                         where="input.label_columns", hint="give labels that several different rows share")
 
 
 def _note_lost(extent: Extent, centers: Array, sphere: Array) -> None:

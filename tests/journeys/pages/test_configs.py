@@ -23,8 +23,9 @@ ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "scatter.svg",
           "shepard.csv", "certificate.json", "dimension.json", "dimension.csv", "model.json", "model.npz"}
 # what methods and examples write besides
 MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv", "trace.csv"},
-        "sde": {"trace.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}, "lda": {"loadings.csv"},
-        "cca": {"loadings.csv"}, "ibfa": {"loadings.csv"}, "sfa": {"loadings.csv"},
+        "sde": {"trace.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}, "lda": {"loadings.csv", "classes.csv"},
+        "cca": {"loadings.csv"}, "rda": {"loadings.csv"},
+        "dbrda": {"loadings.csv"}, "ibfa": {"loadings.csv"}, "sfa": {"loadings.csv"},
         "ica": {"loadings.csv", "trace.csv"}, "lgssm": {"loadings.csv", "trace.csv", "posterior.csv"},
         "gplvm": {"trace.csv"}, "gpdm": {"trace.csv", "forecast.csv"}, "autoencoder": {"trace.csv"},
         "vae": {"trace.csv", "posterior.csv"}}

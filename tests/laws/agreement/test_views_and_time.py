@@ -66,3 +66,24 @@ def test_independent_components_of_the_mixture(contrast: str) -> None:
     order = likeness.argmax(axis=1)
     assert sorted(order) == [0, 1, 2]
     assert np.abs(aligned(axes, expected[:, order]) - expected[:, order]).max() < 1e-8
+
+
+def test_posterior_probabilities_of_iris() -> None:
+    ids, columns = support.names(150), ["a", "b", "c", "d"]
+    model = support.fit("lda", Labeled(IRIS, ids, columns, labels=SPECIES))
+    assert model.memberships.names == ("setosa", "versicolor", "virginica")
+    assert np.abs(model.memberships.probabilities - read("lda/iris/posterior.csv")).max() < 1e-10
+    third, held = np.arange(2, 150, 3), np.setdiff1d(np.arange(150), np.arange(2, 150, 3))
+    some = Labeled(IRIS[held], support.names(100), columns, labels=[SPECIES[row] for row in held])
+    found = support.fit("lda", some, priors=[0.5, 0.3, 0.2]).projector.classify(IRIS[third])
+    assert np.abs(found.probabilities - read("lda/iris/posterior_third.csv")).max() < 1e-10
+
+
+@pytest.mark.parametrize(("name", "shrinkage"), [("ledoit_wolf", "ledoit_wolf"), ("third", 1 / 3)])
+def test_posterior_probabilities_with_shrinkage(name: str, shrinkage: str | float) -> None:
+    """By 20, 12 and 15 flowers of the species, of all of them."""
+    rows = [*range(20), *range(50, 62), *range(100, 115)]
+    some = Labeled(IRIS[rows], support.names(47), ["a", "b", "c", "d"], labels=[SPECIES[row] for row in rows])
+    found = support.fit("lda", some, shrinkage=shrinkage).projector.classify(IRIS)
+    expected = read(f"sklearn/lda_{name}.csv", names=False, header=False)
+    assert np.abs(found.probabilities - expected).max() < 1e-10

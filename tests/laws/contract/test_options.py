@@ -63,6 +63,7 @@ def written(method: str, options: dict[str, Any], points: np.ndarray = FEW) -> l
         return [error.code]
     arrays = [model.embedding, model.project(FEW[:7] + 0.01), model.trace, model.spreads,
               None if model.loadings is None else model.loadings.values, model.directions,
+              None if model.memberships is None else model.memberships.probabilities,
               None if model.forecast is None else model.forecast.means]
     written = METHODS[method].model_validate({"name": method, **options}).axes_options.written(model.embedding.shape[1])
     told = sorted(repr(_choices(note.facts) if note.code == "F-PATHS" else note) for note in notes.notes)

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial, TwoViews
 from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric, Fitted, Metric
 from mlcli.stages.algebra.metrics.blocks import squared
@@ -47,13 +47,20 @@ class MetricFeatures(Features):
         return (self.values_in**power).plain(rows)
 
 
+@frozen
+class MetricViews(TwoViews, MetricFeatures):
+    """Points with a metric, and a second view of them."""
+
+
 def with_metric(metric: Metric, data: Input) -> Input:
     """Return features with the metric, after a check of its domain; other data as it is. Raises DataError outside."""
     if metric.plain or not isinstance(data, Features):
         return data
     require_domain(metric, data)
-    return MetricFeatures(data.values, data.ids, columns=data.columns, categories=data.categories,
-                          metric=metric.fitted(data.values, data.categories))
+    fitted = metric.fitted(data.values, data.categories)
+    if isinstance(data, TwoViews):
+        return MetricViews(data.values, data.ids, data.columns, data.view, categories=data.categories, metric=fitted)
+    return MetricFeatures(data.values, data.ids, columns=data.columns, categories=data.categories, metric=fitted)
 
 
 def with_metric_of(data: Input, other: Input) -> Input:

@@ -1,0 +1,91 @@
+"""Redundancy analysis."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.stages.steps import Step
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Input, TwoViews
+from mlcli.base.values.signs import leading_signs
+from mlcli.methods.frame.constrained import ConstrainedMethod
+from mlcli.methods.frame.model import Loadings, Model
+from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.constrained import redundancy_checks
+from mlcli.stages.algebra.centering import Centering
+from mlcli.stages.algebra.costs import singular_step
+from mlcli.stages.eigen.axes import first_columns
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.linear.constraints import Explained, constraints_of, permutation_steps, permutation_test
+from mlcli.stages.linear.redundancy import redundancy
+from mlcli.stages.similarities.columns import Columns
+from mlcli.stages.similarities.projector import Projector
+
+
+class RDA(ConstrainedMethod):
+    """PCA with axes constrained to combinations of the columns of a second view, `--view`; then PCA of the residuals.
+
+    The columns are regressed on those of the second view, the constraints. The first axes are the principal axes of
+    the fitted values, at most as many as there are independent constraints; axes after them are those of the residuals.
+    Coordinates are (x - mean) v along the directions v of the axes, on the scale of `pca`: the weighted sums, or with
+    `scores: lc` those of the fitted values, combinations of the constraints. `spectrum.csv` holds variances (divisor
+    n - 1), as shares of that of all columns; its column `constrained` is 1 for constrained axes, 0 for the others.
+    `loadings.csv` holds directions times the roots of these, then for each constraint its correlations with the
+    constrained axes: the arrows of a biplot.
+
+    Pseudo-F is tested by permutations of the rows, of the residuals of the condition if there is one. Constraints that
+    depend on others are left out with a warning. New rows are rows of the first view: they get the weighted sums on
+    constrained axes. With a condition, or on residual axes, new rows would need constraints, and are refused.
+
+    It fails with almost as many constraints as rows: they explain anything. `adjusted_explained_share` tells (Ezekiel,
+    1930). Source: Rao, 1964; van den Wollenberg, 1977; Legendre and Legendre, "Numerical ecology", 2012.
+    """
+
+    accepts: ClassVar = (TwoViews,)
+    variants: ClassVar = (variant("", "descending"), variant("lc", "descending", scores="lc", permutations=0))
+    axis: ClassVar = "RDA"
+    residual_axis: ClassVar = "PC"
+    name: Literal["rda"] = "rda"
+
+    def limit(self, data: Input) -> int:
+        """Return the smaller of n - 1 and the most constrained axes and axes of residuals together."""
+        rows, columns = data.values.shape
+        constraints = data.view.values.shape[1] if isinstance(data, TwoViews) else 1
+        return min(rows - 1, min(columns, constraints) + columns)
+
+    def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of the bases, of the singular values of the residuals, and of the permutations."""
+        (rows, columns), constraints = data.values.shape, data.view.values.shape[1]
+        threads, table = compute.thread_count(), 8.0 * rows * columns
+        return [singular_step("constraints", data.view.values.shape, threads),
+                singular_step("eigensolve", data.values.shape, threads, copies=6.0),
+                *permutation_steps(rows, columns, constraints, self.permutations, threads, 4 * table)]
+
+    def solve(self, data: TwoViews, compute: Compute) -> Model:
+        """Compute QᵀX = U Σ Vᵀ with Q a basis of the constraints: coordinates X V or Q Qᵀ X V; then of the rest."""
+        found = constraints_of(data.view.values, data.view.columns, self.condition)
+        axes = redundancy(data.values, found)
+        count = self.axes.available_count(len(axes.squares))
+        divisor, first = max(len(data.values) - 1, 1), int(axes.constrained.sum())
+        scores = first_columns(axes.sums if self.scores == "wa" else axes.combinations, count)
+        signs = leading_signs(scores)
+        directions = first_columns(axes.directions, count) * signs
+        arrows = first_columns(found.arrows(axes.units), count) * signs
+        roots = np.sqrt(first_columns(axes.squares[None, :], count)[0] / divisor)
+        spectrum = Spectrum.of_values(axes.squares, axes.total, complete=True, divisor=divisor,
+                                      constrained=axes.constrained)
+        explained = Explained(float(axes.squares[axes.constrained].sum()), float(axes.squares[~axes.constrained].sum()),
+                              (found.rank, found.residual_freedom))
+        value = permutation_test(found, lambda bases: np.sum((bases.T @ axes.rest) ** 2, axis=1),
+                                 float(np.sum(axes.rest**2)), self.permutations, compute.generator())
+        return Model(embedding=scores * signs, spectrum=spectrum,
+                     projector=self.not_placed(first, count) or Projector(
+                         Columns(), Centering(axes.means, across=False), directions),
+                     fit=self.figures(explained, found, axes.total, divisor, value),
+                     loadings=Loadings(np.vstack([directions * roots, arrows]), (*data.columns, *found.names),
+                                       unitless=len(arrows)))
+
+    def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
+        """Check axes, coordinates, arrows and pseudo-F against a regression by normal equations."""
+        return redundancy_checks(data, model, self.condition, self.scores, full=full)
