@@ -69,6 +69,7 @@ class Fitted:
     rows: RowsOf | None = None  # finds rows of the kernel, not centered, where that is quick
     fit: Mapping[str, Any] = field(default_factory=dict)
     objective: Quantity | None = None
+    curves: Mapping[str, Quantity] = field(default_factory=dict)  # further curves of the iterations, by name
     unfolded: "Unfolded | None" = None
     products: Products = field(default_factory=dict)  # what a run may keep of it
 
