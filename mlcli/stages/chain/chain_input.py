@@ -36,6 +36,7 @@ class ChainInput:
     centering: Centered
     eigensolve: Eigensolve
     coordinates: Coordinates
+    decoder: Any  # an option of `options.py`
     data: Any  # of a kind that the kernel takes
     compute: Compute
     require: Callable[[Sequence[Step], Given], None]  # refuses steps that memory does not allow for such data
