@@ -130,7 +130,8 @@ def decoder_step(option: Any, shape: tuple[int, int], axes: int, threads: int) -
     """Return the cost of a decoder of training rows (m x d) with so many axes, and of its error."""
     size, columns = shape
     if option.name == "barycentric":
-        seconds = neighbors_cost(size, axes, option.neighbors + 1, True, threads, True) + (
+        seconds = neighbors_cost(points=size, columns=axes, count=option.neighbors + 1, tree=True, threads=threads,
+                                 native=True) + (
             size * option.neighbors * (option.neighbors**2 + columns)) / product_rate(threads)
         return Step("decoder", f"barycentric, of {option.neighbors} neighbors", seconds,
                     8.0 * size * (2 * columns + 3 * option.neighbors))

@@ -5,7 +5,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stored import stored
-from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.distances import BLOCK, squared_distances
 from mlcli.stages.algebra.linalg import EPS
 from mlcli.stages.graph.nearest import Lists, nearest_of_new
@@ -145,7 +145,9 @@ class FixedPoint(Decoder):
             climbed = moving[risen]
             places[climbed], values[climbed], targets[climbed] = there[risen], after[risen], beyond[risen]
             sizes[moving] = np.where(risen, 1.0, sizes[moving] / 2)
-            moving = moving[self._open(places[moving], targets[moving], sizes[moving], values[moving])]
+            lengths = np.sqrt(self.rate) * np.linalg.norm(targets[moving] - places[moving], axis=1)
+            going = (lengths > self.tolerance) & (sizes[moving] > 0.5**HALVINGS) & (values[moving] > 0)
+            moving = moving[going]
             if not len(moving):
                 break
         return places
@@ -157,11 +159,6 @@ class FixedPoint(Decoder):
         above = values > 0
         targets = np.divide(shares @ self.points, values[:, None], out=places.copy(), where=above[:, None])
         return values, targets
-
-    def _open(self, places: Array, targets: Array, sizes: Array, values: Array) -> AnyArray:
-        """Return marks of the rows whose next step is longer than the tolerance and was not halved in vain (m)."""
-        lengths = np.sqrt(self.rate) * np.linalg.norm(targets - places, axis=1)
-        return np.asarray((lengths > self.tolerance) & (sizes > 0.5**HALVINGS) & (values > 0))
 
 
 def gaussian(left: Array, right: Array, rate: float) -> Array:
