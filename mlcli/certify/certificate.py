@@ -103,18 +103,29 @@ def check_numbers(subject: Subject) -> Iterator[Check]:
             yield projection.stored_points(subject)
         yield from claim.checks(subject)
         if there:
-            yield from _graph_and_kernel_checks(subject)
+            yield from _checks_of_parts(subject, asked)
             yield projection.projection_check(subject, claim.tolerance)
         yield from asked.method.identities(asked.data, asked.model, full=subject.plan.full)
 
 
-def _graph_and_kernel_checks(subject: Subject) -> Iterator[Check]:
-    """Yield checks of the parts of a model besides its axes: a neighbor graph, or a kernel that was learned."""
+def _checks_of_parts(subject: Subject, asked: Subject) -> Iterator[Check]:
+    """Yield checks of parts besides the axes: power iteration, a neighbor graph, a decoder, a kernel that was learned.
+
+    `asked` has the axes' own scale.
+    """
+    if getattr(getattr(subject.chain, "kernel", None), "requested_route", None) == "power":
+        from mlcli.certify.power import power_checks
+
+        yield from power_checks(subject)
     graph = subject.similarity.parts.graph
     if graph is not None:
         from mlcli.certify.graph import graph_checks
 
         yield from graph_checks(subject, graph)
+    if asked.chain is not None and asked.chain.decoder.name != "none":
+        from mlcli.certify.preimages import preimage_checks
+
+        yield from preimage_checks(asked)
     if subject.model.unfolded is not None:
         from mlcli.certify.unfolding import unfolding_checks
 

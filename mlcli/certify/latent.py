@@ -5,26 +5,22 @@ and U the loadings in these units, A U = U (Φ UᵀU + σ² I): Lawley and Maxwe
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import Covariance
 from mlcli.base.values.scaling import Unit, all_finite
 from mlcli.certify.eigen import count_check
 from mlcli.certify.gaps import moment_checks, observations
+from mlcli.certify.likelihood import ROUNDED, factors_of, stated_checks
 from mlcli.certify.linear import CenteredRows
 from mlcli.certify.subject import Subject, max_abs
 from mlcli.methods.identities.rotated_loadings import principal
-from mlcli.stages.latent.model import Latent
 
 LOOSE = 10.0  # allowed distance from the maximum, in multiples of the iteration's tolerance
-ROUNDED = 100.0  # noise of fewer roundings counts as none
-PATTERN = 1e-4  # seconds of overhead for each pattern of missing cells
-CUBE, CELL = 2e-9, 2e-8  # seconds for each of d³ products of a pattern, and for each cell
 AT_BOUND = 1e-9  # relative distance from a bound that counts as zero
 
 
@@ -67,7 +63,12 @@ def latent_checks(subject: Subject) -> Iterator[Check]:
         yield from _maximum(subject, observed, data.unit.measured(loadings.values), data.unit)
     elif not all_finite(subject.data.values):
         moments, decoder = subject.similarity.column_moments, subject.projector.affine
-        yield from _probabilistic_gap_checks(subject, _loose(subject)) if moments is None else moment_checks(subject)
+        if moments is None:
+            from mlcli.certify.probabilistic_gaps import gap_checks
+
+            yield from gap_checks(subject, _loose(subject))
+        else:
+            yield from moment_checks(subject)
         if moments is not None and decoder is not None:
             observed = DataCovariance(lambda block: moments @ block, np.diag(moments).copy(), np.zeros(len(moments)))
             yield from _maximum(subject, observed, decoder.directions, subject.data.unit)
@@ -108,8 +109,8 @@ def _in_noise_units(subject: Subject, observed: DataCovariance, loadings: Array)
     fit, columns = subject.model.fit, len(loadings)
     latent = subject.similarity.parts.latent if subject.places else None
     if latent is not None:
-        return NoiseUnitModel(loadings, np.eye(loadings.shape[1]), np.ones(columns), latent.noise,
-                              np.arange(columns), variances=True)
+        return NoiseUnitModel(loadings, factors_of(subject), np.ones(columns), latent.noise, np.arange(columns),
+                              variances=True)
     shares = np.array([np.nan if value is None else value for value in dict(fit.get("uniquenesses", {})).values()])
     varying = np.flatnonzero(np.isfinite(shares))
     if len(shares) != columns or not len(varying):
@@ -193,7 +194,7 @@ def _likelihood(subject: Subject, scaled: NoiseUnitModel, variances: Array, axes
     explained = float(np.sum((1 - scaled.level / values) * along)) / scaled.level
     logs = np.concatenate([2 * np.log(scaled.weights), np.log(values), [
         (len(u) - len(values)) * np.log(scaled.level), len(u) * (np.log(2 * np.pi) + 2 * unit.logarithm(1))]])
-    yield from _stated(subject, -rows / 2 * (float(logs.sum()) + whole - explained),
+    yield from stated_checks(subject, -rows / 2 * (float(logs.sum()) + whole - explained),
                        rounding * rows / 2 * (whole + len(u) + float(np.abs(logs).sum())))
 
 
@@ -204,6 +205,8 @@ def _spectrum(subject: Subject, scaled: NoiseUnitModel, observed: DataCovariance
     expected = (np.ones(len(scaled.loadings)) if scaled.shares is None else scaled.shares) @ scaled.loadings**2
     total = stated
     if scaled.variances:
+        if subject.method.rotation.name != "none":
+            expected = principal(scaled.loadings, scaled.factors)[1] ** 2
         expected, total = expected + scaled.level, float(observed.variances.sum())
     wrong = np.abs(np.append(values[: len(expected)] - expected, stated - total))
     return ratio("spectrum", float(wrong.max()), allowed * max(total, float(values[:1].max(initial=0.0))),
@@ -226,75 +229,3 @@ def _scores(subject: Subject, scaled: NoiseUnitModel, rounding: float) -> Check:
     return ratio("weights", float(np.linalg.norm(gap)), rounding * len(lengths) * (
         scale + wide * longest + max(scaled.level, float(bartlett)) * size),
         "the weights B of the scores follow from the model")
-
-
-@dataclass
-class Sums:
-    """Sums over rows."""
-
-    log_likelihood: float = 0.0
-    mean: Array = field(default_factory=lambda: np.zeros(0))  # ∂ / ∂ μ
-    loadings: Array = field(default_factory=lambda: np.zeros((0, 0)))  # ∂ / ∂ W
-    noise: float = 0.0  # ∂ / ∂ σ²
-    worst: float = 0.0  # difference of a posterior mean or covariance
-    cells: int = 0
-
-
-def _probabilistic_gap_checks(subject: Subject, loose: float) -> Iterator[Check]:
-    """Yield checks of posteriors and likelihood of rows with missing cells, and of its stationarity."""
-    points, latent = subject.data.values, subject.similarity.latent
-    size = float(np.sum(latent.loadings**2)) + len(latent.mean) * latent.noise
-    if latent.noise <= ROUNDED * EPS * max(*points.shape, 10) * size:
-        yield skipped("posterior", "the noise is only rounding, so the likelihood has no maximum")
-        return
-    patterns, kind = np.unique(~np.isnan(points), axis=0, return_inverse=True)
-    cost = PATTERN + CUBE * points.shape[1] ** 3 + CELL * points.size / len(patterns)
-    if not subject.plan.allows(0.5, cost * len(patterns)):
-        yield later("posterior")
-        return
-    sums = Sums(mean=np.zeros(points.shape[1]), loadings=np.zeros_like(latent.loadings))
-    for number, there in enumerate(patterns):
-        _add(sums, subject, latent, np.flatnonzero(kind.ravel() == number), there)
-    largest = float(np.fmax.reduce(np.abs(points), axis=None, initial=0.0))
-    rounding = EPS * max(*points.shape, 10) * size / latent.noise
-    rounding += EPS * largest * np.sqrt(points.shape[1] / latent.noise)  # rounding by means far from zero
-    yield ratio("posterior", sums.worst, rounding * max(max_abs(subject.embedding), 1.0),
-                "x | y has mean Wᵀ C⁻¹ (y - μ) and covariance I - Wᵀ C⁻¹ W over the cells that are there")
-    found = sums.log_likelihood - subject.data.unit.logarithm(sums.cells)
-    yield from _stated(subject, found, rounding * (sums.cells + abs(found)))
-    if not subject.model.fit.get("converged", True):
-        yield skipped("stationarity", "the iteration stopped before it converged")
-        return
-    slopes = (float(np.linalg.norm(sums.loadings)) / len(points) / np.sqrt(size),
-              float(np.linalg.norm(sums.mean)) / len(points) / np.sqrt(size), abs(sums.noise) / max(sums.cells, 1))
-    yield ratio("stationarity", latent.noise * max(slopes), loose + rounding,
-                "the likelihood has no slope in μ, W and σ²")
-
-
-def _stated(subject: Subject, likelihood: float, scale: float) -> Iterator[Check]:
-    """Check that the log-likelihood is as stated, and that no step of the iteration lowered it."""
-    stated, trace = subject.model.fit.get("log_likelihood"), subject.model.trace
-    if stated is not None:
-        yield ratio("log-likelihood", abs(likelihood - stated), scale, "the sum of the rows' log-densities, as stated")
-    if trace is not None and len(trace):
-        trace = trace if stated is None else np.append(trace, stated)
-        yield ratio("ascent", float(np.maximum(-np.diff(trace), 0.0).max(initial=0.0)),
-                    scale + EPS * float(np.abs(trace).max()), "no step lowers the likelihood")
-
-
-def _add(sums: Sums, subject: Subject, latent: Latent, rows: Indices, there: AnyArray) -> None:
-    """Add the terms of rows that have the same cells."""
-    residuals, loadings = (subject.data.values[rows] - latent.mean)[:, there], latent.loadings[there]
-    inverse = np.linalg.inv(loadings @ loadings.T + latent.noise * np.eye(len(loadings)))
-    gain, solved = inverse @ loadings, residuals @ inverse
-    spread = np.eye(loadings.shape[1]) - loadings.T @ gain
-    sums.worst = max(sums.worst, max_abs(residuals @ gain - subject.embedding[rows]))
-    if subject.model.spreads is not None:
-        sums.worst = max(sums.worst, max_abs(subject.model.spreads[rows] - spread))
-    sums.log_likelihood -= 0.5 * (float(np.sum(residuals * solved)) + len(rows) * (
-        len(loadings) * np.log(2 * np.pi) - float(np.linalg.slogdet(inverse)[1])))
-    curve = solved.T @ solved - len(rows) * inverse
-    sums.mean[there] += solved.sum(axis=0)
-    sums.loadings[there] += curve @ loadings
-    sums.noise += 0.5 * float(np.trace(curve))
-    sums.cells += residuals.size

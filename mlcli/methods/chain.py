@@ -27,7 +27,7 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
     """
 
     accepts: ClassVar = (Features, Dissimilarities, Similarities, LengthGraph, AffinityGraph)
-    decodes: ClassVar = "linear kernel, or gower of features without paths and correction"
+    decodes: ClassVar = "linear kernel, gower of features without paths and correction, or method.decoder"
     repeat_tolerance: ClassVar = 1e-5  # what the weights of a reconstruction leave
     variants: ClassVar = (
         variant(), variant("laplacian kernel", kernel={"name": "laplacian"}),

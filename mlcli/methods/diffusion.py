@@ -10,6 +10,7 @@ from mlcli.methods.frame.trials import MANY, InputSummary, Trials, single_trial
 from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels.diffusion import Bandwidth, DiffusionKernel
+from mlcli.stages.chain.options import AnyDecoder
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 
@@ -29,19 +30,20 @@ class Diffusion(Method):
 
     A new point is placed at the mean of the training points' coordinates by its own probabilities, over λ (Nyström). It
     fails if ε is so small that the walk does not reach all points, or so large that all steps are equally likely.
+    With `decoder` coordinates lead back to features, by neighbors in the embedding or by regression.
     Source: Coifman and Lafon, "Diffusion maps", 2006; widths: Zelnik-Manor and Perona, "Self-tuning spectral
     clustering", 2004.
     """
 
     accepts: ClassVar = (Features, Dissimilarities)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
-    decodes: ClassVar = None
+    decodes: ClassVar = "method.decoder"
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True
     variants: ClassVar = (
         variant(), variant("adaptive", "permutation", bandwidth={"name": "adaptive"}),
-        variant("plain", alpha=0.0, time=0.0), variant("long", time=3.0), variant("cosine", "shift", metric="cosine"),
-        variant("cityblock", "rotation", metric="cityblock"))
+        variant("plain", alpha=0.0, time=0.0, decoder={"name": "barycentric"}), variant("long", time=3.0),
+        variant("cosine", "shift", metric="cosine"), variant("cityblock", "rotation", metric="cityblock"))
     axis: ClassVar = "Diffusion"
     name: Literal["diffusion"] = "diffusion"
     metric: AnyMetric = EUCLIDEAN
@@ -49,6 +51,7 @@ class Diffusion(Method):
     alpha: float = option_of(DiffusionKernel, "alpha")
     time: float = option_of(DiffusionKernel, "time")
     eigensolve: Eigensolve = Eigensolve()
+    decoder: AnyDecoder = option_of(Stages, "decoder")
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:
@@ -60,4 +63,5 @@ class Diffusion(Method):
     def chain(self, kind: str = "features") -> Stages:
         """Return the chain of A = D^(-1/2) W D^(-1/2), W = exp(-d²/ε) / (q qᵀ)^α, D its sums; coordinates λ^t v/v₀."""
         return Stages(metric=self.metric, kernel=DiffusionKernel(
-            bandwidth=self.bandwidth, alpha=self.alpha, time=self.time), eigensolve=self.eigensolve)
+            bandwidth=self.bandwidth, alpha=self.alpha, time=self.time), eigensolve=self.eigensolve,
+                      decoder=self.decoder)

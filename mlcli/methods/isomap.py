@@ -9,7 +9,7 @@ from mlcli.methods.frame.trials import LANDMARKS, MANY, InputSummary, Trials, by
 from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels.pairs import GowerKernel
-from mlcli.stages.chain.options import Coordinates, NeighborGraph
+from mlcli.stages.chain.options import AnyDecoder, Coordinates, NeighborGraph
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
@@ -23,16 +23,18 @@ class Isomap(Method):
     itself, with all points as neighbors. Some eigenvalues are negative, as geodesic distances are seldom Euclidean.
     A new point is joined to its nearest training points, also where the graph is mutual. It fails if a short circuit
     joins two sheets of the surface (use fewer neighbors) or if the graph falls into pieces (use more neighbors).
+    With `decoder` coordinates lead back to features, by neighbors in the embedding or by regression.
     Source: Tenenbaum, de Silva and Langford, 2000.
     """
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph)
     proof: ClassVar = "kernel"
-    decodes: ClassVar = None
+    decodes: ClassVar = "method.decoder"
     rules: ClassVar = ("residual_variance", "two_nn", "broken_stick", "elbow")
     isometric: ClassVar = True
     variants: ClassVar = (
-        variant("", neighbors={"count": 9}), variant("landmarks", "permutation", neighbors={"count": 9}, landmarks=30),
+        variant("", neighbors={"count": 9}), variant("landmarks", "permutation", neighbors={"count": 9}, landmarks=30,
+                                                   decoder={"name": "barycentric"}),
         variant("radius", neighbors={"radius": 2.9, "pieces": "connect"}), variant("cosine", "shift", metric="cosine"),
         variant("mutual", neighbors={"count": 20, "pieces": "connect"}, graph="mutual"),
         variant("streamed", "whole", "quick", neighbors={"count": 9}, paths={"store": "streamed",
@@ -46,6 +48,7 @@ class Isomap(Method):
     paths: Paths = Paths()
     landmarks: int | None = option_of(Stages, "landmarks")
     eigensolve: Eigensolve = Eigensolve()
+    decoder: AnyDecoder = option_of(Stages, "decoder")
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:
@@ -56,7 +59,8 @@ class Isomap(Method):
         """Return the chain of K = -H D² H / 2, D shortest paths along the neighbor graph; coordinates V √λ."""
         graph = NeighborGraph(neighbors=self.neighbors, rule=self.graph)
         return Stages(metric=self.metric, graph=graph, paths=self.paths, kernel=GowerKernel(), centering="double",
-                      eigensolve=self.eigensolve, coordinates=Coordinates(scale="roots"), landmarks=self.landmarks)
+                      eigensolve=self.eigensolve, coordinates=Coordinates(scale="roots"), landmarks=self.landmarks,
+                      decoder=self.decoder)
 
     def reproduces(self) -> bool:
         """Whether the graph is a union: a mutual one joins a training row to fewer points than a new one."""

@@ -13,7 +13,7 @@ from mlcli.methods.frame.trials import InputSummary, Trials, by_width, single_tr
 from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels.pairs import Given, Products
-from mlcli.stages.chain.options import Coordinates
+from mlcli.stages.chain.options import AnyDecoder, Coordinates
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.functions import Function, Gaussian
@@ -31,19 +31,22 @@ class KernelPCA(Method):
     falls more slowly, and is always held in memory. A given matrix (`input.kind: kernel`) is used as it is. Kernel rows
     of new points are centered as the training rows were. With landmarks the eigenproblem is that of a sample of m rows,
     drawn with the seed, and every row x is placed by its centered kernel row k(x) to them: y = k(x) V / √λ (Nyström's
-    formula), exact for m = n; a default rate follows from the landmarks. Source: Schölkopf, Smola and Müller,
-    "Nonlinear component analysis as a kernel eigenvalue problem", 1998; Williams and Seeger, "Using the Nyström method
-    to speed up kernel machines", 2001.
+    formula), exact for m = n; a default rate follows from the landmarks. With `decoder` coordinates lead back to
+    features: by fixed points, whose image under the gaussian kernel is nearest, by regression, or by neighbors in the
+    embedding. Source: Schölkopf, Smola and Müller, "Nonlinear component analysis as a kernel eigenvalue problem", 1998;
+    Williams and Seeger, "Using the Nyström method to speed up kernel machines", 2001; Mika and others, "Kernel PCA and
+    de-noising in feature spaces", 1999.
     """
 
     in_blocks: ClassVar = "with method.landmarks"
     accepts: ClassVar = (Features, Similarities)
     proof: ClassVar = "kernel"
-    decodes: ClassVar = "linear kernel"
+    decodes: ClassVar = "linear kernel, or method.decoder"
     rules: ClassVar = ("broken_stick", "elbow")
     variants: ClassVar = (
-        variant(), variant("gaussian", kernel={"name": "gaussian", "rate": 0.05}),
-        variant("linear", kernel={"name": "linear"}), variant("laplacian", kernel={"name": "laplacian"}),
+        variant(), variant("gaussian", kernel={"name": "gaussian", "rate": 0.05}, decoder={"name": "fixed_point"}),
+        variant("linear", kernel={"name": "linear"}),
+        variant("laplacian", kernel={"name": "laplacian"}, decoder={"name": "ridge"}),
         variant("polynomial", "shift", kernel={"name": "polynomial", "degree": 2, "gamma": 0.1}),
         variant("cityblock", "rotation", metric="cityblock"), variant("cosine", "shift", metric="cosine"),
         variant("landmarks", "permutation", landmarks=30))
@@ -53,6 +56,7 @@ class KernelPCA(Method):
     kernel: KernelFunction = option(Gaussian(), "The kernel function; each has its own parameters.")
     landmarks: int | None = option_of(Stages, "landmarks")
     eigensolve: Eigensolve = Eigensolve()
+    decoder: AnyDecoder = option_of(Stages, "decoder")
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:
@@ -67,7 +71,7 @@ class KernelPCA(Method):
         """Return the chain of H K H with Kᵢⱼ = k(xᵢ, xⱼ), or an input K; coordinates V √λ of H K H = V Λ Vᵀ."""
         kernel: Any = Given() if kind == "kernel" else {"linear": Products()}.get(self.kernel.name, self.kernel)
         return Stages(metric=self.metric, kernel=kernel, centering="double", eigensolve=self.eigensolve,
-                      coordinates=Coordinates(scale="roots"), landmarks=self.landmarks)
+                      coordinates=Coordinates(scale="roots"), landmarks=self.landmarks, decoder=self.decoder)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return no changes; raises ConfigError for options that others make useless."""

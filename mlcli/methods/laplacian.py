@@ -10,7 +10,7 @@ from mlcli.methods.frame.trials import InputSummary, Trials, by_neighbors
 from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels.graph_laplacian import GraphLaplacian
-from mlcli.stages.chain.options import Coordinates, NeighborGraph
+from mlcli.stages.chain.options import AnyDecoder, Coordinates, NeighborGraph
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.affinities import Affinity, weights_for
@@ -35,20 +35,21 @@ class Laplacian(Method):
     A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); one that equals a
     training point, on that point: on one of several, as equal rows with other neighbors have other coordinates. On an
     axis of cost 1 these means are always 0: new points have no coordinate there, and a warning says so. It fails if
-    only a few edges connect parts of the data: the first axes then only separate these parts.
+    only a few edges connect parts of the data: the first axes then only separate these parts. With `decoder`
+    coordinates lead back to features, by neighbors in the embedding or by regression.
     Source: Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation", 2003; new
     points: Bengio and others, 2004; scales: Zelnik-Manor and Perona, "Self-tuning spectral clustering", 2004.
     """
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)
-    decodes: ClassVar = None
+    decodes: ClassVar = "method.decoder"
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True
     repeat_tolerance: ClassVar = 1e-7  # the smallest costs have few correct digits
     variants: ClassVar = (
         variant("", neighbors={"count": 9}), variant("heat", neighbors={"count": 9}, weights={"name": "heat"}),
         variant("adaptive", neighbors={"count": 9}, weights={"name": "adaptive"}),
-        variant("plain", neighbors={"count": 9}, normalized=False),
+        variant("plain", neighbors={"count": 9}, normalized=False, decoder={"name": "barycentric"}),
         variant("cosine", "shift", metric="cosine", neighbors={"count": 13}),
         variant("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
         variant("canberra", "rotation", "shift", neighbors={"count": 13}, metric="canberra"))
@@ -60,6 +61,7 @@ class Laplacian(Method):
     weights: Affinity = option_of(GraphLaplacian, "weights")
     normalized: bool = option_of(GraphLaplacian, "normalized")
     eigensolve: Eigensolve = Eigensolve()
+    decoder: AnyDecoder = option_of(Stages, "decoder")
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:
@@ -71,7 +73,7 @@ class Laplacian(Method):
         kernel = GraphLaplacian(normalized=self.normalized)  # its weights depend on the data where none are chosen
         return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
                       kernel=kernel.replace(weights=self.weights) if self.chosen("weights") else kernel,
-                      eigensolve=self.eigensolve, coordinates=Coordinates(scale="variance"))
+                      eigensolve=self.eigensolve, coordinates=Coordinates(scale="variance"), decoder=self.decoder)
 
     def stored(self, data: Input) -> float:
         """Return the bytes of training rows and of their graph: an index and a length for each neighbor, both ways."""

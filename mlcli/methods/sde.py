@@ -8,7 +8,7 @@ from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.variants import variant
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels.unfolding import Constraints, UnfoldingKernel
-from mlcli.stages.chain.options import NeighborGraph
+from mlcli.stages.chain.options import AnyDecoder, NeighborGraph
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
@@ -27,16 +27,17 @@ class SDE(Method):
     For many points the kernel is restricted to a basis of smooth vectors: errors of lengths are then penalized, and the
     bound includes the penalty.
 
-    A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul, 2006;
+    A new point is placed at the weighted mean of its neighbors' coordinates; with `decoder` coordinates lead back to
+    features in the same way. Source: Weinberger and Saul, 2006;
     Weinberger, Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.
     """
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph)
     proof: ClassVar = "spectrum"
-    decodes: ClassVar = None
+    decodes: ClassVar = "method.decoder"
     variants: ClassVar = (
         variant("", "quick", neighbors={"count": 6}),
-        variant("at most", "quick", neighbors={"count": 6}, constraints="at_most"),
+        variant("at most", "quick", neighbors={"count": 6}, constraints="at_most", decoder={"name": "barycentric"}),
         variant("cityblock", "quick", "rotation", neighbors={"count": 6}, metric="cityblock", constraints="at_most"),
         variant("basis", "quick", neighbors={"count": 6}, basis=12))
     axis: ClassVar = "SDE"
@@ -53,12 +54,13 @@ class SDE(Method):
     accept_uncertified: bool = option_of(UnfoldingKernel, "accept_uncertified")
     ridge: float = option_of(UnfoldingKernel, "ridge")
     eigensolve: Eigensolve = Eigensolve()
+    decoder: AnyDecoder = option_of(Stages, "decoder")
 
     def chain(self, kind: str = "features") -> Stages:
         """Return the chain of the K of largest trace that keeps neighbors' distances, K1 = 0; coordinates V √λ."""
         program = {name: getattr(self, name) for name in UnfoldingKernel.model_fields if name != "name"}
         return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
-                      kernel=UnfoldingKernel(**program), eigensolve=self.eigensolve)
+                      kernel=UnfoldingKernel(**program), eigensolve=self.eigensolve, decoder=self.decoder)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return neighbors; raises ConfigError for options of new points or further pairs if the input is a graph."""

@@ -50,6 +50,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.similarities.networks": ("encoder", "network_decoder"),
     "stages.similarities.of_distances": ("of-distances",),
     "stages.similarities.path_lengths": ("geodesics", "given-graph"),
+    "stages.similarities.preimages": ("barycentric-decoder", "kernel-ridge-decoder", "fixed-point-decoder"),
     "stages.similarities.projector": ("no-projection", "projector"),
     "stages.similarities.stress": ("least-stress",),
     "stages.similarities.weights": ("barycenters", "affinities", "edge-affinities"),

@@ -35,6 +35,7 @@ COMPUTED: Mapping[str, str] = {  # what comes before findings, in about the orde
     "iterate": "Improves the fit step by step until it has converged.",
     "training": "Trains a network, epoch by epoch.",
     "coordinates": "Computes the coordinates of every point from the fitted model.",
+    "decoder": "Fits the map from coordinates back to features, and measures its error on the training rows.",
     "reconstruct": "Maps coordinates back to features.",
 }
 OTHERS: Mapping[str, str] = {  # what comes after findings; then the stages of other commands

@@ -44,7 +44,7 @@ def decode_rows(model: Model, table: Table, features: Map, width: int, config: R
     if not (table.rows and model.projector.decode and config.draws_decoder(width)):
         return None
     with running("reconstruct"), np.errstate(over="ignore", invalid="ignore"):
-        found = _decode(model.projector, model.projector.decode, model.embedding, table.values, features, config)
+        found = _decode(model.projector, model.embedding, table.values, features, config)
     try:
         found.require_sense()
     except ValueError:
@@ -54,16 +54,16 @@ def decode_rows(model: Model, table: Table, features: Map, width: int, config: R
     return found
 
 
-def _decode(projector: Projector, decode: Map, embedding: Array, points: Array, features: Map,
-            config: RunConfig) -> Decoded:
+def _decode(projector: Projector, embedding: Array, points: Array, features: Map, config: RunConfig) -> Decoded:
     """Return the decoded numbers, some of which may be out of range; features in the input's units."""
-    seed, width = config.compute.seed, points.shape[1]
-    rows, errors = _spread(decode, points, embedding, seed)
+    seed, width, decode, decode_rows = config.compute.seed, points.shape[1], projector.decode, projector.decode_rows
+    assert decode is not None and decode_rows is not None
+    rows, errors = _spread(decode_rows, points, embedding, seed)
     ends = np.quantile(embedding[:, :2], INNER, axis=0).T
     originals = features(points[rows])
     plane = _map_places(decode, _grid(embedding, ends, _side(originals.shape[1], config.report.image)), width)
     return Decoded(rows=rows, originals=originals, errors=errors, plane=features(plane), ends=ends,
-                   reconstructed=features(_map_places(decode, embedding[rows], width)),
+                   reconstructed=features(_map_places(decode_rows, embedding[rows], width)),
                    deviations=_deviations(projector, embedding))
 
 

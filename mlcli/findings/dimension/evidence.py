@@ -19,7 +19,7 @@ from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.graph.metric_neighbors import nearest
 from mlcli.stages.graph.nearest import nearest_in_matrix
-from mlcli.stages.similarities.projector import NoProjection, Projector
+from mlcli.stages.similarities.projector import NoProjection, Projector, require_projector
 from mlcli.stages.similarities.spaces import input_space
 
 WIDEST = 300  # number of columns up to which the eigenvalues of their correlations cost little
@@ -115,11 +115,20 @@ def axes_of(model: Model) -> Array:
     variances = projector.similarity.variances if isinstance(projector, Projector) else None
     if variances is not None:
         whole = len(spectrum.vectors) == len(kept)
-        kept = spectrum.coordinates() if whole else kept * np.sqrt(variances)
+        kept = spectrum.coordinates() if whole else before_rotation(projector, kept) * np.sqrt(variances)
     if len(further) != len(kept):
         return kept  # landmarks only, or none
     first = kept.shape[1]
     return np.column_stack([kept, further * np.sqrt(spectrum.solved[first: first + further.shape[1]])])
+
+
+def before_rotation(projector: Projector | NoProjection, coordinates: Array) -> Array:
+    """Return coordinates (n x q) on the axes of orthogonal loadings W: x = (WᵀW)⁻¹WᵀΛ y for rotated loadings Λ."""
+    latent, affine = require_projector(projector).similarity.parts.latent, projector.affine
+    if latent is None or affine is None or np.array_equal(latent.loadings, affine.directions):
+        return coordinates
+    turned = affine.directions.T @ latent.loadings
+    return coordinates @ np.divide(turned, latent.lengths, out=np.zeros_like(turned), where=latent.lengths > 0)
 
 
 def method_distances(model: Model, data: Given, compute: Compute) -> Pairs | None:

@@ -58,7 +58,7 @@ def measure_quality(result: Result, asked: Quality) -> QualityResult | None:
         return None
     with running("quality"):
         found = quality(as_compared(result, table), embedding, labels=table.labels, label=asked.label,
-                        kept=model.space(compute), decode=model.projector.decode, neighbors=asked.neighbors,
+                        kept=model.space(compute), decode=model.projector.decode_rows, neighbors=asked.neighbors,
                         sample=asked.sample, free=result.config.method.free_scale, generator=compute.generator())
     return QualityResult(plain(found.figures), found.pairs)
 

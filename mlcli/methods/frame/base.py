@@ -127,6 +127,8 @@ class Method(Options):
     def require(self, data: Input) -> None:
         """Raise ConfigError where the data lacks something that the method needs, or has a view that it cannot use."""
         self.require_kind(data.kind)
+        if (chain := self.chain(data.kind)) is not None:
+            chain.require_decoder(data.kind)
         if isinstance(data, Viewed) and not any(issubclass(accepted, Viewed) for accepted in self.accepts):
             raise ConfigError("VIEW", f"{self.name} does not use a second view", where="input.view",
                               hint="leave it out, or choose cca, ibfa, rda or dbrda (of dissimilarities dbrda)")
@@ -184,7 +186,7 @@ class Method(Options):
     def leads_back(self, kind: str) -> bool:
         """Whether coordinates of such an input have a decoder to features, with these options."""
         chain = self.chain(kind)
-        return self.decodes is not None and kind == Features.kind and (chain is None or chain.linear)
+        return self.decodes is not None and kind == Features.kind and (chain is None or chain.has_decoder)
 
     def require_loadings(self, kind: str, where: str) -> None:
         """Raise ConfigError for an option at `where` that needs loadings of columns if there are none."""

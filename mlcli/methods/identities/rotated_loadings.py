@@ -20,6 +20,7 @@ from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.stationarity import AT_LIMIT
 from mlcli.stages.algebra.iterate import SMALL
 from mlcli.stages.latent.rotations import Rotation, Varimax
+from mlcli.stages.similarities.projector import require_projector
 
 
 @frozen
@@ -48,6 +49,16 @@ class RotatedLoadings:
         return cls(loadings[varying][:, used] / np.sqrt(squares)[:, None],
                    np.asarray(fit["factor_correlations"], dtype=np.float64)[np.ix_(used, used)],
                    np.ones_like(squares) if equal else shares[varying])
+
+    @classmethod
+    def of_equal_noise(cls, model: Model) -> "RotatedLoadings":
+        """Return the loadings of probabilistic PCA, over the root of the model's mean variance of a column."""
+        loadings, fit = np.asarray(model.directions), dict(model.fit)
+        factors = np.asarray(fit.get("factor_correlations") or np.eye(loadings.shape[1]), dtype=np.float64)
+        used = np.any(loadings != 0, axis=0)
+        noise = float(require_projector(model.projector).similarity.parts.latent.noise)
+        scale = np.sqrt(np.einsum("ij,jk,ik->", loadings, factors, loadings) / len(loadings) + noise) or 1.0
+        return cls(loadings[:, used] / scale, factors[np.ix_(used, used)], np.ones(len(loadings)))
 
     @property
     def rounding(self) -> float:
@@ -79,6 +90,25 @@ def principal(loadings: Array, factors: Array) -> tuple[Array, Array]:
     values, vectors = np.linalg.eigh(factors)
     roots = vectors * np.sqrt(np.maximum(values, 0.0))
     return np.linalg.svd(loadings @ roots, full_matrices=False)[:2]
+
+
+def rotated_checks(rotation: Rotation, model: Model) -> list[Check]:
+    """Check rotated loadings of probabilistic PCA: their criterion, distribution and posterior covariance."""
+    latent, loadings = require_projector(model.projector).similarity.parts.latent, np.asarray(model.directions)
+    fit: Any = model.fit
+    factors = np.asarray(fit["factor_correlations"], dtype=np.float64)
+    rounding = EPS * max(*loadings.shape, 10) * float(np.linalg.cond(factors))
+    gap = loadings @ factors @ loadings.T - latent.loadings @ latent.loadings.T
+    size = float(np.sum(latent.loadings**2)) + latent.noise
+    precision = loadings.T @ loadings + latent.noise * np.linalg.inv(factors)
+    stated = np.asarray(fit["posterior_covariance"], dtype=np.float64)
+    apart = precision @ stated - latent.noise * np.eye(len(factors))
+    carried = np.sum(loadings**2, axis=0) > 0
+    return [ratio("turned", float(np.abs(gap).max()), rounding * size, "Λ Φ Λᵀ of the rotated loadings = W Wᵀ"),
+            ratio("posterior covariance", float(np.abs(apart[carried]).max(initial=0.0)), rounding * size * max(
+                float(np.abs(stated).max()), 1.0), "σ² (ΛᵀΛ + σ² Φ⁻¹)⁻¹, as stated"),
+            *rotation_checks(rotation, RotatedLoadings.of_equal_noise(model),
+                             bool(fit.get("rotation_converged", True)))]
 
 
 def rotation_checks(rotation: Rotation, loadings: RotatedLoadings | None, converged: bool) -> list[Check]:

@@ -36,6 +36,7 @@ class ChainInput:
     centering: Centered
     eigensolve: Eigensolve
     coordinates: Coordinates
+    decoder: Any  # an option of `options.py`
     data: Any  # of a kind that the kernel takes
     compute: Compute
     require: Callable[[Sequence[Step], Given], None]  # refuses steps that memory does not allow for such data
@@ -69,6 +70,7 @@ class Fitted:
     rows: RowsOf | None = None  # finds rows of the kernel, not centered, where that is quick
     fit: Mapping[str, Any] = field(default_factory=dict)
     objective: Quantity | None = None
+    curves: Mapping[str, Quantity] = field(default_factory=dict)  # further curves of the iterations, by name
     unfolded: "Unfolded | None" = None
     products: Products = field(default_factory=dict)  # what a run may keep of it
 

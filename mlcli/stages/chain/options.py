@@ -1,8 +1,9 @@
-"""Options that only chains have: the neighbor graph as a section, and the scale of eigenvectors."""
+"""Options that only chains have: the neighbor graph as a section, the scale of eigenvectors, and decoders."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
 from mlcli.base.types import Array
 from mlcli.base.values.options import Options, option
@@ -51,3 +52,37 @@ class Coordinates(Options):
     def over(self, rows: int) -> float:
         """Return the divisor of the eigenvalues for `rows` points."""
         return 1.0 if self.divisor == "none" else float(max(rows - (self.divisor == "n-1"), 1))
+
+
+class NoDecoder(Options):
+    """No map from coordinates back to features."""
+
+    name: Literal["none"] = "none"
+
+
+class BarycentricDecoder(Options):
+    """A weighted mean of the rows whose coordinates are nearest, with weights that reproduce the coordinates."""
+
+    name: Literal["barycentric"] = "barycentric"
+    neighbors: int = option(10, "Number of nearest training rows in the embedding.", ge=1)
+    ridge: float = option(1e-6, "Regularization of the weights, relative to the trace of the local Gram matrix.", gt=0)
+
+
+class RidgeDecoder(Options):
+    """Kernel ridge regression of the features on the coordinates, with a gaussian kernel."""
+
+    name: Literal["ridge"] = "ridge"
+    alpha: float = option(1.0, "Ridge α that is added to the diagonal of the kernel of the coordinates.", gt=0)
+    rate: float | None = option(None, "Rate r of exp(-r d²) between coordinates (default: 1 / median of d² over all "
+                                "pairs of training rows).", gt=0)
+
+
+class FixedPointDecoder(Options):
+    """The point whose image under the gaussian kernel is nearest to the one with these coordinates."""
+
+    name: Literal["fixed_point"] = "fixed_point"
+    limit: int = option(500, "Largest number of iterations.", ge=1)
+    tolerance: float = option(1e-9, "Length of the last step, relative to the width of the kernel.", gt=0, lt=1)
+
+
+AnyDecoder = Annotated[NoDecoder | BarycentricDecoder | RidgeDecoder | FixedPointDecoder, Field(discriminator="name")]

@@ -1,12 +1,14 @@
 """Chains whose kernel is a function of two points, the products of the columns, or an input matrix."""
 
 from dataclasses import replace
+from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
 from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.steps import Step
+from mlcli.base.values.quantity import Quantity
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import BENT, LANDMARKS, PASSES, centering_step
 from mlcli.stages.algebra.distances import BLOCK
@@ -58,7 +60,14 @@ class ColumnChain:
         embedding = map_blocks(lambda some: some * sizes, spectrum.vectors)
         # columns that are not centered have no variances to report
         spectrum = spectrum if chain.centering == "columns" else replace(spectrum, directions=None)
-        return Fitted(embedding=embedding, spectrum=spectrum, projector=projector)
+        return Fitted(embedding=embedding, spectrum=spectrum, projector=projector, **power_curves(spectrum))
+
+
+def power_curves(spectrum: Spectrum) -> dict[str, Any]:
+    """Return the objective and curves of power iteration: an axis's eigenvalue and residual after each of its steps."""
+    axes, estimates, residuals = spectrum.steps.T
+    return {"objective": Quantity(estimates / spectrum.divisor, 2),
+            "curves": {"axis": Quantity(axes), "residual": Quantity(residuals)}} if len(axes) else {}
 
 
 @frozen

@@ -13,7 +13,7 @@ from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.chain_input import ChainInput, Composition, limit_of_columns
 from mlcli.stages.chain.kernels import ChainKernel
 from mlcli.stages.chain.kernels.pairs import GowerKernel
-from mlcli.stages.chain.options import Centered, Coordinates, NeighborGraph
+from mlcli.stages.chain.options import AnyDecoder, Centered, Coordinates, NeighborGraph, NoDecoder
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.corrections import Rule
 from mlcli.stages.paths.paths import OF_LANDMARKS, Paths
@@ -33,15 +33,25 @@ class Stages(Options):
                                  "features with a linear kernel (columns), or none.")
     eigensolve: Eigensolve = Eigensolve()
     coordinates: Coordinates = Coordinates()
+    decoder: AnyDecoder = option(NoDecoder(), "Map from coordinates back to features, of a nonlinear method.")
 
     def compose(self, data: Any, compute: Compute, require: Callable[[Sequence[Step], Given], None]) -> Composition:
         """Return the computation of coordinates: the kernel's own, or by paths, distances, columns or pairs of points.
 
         `require` refuses steps that memory does not allow. A chain imports its own computation and no other.
         """
-        kernel = self.kernel
         chain = ChainInput(**{name: getattr(self, name) for name in Stages.model_fields}, data=data, compute=compute,
                            require=require)
+        found = self._composition(chain)
+        if self.decoder.name == "none":
+            return found
+        from mlcli.stages.chain.decoding import WithDecoder
+
+        return WithDecoder(found, chain, data.unit ** (self.power if self.coordinates.scale == "roots" else 0))
+
+    def _composition(self, chain: ChainInput) -> Composition:
+        """Return the computation of coordinates, without a decoder."""
+        kernel = self.kernel
         if kernel.way is not None:
             own: Composition = kernel.way(chain)
             return own
@@ -49,7 +59,7 @@ class Stages(Options):
             from mlcli.stages.chain.paths import PathChain
 
             return PathChain(chain)
-        if kernel.of_distances and not (data.kind == "features" and kernel.direct and self.landmarks is None):
+        if kernel.of_distances and not (chain.data.kind == "features" and kernel.direct and self.landmarks is None):
             from mlcli.stages.chain.distances import PairwiseChain
 
             return PairwiseChain(chain)
@@ -100,6 +110,26 @@ class Stages(Options):
         """Return the intermediate results that a run may keep; with landmarks there are none of all pairs."""
         graph: tuple[Name, ...] = ("graph",) if self.graph is not None or kind == "graph" else ()
         return graph if self.by_columns or self.landmarks is not None else (*graph, *self.kernel.makes)
+
+    def require_decoder(self, kind: str) -> None:
+        """Raise ConfigError for a decoder without features, beside a linear one, or that the kernel does not allow."""
+        asked = self.decoder.name
+        if asked == "none":
+            return
+        gaussian = self.kernel.name == "gaussian" and self.metric.plain and self.paths is None and (
+            self.coordinates.scale == "roots")
+        why, hint = (
+            ("there are no features to lead back to", "leave it out, or give features") if kind != "features" else
+            ("coordinates of this kernel lead back to features linearly", "leave it out") if self.linear else
+            ("fixed points need the gaussian kernel of Euclidean distances", "use barycentric or ridge")
+            if asked == "fixed_point" and not gaussian else ("", ""))
+        if why:
+            raise ConfigError("DECODER", f"decoder {asked} was chosen, but {why}", where="method.decoder", hint=hint)
+
+    @property
+    def has_decoder(self) -> bool:
+        """Whether coordinates of features have a decoder: a linear one, or one that was chosen."""
+        return self.linear or self.decoder.name != "none"
 
     @property
     def linear(self) -> bool:

@@ -27,7 +27,7 @@ NOTABLE = 0.01  # negative eigenvalues this large relative to the top one are wo
 class Eigensolve(SpectrumRequest):
     """The number of axes to keep, and how the eigenvalues are computed."""
 
-    @stage("eigensolve", version=2)
+    @stage("eigensolve", version=3)
     def __call__(self, kernel: Kernel, limit: int, compute: Compute, notable: float = NOTABLE) -> Spectrum:
         """Return the spectrum of a centered kernel whose rank is at most `limit`.
 
@@ -49,7 +49,7 @@ class Eigensolve(SpectrumRequest):
                         further=self._further(solved, *vectors.shape),
                         solved_mass=_negative_mass(kernel, solved, trace, frobenius),
                         solved_at_least=solved.at_least[: max(SHOWN - len(solved.values), 0)],
-                        of_inverse=kernel.inverse, centering=kernel.centering)
+                        of_inverse=kernel.inverse, centering=kernel.centering, steps=solved.steps)
 
     def _count(self, solved: Solved, trace: float, limit: int) -> int:
         """Return the number of axes to keep, of those with a positive eigenvalue."""

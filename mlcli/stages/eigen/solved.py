@@ -33,6 +33,7 @@ class Solved:
     trace: float | None = None  # of the matrix that was solved, where a streamed kernel was stored for it
     at_least: Array = field(default_factory=lambda: np.zeros(0))  # lower bounds of eigenvalues after `values`
     negative: Array = field(default_factory=lambda: np.zeros(0))  # the smallest are no larger than these
+    steps: Array = field(default_factory=lambda: np.zeros((0, 3)))  # of power iteration: axis, estimate, residual
 
     @property
     def positive(self) -> Array:

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Protocol
 
-import numpy as np
-
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, RowsOf
@@ -138,8 +136,7 @@ def solve_by_power(matrix: Array, rank: int, demand: SpectrumRequest, compute: C
     """Return leading eigenpairs of a positive semidefinite matrix (n x n) by power iteration with deflation."""
     size = len(matrix)
     tolerance = demand.tolerance or POWER_TOLERANCE
-    values, vectors = power_iteration(matrix, demand, rank, tolerance, compute.generator())
-    order = np.argsort(-values, kind="stable")  # of nearly equal ones, the smaller may come first
-    values, vectors = values[order], vectors[:, order]
-    return Solved(values, lambda q: (vectors[:, :q], None), size, len(values) == size, rounding_floor(values, size),
-                  tolerance, iterative=True)
+    found = power_iteration(matrix, demand, rank, tolerance, compute.generator())
+    values = found.values
+    return Solved(values, lambda q: (found.vectors[:, :q], None), size, len(values) == size,
+                  rounding_floor(values, size), tolerance, iterative=True, steps=found.steps)

@@ -37,6 +37,7 @@ class Spectrum:
     of_inverse: bool = False  # whether the kernel is the inverse of a cost, whose eigenvalues are one over these
     centering: Centering = field(default_factory=lambda: uncentered(0))  # of the kernel, found by its passes
     constrained: AnyArray | None = None  # m, whether an eigenvalue is of constrained axes; None where none is
+    steps: Array = field(default_factory=lambda: np.zeros((0, 3)))  # of power iteration: axis, eigenvalue, residual
 
     @classmethod
     def of_values(cls, values: Array, total: float = float("nan"), *, complete: bool = False, divisor: float = 1.0,

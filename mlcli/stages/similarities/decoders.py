@@ -16,6 +16,12 @@ class Decoder:
         """Return features (m x d) at coordinates (m x p)."""
         raise NotImplementedError
 
+    def apart(self, embedding: Array) -> Array:
+        """Return features (m x d) at coordinates (m x p) of training rows, without those rows themselves where all
+        weight would be on them.
+        """
+        return self(embedding)
+
     def variance(self, coordinates: Array) -> Array | None:
         """Return the posterior variance of a feature at (m, p) coordinates: an (m,) array, in squared feature units.
 

@@ -61,6 +61,7 @@ class NoProjection(ProjectionUnits):
 
     decoder: ClassVar[None] = None
     decode: ClassVar[None] = None
+    decode_rows: ClassVar[None] = None
     affine: ClassVar[None] = None
 
     def require_places(self) -> NoReturn:
@@ -139,6 +140,12 @@ class Projector(ProjectionUnits):
         """The map from coordinates to features in the data's units; None where there is none."""
         return None if self.decoder is None else partial(_decoded, self.decoder, self.output_unit, self.input_unit)
 
+    @property
+    def decode_rows(self) -> Callable[[Array], Array] | None:
+        """The map from coordinates of training rows to features, by other rows where they would be their own."""
+        return None if self.decoder is None else partial(
+            _decoded, self.decoder.apart, self.output_unit, self.input_unit)
+
     def deviation(self, places: Array) -> Array | None:
         """Return the posterior standard deviation of a feature at (m, p) places, an (m,) array in the data's units.
 
@@ -168,5 +175,5 @@ def require_near(far: AnyArray, first: int = 0) -> None:
                              hint="check its numbers, or leave it out", row=row)
 
 
-def _decoded(decoder: Decoder, measured: Unit, plain: Unit, embedding: Array) -> Array:
+def _decoded(decoder: Callable[[Array], Array], measured: Unit, plain: Unit, embedding: Array) -> Array:
     return plain.plain(decoder(measured.measured(embedding)))

@@ -26,8 +26,8 @@ class Products(KernelOptions):
     unit_power: ClassVar[int] = 1
     by_columns: ClassVar[bool] = True
     route: Route = option("auto", "Matrix to decompose: the covariance of the columns (covariance), the Gram matrix "
-                          "of the rows (dual), or the data (svd); power: power iteration; auto: the smaller of the "
-                          "first two, or svd where these lose digits.")
+                          "of the rows (dual), or the data (svd); power: power iteration, whose steps trace.csv has; "
+                          "auto: the smaller of the first two, or svd where these lose digits.")
 
     @property
     def requested_route(self) -> Route:
