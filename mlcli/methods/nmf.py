@@ -2,8 +2,6 @@
 
 from typing import Any, ClassVar, Literal, cast
 
-import numpy as np
-
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
@@ -99,6 +97,5 @@ class NMF(Method):
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """Check signs, sums and order of the parts, the objective, and that neither factor can be improved."""
-        stated = {**model.fit, "objective": (data.unit**self.power).measured(np.asarray(model.fit["objective"]))}
         return factorization_checks(data.values, model.embedding, model.directions, self.objective,
-                                    self.iterate.tolerance, stated)
+                                    self.iterate.tolerance, model.fit, data.unit**self.power)

@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
+from mlcli.base.values.scaling import NORMAL, Unit
 from mlcli.methods.identities.stationarity import AT_LIMIT
 from mlcli.stages.linear.nonnegative import NEARLY_EXACT
 
@@ -16,8 +17,10 @@ LEFT = 1e-11  # share of a row's total, or of its products, that exact weights l
 
 
 def factorization_checks(points: Array, weights: Array, directions: Array | None, objective: str, tolerance: float,
-                         stated: Mapping[str, Any]) -> list[Check]:
+                         stated: Mapping[str, Any], unit: Unit) -> list[Check]:
     """Check X ≈ W H for points X (n x d), weights W (n x p) and directions Hᵀ (d x p) against the figures of a fit.
+
+    `unit` is that of the objective for these points.
 
     Signs and sums; the objective by its definition; of the weights the conditions W ≥ 0, slopes ≥ 0, and zero products
     of both; of the parts that the next step over any of them alone does not promise more than convergence allows.
@@ -37,7 +40,7 @@ def factorization_checks(points: Array, weights: Array, directions: Array | None
     apart = np.abs(totals / (totals.sum() or 1.0) - shares).max(initial=0.0) if len(shares) == len(totals) else np.inf
     checks.append(ratio("shares", float(apart), EPS * max(len(weights), 10), "the shares of all weights, as stated"))
     check = squares_checks if objective == "frobenius" else divergence_checks
-    return checks + check(points, weights, parts, tolerance, stated)
+    return checks + check(points, weights, parts, tolerance, {**stated, "objective": _measured(stated, unit)})
 
 
 def squares_checks(points: Array, weights: Array, parts: Array, tolerance: float,
@@ -89,8 +92,17 @@ def _weighty(weights: Array) -> Array:
     return np.asarray(weights > 1e-9 * weights.max(axis=1, initial=0.0)[:, None])
 
 
+def _measured(stated: Mapping[str, Any], unit: Unit) -> float | None:
+    """Return the objective in a unit; None where plain numbers do not hold it."""
+    value = stated["objective"]
+    if value is None or 0 < value < np.finfo(np.float64).tiny or (value == 0 and abs(unit.exponent) > NORMAL // 2):
+        return None
+    return float(unit.measured(np.asarray(value)))
+
+
 def _objective_check(lost: float, size: float, rows: int, stated: Mapping[str, Any]) -> list[Check]:
-    checks = [ratio("objective", abs(lost - stated["objective"]), EPS * (max(rows, 100) * lost + 100 * size),
+    checks = [skipped("objective", "it is outside the range of double precision") if stated["objective"] is None else
+              ratio("objective", abs(lost - stated["objective"]), EPS * (max(rows, 100) * lost + 100 * size),
                     "the objective by its definition, as stated")]
     if "explained" in stated:
         checks.append(ratio("explained", abs(1 - lost / (size or 1.0) - stated["explained"]),

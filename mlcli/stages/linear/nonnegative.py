@@ -6,12 +6,13 @@ from typing import Literal
 
 import numpy as np
 
+from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.rates import rates
-from mlcli.base.rows.blocks import in_order, row_blocks
+from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.stages.stage import running
 from mlcli.base.stored import result
-from mlcli.base.types import Array
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import option
 from mlcli.stages.algebra.costs import product_rate
@@ -22,6 +23,7 @@ from mlcli.stages.kernels.row_factor import factor_of
 
 Objective = Literal["frobenius", "kullback_leibler"]
 BLOCK = 1 << 20  # numbers of rows that a thread takes at once
+FEW = 0.4  # share of entries that are not zero, up to which products take these alone
 FILLED = 1e-6  # entries of the start below this count as zero, for data of a largest cell of one
 NEARLY_EXACT = 1e-4  # share of the objective's size for W H = 0, or of Σ x, below which it counts as so large
 TINY = float(np.finfo(np.float64).tiny)
@@ -108,17 +110,54 @@ def hals_sweep(factor: Array, gram: Array, products: Array, times: int) -> None:
                 np.maximum(factor[place], 0.0, out=factor[place])
 
 
-def hals_step(points: Array, squares: float, sweeps: int, state: Factorization) -> Factorization:
+@frozen
+class Entries:
+    """The entries of a table (n x d) that are not zero, row after row."""
+
+    starts: Indices  # n + 1
+    columns: AnyArray  # int32
+    values: Array
+
+    @classmethod
+    def of(cls, points: Array) -> "Entries | None":
+        """Return the entries of points (n x d); None where most are not zero, or without native kernels."""
+        counts = np.count_nonzero(points, axis=1)
+        if not native.available() or counts.sum() > FEW * points.size:
+            return None
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        columns, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
+
+        def fill(rows: slice) -> None:
+            here, there = points[rows], slice(starts[rows.start], starts[rows.stop])
+            inside = here != 0
+            columns[there], values[there] = np.nonzero(inside)[1], here[inside]
+
+        each(fill, _blocks(points))
+        return cls(starts, columns, values)
+
+    def improve(self, rows: slice, weights: Array, parts: Array, gram: Array, sweeps: int) -> Array:
+        """Sweep over weights (p x m) of some rows in place; return their products with the rows (p x d)."""
+        entries = self.starts[rows.start : rows.stop + 1], self.columns, self.values
+        improved, products = native.sweep_rows(entries, parts.T, gram, sweeps, weights.T)
+        weights[:] = improved.T
+        return products.T
+
+
+def hals_step(points: Array, entries: Entries | None, squares: float, sweeps: int,
+              state: Factorization) -> Factorization:
     """Return the factorization of points (n x d) after sweeps over W, and then over H: one pass over the points.
 
-    `squares` is ‖X‖²; the objective is ‖X - W H‖² / 2.
+    `squares` is ‖X‖²; the objective is ‖X - W H‖² / 2. Products take the `entries` alone where few are not zero.
     """
     weights, gram = state.weights.copy(), state.parts @ state.parts.T
 
     def improve(rows: slice) -> tuple[Array, Array]:
-        some, own = points[rows], weights[:, rows]
-        hals_sweep(own, gram, state.parts @ some.T, sweeps)
-        return own @ some, own @ own.T
+        own = weights[:, rows]
+        if entries is not None:
+            products = entries.improve(rows, own, state.parts, gram, sweeps)
+            return products, own @ own.T
+        hals_sweep(own, gram, state.parts @ points[rows].T, sweeps)
+        return own @ points[rows], own @ own.T
 
     products, sizes = np.zeros_like(state.parts), np.zeros_like(gram)
     for product, size in in_order(improve, _blocks(points)):
@@ -165,7 +204,7 @@ def _blocks(points: Array) -> list[slice]:
 def step_of(objective: Objective, points: Array, sweeps: int) -> Callable[[Factorization], Factorization]:
     """Return the step that lowers an objective of points (n x d)."""
     if objective == "frobenius":
-        return partial(hals_step, points, float(np.einsum("ij,ij->", points, points)), sweeps)
+        return partial(hals_step, points, Entries.of(points), float(np.einsum("ij,ij->", points, points)), sweeps)
     return partial(multiplicative_step, points)
 
 

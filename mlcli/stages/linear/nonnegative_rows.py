@@ -13,6 +13,7 @@ NEAR = 1e-12  # relative size below which an entry or a slope counts as zero
 FULL_EXCHANGES = 3  # of all wrong entries at once without fewer of them, before one at a time
 EXCHANGES = 5  # for each part, at most
 WARM = 10  # multiplicative updates before Newton's method
+FAINT = 1e-100  # share of the largest number of the parts below which a column has none of any
 NEWTON, HALVINGS = 100, 50  # its steps and those of its line search, at most
 ARMIJO = 1e-4  # share of the fall that the slope promises
 SLACK = 8 * EPS  # relative rounding of the objective, below which a fall is not seen
@@ -91,14 +92,15 @@ def least_divergence(points: Array, parts: Array) -> Array:
     A convex problem: multiplicative updates, then Newton's method on the entries that are not at zero (Bertsekas,
     1982). Cells in columns that no part has do not count.
     """
-    held = np.any(parts > 0, axis=0)
+    held = parts.max(axis=0) > FAINT * parts.max()
     points, parts = points[:, held], parts[:, held]
     totals, sums = points.sum(axis=1), parts.sum(axis=1)
     there = totals > 0
     shares, units = points[there] / totals[there, None], parts / sums[:, None]
     weights = np.full((len(shares), len(units)), 1.0 / len(units))
     for _ in range(WARM):
-        weights *= (shares / (weights @ units)) @ units.T
+        model = weights @ units
+        weights *= np.divide(shares, model, out=np.zeros_like(model), where=shares > 0) @ units.T
     open_rows = np.arange(len(shares))
     for _ in range(NEWTON):
         weights[open_rows], moved = _newton_step(shares[open_rows], weights[open_rows], units)
@@ -115,11 +117,11 @@ def _newton_step(shares: Array, weights: Array, units: Array) -> tuple[Array, An
     count = len(units)
     first, second = np.triu_indices(count)
     model = weights @ units
-    ratios = shares / model
+    ratios = np.divide(shares, model, out=np.zeros_like(model), where=shares > 0)
     slopes = 1 - ratios @ units.T
     apart = np.abs(weights - np.maximum(weights - slopes, 0.0))
     distance = apart.max(axis=1)
-    curved = (ratios / model) @ (units[first] * units[second]).T
+    curved = np.divide(ratios, model, out=np.zeros_like(model), where=ratios > 0) @ (units[first] * units[second]).T
     matrices = np.empty((len(shares), count, count))
     matrices[:, first, second] = matrices[:, second, first] = curved
     free = ~((weights <= np.minimum(distance, 0.1 / count)[:, None]) & (slopes > 0))
@@ -128,19 +130,25 @@ def _newton_step(shares: Array, weights: Array, units: Array) -> tuple[Array, An
     matrices = np.where(free[:, :, None] & free[:, None, :], matrices, np.eye(count))
     steps = np.linalg.solve(matrices, np.where(free, slopes, 0.0)[:, :, None])[:, :, 0]
     steps = np.where(free, steps, weights)  # entries near zero with a positive slope go there
-    before = weights.sum(axis=1) - np.sum(shares * np.log(model), axis=1, where=shares > 0)
+    before = _divergence(shares, weights, model)
     found, left, length = weights.copy(), distance > NEAR, 1.0
     waiting = np.flatnonzero(left)
     for _ in range(HALVINGS):
         if not len(waiting):
             break
         tried = np.maximum(weights[waiting] - length * steps[waiting], 0.0)
-        with np.errstate(divide="ignore"):
-            after = tried.sum(axis=1) - np.sum(
-                shares[waiting] * np.log(tried @ units), axis=1, where=shares[waiting] > 0)
+        after = _divergence(shares[waiting], tried, tried @ units)
         promised = np.einsum("mk,mk->m", slopes[waiting], tried - weights[waiting])
         lower = after <= before[waiting] + ARMIJO * promised + SLACK * (1 + np.abs(before[waiting]))
         found[waiting[lower]] = tried[lower]
         waiting, length = waiting[~lower], length / 2
     left[waiting] = False  # no step lowers it: what is left is rounding
     return found, left
+
+
+def _divergence(shares: Array, weights: Array, model: Array) -> Array:
+    """Return Σ w - Σ x ln(w H) of rows (m) with shares x (m x d) and models w H (m x d); infinite for 0 where x > 0."""
+    with np.errstate(divide="ignore"):
+        logarithms = np.log(model, out=np.zeros_like(model), where=shares > 0)
+    found: Array = weights.sum(axis=1) - np.einsum("ij,ij->i", shares, logarithms)
+    return found

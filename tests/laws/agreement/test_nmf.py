@@ -42,7 +42,7 @@ def test_the_same_steps_from_the_same_start_lead_to_the_same_factors(solver: str
     weights, parts = factors("start")
     state = Factorization(np.ascontiguousarray(weights.T), parts, np.inf)
     for _ in range(SWEEPS):
-        state = (hals_step(POINTS, float((POINTS**2).sum()), 1, state) if solver == "cd"
+        state = (hals_step(POINTS, None, float((POINTS**2).sum()), 1, state) if solver == "cd"
                  else multiplicative_step(POINTS, state))
     weights, parts = factors(f"{solver}30")
     assert np.abs(state.weights.T - weights).max() < 1e-8

@@ -47,7 +47,7 @@ def start(count: int) -> Factorization:
 
 
 def test_neither_sweeps_nor_updates_raise_their_objective() -> None:
-    for objective, step in (("frobenius", lambda state: hals_step(POINTS, float((POINTS**2).sum()), 1, state)),
+    for objective, step in (("frobenius", lambda state: hals_step(POINTS, None, float((POINTS**2).sum()), 1, state)),
                             ("kullback_leibler", lambda state: multiplicative_step(POINTS, state))):
         state, values = start(3), []
         for _ in range(60):
