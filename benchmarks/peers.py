@@ -15,7 +15,7 @@ def read(path: str) -> np.ndarray:
 
 
 def embed(method: str, points: np.ndarray) -> np.ndarray:
-    """Two coordinates with the settings that mlcli has by default."""
+    """Two coordinates with the settings that mlcli has by default; of nmf 16."""
     if method == "tapkee":
         import tapkee
 
@@ -28,6 +28,10 @@ def embed(method: str, points: np.ndarray) -> np.ndarray:
         from sklearn.decomposition import KernelPCA
 
         return KernelPCA(n_components=2, kernel="rbf", gamma=0.02, n_jobs=-1).fit_transform(points)
+    if method == "nmf":
+        from sklearn.decomposition import NMF
+
+        return NMF(16, init="nndsvda", solver="cd", tol=1e-4, max_iter=10_000, random_state=0).fit_transform(points)
     from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
     if method == "lle":

@@ -98,6 +98,8 @@ JOBS = [
         ("--method", "hlle", "--set", "method.neighbors.count=12"), "hessian"),
     Job("mlle-swiss-20000", "scikit-learn", swiss(20000),
         ("--method", "mlle", "--set", "method.neighbors.count=12"), "modified"),
+    Job("nmf-mnist-10000", "scikit-learn", mnist(10000),  # to an objective no higher than that of the peer
+        ("--method", "nmf", "-p", "16", "--set", "method.iterate.tolerance=1e-4"), "nmf"),
     Job("kpca-20000x50", "scikit-learn", gauss(20000, 50),
         ("--method", "kpca", "--kernel", "gaussian", "--set", "method.kernel.rate=0.02"), "kpca"),
     Job("pca-200000x500", "scikit-learn", gauss(200000, 500), ("--method", "pca"), "pca"),

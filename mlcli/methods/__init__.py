@@ -37,6 +37,8 @@ NAMES = {  # each with other names that people type
     "sfa": ("slow-feature-analysis",),
     "lgssm": ("state-space", "kalman", "lds"),
     "ica": ("fastica",),
+    "nmf": ("nnmf", "non-negative-matrix-factorization", "nonnegative-matrix-factorization"),
+    "random": ("random-projection", "johnson-lindenstrauss"),
     "autoencoder": ("ae",),
     "vae": ("variational-autoencoder",),
     "gplvm": ("gp-lvm",),

@@ -47,6 +47,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.similarities.kernels": ("kernel-values", "distances", "given-distances"),
     "stages.similarities.latent": ("completed", "smoother"),
     "stages.similarities.monomials": ("monomials",),
+    "stages.similarities.nonnegative": ("part-weights",),
     "stages.similarities.networks": ("encoder", "network_decoder"),
     "stages.similarities.of_distances": ("of-distances",),
     "stages.similarities.path_lengths": ("geodesics", "given-graph"),

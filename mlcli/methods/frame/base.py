@@ -52,6 +52,7 @@ class Method(Options):
     # whether rows may be resampled, as their order has no meaning; for a method without a chain and a columns' model
     can_resample: ClassVar[bool] = False
     variants: ClassVar[tuple[Variant, ...]] = (variant(),)  # variants of options that compute something else
+    nonnegative: ClassVar[bool] = False  # whether it takes no cells below zero, and zero is the origin
     baseline: ClassVar[bool] = False  # whether it is the linear baseline of `mlcli explore`
     repeat_tolerance: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that agree by a law
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order

@@ -36,8 +36,6 @@ LACKING = (
                 "constrained axes of shares or counts after --transform hellinger (Legendre and Gallagher, 2001)"),
     NotIncluded(("pls", "plsr", "partial-least-squares"), "cca",
                 "it relates the columns of two tables, --view; ibfa does so with a model of the noise"),
-    NotIncluded(("nmf", "nnmf", "non-negative-matrix-factorization"), "fa",
-                "it explains columns by a few factors as well, whose signs are free"),
     NotIncluded(("svd", "truncated-svd", "tsvd", "lsa", "lsi"), "chain",
                 "pca without centering, with --set method.kernel.name=linear --set method.centering=none"),
     NotIncluded(("paf", "principal-axis-factoring", "minres"), "fa",

@@ -28,10 +28,10 @@ class RotatedAxes(Method):
         return [] if self.rotation.name == "none" else [
             Step("coordinates", f"rotation: {self.rotation.name}", pass_cost(numbers), 8.0 * numbers)]
 
-    def axis_names(self, proportions: Sequence[float | None], count: int) -> list[str]:
+    def axis_names(self, proportions: Sequence[float | None], count: int, constrained: int | None = None) -> list[str]:
         """Return labels for `count` axes; rotated ones have no eigenvalues, and so no shares."""
         if self.rotation.name == "none":
-            return super().axis_names(proportions, count)
+            return super().axis_names(proportions, count, constrained)
         return [f"RC {place}" for place in range(1, count + 1)]
 
 

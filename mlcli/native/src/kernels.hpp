@@ -53,6 +53,11 @@ template <class T> struct Kernels {
     // Squared distances from a point to some of others.
     void (*squared_at)(const double *point, const double *points, std::int64_t columns, const std::int64_t *chosen,
                        std::int64_t size, double *out);
+    // Sweeps over the weights (rows x stride) of parts in sparse rows, whose products are added to `products`.
+    std::int64_t (*sweeps_scratch)(std::int64_t stride);  // numbers of `scratch`
+    void (*sweep_rows)(const std::int64_t *starts, const std::int32_t *columns, const double *values, std::int64_t rows,
+                       const double *parts, const double *gram, std::int64_t count, std::int64_t stride,
+                       std::int64_t sweeps, double *weights, double *products, double *scratch);
 };
 
 struct Level {

@@ -7,6 +7,7 @@
 #include "nearest.hpp"
 #include "sinks.hpp"
 #include "solve.hpp"
+#include "sweeps.hpp"
 #include "triangles.hpp"
 
 namespace mlcli::LEVEL {
@@ -43,7 +44,7 @@ template <class T> static const Kernels<T> table = {
     distances<T, double>, fold<T>, refold<T>, Fold<T, BLOCK<T>>::scratch, floyd_pivot<T>, floyd_rows<T>, select<T>,
     select_row, select_columns, refine, around<T>,
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
-     differences<BrayCurtis>, differences<Ruzicka>}, squared_at};
+     differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;

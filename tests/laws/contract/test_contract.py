@@ -22,6 +22,7 @@ from tests.laws.contract.option_values import plain
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, furnished, paired
 
 POINTS = np.random.default_rng(21).standard_normal((60, 5)) * [4, 2, 1, 0.5, 0.25]
+POINTS -= POINTS.min(axis=0)  # as methods of non-negative cells need
 CLOSED = POINTS.copy()
 CLOSED.flags.writeable = False
 # Every method in every way of running it that computes something else, as its file declares them.
@@ -273,6 +274,9 @@ def test_one_point(method: str) -> None:
         return
     with Notes() as notes:
         model = fit(method, data)
+    if METHODS[method].nonnegative:  # whose origin is zero and not the mean
+        assert model.embedding.shape == (1, 1)
+        return
     assert np.array_equal(model.embedding, [[0.0]])
     assert "W-RANK" in notes.codes
 
@@ -355,6 +359,9 @@ def test_equal_points_give_zero_or_a_clear_error(method: str) -> None:
         return
     with Notes() as notes:
         model = fit(method, equal)
+    if METHODS[method].nonnegative:
+        assert np.array_equal(model.embedding, np.repeat(model.embedding[:1], 20, axis=0))
+        return
     assert np.array_equal(model.embedding, np.zeros((20, 1)))
     assert "W-RANK" in notes.codes
 
@@ -374,6 +381,7 @@ def test_constant_columns_only_differ_from_none_by_name(name: str) -> None:
 @every_configuration
 def test_many_more_columns_than_rows(name: str) -> None:
     wide = np.random.default_rng(3).standard_normal((40, 200)) * np.r_[20, 10, np.ones(198)]
+    wide = np.abs(wide) if METHODS[CONFIGURATIONS[name][0]].nonnegative else wide
     model = model_of(name, wide)
     assert model.embedding.shape == (40, 2)
     assert np.isfinite(model.embedding).all()

@@ -1,0 +1,154 @@
+"""The weights of given parts in rows: non-negative least squares, or the least divergence, for each row alone."""
+
+import numpy as np
+
+from mlcli.base.rows.blocks import each, row_blocks
+from mlcli.base.types import AnyArray, Array
+from mlcli.stages.algebra.linalg import EPS
+from mlcli.stages.linear.nonnegative import Objective
+
+BLOCK = 1 << 19  # numbers of a thread at once
+RIDGE = 64 * EPS  # added to the diagonal: parts that are combinations of others share what they explain
+NEAR = 1e-12  # relative size below which an entry or a slope counts as zero
+FULL_EXCHANGES = 3  # of all wrong entries at once without fewer of them, before one at a time
+EXCHANGES = 5  # for each part, at most
+WARM = 10  # multiplicative updates before Newton's method
+FAINT = 1e-100  # share of the largest number of the parts below which a column has none of any
+NEWTON, HALVINGS = 100, 50  # its steps and those of its line search, at most
+ARMIJO = 1e-4  # share of the fall that the slope promises
+SLACK = 8 * EPS  # relative rounding of the objective, below which a fall is not seen
+
+
+def place_rows(objective: Objective, points: Array, parts: Array) -> Array:
+    """Return the weights w ≥ 0 (n x p) that minimize the objective of each row x ≈ w H of points (n x d).
+
+    `parts` is H (p x d).
+    """
+    found = np.zeros((len(points), len(parts)))
+    there = np.any(parts > 0, axis=1)
+    held = parts[there]
+    solve = least_squares if objective == "frobenius" else least_divergence
+    width = max(points.shape[1], len(held) ** 2, 1)
+
+    def fill(rows: slice) -> None:
+        found[rows, there] = solve(points[rows], held)
+
+    if there.any():
+        each(fill, row_blocks(len(points), BLOCK, width), progress=True)
+    return found
+
+
+def least_squares(points: Array, parts: Array) -> Array:
+    """Return the w ≥ 0 (m x p) of least ‖x - w H‖ for rows x of points (m x d) and parts H (p x d), none zero.
+
+    By exchanges of whole blocks of entries between those that are zero and those that are not, and where these do not
+    make fewer of them wrong, of one at a time (Portugal, Júdice and Vicente, 1994; Kim and Park, 2011).
+    """
+    lengths = np.linalg.norm(parts, axis=1)
+    units = parts / lengths[:, None]
+    gram, products = units @ units.T, points @ units.T
+    gram.flat[:: len(gram) + 1] += RIDGE
+    weights, left = _exchange(gram, products)
+    if left.any():
+        from scipy.optimize import nnls
+
+        triangle = np.linalg.cholesky(gram).T  # least squares with Rᵀ R = Gram and right side R⁻ᵀ products
+        for row in np.flatnonzero(left):
+            weights[row] = nnls(triangle, np.linalg.solve(triangle.T, products[row]))[0]
+    return weights / lengths
+
+
+def _exchange(gram: Array, products: Array) -> tuple[Array, AnyArray]:
+    """Return the weights (m x p), and the rows (m) for which no set of nonzero entries was found."""
+    (rows, count), sizes = products.shape, np.abs(products).max(axis=1, initial=0.0)[:, None]
+    weights, used = np.zeros((rows, count)), np.zeros((rows, count), dtype=bool)
+    fewest, tries = np.full(rows, count + 1), np.full(rows, FULL_EXCHANGES)
+    open_rows = np.flatnonzero(sizes[:, 0] > 0)
+    for _ in range(EXCHANGES * (count + 2)):
+        free = used[open_rows]
+        matrices = np.where(free[:, :, None] & free[:, None, :], gram, np.eye(count))
+        found = np.linalg.solve(matrices, np.where(free, products[open_rows], 0.0)[:, :, None])[:, :, 0]
+        slopes = found @ gram - products[open_rows]
+        largest = np.abs(found).max(axis=1, initial=0.0)[:, None]
+        wrong = np.where(free, found < -NEAR * largest, slopes < -NEAR * sizes[open_rows])
+        number = wrong.sum(axis=1)
+        weights[open_rows] = np.maximum(found, 0.0)
+        better = number < fewest[open_rows]
+        tries[open_rows] = np.where(better, FULL_EXCHANGES, tries[open_rows] - 1)
+        fewest[open_rows] = np.minimum(number, fewest[open_rows])
+        single = tries[open_rows] < 0
+        last = count - 1 - wrong[:, ::-1].argmax(axis=1)
+        alone = wrong & (np.arange(count) == last[:, None])
+        used[open_rows] = free ^ np.where(single[:, None], alone, wrong)
+        open_rows = open_rows[number > 0]
+        if not len(open_rows):
+            break
+    return weights, np.isin(np.arange(rows), open_rows)
+
+
+def least_divergence(points: Array, parts: Array) -> Array:
+    """Return the w ≥ 0 (m x p) of least Σ x ln(x / w H) - x + w H for rows x of points (m x d) and parts H (p x d).
+
+    A convex problem: multiplicative updates, then Newton's method on the entries that are not at zero (Bertsekas,
+    1982). Cells in columns that no part has do not count.
+    """
+    held = parts.max(axis=0) > FAINT * parts.max()
+    points, parts = points[:, held], parts[:, held]
+    totals, sums = points.sum(axis=1), parts.sum(axis=1)
+    there = totals > 0
+    shares, units = points[there] / totals[there, None], parts / sums[:, None]
+    weights = np.full((len(shares), len(units)), 1.0 / len(units))
+    for _ in range(WARM):
+        model = weights @ units
+        weights *= np.divide(shares, model, out=np.zeros_like(model), where=shares > 0) @ units.T
+    open_rows = np.arange(len(shares))
+    for _ in range(NEWTON):
+        weights[open_rows], moved = _newton_step(shares[open_rows], weights[open_rows], units)
+        open_rows = open_rows[moved]
+        if not len(open_rows):
+            break
+    found = np.zeros((len(points), len(units)))
+    found[there] = weights * totals[there, None]
+    return found / sums
+
+
+def _newton_step(shares: Array, weights: Array, units: Array) -> tuple[Array, AnyArray]:
+    """Return weights (m x p) after a step for rows of sum one (m x d), and which rows (m) are not at the minimum."""
+    count = len(units)
+    first, second = np.triu_indices(count)
+    model = weights @ units
+    ratios = np.divide(shares, model, out=np.zeros_like(model), where=shares > 0)
+    slopes = 1 - ratios @ units.T
+    apart = np.abs(weights - np.maximum(weights - slopes, 0.0))
+    distance = apart.max(axis=1)
+    curved = np.divide(ratios, model, out=np.zeros_like(model), where=ratios > 0) @ (units[first] * units[second]).T
+    matrices = np.empty((len(shares), count, count))
+    matrices[:, first, second] = matrices[:, second, first] = curved
+    free = ~((weights <= np.minimum(distance, 0.1 / count)[:, None]) & (slopes > 0))
+    diagonal = np.einsum("mkk->mk", matrices)
+    diagonal += RIDGE * diagonal.max(axis=1, keepdims=True)
+    matrices = np.where(free[:, :, None] & free[:, None, :], matrices, np.eye(count))
+    steps = np.linalg.solve(matrices, np.where(free, slopes, 0.0)[:, :, None])[:, :, 0]
+    steps = np.where(free, steps, weights)  # entries near zero with a positive slope go there
+    before = _divergence(shares, weights, model)
+    found, left, length = weights.copy(), distance > NEAR, 1.0
+    waiting = np.flatnonzero(left)
+    for _ in range(HALVINGS):
+        if not len(waiting):
+            break
+        tried = np.maximum(weights[waiting] - length * steps[waiting], 0.0)
+        after = _divergence(shares[waiting], tried, tried @ units)
+        promised = np.einsum("mk,mk->m", slopes[waiting], tried - weights[waiting])
+        lower = after <= before[waiting] + ARMIJO * promised + SLACK * (1 + np.abs(before[waiting]))
+        found[waiting[lower]] = tried[lower]
+        waiting, length = waiting[~lower], length / 2
+    left[waiting] = False  # no step lowers it: what is left is rounding
+    return found, left
+
+
+def _divergence(shares: Array, weights: Array, model: Array) -> Array:
+    """Return Σ w - Σ x ln(w H) of rows (m) with shares x (m x d) and models w H (m x d); infinite for 0 where x > 0."""
+    with np.errstate(divide="ignore"):
+        logarithms = np.log(model, out=np.zeros_like(model), where=shares > 0)
+    found: Array = weights.sum(axis=1) - np.einsum("ij,ij->i", shares, logarithms)
+    return found
