@@ -60,7 +60,7 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped)},
         **({} if spectrum is None else
-           {"spectrum": {"ranked_by": config.method.ranked_by, **spectrum_facts(spectrum)}}),
+           {"spectrum": {"ranked_by": config.method.ranks_by(), **spectrum_facts(spectrum)}}),
         "fit": dict(result.model.fit),
         "certificate": certificate.verdict,
         "seed": config.compute.seed, "threads": threads.count, "threads_source": threads.source,

@@ -35,7 +35,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "dbrda": ("dbrda", {"permutations": 99}),
     "dbrda lc": ("dbrda", {"permutations": 99, "scores": "lc", "condition": ["1"]}),
     "sfa": ("sfa", {}), "sfa quadratic": ("sfa", {"degree": 2}), "ica": ("ica", {"iterate": {"limit": 60}}),
-    "lgssm": ("lgssm", {"iterate": {"limit": 30}}), "gplvm": ("gplvm", {"minimize": {"limit": 90}}),
+    "lgssm": ("lgssm", {"iterate": {"limit": 30}}),
+    "lgssm diagonal": ("lgssm", {"iterate": {"limit": 30}, "dynamics": {"name": "diagonal"}, "noise": "equal"}),
+    "gplvm": ("gplvm", {"minimize": {"limit": 90}}),
     "gplvm sparse": ("gplvm", {"minimize": {"limit": 40}, "inference": {"name": "sparse", "inducing": 9}}),
     "gplvm bayesian": ("gplvm", {"minimize": {"limit": 40}, "inference": {"name": "bayesian", "inducing": 6}}),
     "gplvm smooth": ("gplvm", {"minimize": {"limit": 40}, "constraint": {"name": "kernel"}}),
@@ -130,6 +132,19 @@ def noisier(model: Model) -> Model:
     space = projector.similarity.model
     other = replace(projector.similarity, model=replace(space, noise=space.noise * (1 + 1e-5)))
     return replace(model, projector=replace(projector, similarity=other))
+
+
+def spaced(part: str, other: Callable[[Array], Array]) -> Callable[[Model], Model]:
+    """A state-space model that is off in one part."""
+
+    def change(model: Model) -> Model:
+        projector = model.projector
+        assert projector is not None and isinstance(projector.similarity, Smoother)
+        space = replace(projector.similarity.model, **{part: other(getattr(projector.similarity.model, part))})
+        return replace(model, projector=replace(projector, similarity=replace(projector.similarity, model=space)))
+
+    change.__name__ = f"spaced {part}"
+    return change
 
 
 def fallen(model: Model) -> Model:
@@ -331,6 +346,10 @@ FAULTS = [
     ("sfa", turned, "slowness"), ("sfa", misranked, "slowness"), ("sfa", misled, "loadings"),
     ("ica", longer, "covariance"), ("ica", misled, "loadings"), ("ica", turned, "loadings"), ("ica", swapped, "order"),
     ("lgssm", longer, "states"), ("lgssm", noisier, "states"), ("lgssm", misranked, "carried"),
+    ("lgssm diagonal", spaced("transition", lambda held: held * (1 - 1e-6)), "dynamics"),
+    ("lgssm diagonal", misranked, "slowness"),
+    ("lgssm diagonal", spaced("innovation", lambda held: held + 1e-9), "dynamics"),
+    ("lgssm diagonal", spaced("noise", lambda held: held * (1 + 1e-6 * np.arange(len(held)))), "noise"),
     ("lgssm", fallen, "likelihood"), ("gplvm", fallen, "likelihood"), ("gplvm", misranked, "relevances"),
     ("gplvm", lighter, "decoder"), ("gplvm", less_likely, "log_likelihood"), ("gplvm", shaken, "places"),
     ("gplvm", unstated, "log_likelihood"), ("gpdm", unstated, "log_likelihood"),

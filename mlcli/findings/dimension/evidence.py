@@ -56,11 +56,10 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
 
 def without_eigenvalues(method: Method) -> str:
     """Return why a method's spectrum does not determine the number of axes; empty where it holds eigenvalues."""
-    if method.ranked_by is None:
+    ranks = method.ranks_by()
+    if ranks is None:
         return f"{method.name} has no spectrum"
-    if method.ranked_by.startswith("eigenvalues"):
-        return ""
-    return f"the spectrum of {method.name} holds {method.ranked_by}"
+    return "" if ranks.startswith("eigenvalues") else f"the spectrum of {method.name} holds {ranks}"
 
 
 def some_rows(evidence: Evidence, model: Model, data: Given) -> Array:

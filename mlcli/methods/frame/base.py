@@ -29,8 +29,7 @@ class Method(Options):
     """A method: a frozen declaration of its stages, and `solve`, which computes them."""
 
     accepts: ClassVar[tuple[type[Given], ...]]
-    # data with a size between 2**-unscaled and 2**unscaled is used as it is, without a scaled copy
-    unscaled: ClassVar[int] = 0
+    unscaled: ClassVar[int] = 0  # data of a size from 2**-unscaled to 2**unscaled is used without a scaled copy
     powers: ClassVar[Powers] = Powers(1, 2)  # of the data's unit in coordinates and spectrum
     # The kind of the certificate's checks: coordinates are V √λ of the projector similarity's kernel; √n V of
     # (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; scores of the latent model of largest likelihood; linear
@@ -49,8 +48,7 @@ class Method(Options):
     has_loadings: ClassVar[bool] = True  # whether columns have loadings on the axes; for a chain its kernel decides
     variance_shares: ClassVar[bool] = True  # whether an eigenvalue over the trace is a share of variance
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
-    # whether rows may be resampled, as their order has no meaning; for a method without a chain and a columns' model
-    can_resample: ClassVar[bool] = False
+    can_resample: ClassVar[bool] = False  # whether rows have no order; for a method without chain and columns' model
     variants: ClassVar[tuple[Variant, ...]] = (variant(),)  # variants of options that compute something else
     nonnegative: ClassVar[bool] = False  # whether it takes no cells below zero, and zero is the origin
     baseline: ClassVar[bool] = False  # whether it is the linear baseline of `mlcli explore`
@@ -273,6 +271,10 @@ class Method(Options):
     def powers_of(self, data: Input) -> Powers:
         """Return the powers of the data's unit in coordinates and spectrum, with these options."""
         return self.powers
+
+    def ranks_by(self) -> str | None:
+        """Return what the numbers in spectrum.csv are, with these options."""
+        return self.ranked_by
 
     def steps_before_fit(self, data: Any, compute: Compute) -> list[Step]:
         """Return the steps whose memory the data alone determines; those that a graph determines `solve` checks."""

@@ -13,18 +13,22 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
+from mlcli.stages.latent.forms import Form
 from mlcli.stages.latent.kalman import StateSpace
 
 NEAR = 1e-9  # relative rounding of a likelihood: it is a small difference of large sums where noise is at its floor
 SINGULAR = 1e12  # condition of the innovation beyond which its inverse has no digits to compare
 
 
-def state_checks(similarity: Any, points: Array, states: Array, carried: Array) -> list[Check]:
+def state_checks(similarity: Any, points: Array, states: Array, carried: Array, form: Form, floor: float,
+                 ) -> list[Check]:
     """Check a sequence's states (n x K) for points (n x d) with their model; `carried` (K) is the spectrum."""
     if similarity.rowwise:
         return [count("model", 1, "models that are none of a sequence")]
     model = similarity.model
-    return [gradient_check(points, similarity.means, states, model), *basis_checks(model, carried)]
+    least = floor * np.nanvar(points[:, model.noise > 0], axis=0)
+    return [gradient_check(points, similarity.means, states, model), *form_checks(model, carried, form, least),
+            *([] if form.dynamics.diagonal else basis_checks(model, carried))]
 
 
 def gradient_check(points: Array, means: Array, states: Array, model: StateSpace) -> Check:
@@ -49,6 +53,32 @@ def gradient_check(points: Array, means: Array, states: Array, model: StateSpace
     origin = float((np.abs(loadings.T * weights) @ np.abs(means[varying])).max(initial=0.0))
     return ratio("states", float(np.abs(gradient).max(initial=0.0)), scale * len(model.transition) + 10 * EPS * origin,
                  "the gradient of the probability of all rows and states is zero")
+
+
+def form_checks(model: StateSpace, carried: Array, form: Form, least: Array) -> list[Check]:
+    """Check that the dynamics are those of autoregressions of variance one, and the noise the same in all columns.
+
+    With diagonal dynamics the spectrum `carried` (K) holds slownesses; `least` are the least noises of the columns that
+    vary, as an array.
+    """
+    noise, checks = model.noise[model.noise > 0], []
+    if not len(noise):
+        return []
+    if form.dynamics.diagonal:
+        own = np.diag(model.transition)
+        known = own if form.dynamics.coefficients is None else np.sort(form.dynamics.coefficients)[::-1]
+        wrong = max(float(np.abs(model.transition - np.diag(known)).max()),
+                    float(np.abs(model.innovation - np.diag((1 - own) * (1 + own))).max()),
+                    float(np.diff(own).max(initial=0.0)))
+        apart = float(np.abs(carried[:len(own)] - 2 * (1 - own)).max())
+        checks += [ratio("dynamics", wrong, EPS, "A is diagonal, the slowest state first, with Q = 1 - A²"),
+                   ratio("slowness", apart, 4 * EPS, "the spectrum holds the slownesses 2 - 2 λ")]
+    if form.noise != "each":
+        right = noise[0] if form.noise == "equal" else least.mean()
+        checks += [ratio("noise", float(np.abs(noise - right).max()), NEAR * right,
+                         "the noise of all columns is the same" if form.noise == "equal" else
+                         "the noise of all columns is the given share of their mean variance")]
+    return checks
 
 
 def basis_checks(model: StateSpace, carried: Array) -> list[Check]:

@@ -25,6 +25,7 @@ from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.smoothing_equations import NEAR
 from mlcli.methods.identities.stationarity import SEED, Course, of_size_one, stationarity_check
 from mlcli.stages.algebra.iterate import SMALL
+from mlcli.stages.latent.forms import Form
 from mlcli.stages.latent.kalman import StateSpace
 
 MOST = 10**7  # cells times squares of states of a quick check
@@ -123,48 +124,71 @@ def most_probable(band: Array, pull: Array, precision: Array) -> tuple[Array, Ar
 
 @frozen
 class Displacement:
-    """A model at small changes (m) of its parameters, each of size one: A, a root of Q, C, and logarithms of noises."""
+    """A model at small changes (m) of its free parameters, each of size one.
+
+    They are A and a root of Q, or unbounded coefficients of diagonal dynamics; C; and logarithms of noises.
+    """
 
     model: StateSpace
     free: AnyArray  # d: noises that are not at their lower bound
+    form: Form
+    squares: Array  # K: mean squares of the states
 
     @property
     def sizes(self) -> list[int]:
-        """The numbers of A, Q, C and noises."""
-        size, columns = len(self.model.transition), len(self.model.noise)
-        return [size**2, size**2, size * columns, columns]
+        """The numbers of A or coefficients, Q, C and noises."""
+        size, columns = len(self.squares), len(self.model.noise)
+        dynamics, noises = self.form.dynamics, {"each": columns, "equal": 1, "vanishing": 0}
+        moved = [size if dynamics.coefficients is None else 0, 0] if dynamics.diagonal else [size**2, size**2]
+        return [*moved, size * columns, noises[self.form.noise]]
+
+    def parts(self, changes: Array) -> tuple[Array, Array, Array, Array]:
+        """Return changes of A (K x K) or coefficients (K), the root of Q (K x K), C (d x K), and noises (d)."""
+        transition, root, loadings, noise = np.split(changes, np.cumsum(self.sizes)[:-1])
+        size = len(self.squares)
+        if not self.form.dynamics.diagonal:
+            transition, root = transition.reshape(size, size), np.tril(root.reshape(size, size))
+        elif not len(transition):
+            transition = np.zeros(size)
+        return transition, root, loadings.reshape(-1, size), (noise if len(noise) else np.zeros(1)) * self.free
 
     def __call__(self, changes: Array) -> StateSpace:
         """Return the model after changes."""
-        model, size = self.model, len(self.model.transition)
-        transition, root, loadings, noise = np.split(changes, np.cumsum(self.sizes)[:-1])
+        (moved, root, loadings, noise), model = self.parts(changes), self.model
         lengths = np.sqrt(np.sum(model.loadings**2, axis=1) + model.noise)
-        stretch = np.linalg.cholesky(model.innovation) @ (np.eye(size) + np.tril(root.reshape(size, size)))
-        return StateSpace(transition=model.transition + transition.reshape(size, size), innovation=stretch @ stretch.T,
-                          loadings=model.loadings + lengths[:, None] * loadings.reshape(-1, size),
-                          noise=model.noise * np.exp(noise * self.free))
+        if self.form.dynamics.diagonal:
+            own = np.tanh(np.arctanh(np.diag(model.transition)) + moved)
+            transition, innovation = np.diag(own), np.diag((1 - own) * (1 + own))
+        else:
+            stretch = np.linalg.cholesky(model.innovation) @ (np.eye(len(root)) + root)
+            transition, innovation = model.transition + moved, stretch @ stretch.T
+        return StateSpace(transition=transition, innovation=innovation,
+                          loadings=model.loadings + lengths[:, None] * loadings, noise=model.noise * np.exp(noise))
 
     def directions(self, count: int) -> list[Array]:
-        """Return `count` random directions in each of the four parts."""
+        """Return `count` random directions in each part that has parameters."""
         whole = np.cumsum([0, *self.sizes])
         normal = np.random.default_rng(SEED).standard_normal((count, whole[-1]))
         part = np.repeat(np.arange(4), self.sizes)
-        return [of_size_one(some * (part == place)) for some in normal for place in range(4)]
+        return [of_size_one(some * (part == place)) for some in normal for place in np.unique(part)]
 
     def information(self, direction: Array, rows: int, cells: Array) -> float:
-        """Return the information of rows and states together along a direction (m), for states of mean square one.
+        """Return the information of rows and states together along a direction (m).
 
-        That is n tr(Aᵀ Q⁻¹ A), n (‖E‖² + tr E²) for a root (1 + E), Σ m c²/r and Σ m/2 for columns with m cells.
+        That is n tr(Aᵀ Q⁻¹ A), n (‖E‖² + tr E²) for a root (1 + E), n (1 + λ²) for an unbounded coefficient, Σ m c²/r
+        and Σ m/2 for columns with m cells, for states of mean square one but in the part of C.
         """
-        model, size = self.model, len(self.model.transition)
-        transition, root, loadings, noise = np.split(direction, np.cumsum(self.sizes)[:-1])
-        step, root = transition.reshape(size, size), np.tril(root.reshape(size, size))
-        moved = np.sum(loadings.reshape(-1, size) ** 2, axis=1) * (np.sum(model.loadings**2, axis=1) / model.noise + 1)
-        return float(rows * (np.sum(step * np.linalg.solve(model.innovation, step)) + np.sum(root**2)
-                             + np.trace(root @ root)) + cells @ (moved + (noise * self.free) ** 2 / 2))
+        (moved, root, loadings, noise), model = self.parts(direction), self.model
+        shown = np.sum(self.squares * loadings**2, axis=1) * (np.sum(model.loadings**2, axis=1) / model.noise + 1)
+        if self.form.dynamics.diagonal:
+            known = moved**2 @ (1 + np.diag(model.transition) ** 2)
+        else:
+            known = (np.sum(moved * np.linalg.solve(model.innovation, moved)) + np.sum(root**2)
+                     + np.trace(root @ root))
+        return float(rows * known + cells @ (shown + noise**2 / 2))
 
 
-def likelihood_checks(similarity: Any, data: Features, fitted: Model, *, tolerance: float, floor: float,
+def likelihood_checks(similarity: Any, data: Features, fitted: Model, *, form: Form, tolerance: float, floor: float,
                       full: bool) -> list[Check]:
     """Check the log-likelihood of a sequence with gaps as NaN, and that a step of EM would gain no more.
 
@@ -187,10 +211,19 @@ def likelihood_checks(similarity: Any, data: Features, fitted: Model, *, toleran
     checks = [ratio("log-likelihood", gap, noise + 0.1 * NEAR * (abs(found) + float(cells.sum())),
                     "log p(y, x) - log p(x | y), by the precision of the states")]
     least = floor * np.nanvar(points[:, varying], axis=0)
-    displacement = Displacement(model, model.noise > least * (1 + AT_BOUND))
+    least = least if form.noise == "each" else np.full(len(least), least.mean())
+    displacement = Displacement(model, model.noise > least * (1 + AT_BOUND), form, mean_squares(fitted, form))
     directions = displacement.directions(8 if full else 1)
     hidden = 0.0 if trace is None else float(np.maximum(-np.diff(trace), 0.0).max(initial=0.0))
     course = Course(lambda some: -likelihood(displacement(some))[0], np.zeros(sum(displacement.sizes)), -found,
                     directions, noise, max(tolerance, SMALL) * abs(found) + hidden + noise)
     information = np.array([displacement.information(some, len(points), cells) for some in directions])
     return [*checks, stationarity_check(course, information, bool(fitted.fit["converged"]))]
+
+
+def mean_squares(fitted: Model, form: Form) -> Array:
+    """Return the mean squares of the states (K), which the canonical form of full dynamics makes one."""
+    squares: Array = np.mean(fitted.embedding**2, axis=0)
+    if not form.dynamics.diagonal:
+        return np.ones(len(squares))
+    return squares if fitted.spreads is None else squares + np.mean(np.einsum("tkk->tk", fitted.spreads), axis=0)

@@ -16,6 +16,7 @@ from mlcli.errors import NumericalError
 from mlcli.stages.algebra.iterate import Iterate, objective_change
 from mlcli.stages.algebra.linalg import EPS, require_finite, singular, symmetric_eigen
 from mlcli.stages.eigen.axes import Axes
+from mlcli.stages.latent.forms import Form, solve_moments
 from mlcli.stages.latent.kalman import Sequence, Smoothed, StateSpace, smooth
 from mlcli.stages.linear.whitening import Extent, require_no_faint, zero_rounding
 
@@ -24,6 +25,7 @@ FAINT = 2.0**-400  # share of the largest number: the noise of smaller columns, 
 MEMORY = 10  # steps that Anderson's acceleration uses
 NEAR = 1e-10  # to which mean squares are one
 STEADY = 10  # steps considered for convergence
+USUAL_FORM = Form()  # any dynamics, and noise of each column
 USUAL, CALLS = 100, 3.4  # iterations of most fits; small calls of the smoother for a row
 
 
@@ -66,10 +68,11 @@ class Solution:
                 "noise_variances": Quantity(model.noise, 2), **self.facts}
 
 
-def fit_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> Solution:
+def fit_model(points: Array, axes: Axes, iterate: Iterate, floor: float, form: Form) -> Solution:
     """Fit the state-space model to a sequence (n x d; NaN where missing), by EM from a deterministic start.
 
-    The noise of a column stays above `floor` times its variance. Raises DataError for columns too small beside others.
+    The noise of a column stays above `floor` times its variance, or one in all columns above that share of the mean
+    variance. Raises DataError for columns too small beside others.
     """
     means, centered = centered_sequence(points)
     varying = np.any(centered != 0, axis=0, where=~np.isnan(centered))
@@ -84,11 +87,11 @@ def fit_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> Solu
                         trace=np.zeros(0), facts={"iterations": 0, "converged": True})
     sequence = Sequence.of(inner, floor)
     with running("iterate"):
-        start = smooth_states(sequence, first_guess(sequence, axes.count))
-        ended = iterate(lambda fitted: accelerated_step(sequence, fitted), start, largest_gain, rising=True)
-    fitted = canonical_fit(sequence, ended.state)
-    noiseless = int(np.sum(fitted.model.noise <= sequence.least * (1 + 1e-9)))
-    if noiseless:
+        start = smooth_states(sequence, first_guess(sequence, axes.count, form))
+        ended = iterate(lambda fitted: accelerated_step(sequence, fitted, form), start, largest_gain, rising=True)
+    fitted = canonical_fit(sequence, ended.state, form)
+    noiseless = int(np.sum(fitted.model.noise <= form.bounds(sequence) * (1 + 1e-9)))
+    if noiseless and form.noise != "vanishing":
         note("W-NOISELESS", f"the noise of {noiseless} columns is at its floor: the states reproduce them almost "
              "exactly; try fewer states, or a lower method.floor",
              columns=noiseless)
@@ -124,40 +127,42 @@ def smoother_seconds(rows: int, size: int) -> float:
     return rows * CALLS * rates().called * (1 + size**3 / 1000)
 
 
-def first_guess(sequence: Sequence, size: int) -> StateSpace:
+def first_guess(sequence: Sequence, size: int, form: Form = USUAL_FORM) -> StateSpace:
     """Return the start of EM: states from the leading components of rows joined with the rows after them (centered).
 
-    With no more states than columns, these are the principal components.
+    With no more states than columns, these are the principal components; with diagonal dynamics their slow features.
     """
     values = sequence.values
     depth = 1 if size <= values.shape[1] else -(-size // values.shape[1]) + 1
     rows = len(values) - depth + 1
-    left = singular(np.hstack([values[lag:lag + rows] for lag in range(depth)]))[0]
+    left, sizes, _ = singular(np.hstack([values[lag:lag + rows] for lag in range(depth)]))
     states = left[:, :size] * leading_signs(left[:, :size]) * np.sqrt(rows)
     states = np.pad(states, ((0, 0), (0, size - states.shape[1])))
+    states, transition, innovation = form.dynamics.start(states, np.pad(sizes[:size], (0, max(size - len(sizes), 0))))
     loadings = values[:rows].T @ states / rows
-    transition = np.linalg.lstsq(states[:-1], states[1:], rcond=None)[0].T
-    steps = states[1:] - states[:-1] @ transition.T
     noise = np.maximum(sequence.variances - np.einsum("ij,ij->i", loadings, loadings), 0.1 * sequence.variances)
-    return StateSpace(transition=transition, innovation=steps.T @ steps / len(steps) + 0.01 * np.eye(size),
-                      loadings=loadings, noise=noise)
+    return StateSpace(transition=transition, innovation=innovation, loadings=loadings,
+                      noise=form.noise_of(noise, sequence))
 
 
-def accelerated_step(sequence: Sequence, fitted: Fitted) -> Fitted:
+def accelerated_step(sequence: Sequence, fitted: Fitted, form: Form = USUAL_FORM) -> Fitted:
     """Return the model after a step of EM with Anderson's acceleration, or a plain one where that is not better."""
-    plain = maximize(sequence, fitted.states)
+    plain = maximize(sequence, fitted.states, form)
     try:
-        past = (*fitted.past[-MEMORY:], (pack_parameters(fitted.model), pack_parameters(plain)))
+        past = (*fitted.past[-MEMORY:], (form.pack(fitted.model), form.pack(plain)))
         with np.errstate(over="ignore", invalid="ignore"):  # states that overflow are not better
             bold = None
             if len(past) > 1:
-                bold = smooth_states(sequence, bound_noise(unpack_parameters(extrapolate(past), plain), sequence))
+                ahead = unpack_parameters(extrapolate(past), plain, form)
+                bold = smooth_states(sequence, replace(ahead, noise=np.maximum(ahead.noise, form.bounds(sequence))))
     except (np.linalg.LinAlgError, NumericalError):
         past, bold = (), None
     better = bold is not None and bold.objective > fitted.objective
     best = bold if bold is not None and better else smooth_states(sequence, plain)
-    gains = (*fitted.gains[1 - STEADY:], objective_change(fitted, best))
-    return replace(best, past=past if better else past[-1:], gains=gains)
+    gain = objective_change(fitted, best)
+    if form != USUAL_FORM and fitted.gains:  # a first step of large gain does not make the small ones after it converge
+        gain = max(gain, fitted.gains[-1] / 2)
+    return replace(best, past=past if better else past[-1:], gains=(*fitted.gains[1 - STEADY:], gain))
 
 
 def extrapolate(past: tuple[tuple[Array, Array], ...]) -> Array:
@@ -174,23 +179,10 @@ def largest_gain(_: Fitted, after: Fitted) -> float:
     return max(after.gains) if len(after.gains) == STEADY else np.inf
 
 
-def pack_parameters(model: StateSpace) -> Array:
-    """Return the parameters as unconstrained numbers (m); raises LinAlgError where the innovation is singular."""
-    root = np.linalg.cholesky(model.innovation)
-    diagonal = np.diag(root)
-    return np.concatenate([model.transition.ravel(), (np.tril(root, -1) + np.diag(np.log(diagonal))).ravel(),
-                           model.loadings.ravel(), np.log(model.noise)])
-
-
-def unpack_parameters(numbers: Array, like: StateSpace) -> StateSpace:
-    """Return the model of unconstrained numbers (m), in the shapes of `like`; NumericalError where too large."""
-    size, columns = len(like.transition), len(like.noise)
-    transition, root, loadings, noise = np.split(numbers, np.cumsum([size**2, size**2, size * columns]))
-    root = root.reshape(size, size)
+def unpack_parameters(numbers: Array, like: StateSpace, form: Form) -> StateSpace:
+    """Return the model of unbounded numbers (m), in the shapes of `like`; NumericalError where too large."""
     with np.errstate(over="ignore", divide="ignore"):
-        root = np.tril(root, -1) + np.diag(np.exp(np.diag(root)))
-        model = StateSpace(transition=transition.reshape(size, size), innovation=root @ root.T,
-                           loadings=loadings.reshape(columns, size), noise=np.exp(noise))
+        model = form.unpack(numbers, like)
         require_finite(np.concatenate([model.innovation.ravel(), model.noise, 1 / model.noise]), "the model")
     return model
 
@@ -200,26 +192,17 @@ def smooth_states(sequence: Sequence, model: StateSpace) -> Fitted:
     return Fitted(model, smooth(sequence, model))
 
 
-def maximize(sequence: Sequence, states: Smoothed) -> StateSpace:
+def maximize(sequence: Sequence, states: Smoothed, form: Form = USUAL_FORM) -> StateSpace:
     """Return the M-step: regressions of states on the states before, and of columns on the states of observed rows.
 
     The likelihood of the result is no smaller. Source: Shumway and Stoffer; Ghahramani and Hinton.
     """
     means = states.means
     moments = states.covariances + means[:, :, None] * means[:, None, :]
-    crossed = np.sum(states.following, axis=0) + means[1:].T @ means[:-1]
-    transition = _solved(moments[:-1].sum(axis=0), crossed.T).T
-    first = states.covariances[0] + np.outer(means[0] - states.start, means[0] - states.start)
-    steps = moments[1:].sum(axis=0) - transition @ crossed.T
-    innovation = (first + steps) / len(means)
+    transition, innovation = form.dynamics.maximize(states, moments)
     loadings, noise = _regressions(sequence, states, moments)
-    return bound_noise(StateSpace(transition=transition, innovation=(innovation + innovation.T) / 2, loadings=loadings,
-                                  noise=noise), sequence)
-
-
-def bound_noise(model: StateSpace, sequence: Sequence) -> StateSpace:
-    """Return the model with noise of at least the sequence's bound in every column."""
-    return replace(model, noise=np.maximum(model.noise, sequence.least))
+    return StateSpace(transition=transition, innovation=innovation, loadings=loadings,
+                      noise=form.noise_of(noise, sequence))
 
 
 def _regressions(sequence: Sequence, states: Smoothed, moments: Array) -> tuple[Array, Array]:
@@ -231,7 +214,7 @@ def _regressions(sequence: Sequence, states: Smoothed, moments: Array) -> tuple[
     groups = [np.arange(len(targets))] if alike else [np.array([column]) for column in range(len(targets))]
     for columns in groups:
         seen = present[:, columns[0]]
-        loadings[columns] = _solved(moments[seen].sum(axis=0), targets[columns].T).T
+        loadings[columns] = solve_moments(moments[seen].sum(axis=0), targets[columns].T).T
         covariance = states.covariances[seen].sum(axis=0)
         spread[columns] = np.einsum("ij,jk,ik->i", loadings[columns], covariance, loadings[columns])
     errors = np.where(present, sequence.values - states.means @ loadings.T, 0.0)
@@ -239,16 +222,27 @@ def _regressions(sequence: Sequence, states: Smoothed, moments: Array) -> tuple[
     return loadings, noise
 
 
-def canonical_fit(sequence: Sequence, fitted: Fitted) -> Fitted:
+def canonical_fit(sequence: Sequence, fitted: Fitted, form: Form) -> Fitted:
     """Return the canonical form with states smoothed by that model, so that the same rows, projected, get them too.
 
     Where rows hardly determine the start, a new basis determines another part of it: then the form is computed again.
     """
+    if form.dynamics.diagonal:
+        return smooth_states(sequence, order_states(fitted))
     for _ in range(TURNS):
         fitted = smooth_states(sequence, canonical_form(fitted).model)
         if float(np.abs(state_moments(fitted.states) - np.eye(len(fitted.model.transition))).max()) < NEAR:
             break
     return fitted
+
+
+def order_states(fitted: Fitted) -> StateSpace:
+    """Return the model with its states in descending order of their coefficients; the largest of each is positive."""
+    model = fitted.model
+    order = np.argsort(-np.diag(model.transition), kind="stable")
+    signs = leading_signs(fitted.states.means[:, order])
+    return replace(model, transition=model.transition[np.ix_(order, order)],
+                   innovation=model.innovation[np.ix_(order, order)], loadings=model.loadings[:, order] * signs)
 
 
 def state_moments(states: Smoothed) -> Array:
@@ -274,10 +268,3 @@ def canonical_form(fitted: Fitted) -> Fitted:
                      following=into @ states.following @ into.T, start=into @ states.start)
     return Fitted(StateSpace(transition=into @ model.transition @ back, innovation=into @ model.innovation @ into.T,
                              loadings=model.loadings @ back, noise=model.noise), turned)
-
-
-def _solved(moments: Array, targets: Array) -> Array:
-    """Return least squares from second moments (K x K), in the directions that they determine."""
-    values, vectors = symmetric_eigen((moments + moments.T) / 2)
-    determined = values > len(values) * EPS * 10 * values[0]
-    return vectors[:, determined] @ ((vectors[:, determined].T @ targets) / values[determined, None])

@@ -21,7 +21,7 @@ from mlcli.methods.identities.stationarity import Course
 from mlcli.stages.gaussian.covariances import Covariance
 from mlcli.stages.gaussian.evidence import Exact, Observations
 from mlcli.stages.gaussian.latents import Perceptron
-from mlcli.stages.latent.kalman import Sequence, smooth
+from mlcli.stages.latent.kalman import Sequence, StateSpace, smooth
 from mlcli.stages.neural.network import Layer, Network
 from mlcli.stages.similarities.decoders import Affine
 from mlcli.stages.similarities.gaussian import LatentPoints, LatentSequence, ProcessMeans
@@ -42,6 +42,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "gplvm smooth": ("gplvm", {"constraint": {"name": "kernel"}, "minimize": QUICK}),
     "gplvm network": ("gplvm", {"constraint": {"name": "mlp", "hidden": 5}, "minimize": QUICK}),
     "gpdm": ("gpdm", {"minimize": {"tolerance": 1e-3}}), "lgssm": ("lgssm", {}), "ica": ("ica", {}),
+    "lgssm diagonal": ("lgssm", {"dynamics": {"name": "diagonal"}, "noise": "equal"}),
+    "lgssm vanishing": ("lgssm", {"dynamics": {"name": "diagonal", "coefficients": [0.9, 0.7]}, "noise": "vanishing",
+                                  "floor": 0.01}),
     "ica deflation": ("ica", {"algorithm": "deflation"}), "autoencoder": ("autoencoder", {}), "vae": ("vae", {})}
 
 
@@ -108,16 +111,47 @@ def moved_step(model: Model, data: Features) -> Model:
                        f"dynamics_{name}": value for name, value in figures_of(sequence.motion.covariance).items()}})
 
 
-def slowed(model: Model, data: Features) -> Model:
-    """A state-space model whose states decay faster, with the states and the likelihood that belong to it."""
+def respaced(model: Model, data: Features, **parts: Array) -> Model:
+    """A state-space model with other parameters, with the states and the likelihood that belong to it."""
     projector: Any = model.projector
-    space = replace(projector.similarity.model, transition=0.9 * projector.similarity.model.transition)
+    space = replace(projector.similarity.model, **parts)
     ended = smooth(Sequence.of(data.values - projector.similarity.means), space)
     before = smooth(Sequence.of(data.values - projector.similarity.means), projector.similarity.model)
     similarity = replace(projector.similarity, model=space)
     fit = {**model.fit, "log_likelihood": model.fit["log_likelihood"] + ended.log_likelihood - before.log_likelihood}
+    diagonal = not np.any(space.transition - np.diag(np.diag(space.transition)))
+    ranks = 2 - 2 * np.diag(space.transition) if diagonal else np.sum(space.loadings**2, axis=0)
+    spectrum = replace(model.ranks, solved=ranks)
     return replace(model, embedding=ended.means, projector=replace(projector, similarity=similarity), objective=None,
-                   fit=fit)
+                   spreads=ended.covariances, spectrum=spectrum, fit=fit)
+
+
+def slowed(model: Model, data: Features) -> Model:
+    """States that decay faster."""
+    return respaced(model, data, transition=0.9 * space_of(model).transition)
+
+
+def hastened(model: Model, data: Features) -> Model:
+    """States with smaller coefficients, and the innovations that belong to them."""
+    own = 0.97 * np.diag(space_of(model).transition)
+    return respaced(model, data, transition=np.diag(own), innovation=np.diag((1 - own) * (1 + own)))
+
+
+def louder(model: Model, data: Features) -> Model:
+    """More noise in all columns."""
+    return respaced(model, data, noise=1.05 * space_of(model).noise)
+
+
+def stretched(model: Model, data: Features) -> Model:
+    """Longer loadings."""
+    return respaced(model, data, loadings=1.02 * space_of(model).loadings)
+
+
+def space_of(model: Model) -> StateSpace:
+    """The parameters of a state-space model."""
+    similarity: Any = require_projector(model.projector).similarity
+    space: StateSpace = similarity.model
+    return space
 
 
 def turned(model: Model, data: Features) -> Model:
@@ -159,6 +193,7 @@ def noisier(model: Model, data: Features) -> Model:
 
 LIES = [("gplvm", moved_point), ("gplvm", doubled_noise), ("gplvm linear", moved_point),
         ("gplvm linear", doubled_noise), ("gpdm", moved_step), ("lgssm", slowed), ("ica", turned),
+        ("lgssm diagonal", hastened), ("lgssm diagonal", louder), ("lgssm vanishing", stretched),
         ("ica deflation", turned), ("autoencoder", bent), ("vae", noisier)]
 
 

@@ -30,8 +30,8 @@ MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv"
         "gplvm": {"trace.csv"}, "gpdm": {"trace.csv", "forecast.csv"}, "autoencoder": {"trace.csv"},
         "vae": {"trace.csv", "posterior.csv"}}
 # whose decoder leads back to three columns or more, so that the report draws it
-DRAWN = {"autoencoder", "fa-arrests", "gpdm-oscillator", "gplvm-iris", "ica-mixture", "lgssm-oscillator", "pca-iris",
-         "pca-missing", "pca-scaled", "ppca-iris", "ppca-missing", "sfa-mixture", "vae"}
+DRAWN = {"autoencoder", "fa-arrests", "gpdm-oscillator", "gplvm-iris", "ica-mixture", "lgssm-oscillator", "lgssm-slow",
+         "pca-iris", "pca-missing", "pca-scaled", "ppca-iris", "ppca-missing", "sfa-mixture", "vae"}
 
 
 @pytest.fixture(autouse=True)

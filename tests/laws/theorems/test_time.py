@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
+from mlcli.stages.latent.forms import Diagonal, Form, Noise
 from mlcli.stages.latent.kalman import Sequence, StateSpace, smooth
 from mlcli.stages.latent.state_space import accelerated_step, canonical_form, first_guess, maximize, smooth_states
 from tests.support import Notes, features, fit
@@ -252,3 +253,97 @@ def test_a_tolerance_below_rounding_ends_where_the_likelihood_rises_no_further(s
         found = fit("lgssm", points, iterate={"tolerance": 1e-300})
     assert "N-ROUNDING" in notes.codes and found.fit["iterations"] < 500
     assert np.isclose(found.fit["log_likelihood"], usual.fit["log_likelihood"], rtol=1e-5)
+
+
+def palindrome() -> Array:
+    """Rows whose mean is zero, and which begin and end there: of them no sum has an end of its own."""
+    half = np.random.default_rng(12).standard_normal((150, 3))
+    for lag in range(1, 150):
+        half[lag] += np.array([0.95, 0.7, -0.3]) * half[lag - 1]
+    zero = np.zeros((1, 3))
+    return np.vstack([zero, half, zero, -half, zero]) @ MIXING
+
+
+ENDLESS = palindrome()
+KNOWN = np.array([0.8, 0.3, -0.5])  # other coefficients than the data's
+
+
+def limit_loadings(coefficients: Array) -> Array:
+    """Loadings of largest likelihood as noise vanishes: those of SFA, in the scale that the coefficients ask for."""
+    slow, rows = fit("sfa", ENDLESS, components=3), len(ENDLESS)
+    steps = slow.spectrum.values * (rows - 1) / rows
+    squares = (1 - coefficients**2) / ((1 - coefficients) ** 2 + coefficients * steps)
+    return slow.loadings.values / np.sqrt(squares)
+
+
+def limit_likelihood(coefficients: Array, loadings: Array, noise: float) -> float:
+    """The likelihood of autoregressions seen through square loadings with a little noise."""
+    model = StateSpace(np.diag(coefficients), np.diag(1 - coefficients**2), loadings, np.full(3, noise))
+    return smooth(Sequence.of(ENDLESS), model).log_likelihood
+
+
+def limit_slopes(coefficients: Array, loadings: Array, noise: float, *, own: bool) -> Array:
+    """Derivatives of the likelihood of a row, by relative changes of loadings and, if `own`, by coefficients."""
+    changes = [*np.eye(12)[:12 if own else 9]]
+
+    def likelihood(change: Array) -> float:
+        moved = loadings @ (np.eye(3) + change[:9].reshape(3, 3))
+        return limit_likelihood(np.tanh(np.arctanh(coefficients) + change[9:]), moved, noise)
+
+    return np.array([likelihood(1e-3 * some) - likelihood(-1e-3 * some) for some in changes]) / 2e-3 / len(ENDLESS)
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("own", [False, True], ids=["known", "own"])
+def test_slow_features_are_the_limit_of_a_state_space_model_as_noise_vanishes(own: bool) -> None:
+    """Turner and Sahani: with as many states as columns, the gradient at SFA's loadings vanishes with the noise.
+
+    The coefficients of largest likelihood are then the correlations of neighboring values, and the scale is SFA's.
+    """
+    slow, rows = fit("sfa", ENDLESS, components=3), len(ENDLESS)
+    coefficients = 1 - slow.spectrum.values * (rows - 1) / rows / 2 if own else KNOWN
+    best = limit_loadings(coefficients)
+    if own:
+        assert np.allclose(best, slow.loadings.values, rtol=1e-10)
+    some, less = (np.abs(limit_slopes(coefficients, best, noise, own=own)).max() for noise in (1e-3, 1e-4))
+    assert less < 3e-4 and less == pytest.approx(some / 10, rel=0.05)
+    assert np.abs(limit_slopes(coefficients, 1.01 * best, 1e-4, own=own)).max() > 30 * less
+
+
+def test_neighbors_and_other_orders_of_slow_features_are_less_likely_as_noise_vanishes() -> None:
+    best, generator = limit_loadings(KNOWN), np.random.default_rng(4)
+    top = limit_likelihood(KNOWN, best, 1e-6)
+    for size in (0.01, 0.1, 1.0):
+        for _ in range(5):
+            moved = best @ (np.eye(3) + size * generator.standard_normal((3, 3)))
+            assert limit_likelihood(KNOWN, moved, 1e-6) < top
+    for order in ([1, 0, 2], [0, 2, 1], [2, 1, 0]):  # features with the coefficients of others, at their best scale
+        other = limit_loadings(KNOWN[order])[:, np.argsort(order)]
+        assert limit_likelihood(KNOWN, other, 1e-6) < top - 10
+
+
+@pytest.mark.medium
+def test_a_fit_with_vanishing_noise_ends_at_slow_features() -> None:
+    slow = fit("sfa", ENDLESS, components=3)
+    for coefficients in (None, KNOWN.tolist()):
+        model = fit("lgssm", ENDLESS, noise="vanishing", floor=1e-5, components=3,
+                    dynamics={"name": "diagonal", "coefficients": coefficients})
+        agreement = np.abs(np.sum(model.embedding * slow.embedding, axis=0)) / np.linalg.norm(
+            model.embedding, axis=0) / np.linalg.norm(slow.embedding, axis=0)
+        assert model.fit["converged"] and np.all(agreement > 1 - 1e-6)
+        if coefficients is None:
+            assert np.allclose(np.diag(model.fit["transition"]), 1 - slow.spectrum.values / 2, atol=5e-3)
+            assert np.allclose(np.abs(model.loadings.values), np.abs(slow.loadings.values), atol=1e-2)
+
+
+@pytest.mark.medium
+def test_no_step_with_diagonal_dynamics_lowers_the_likelihood() -> None:
+    sequence = Sequence.of(SERIES - SERIES.mean(axis=0), 1e-4)
+    noises: tuple[Noise, ...] = ("each", "equal", "vanishing")
+    for noise in noises:
+        form = Form(Diagonal(), noise)
+        plain = smooth_states(sequence, first_guess(sequence, 2, form))
+        for _ in range(15):
+            further = smooth_states(sequence, maximize(sequence, plain.states, form))
+            assert further.objective >= plain.objective - 1e-12 * abs(plain.objective)
+            plain = further
