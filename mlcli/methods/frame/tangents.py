@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mlcli.base.values.inputs import Dissimilarities, Features, Input
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Powers
-from mlcli.methods.frame.trials import InputSummary, Trials, by_neighbors
+from mlcli.methods.frame.trials import InputSummary, Trials
 from mlcli.stages.algebra.metrics import AnyMetric
 from mlcli.stages.chain.kernels.local import TangentKernel
 from mlcli.stages.chain.options import Coordinates, NeighborGraph
@@ -31,8 +31,8 @@ class TangentMethod(Method):
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:
-        """Return settings by neighborhood size."""
-        return by_neighbors(seen)
+        """Return nothing: tangent spaces need the number of axes that trials are to find."""
+        return Trials(reason="its tangent spaces need the number of dimensions first")
 
     def chain(self, kind: str = "features") -> Stages:
         """Return the chain of K = M⁺, M = RᵀR with functionals of neighborhoods as rows of R; coordinates √n V."""

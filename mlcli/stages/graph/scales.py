@@ -24,8 +24,8 @@ class LocalScale(Options):
             raise ConfigError("NEAREST", f"the scale of a point is to be the distance to the point of rank "
                               f"{self.nearest}, but each has {neighbors.count} neighbors", where=f"{where}.nearest",
                               hint=f"ask for at most {most}, or for more neighbors")
-        note("N-NEAREST", f"the scale of a point is the distance to its farthest neighbor, of rank {most}: fewer than "
-             f"{self.nearest - 1} neighbors are asked for", rank=most)
+        note("N-NEAREST", f"scales of points are distances to their farthest neighbors: each has {neighbors.count}, "
+             f"fewer than {self.nearest - 1}", rank=most)
         return most
 
 

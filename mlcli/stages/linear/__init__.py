@@ -1,1 +1,1 @@
-"""Linear maps of white data: canonical correlations, discriminants, slow features, independent components."""
+"""Linear maps of white data: correlations, discriminants, slow features, independent components, costs on a graph."""

@@ -61,20 +61,20 @@ def whiten(points: Array, *, equal_columns: bool, roots: Array | None = None) ->
     have weights, `roots` (n) are their square roots: means, variances and covariances are then weighted.
     """
     means, centered = centered_columns(points)
-    sizes_of = None if roots is None else roots / np.sqrt(np.mean(roots**2))
-    if sizes_of is not None:
-        means, centered = _move_to_mean(means, centered, sizes_of**2 / len(points))
+    factors = None if roots is None else roots / np.sqrt(np.mean(roots**2))
+    if factors is not None:
+        means, centered = _move_to_mean(means, centered, factors**2 / len(points))
     if equal_columns:
         require_no_faint(centered, points)
-    deviations = centered if sizes_of is None else centered * sizes_of[:, None]
+    deviations = centered if factors is None else centered * factors[:, None]
     lengths = column_lengths(deviations)
     scale = np.where(lengths > 0, lengths, 1.0) if equal_columns else np.ones_like(lengths)
     left, sizes, right = singular(deviations / scale)
-    extent = Extent.of(points if sizes_of is None else points * sizes_of[:, None])
+    extent = Extent.of(points if factors is None else points * factors[:, None])
     rank = int(np.sum(sizes > negligible(extent, scale, float(sizes.max(initial=0.0)))))
-    left, sizes, right = recenter(left[:, :rank], sizes_of), sizes[:rank], right[:rank]
+    left, sizes, right = recenter(left[:, :rank], factors), sizes[:rank], right[:rank]
     signs, root = leading_signs(left), np.sqrt(len(points))
-    white = root * left * signs if sizes_of is None else root * left * signs / sizes_of[:, None]
+    white = root * left * signs if factors is None else root * left * signs / factors[:, None]
     into = (right.T / scale[:, None]) * (signs * root / sizes)
     return Whitening(means=means, points=white, into=into, back=((sizes * signs / root)[:, None] * right) * scale,
                      variances=sizes**2 / len(points))

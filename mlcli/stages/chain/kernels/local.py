@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import rates
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.inputs import Dissimilarities, Spatial
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 
     from mlcli.base.types import Indices
 
-OPERATIONS = 30  # of LAPACK's small decompositions, in units of k² max(k, d) operations of a product
+OPERATIONS = 100  # of LAPACK's decompositions of a neighborhood, in units of k² max(k, d) operations of a product
+CALLS = 2  # what they take however small it is, in calls of NumPy
 
 
 @frozen
@@ -148,8 +150,8 @@ class TangentKernel(LocalKernel):
     def step(self, shape: tuple[int, int], count: int, axes: int, threads: int) -> Step:
         """Return the cost of the tangent spaces, for data of a shape, and the memory of R."""
         (rows, columns), height = shape, self.height(count, axes)
-        seconds = OPERATIONS * rows * count**2 * max(columns, count) / product_rate(threads)
-        return Step(self.stage, f"{rows} neighborhoods of {count}", seconds, 24.0 * rows * height * count)
+        each = CALLS * rates().called / threads + OPERATIONS * count**2 * max(columns, count) / product_rate(threads)
+        return Step(self.stage, f"{rows} neighborhoods of {count}", rows * each, 24.0 * rows * height * count)
 
     def local_dimension(self, eigensolve: Eigensolve) -> int:
         """Return the dimension of tangent spaces; raises ConfigError where neither it nor axes are counted."""
