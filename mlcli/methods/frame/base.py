@@ -37,6 +37,7 @@ class Method(Options):
     # only the checks of `identities`.
     proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "own"]] = "own"
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
+    domain: ClassVar[Literal["numbers", "amounts", "answers"]] = "numbers"  # amounts: zero or more; answers: categories
     ranked_by: ClassVar[str | None] = "eigenvalues"  # the numbers in spectrum.csv; None: there is no spectrum
     axis: ClassVar[str] = "Axis"  # the field's name of an axis, before its number
     decodes: ClassVar[str | None] = ""  # the condition of a decoder to features; empty: always; None: never
