@@ -21,6 +21,8 @@ NAMES = {  # each with other names that people type
     "sde": ("mvu", "maximum-variance-unfolding"),
     "chain": (),
     "lda": ("linear-discriminant-analysis", "discriminant-analysis"),
+    "ca": ("correspondence-analysis", "coa", "simple-correspondence-analysis"),
+    "mca": ("multiple-correspondence-analysis", "homals", "mjca", "dudi.acm"),
     "cca": ("canonical-correlation",),
     "ibfa": ("inter-battery",),
     "sfa": ("slow-feature-analysis",),

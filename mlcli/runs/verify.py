@@ -282,4 +282,5 @@ def stated_spectrum(folder: Path, facts: dict[str, Any]) -> Spectrum | None:
     complete = bool(facts["complete"]) and len(values) == facts["computed"]
     return Spectrum(unit.measured(values), np.zeros((0, 0)), None, stated("trace"), complete, divisor,
                     solved_frobenius=stated("frobenius"), tolerance=float(facts["tolerance"]),
-                    of_inverse=rows is not None and "cost" in rows.columns)
+                    of_inverse=rows is not None and "cost" in rows.columns,
+                    adjusted=rows.array("adjusted") if rows and "adjusted" in rows.columns else np.zeros(0))

@@ -1,4 +1,4 @@
-"""The table spectrum.csv: eigenvalues, their shares of the trace, the running sum of shares, and for M⁺ their costs."""
+"""The table spectrum.csv: eigenvalues, their shares of the trace, the running sum of shares, and what some add."""
 
 from pathlib import Path
 
@@ -21,13 +21,18 @@ def spectrum_rows(spectrum: Spectrum, rows: int | None) -> Rows:
     """Return the first `rows` eigenvalues, by default all computed ones, with their shares.
 
     Proportions are over the trace, negative eigenvalues included, and NaN where it is unknown. Of a kernel that is the
-    inverse of a cost, the cost of each axis follows its eigenvalue.
+    inverse of a cost, the cost of each axis follows its eigenvalue; of answers, its adjusted inertia with its share.
     """
-    proportions, costs = spectrum.proportions, spectrum.costs
-    columns = [spectrum.eigenvalues, proportions, np.cumsum(proportions), *([] if costs is None else [costs])]
-    shown = [column[:rows] for column in columns]
-    places = np.arange(1, len(shown[0]) + 1, dtype=np.float64)
-    return Rows(dict(zip(HEADER if costs is None else (*HEADER, "cost"), [places, *shown], strict=True)))
+    proportions, costs, adjusted = spectrum.proportions, spectrum.costs, spectrum.adjusted
+    columns = dict(zip(HEADER[1:], [spectrum.eigenvalues, proportions, np.cumsum(proportions)], strict=True))
+    if costs is not None:
+        columns["cost"] = costs
+    if len(adjusted):
+        padded = np.pad(adjusted, (0, len(proportions) - len(adjusted)), constant_values=np.nan)
+        columns |= {"adjusted": padded, "adjusted_share": padded / spectrum.adjusted_total}
+    shown = {name: column[:rows] for name, column in columns.items()}
+    places = np.arange(1, len(shown["eigenvalue"]) + 1, dtype=np.float64)
+    return Rows({HEADER[0]: places, **shown})
 
 
 def require_running_sums(rows: Rows, path: Path) -> None:

@@ -36,6 +36,8 @@ class Spectrum:
     solved_at_least: Array = field(default_factory=lambda: np.zeros(0))  # lower bounds of eigenvalues after `solved`
     of_inverse: bool = False  # whether the kernel is the inverse of a cost, whose eigenvalues are one over these
     centering: Centering = field(default_factory=lambda: uncentered(0))  # of the kernel, found by its passes
+    adjusted: Array = field(default_factory=lambda: np.zeros(0))  # of the first axes: inertias as they are compared
+    adjusted_total: float = float("nan")  # the inertia that these are shares of
 
     @classmethod
     def of_values(cls, values: Array, total: float = float("nan"), *, complete: bool = False) -> "Spectrum":
