@@ -60,6 +60,14 @@ def fit(method: str, data: Input | Array, **options: Any) -> Model:
     return METHODS[method](**options).resolve(data).fit(data, Compute())
 
 
+def in_domain(method: str, values: Any) -> Array:
+    """Numbers as a method takes them: amounts over zero, or two answers to each question."""
+    values = np.asarray(values, dtype=float)
+    if METHODS[method].domain == "amounts":
+        return np.abs(values) + 2.0 ** -4
+    return np.where(values < 0, 1.0, 2.0) if METHODS[method].domain == "answers" else values
+
+
 def furnished(data: Features, accepts: tuple[type[Given], ...]) -> Features:
     """Points with the labels or the second view that a method needs.
 

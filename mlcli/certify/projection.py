@@ -239,7 +239,7 @@ def _ranges(given: Any, metric: RangedGower) -> Check:
     """Check that the ranges of Gower's coefficient are those of the columns; constant ones and texts have none."""
     low, high = given.values.min(axis=0), given.values.max(axis=0)
     halves = high / 2 - low / 2
-    numeric = np.setdiff1d(np.flatnonzero(halves), given.categories)
+    numeric = np.setdiff1d(np.flatnonzero(halves), list(given.categories))
     wrong = len(np.setxor1d(numeric, metric.numeric)) or int(
         np.sum((metric.lows != low[numeric]) | (metric.halves != halves[numeric])))
     return count("ranges", wrong, "columns whose ranges in Gower's coefficient are not the input's")

@@ -10,7 +10,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import note, running
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Spatial
+from mlcli.base.values.inputs import Dissimilarities, Spatial, TextColumns
 from mlcli.base.values.inputs import Features as Points
 from mlcli.checkup.concentration import concentration_of
 from mlcli.checkup.edges import edges_of
@@ -88,7 +88,7 @@ def resolve_kind(config: RunConfig, table: Table) -> tuple[RunConfig, Table]:
     return config, source_of(config, _as_found)[0]
 
 
-def _as_found(input: Input, compute: Compute, categories: bool, streams: bool) -> Table:
+def _as_found(input: Input, compute: Compute, categories: TextColumns, streams: bool) -> Table:
     """Read the table without preparation or method; features that do not fit in memory are read in blocks."""
     return read_unchecked(input, compute, categories, input.kind == "features")
 

@@ -32,6 +32,8 @@ NAMES = {  # each with other names that people type
     "lda": ("linear-discriminant-analysis", "discriminant-analysis"),
     "rda": ("redundancy-analysis",),
     "dbrda": ("db-rda", "capscale", "cap", "distance-based-redundancy-analysis"),
+    "ca": ("correspondence-analysis", "coa", "simple-correspondence-analysis"),
+    "mca": ("multiple-correspondence-analysis", "homals", "mjca", "dudi.acm"),
     "cca": ("canonical-correlation",),
     "ibfa": ("inter-battery",),
     "sfa": ("slow-feature-analysis",),

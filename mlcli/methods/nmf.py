@@ -43,7 +43,7 @@ class NMF(Method):
     powers: ClassVar = Powers(coordinates=1, spectrum=0)
     ranked_by: ClassVar = None
     rules: ClassVar = ()
-    nonnegative: ClassVar = True
+    domain: ClassVar = "amounts"
     can_resample: ClassVar = True
     repeat_tolerance: ClassVar = 1e-6
     variants: ClassVar = (

@@ -9,13 +9,14 @@ from mlcli.base.context import context
 from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import Note, running, tell
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import TextColumns
 from mlcli.config.run_config import RunConfig
 from mlcli.data.options.input import Input
 from mlcli.data.table.table import Table
 from mlcli.rundir.journal import recording
 from mlcli.rundir.reading import is_there
 
-Reader = Callable[[Input, Compute, bool, bool], Table]
+Reader = Callable[[Input, Compute, TextColumns, bool], Table]
 
 
 @dataclass

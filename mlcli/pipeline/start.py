@@ -143,7 +143,7 @@ def begin(config: RunConfig, process: Process = ALONE, given: Table | None = Non
     config.prepare.require_reducible(config.input)
     with _method_named(config):
         source, run = source_of(config, read, process) if given is None else (given, None)
-    require_unchanged(config.prepare, source.categories)
+    require_unchanged(config.prepare, source.columns if config.method.domain == "answers" else source.categories)
     prepared = config.prepare.apply(source)
     if config.prepare.reduce is None:
         return Start(source, run, prepared)

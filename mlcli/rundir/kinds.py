@@ -21,6 +21,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.algebra.metrics.haversine": ("haversine-metric",),
     "stages.algebra.metrics.minkowski": ("euclidean-metric", "cityblock-metric", "chebyshev-metric",
                                          "minkowski-metric", "canberra-metric", "hamming-metric"),
+    "stages.algebra.metrics.profiles": ("profiles", "indicators"),
     "stages.algebra.metrics.shares": ("hellinger-metric", "jensenshannon-metric", "aitchison-metric"),
     "stages.gaussian.covariances": ("rbf", "linear-term", "bias-term", "covariance"),
     "stages.gaussian.dynamics": ("motion",),
@@ -54,6 +55,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.similarities.preimages": ("barycentric-decoder", "kernel-ridge-decoder", "fixed-point-decoder"),
     "stages.similarities.projector": ("no-projection", "projector"),
     "stages.similarities.stress": ("least-stress",),
+    "stages.similarities.represented": ("represented",),
     "stages.similarities.weights": ("barycenters", "affinities", "edge-affinities"),
     "stages.unfolding.unfolded": ("unfolded",),
 }

@@ -71,8 +71,10 @@ def as_read(folder: Path, run: FinishedModel, new: Input) -> Input:
 def _new_rows(run: FinishedModel, new: Input, asked: Input, compute: Compute) -> Table:
     """The rows to place; raises DataError also for a matrix that has the names of the run's columns on both sides."""
     alone = all(require_projector(step.projector).similarity.rowwise for step in run.steps)
+    closed = require_projector(run.steps[0].projector).similarity.comparison.closed
     read = partial(read_new, columns=run.steps[0].preparation.columns, ids=run.trained, compute=compute,
-                   categories=run.categories, streams=alone and run.kind == "features" and not run.categories)
+                   categories=run.categories, closed=closed,
+                   streams=alone and run.kind == "features" and not run.categories)
     try:
         try:
             table = read(asked)

@@ -286,4 +286,5 @@ def stated_spectrum(folder: Path, facts: dict[str, Any]) -> Spectrum | None:
     return Spectrum(unit.measured(values), np.zeros((0, 0)), None, stated("trace"), complete, divisor,
                     solved_frobenius=stated("frobenius"), tolerance=float(facts["tolerance"]),
                     of_inverse=rows is not None and "cost" in rows.columns,
-                    constrained=rows.array(CONSTRAINED) != 0 if rows and CONSTRAINED in rows.columns else None)
+                    constrained=rows.array(CONSTRAINED) != 0 if rows and CONSTRAINED in rows.columns else None,
+                    adjusted=rows.array("adjusted") if rows and "adjusted" in rows.columns else np.zeros(0))

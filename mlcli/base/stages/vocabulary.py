@@ -21,6 +21,7 @@ COMPUTED: Mapping[str, str] = {  # what comes before findings, in about the orde
     "elimination": "Eliminates the points of the graph one after the other; all shortest paths follow from the rest.",
     "unfold": "Solves the semidefinite program of an unfolding.",
     "whitening": "Centers the columns and turns them into uncorrelated ones of equal variance.",
+    "residuals": "Finds the axes along which rows of counts or answers differ most, from standardized residuals.",
     "discriminants": "Finds the directions in which classes differ most, relative to their spread.",
     "correlations": "Finds the pairs of directions of two views that are most correlated.",
     "constraints": "Finds which columns of the second view are independent, and a basis of what they explain.",

@@ -1,8 +1,9 @@
 """The kinds of input of a method: `data` makes them, `methods` take them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import ClassVar, Self
+from types import MappingProxyType
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.scaling import Unit, largest_of
 from mlcli.errors import DataError
 
+TextColumns = Literal["", "named", "all"]  # the columns of text that are categories: none, those named, all
+NO_CATEGORIES: Mapping[int, Sequence[str]] = MappingProxyType({})
 DWARFED = 40  # power of two by which a constant column may exceed all others and leave them enough digits
 
 
@@ -93,7 +96,8 @@ class Features(Given):
 
     kind: ClassVar[str] = "features"
     columns: Sequence[str] = ()  # d
-    categories: Sequence[int] = field(default=(), kw_only=True)  # columns whose numbers stand for texts
+    # the columns whose numbers stand for texts, each with the texts in the order of its numbers from 0
+    categories: Mapping[int, Sequence[str]] = field(default_factory=dict, kw_only=True)
 
     @property
     def points(self) -> Array:

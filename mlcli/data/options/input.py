@@ -145,9 +145,10 @@ class AllTexts(Input):
 
 
 class WithCategories(Input):
-    """An input with some of the chosen columns read as text, as categories."""
+    """An input with some of the columns read as text, as categories."""
 
     categories: Names = option((), "The columns of text, chosen among the others.")
+    words: Literal["numbers", "labels", "categories"] = option("numbers", "Use of other columns of words.")
 
 
 def check(input: Input) -> None:

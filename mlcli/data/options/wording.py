@@ -8,7 +8,7 @@ NAME, CELL, LISTED = 80, 40, 5
 NO_PAIRS = "if its rows are points with features, leave out {input.kind} or {input.kind=dissimilarities}"
 
 COMPARED = ("columns of words can be compared as categories (docs/metrics.md): {method.metric.name=gower} "
-            "{input.columns=NAME}")
+            "{input.columns=NAME}; {method.name=mca} takes them as answers")
 
 
 def shown(text: str, limit: int = NAME) -> str:

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
 from mlcli.base.types import Array
+from mlcli.base.values.missing import is_missing
 from mlcli.data.options.input import Input, WithCategories
+from mlcli.data.options.wording import shown_cell
 from mlcli.data.prepare.prepare import Prepare
 from mlcli.data.table.sheet import Sheet
 from mlcli.errors import ConfigError
@@ -14,13 +17,14 @@ from mlcli.errors import ConfigError
 Categories = Mapping[str, tuple[str, ...]]  # the texts that occur in each column of text, sorted
 
 
-def with_categories(input: Input, names: Iterable[str]) -> Input:
-    """Return the input with the columns `names` read as text."""
-    return WithCategories(**dict(input), categories=tuple(names))
+def with_categories(input: Input, names: Iterable[str],
+                    words: Literal["numbers", "labels", "categories"] = "numbers") -> Input:
+    """Return the input with the columns `names` read as text, and the use of other columns of words."""
+    return WithCategories(**dict(input), categories=tuple(names), words=words)
 
 
 def categories_of(sheet: Sheet, names: Sequence[str]) -> Categories:
-    """Return the texts that occur in the columns `names`, sorted, without missing ones."""
+    """Return the texts that occur in the columns `names`, sorted, without empty ones."""
     return {name: tuple(sorted({text for text in sheet.labels[name] if text})) for name in names}
 
 
@@ -37,16 +41,29 @@ def encode(sheet: Sheet, categories: Categories) -> Sheet:
 def codes_of(texts: Sequence[str], known: Sequence[str]) -> Array:
     """Return the place of each text among `known`, a number beyond for an unknown one, NaN for a missing one."""
     places = {text: float(place) for place, text in enumerate(known)}
-    return np.array([places.setdefault(text, float(len(places))) if text else np.nan for text in texts])
+    return np.array([places.setdefault(text, float(len(places))) if text in places or not is_missing(text) else np.nan
+                     for text in texts])
 
 
-def require_unchanged(prepare: Prepare, categories: Categories) -> None:
+def require_known(sheet: Sheet, categories: Categories) -> None:
+    """Raise DataError for the first text of a column that is not among its categories."""
+    for name, known in categories.items():
+        texts = sheet.labels[name]
+        row = next((row for row, text in enumerate(texts) if text not in known and not is_missing(text)), None)
+        if row is not None:
+            from mlcli.stages.algebra.metrics.profiles import unknown_answer
+
+            raise unknown_answer(f"answer {shown_cell(texts[row])}", name, known, row, sheet.row_names()[row])
+
+
+def require_unchanged(prepare: Prepare, categories: Iterable[str]) -> None:
     """Raise ConfigError for preparations that do arithmetic with categories."""
+    names = tuple(categories)
     changing = {"transform": bool(prepare.transform), "top_variance": prepare.top_variance is not None,
                 "scale": prepare.scale != "none", "missing": prepare.missing == "mean",
                 "reduce": prepare.reduce is not None}
     for name, asked in changing.items():
-        if categories and asked:
-            raise ConfigError("CATEGORIES", f"columns of text ({', '.join(categories)[:80]}) cannot be transformed, "
+        if names and asked:
+            raise ConfigError("CATEGORIES", f"columns of categories ({', '.join(names)[:80]}) cannot be transformed, "
                               "scaled or filled",
-                              where=f"prepare.{name}", hint="leave it out: gower compares columns by their ranges")
+                              where=f"prepare.{name}", hint="leave it out: categories are equal or not")

@@ -13,7 +13,7 @@ from mlcli.data.formats.parts import parts_of
 from mlcli.data.formats.reader import LayoutOf, block_file_of, read_folder, read_sheet
 from mlcli.data.options.formats import Format
 from mlcli.data.options.input import Input, check
-from mlcli.data.prepare.categories import Categories, encode, with_categories
+from mlcli.data.prepare.categories import Categories, encode, require_known, with_categories
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.match import match_columns, match_points
 from mlcli.data.read.new_rows import new_in_blocks
@@ -27,15 +27,15 @@ from mlcli.errors import ConfigError
 
 @stage("read")
 def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None,
-             categories: Categories | None = None, streams: bool = False) -> Table:
+             categories: Categories | None = None, streams: bool = False, closed: bool = False) -> Table:
     """Return rows to project into a finished run: features with the run's columns, or numbers for each of its points.
 
-    If the next step `streams`, a table that does not fit in memory is read in blocks. Raises ConfigError
-    and DataError.
+    If the next step `streams`, a table that does not fit in memory is read in blocks. With `closed`, a text that the
+    run's columns of text do not have is refused. Raises ConfigError and DataError.
     """
     compute = compute or Compute()
     check(input.replace(label_columns=(*input.label_columns, *(categories or ()))))
-    input = with_categories(input, categories) if categories else input
+    input = with_categories(input, categories, "labels") if categories else input
     points = tuple(ids)
     if folder := read_folder(input, compute):
         sheet, source = folder
@@ -56,7 +56,10 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
                 return add_labels(table, input, compute)
         layout: LayoutOf = (partial(crossed_layout, points=points) if input.square
                             else partial(features_layout, known=() if input.transpose else tuple(columns)))
-        sheet = encode(points_as_rows(read_sheet(file, input, format, compute, layout), input), categories or {})
+        sheet = points_as_rows(read_sheet(file, input, format, compute, layout), input)
+        if closed and categories:
+            require_known(sheet, categories)
+        sheet = encode(sheet, categories or {})
         if input.square:
             values, wanted = match_points(sheet, points, input), points
         else:

@@ -14,6 +14,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import no_listeners, stage
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import TextColumns
 from mlcli.data.files.formats import format_of
 from mlcli.data.files.source import Opened, open_input
 from mlcli.data.formats.block_file import BlockFile, reads_blocks, sheet_of_blocks
@@ -24,7 +25,6 @@ from mlcli.data.options.formats import Format
 from mlcli.data.options.input import Input, check
 from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.wording import listed
-from mlcli.data.prepare.categories import categories_of, encode, with_categories
 from mlcli.data.read.id_columns import require_no_ids
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.resemblance import refuse_resemblance
@@ -36,10 +36,10 @@ from mlcli.errors import ConfigError, DataError
 
 
 @stage("read")
-def read(input: Input, compute: Compute | None = None, categories: bool = False, streams: bool = False) -> Table:
+def read(input: Input, compute: Compute | None = None, categories: TextColumns = "", streams: bool = False) -> Table:
     """Return the table of an input, checked and with ids, and a second view whose rows are not yet matched.
 
-    With `categories`, columns of text that the input names are categories. If the next step `streams`, a
+    With `categories`, columns of text are categories, those that the input names or all. If the next step `streams`, a
     table that does not fit in memory is read in blocks. Raises DataError also for a matrix of pairs whose
     kind was not chosen.
     """
@@ -64,7 +64,7 @@ def read(input: Input, compute: Compute | None = None, categories: bool = False,
     return replace(table, values=check_square(table.values, tuple(table.ids), input))
 
 
-def read_unchecked(input: Input, compute: Compute | None = None, categories: bool = False,
+def read_unchecked(input: Input, compute: Compute | None = None, categories: TextColumns = "",
                    streams: bool = False) -> Table:
     """Return the table as stored in the file, with ids, or the chosen rows; its numbers are not yet checked."""
     compute = compute or Compute()
@@ -81,7 +81,7 @@ def read_unchecked(input: Input, compute: Compute | None = None, categories: boo
     return chosen_rows(whole_table(input, compute, categories, streams), input, compute, again, streams)
 
 
-def whole_table(input: Input, compute: Compute, categories: bool = False, streams: bool = False) -> Table:
+def whole_table(input: Input, compute: Compute, categories: TextColumns = "", streams: bool = False) -> Table:
     """Return all rows of a file; if rows will be chosen of one that is read in blocks, none is read yet."""
     if folder := read_folder(input, compute):
         return add_labels(features_table(folder[0], input, folder[1]), input, compute)
@@ -100,15 +100,28 @@ def whole_table(input: Input, compute: Compute, categories: bool = False, stream
             assert blocks is not None
             return add_labels(_table_of_blocks(blocks, input, compute, source), input, compute)
         layout = square_layout if input.square else features_layout
-        sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
+        sheet = _sheet_of(file, input, format, compute, layout, categories)
         extra = reader_of(format).beside(file, input, sheet.values.shape)
         source = replace(source, reading=extra, kept=KEPT * extra)
         table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
         return add_labels(table, input, compute)
 
 
-def _block_file(file: Opened, input: Input, format: Format, compute: Compute, categories: bool) -> BlockFile | None:
+def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layout: LayoutOf,
+              categories: TextColumns) -> Sheet:
+    """Return the sheet of a file, with columns of text as the method takes them."""
+    if not categories:
+        return read_sheet(file, input, format, compute, layout)
+    from mlcli.data.read.categories import categorical_sheet
+
+    return categorical_sheet(file, input, format, compute, layout, categories)
+
+
+def _block_file(file: Opened, input: Input, format: Format, compute: Compute,
+                categories: TextColumns) -> BlockFile | None:
     """Return the file for reading in blocks; None with columns of text as categories, which need all rows."""
+    if categories == "all":
+        return None
     try:
         return block_file_of(file, input, format, compute)
     except DataError as error:
@@ -146,20 +159,6 @@ def _table_of_blocks(found: BlockFile, input: Input, compute: Compute, source: S
     if input.chooses_rows:
         return unread_table(found, found.choice.columns, input, source)
     return streamed_table(found, input, compute, source)
-
-
-def _with_categories(file: Opened, input: Input, format: Format, compute: Compute, layout: LayoutOf) -> Sheet:
-    """Read a sheet with chosen columns of text as categories."""
-    try:
-        return read_sheet(file, with_categories(input, ()), format, compute, layout)
-    except DataError as error:
-        if not error.columns or input.transpose:
-            raise
-        if not input.columns:
-            categories = "a column of text that {input.columns} names is a category"
-            raise error.changed(hint=f"{error.hint}; {categories}") from error
-        sheet = read_sheet(file, with_categories(input, error.columns), format, compute, layout)
-        return encode(sheet, categories_of(sheet, error.columns))
 
 
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:

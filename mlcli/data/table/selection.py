@@ -60,14 +60,15 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
     id = None if nameless else row_names if input.ids_from is None else _position(input.ids_from, positions,
                                                                                  "input.id_column")
     labels = tuple(_position(name, positions, "input.label_columns") for name in input.label_columns)
-    free = not (input.columns or isinstance(input, WithCategories))
-    unnamed = tuple(column for column in words if free and column not in (id, row_names, *labels))
+    texts = tuple(_position(name, positions, "input.columns") for name in getattr(input, "categories", ()))
+    use = input.words if isinstance(input, WithCategories) else "labels"
+    left = tuple(column for column in words if column not in (id, row_names, *labels, *texts))
+    unnamed = left if use == "labels" and not input.columns else ()
     labels = (*labels, *unnamed)
     others = {column for column in (id, row_names, *labels) if column is not None}
     values = (_listed_columns(input.columns, names, positions, others) if input.columns
               else tuple(column for column in range(len(names)) if column not in others))
-    texts = getattr(input, "categories", ())
-    categories = tuple(_position(name, positions, "input.columns") for name in texts)
+    categories = texts if use != "categories" else tuple(column for column in values if column in (*texts, *left))
     return Choice(tuple(names), id, labels, tuple(column for column in values if column not in categories),
                   categories=categories, words=unnamed)
 

@@ -110,9 +110,9 @@ class Table:
         return Features(self.values, self.ids, self.columns, categories=self._categories)
 
     @property
-    def _categories(self) -> tuple[int, ...]:
-        """The positions of the columns of categories."""
-        return tuple(place for place, name in enumerate(self.columns) if name in self.categories)
+    def _categories(self) -> dict[int, tuple[str, ...]]:
+        """The texts of the columns of categories, by their positions."""
+        return {place: self.categories[name] for place, name in enumerate(self.columns) if name in self.categories}
 
     @property
     def rows(self) -> int:

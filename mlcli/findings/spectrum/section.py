@@ -5,6 +5,7 @@ from itertools import zip_longest
 from typing import Any
 
 from mlcli.findings.frame.contents import Contents
+from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.report.drawing.html import UNKNOWN, Part, figure, section, sentence, side_by_side, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.scree import Eigenvalues, cumulative, scree
@@ -18,14 +19,21 @@ def spectrum(run: Contents) -> Part:
     eigenvalues, summary = run.eigenvalues, run.manifest.get("spectrum") or {}
     if eigenvalues is None or not eigenvalues.values:
         return None
-    rows = [(i + 1, number(value), _percent(share), _percent(total)) for i, (value, share, total) in enumerate(
-        zip(eigenvalues.values[:LEADING], run.proportions, eigenvalues.cumulative, strict=False))]
+    rows: list[tuple[Any, ...]] = [
+        (i + 1, number(value), _percent(share), _percent(total)) for i, (value, share, total) in enumerate(
+            zip(eigenvalues.values[:LEADING], run.proportions, eigenvalues.cumulative, strict=False))]
     rows += [(len(rows) + i + 1, f"≥ {number(value)}", UNKNOWN, UNKNOWN)
              for i, value in enumerate(eigenvalues.at_least[: LEADING - len(rows)])]
     head = ["component", eigenvalues.what, "share of trace", "cumulative"]
     if shares := positive_shares(eigenvalues.values[:LEADING], eigenvalues.cumulative, summary.get("sum_of_positive")):
         head.append("cumulative, of positive ones")
         rows = [(*row, _percent(share)) for row, share in zip_longest(rows, shares)]
+    given = SpectrumFinding.of(run)
+    if given is not None and "adjusted" in given.columns:
+        head += ["adjusted", "share of adjusted total"]
+        adjusted, known = given.numbers_or_none("adjusted"), given.numbers_or_none("adjusted_share")
+        rows = [(*row, UNKNOWN if value is None else number(value), _percent(share))
+                for row, value, share in zip(rows, adjusted, known, strict=False)]
     ranked = None if eigenvalues.what.startswith("eigenvalues") else sentence(
         f"Axes are ranked by {eigenvalues.what}.", "lead")
     return section("Spectrum", ranked, side_by_side(

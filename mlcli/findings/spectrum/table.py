@@ -1,4 +1,4 @@
-"""The table spectrum.csv: eigenvalues, their shares of the trace, the running sum of shares, and for M⁺ their costs."""
+"""The table spectrum.csv: eigenvalues, their shares of the trace, the running sum of shares, and what some add."""
 
 from pathlib import Path
 
@@ -22,14 +22,17 @@ def spectrum_rows(spectrum: Spectrum, rows: int | None) -> Rows:
 
     Proportions are over the trace, negative eigenvalues included, and NaN where it is unknown. Of a kernel that is the
     inverse of a cost, the cost of each axis follows its eigenvalue; of a constrained ordination, whether it is that of
-    a constrained axis, 1 or 0.
+    a constrained axis, 1 or 0; of answers, its adjusted inertia with its share.
     """
-    proportions, costs, constrained = spectrum.proportions, spectrum.costs, spectrum.constrained
+    proportions, costs, adjusted = spectrum.proportions, spectrum.costs, spectrum.adjusted
     columns = dict(zip(HEADER[1:], [spectrum.eigenvalues, proportions, np.cumsum(proportions)], strict=True))
     if costs is not None:
         columns["cost"] = costs
-    if constrained is not None:
-        columns["constrained"] = constrained.astype(np.float64)
+    if spectrum.constrained is not None:
+        columns["constrained"] = spectrum.constrained.astype(np.float64)
+    if len(adjusted):
+        padded = np.pad(adjusted, (0, len(proportions) - len(adjusted)), constant_values=np.nan)
+        columns |= {"adjusted": padded, "adjusted_share": padded / spectrum.adjusted_total}
     shown = {name: column[:rows] for name, column in columns.items()}
     places = np.arange(1, len(shown["eigenvalue"]) + 1, dtype=np.float64)
     return Rows({HEADER[0]: places, **shown})

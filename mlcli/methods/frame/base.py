@@ -36,6 +36,7 @@ class Method(Options):
     # functions of least cost on a graph; or only the checks of `identities`.
     proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "linearization", "own"]] = "own"
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
+    domain: ClassVar[Literal["numbers", "amounts", "answers"]] = "numbers"  # amounts: zero or more; answers: categories
     ranked_by: ClassVar[str | None] = "eigenvalues"  # the numbers in spectrum.csv; None: there is no spectrum
     axis: ClassVar[str] = "Axis"  # the field's name of an axis, before its number
     decodes: ClassVar[str | None] = ""  # the condition of a decoder to features; empty: always; None: never
@@ -50,7 +51,6 @@ class Method(Options):
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
     can_resample: ClassVar[bool] = False  # whether rows have no order; for a method without chain and columns' model
     variants: ClassVar[tuple[Variant, ...]] = (variant(),)  # variants of options that compute something else
-    nonnegative: ClassVar[bool] = False  # whether it takes no cells below zero, and zero is the origin
     baseline: ClassVar[bool] = False  # whether it is the linear baseline of `mlcli explore`
     repeat_tolerance: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that agree by a law
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order

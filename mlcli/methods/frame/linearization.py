@@ -76,7 +76,7 @@ class Linearization(Method):
         super().require(data)
         if isinstance(data, Features) and data.categories:
             raise ConfigError("TEXT-COLUMNS", f"{self.name} takes linear functions of the columns, and "
-                              f"{data.columns[data.categories[0]]} holds text", where="input.columns",
+                              f"{data.columns[min(data.categories)]} holds text", where="input.columns",
                               hint="leave columns of text out")
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:

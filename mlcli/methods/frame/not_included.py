@@ -30,7 +30,7 @@ LACKING = (
                 "phate embeds distances of this walk, with --set method.bandwidth.name=adaptive"),
     NotIncluded(("som", "kohonen", "self-organizing-map", "gtm"), "gplvm",
                 "it too leads from a few coordinates to the features by a smooth map, without a grid"),
-    NotIncluded(("correspondence-analysis", "ca", "mca", "dca", "decorana"), "mds",
+    NotIncluded(("dca", "decorana"), "mds",
                 "principal coordinates of counts or shares, with --metric hellinger or braycurtis"),
     NotIncluded(("canonical-correspondence-analysis", "constrained-correspondence-analysis"), "rda",
                 "constrained axes of shares or counts after --transform hellinger (Legendre and Gallagher, 2001)"),

@@ -38,6 +38,8 @@ class Spectrum:
     centering: Centering = field(default_factory=lambda: uncentered(0))  # of the kernel, found by its passes
     constrained: AnyArray | None = None  # m, whether an eigenvalue is of constrained axes; None where none is
     steps: Array = field(default_factory=lambda: np.zeros((0, 3)))  # of power iteration: axis, eigenvalue, residual
+    adjusted: Array = field(default_factory=lambda: np.zeros(0))  # of the first axes: inertias as they are compared
+    adjusted_total: float = float("nan")  # the inertia that these are shares of
 
     @classmethod
     def of_values(cls, values: Array, total: float = float("nan"), *, complete: bool = False, divisor: float = 1.0,

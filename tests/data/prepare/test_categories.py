@@ -83,11 +83,11 @@ def test_columnar_files_hold_categories_as_well(tmp_path: Path, format: str) -> 
 def test_texts_have_numbers_in_their_order_and_missing_ones_have_none(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("x,kind\n1,b\n2,\n3,a\n4,b\n")
-    table = read(Input(path=str(path), columns=("x", "kind")), Compute(), categories=True)
+    table = read(Input(path=str(path), columns=("x", "kind")), Compute(), categories="named")
     assert table.columns == ("x", "kind") and dict(table.categories) == {"kind": ("a", "b")}
     assert np.array_equal(table.values, [[1, 1], [2, np.nan], [3, 0], [4, 1]], equal_nan=True)
     assert not table.labels
-    assert table.data().categories == (1,)
+    assert table.data().categories == {1: ("a", "b")}
 
 
 @pytest.mark.parametrize("prepare", [{"transform": ["log1p"]}, {"scale": "standard"}, {"top_variance": 2},

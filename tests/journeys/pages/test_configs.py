@@ -24,7 +24,7 @@ ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "scatter.svg",
 # what methods and examples write besides
 MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv", "trace.csv"},
         "sde": {"trace.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}, "lda": {"loadings.csv", "classes.csv"},
-        "cca": {"loadings.csv"}, "rda": {"loadings.csv"},
+        "ca": {"loadings.csv"}, "mca": {"loadings.csv"}, "cca": {"loadings.csv"}, "rda": {"loadings.csv"},
         "dbrda": {"loadings.csv"}, "ibfa": {"loadings.csv"}, "sfa": {"loadings.csv"},
         "ica": {"loadings.csv", "trace.csv"}, "lgssm": {"loadings.csv", "trace.csv", "posterior.csv"},
         "gplvm": {"trace.csv"}, "gpdm": {"trace.csv", "forecast.csv"}, "autoencoder": {"trace.csv"},

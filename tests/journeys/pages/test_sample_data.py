@@ -138,6 +138,13 @@ def test_iris_has_fifty_of_each_species() -> None:
     assert Counter(row[-1] for row in rows[1:]) == {"setosa": 50, "versicolor": 50, "virginica": 50}
 
 
+def test_students_are_those_of_the_cross_table() -> None:
+    (_, *eyes), *hair = rows_of(FILES / "hair_eye.csv")
+    counts = Counter((row[0], row[1]) for row in rows_of(FILES / "students.csv")[1:])
+    assert {(row[0], eye): int(cell) for row in hair for eye, cell in zip(eyes, row[1:], strict=True)} == counts
+    assert counts["Brown", "Brown"] == 119
+
+
 def shape_of(path: Path) -> tuple[int, int]:
     """Rows and columns of numbers: without header, ids and labels."""
     if path.suffix == ".npy":
@@ -148,7 +155,7 @@ def shape_of(path: Path) -> tuple[int, int]:
         lines = path.read_text().splitlines()
         return len(lines) - 1, len(lines[1].split()) - 1
     rows = rows_of(path, "\t" if path.suffix == ".tsv" else ",")
-    named = path.name != "mixture.csv"  # which has no column but its signals
+    named = path.name not in ("mixture.csv", "students.csv")  # which have no column but their signals and answers
     return len(rows) - 1, len(rows[0]) - named - ("Species" in rows[0])
 
 

@@ -11,7 +11,7 @@ from mlcli.findings.spectrum.table import spectrum_facts, spectrum_table
 from mlcli.methods import METHODS
 from tests.laws.contract.option_values import Change, changes, plain, with_change
 from tests.laws.contract.test_contract import BROKEN, CONFIGURATIONS, NEEDS_MEMBERS, NEEDS_NEIGHBORS, POINTS
-from tests.support import Notes, fit
+from tests.support import Notes, fit, in_domain
 
 REFUSED = "refused"
 FEW = POINTS[:40]
@@ -56,12 +56,12 @@ def written(method: str, options: dict[str, Any], points: np.ndarray = FEW) -> l
     """What a run writes of a fit: numbers, tables, facts and notes; or the code of its error."""
     try:
         with Notes() as notes:
-            model = fit(method, points, **options)
+            model = fit(method, in_domain(method, points), **options)
     except (ConfigError, ValidationError):
         return [REFUSED]
     except MlcliError as error:
         return [error.code]
-    arrays = [model.embedding, model.project(FEW[:7] + 0.01), model.trace, model.spreads,
+    arrays = [model.embedding, model.project(in_domain(method, FEW[:7] + 0.01)), model.trace, model.spreads,
               None if model.loadings is None else model.loadings.values, model.directions,
               None if model.memberships is None else model.memberships.probabilities,
               None if model.forecast is None else model.forecast.means]

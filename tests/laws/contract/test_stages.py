@@ -23,7 +23,7 @@ from mlcli.stages.kernels import streamed
 from tests.faults.certificate.support import write_csv
 from tests.laws.contract.test_contract import CONFIGURATIONS, POINTS, every_configuration
 from tests.package import FILES, nodes
-from tests.support import distances, features, furnished
+from tests.support import distances, features, furnished, in_domain
 
 NINE = {"neighbors": {"count": 9}}
 FEATURES: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {  # what the ways leave out; stages that they have
@@ -50,6 +50,7 @@ SQUARE: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 def configured(folder: Path, method: str, options: dict[str, Any], points: Array = POINTS) -> RunConfig:
     """A run of points in a file, with the labels or the second view that the method needs."""
+    points = in_domain(method, points)
     data = furnished(features(points), METHODS[method].accepts)
     given: dict[str, Any] = {"path": str(folder / "data.csv"), "id_column": "id"}
     write_csv(folder / "data.csv", points)

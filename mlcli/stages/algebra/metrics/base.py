@@ -1,11 +1,12 @@
 """The base of metrics: a choice with parameters, a domain, and a comparison of rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from mlcli.base.types import Array
+from mlcli.base.values.inputs import NO_CATEGORIES, TextColumns
 from mlcli.base.values.options import Options
 from mlcli.stages.algebra.metrics.sums import differences
 
@@ -28,6 +29,10 @@ class Comparison(Protocol):
     @property
     def unit_power(self) -> int:
         """The power of the data's unit in distances."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether texts that no training row has are refused."""
 
     @property
     def column_seconds(self) -> float:
@@ -58,8 +63,10 @@ class Metric(Options):
     scalable: ClassVar[bool] = True  # whether data may be multiplied by a power of two first
     column_seconds: ClassVar[float] = 2e-10  # of a core for one column of one pair, to predict what distances cost
     triangle: ClassVar[bool] = True  # whether no way over a third point is shorter
-    categories: ClassVar[bool] = False  # whether columns of text are taken, as numbers that stand for categories
+    # the columns of text that are taken, as numbers that stand for categories: none, those that options name, or all
+    categories: ClassVar[TextColumns] = ""
     embeds: ClassVar[bool] = False  # whether Euclidean distances of represented rows rank pairs as the metric does
+    closed: ClassVar[bool] = False  # whether texts that no training row has are refused
     contrasts: ClassVar[bool] = False  # whether a table is refused whose represented rows are all alike
     if TYPE_CHECKING:  # every metric declares it itself
         name: str
@@ -73,10 +80,10 @@ class Metric(Options):
         `gap` is the largest difference of a represented number from the first row's.
         """
 
-    def fitted(self, points: Array, categories: Sequence[int] = ()) -> Any:
+    def fitted(self, points: Array, categories: Mapping[int, Sequence[str]] = NO_CATEGORIES) -> Any:
         """Return the comparison with its parameters from the training points (n x d); most metrics need none.
 
-        `categories` are the indices of columns of text, for metrics that take them.
+        `categories` are the texts of columns of text, by the columns' indices, for metrics that take them.
         """
         return self
 

@@ -1,6 +1,6 @@
 """Gower's coefficient: numbers and categories in one distance."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import NO_CATEGORIES, TextColumns
 from mlcli.stages.algebra.metrics.base import Metric
 from mlcli.stages.algebra.metrics.sums import differences, unequal
 
@@ -23,10 +24,10 @@ class Gower(Metric):
     """
 
     name: Literal["gower"] = "gower"
-    categories: ClassVar[bool] = True
+    categories: ClassVar[TextColumns] = "named"
     scalable: ClassVar[bool] = False  # ranges are those of the data as it is
 
-    def fitted(self, points: Array, categories: Sequence[int] = ()) -> "RangedGower":
+    def fitted(self, points: Array, categories: Mapping[int, Sequence[str]] = NO_CATEGORIES) -> "RangedGower":
         """Return the comparison with the ranges of the columns of the training points (n x d)."""
         lows = points.min(axis=0)
         halves = points.max(axis=0) / 2 - lows / 2
@@ -51,6 +52,7 @@ class RangedGower:
     unit_power: ClassVar[int] = 0
     column_seconds: ClassVar[float] = 1e-9
     scalable: ClassVar[bool] = False
+    closed: ClassVar[bool] = False
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
         """Accept all points (n x d): all numbers can be compared."""
