@@ -22,7 +22,6 @@ from tests.laws.contract.option_values import plain
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, furnished, in_domain, paired
 
 POINTS = np.random.default_rng(21).standard_normal((60, 5)) * [4, 2, 1, 0.5, 0.25]
-POINTS -= POINTS.min(axis=0)  # as methods of non-negative cells need
 CLOSED = POINTS.copy()
 CLOSED.flags.writeable = False
 # Every method in every way of running it that computes something else, as its file declares them.
