@@ -56,8 +56,9 @@ def _rows(spread: Spread, values: Array, most: float, ridge: float) -> Part:
     rows = np.zeros((size, count + 1, count + 1))
     rows[:, 0, 0], rows[:, 0, 1:] = np.sqrt(vectors), -mean
     rows[:, 1:, 1:] = last - sums[:, :, None] * (sums / safe[:, None] ** 2)[:, None, :]
-    return rows, np.column_stack([spread.rows, spread.names]), np.minimum(
-        _errors(spread, sizes, shares, vectors, most) / np.maximum(alpha, EPS) + EPS * count / ridge, 1.0)
+    errors = _errors(spread, sizes, shares, vectors, most) / np.maximum(alpha, EPS) + EPS * count / ridge
+    cost = 2 * np.square(rows).sum(axis=(1, 2))  # of two computations, where all is in doubt
+    return rows, np.column_stack([spread.rows, spread.names]), np.minimum(errors, 1.0) * cost
 
 
 def _errors(spread: Spread, sizes: Array, shares: Array, vectors: Array, most: float) -> Array:
