@@ -126,3 +126,31 @@ def test_what_is_wrong_with_the_second_view_is_mended_by_its_own_options(mlcli: 
 def test_discriminants_need_labels(mlcli: Caller) -> None:
     called = mlcli.bare("y.csv", "--id-column", "id", "-m", "lda")
     assert called.code == 78 and "needs a label column" in called.err and "--label-column" in called.err
+
+
+@pytest.mark.medium
+def test_dissimilarities_have_a_second_view_of_their_points(mlcli: Caller) -> None:
+    generator = np.random.default_rng(3)
+    points = generator.standard_normal((14, 3))
+    names = [f"site {i}" for i in range(14)]
+    apart = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))
+    Path("apart.csv").write_text("\n".join([",".join(["id", *names]), *(
+        ",".join([name, *map(repr, map(float, row))]) for name, row in zip(names, apart, strict=True)), ""]))
+    soil = [f"{name},{points[i, 0] + i % 2},{i % 3}" for i, name in enumerate(names)]
+    Path("soil.csv").write_text("\n".join(["site,n,p", *soil[:0:-1], ""]))  # in another order, and without the first
+    given = ("apart.csv", "-m", "dbrda", "--kind", "dissimilarities", "--view", "soil.csv", "-q")
+    called = mlcli("embed", *given, "-o", "run")
+    assert called.code == 65 and "1 row only in apart.csv" in called.err
+    assert mlcli("embed", *given, "-o", "run", "--set", "prepare.unmatched=drop").code == 0
+    assert len(Path("run/embedding.csv").read_text().splitlines()) == 14
+    assert "site 0,1," in Path("run/dropped.csv").read_text()
+    assert Path("run/loadings.csv").read_text().splitlines()[0] == "column,y1,y2"
+    page = Path("run/report.html").read_text()
+    assert "dbRDA 1" in page and "dbRDA 2" in page and "PCo 1" not in page
+    assert mlcli("verify", "run", "--full").code == 0
+    assert mlcli("embed", *given, "-p", "4", "-o", "more", "--set", "prepare.unmatched=drop").code == 0
+    assert "PCo 2" in Path("more/report.html").read_text()
+    called = mlcli("project", "more", "apart.csv")
+    assert called.code == 78 and "axes after the first 2 are of residuals" in called.err
+    called = mlcli("embed", "apart.csv", "-m", "mds", *given[3:], "-o", "other", "--set", "prepare.unmatched=drop")
+    assert called.code == 78 and "E-VIEW" in called.err
