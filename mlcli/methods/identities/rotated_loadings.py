@@ -200,7 +200,10 @@ def promax_check(rotation: Any, loadings: RotatedLoadings) -> Check:
     start = loadings.of_likelihood
     if Planes.of(rows_of_length_one(start), loadings.rounding).balanced:
         return skipped("rotation", "varimax starts where it has no slope, and is not the largest: rounding decides")
-    first = start @ Varimax().turn(start).matrix
+    turned = Varimax().turn(start)
+    if not turned.converged:
+        return skipped("rotation", "varimax from the axes of the likelihood did not converge")
+    first = start @ turned.matrix
     planes = Planes.of(rows_of_length_one(first), loadings.rounding)
     fitted = np.linalg.lstsq(first, first * np.abs(first) ** (rotation.power - 1), rcond=None)[0]
     grown = rotation.power * float(np.linalg.cond(fitted)) * float(np.linalg.cond(first))
