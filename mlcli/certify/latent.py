@@ -143,7 +143,7 @@ def _maximum(subject: Subject, observed: DataCovariance, loadings: Array, unit: 
     top = max(float(values[0]), float(variances.max(initial=0.0)))
     rounding = EPS * max(subject.size, len(u), 10) + subject.spectrum.tolerance
     # oblique factors that nearly agree have long loadings, whose rounding does not cancel
-    rounding *= max(float(np.linalg.norm(u, 2) ** 2 * np.linalg.norm(scaled.factors, 2)) / top, 1.0)
+    rounding *= max(float(np.linalg.norm(u, 2) ** 2 * np.linalg.norm(scaled.factors, 2)) / (top or 1.0), 1.0)
     if 0 < scaled.level <= ROUNDED * rounding * top:
         yield skipped("stationarity", "the noise is only rounding, so the likelihood has no maximum")
         return

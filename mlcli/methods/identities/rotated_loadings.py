@@ -19,8 +19,10 @@ from mlcli.base.values.inputs import Covariance, Features
 from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.stationarity import AT_LIMIT
 from mlcli.stages.algebra.iterate import SMALL
-from mlcli.stages.latent.rotations import Rotation, Varimax
+from mlcli.stages.latent.rotations import Rotation, Varimax, rows_of_length_one
 from mlcli.stages.similarities.projector import require_projector
+
+BALANCED = 1e3  # small steps and roundings of a slope that may be rounding of none
 
 
 @frozen
@@ -55,10 +57,14 @@ class RotatedLoadings:
         """Return the loadings of probabilistic PCA, over the root of the model's mean variance of a column."""
         loadings, fit = np.asarray(model.directions), dict(model.fit)
         factors = np.asarray(fit.get("factor_correlations") or np.eye(loadings.shape[1]), dtype=np.float64)
-        used = np.any(loadings != 0, axis=0)
+        lengths = np.sum(loadings**2, axis=0)
+        used = lengths > 10 * len(loadings) * EPS * lengths.max(initial=0.0)  # others are not rotated
         noise = float(require_projector(model.projector).similarity.parts.latent.noise)
         scale = np.sqrt(np.einsum("ij,jk,ik->", loadings, factors, loadings) / len(loadings) + noise) or 1.0
-        return cls(loadings[:, used] / scale, factors[np.ix_(used, used)], np.ones(len(loadings)))
+        factors = factors[np.ix_(used, used)]
+        shares = np.sum((loadings[:, used] @ factors) * loadings[:, used], axis=1)
+        vary = shares > (10 * len(loadings) * EPS) ** 2 * shares.max(initial=0.0)  # others vary by rounding alone
+        return cls(loadings[vary][:, used] / scale, factors, np.ones(int(vary.sum())))
 
     @property
     def rounding(self) -> float:
@@ -162,6 +168,13 @@ class Planes:
             return float(np.max(self.still[pairs] / np.abs(self.bend[pairs])))
 
 
+    @property
+    def balanced(self) -> bool:
+        """Whether some plane has no slope where it is no maximum."""
+        pairs = np.triu_indices(len(self.bend), 1)
+        return bool(np.any((np.abs(self.turning) <= BALANCED * self.still)[pairs] & (self.bend <= 0)[pairs]))
+
+
 def varimax_check(rotation: Any, loadings: RotatedLoadings) -> Check:
     """Check that the next step of varimax would turn no plane farther than a small step."""
     planes = Planes.of(loadings.rows(normalize=rotation.normalize), loadings.rounding)
@@ -185,9 +198,13 @@ def promax_check(rotation: Any, loadings: RotatedLoadings) -> Check:
     from scipy.optimize import linear_sum_assignment
 
     start = loadings.of_likelihood
-    first = start @ Varimax().turn(start).matrix
-    lengths = np.linalg.norm(first, axis=1, keepdims=True)
-    planes = Planes.of(first / np.where(lengths > 0, lengths, np.inf), loadings.rounding)
+    if Planes.of(rows_of_length_one(start), loadings.rounding).balanced:
+        return skipped("rotation", "varimax starts where it has no slope, and is not the largest: rounding decides")
+    turned = Varimax().turn(start)
+    if not turned.converged:
+        return skipped("rotation", "varimax from the axes of the likelihood did not converge")
+    first = start @ turned.matrix
+    planes = Planes.of(rows_of_length_one(first), loadings.rounding)
     fitted = np.linalg.lstsq(first, first * np.abs(first) ** (rotation.power - 1), rcond=None)[0]
     grown = rotation.power * float(np.linalg.cond(fitted)) * float(np.linalg.cond(first))
     if not loadings.rounding * grown < 1:

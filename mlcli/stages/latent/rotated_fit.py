@@ -7,8 +7,8 @@ from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.stages.stage import running
 from mlcli.base.types import Array
 from mlcli.base.values.signs import leading_signs
-from mlcli.stages.algebra.linalg import inverse
-from mlcli.stages.latent.model import COUNT, FEWER, Latent
+from mlcli.stages.algebra.linalg import EPS, inverse
+from mlcli.stages.latent.model import COUNT, FEWER, Latent, negligible
 from mlcli.stages.latent.probabilistic import Fitted
 from mlcli.stages.latent.rotations import Rotation
 
@@ -39,21 +39,30 @@ def unit_of(loadings: Array, factors: Array, noise: float) -> float:
     return float(np.sqrt(np.sum((loadings @ factors) * loadings) / len(loadings) + noise))
 
 
+def without_rounding(loadings: Array, factors: Array) -> Array:
+    """Return loadings (d x q) with rows of zeros for columns that vary by rounding alone, given the covariance of the
+    factors (q x q): normalization would give such a row the weight of any other.
+    """
+    shares = np.sum((loadings @ factors) * loadings, axis=1)
+    least = (10 * len(loadings) * EPS) ** 2 * float(shares.max(initial=0.0))
+    return np.where((shares > least)[:, None], loadings, 0.0)
+
+
 def rotate_fit(fitted: Fitted, rotation: Rotation) -> RotatedFit:
-    """Return a fit on rotated axes; signs by the sign rule. Axes without loadings stay as they are, and last."""
+    """Return a fit on rotated axes; signs by the sign rule. Axes with loadings of rounding alone stay, and are last."""
     latent = fitted.latent
     plain = RotatedFit(loadings=latent.loadings, axes=latent.axes, means=fitted.means, spread=latent.spread,
                        factors=np.eye(latent.loadings.shape[1]), spreads=fitted.spreads)
     if rotation.name == "none":
         return plain
     with running("coordinates"):
-        active = int(np.sum(latent.lengths > 0))
+        active = int(np.sum(latent.lengths > negligible(latent.lengths, len(latent.mean))))
         return plain if active < 2 else _rotated(plain, latent, rotation, active)
 
 
 def _rotated(plain: RotatedFit, latent: Latent, rotation: Rotation, active: int) -> RotatedFit:
-    turn, found = np.eye(len(plain.factors)), rotation.turn(
-        plain.loadings[:, :active] / unit_of(plain.loadings, plain.factors, latent.noise))
+    turn, found = np.eye(len(plain.factors)), rotation.turn(without_rounding(
+        plain.loadings[:, :active] / unit_of(plain.loadings, plain.factors, latent.noise), np.eye(active)))
     turn[:active, :active] = found.matrix
     turn = turn[:, np.argsort(-np.sum((plain.loadings @ turn) ** 2, axis=0), kind="stable")]
     back = inverse(turn, where=COUNT, hint=FEWER).T
