@@ -230,6 +230,25 @@ def objective_of(objective: Objective, points: Array, weights: Array, parts: Arr
     return sum(in_order(lost, _blocks(points)))
 
 
+def falls_of(objective: Objective, points: Array, weights: Array, parts: Array) -> Array:
+    """Return the fall of the objective that the next step over each of the parts (p x d) alone promises (p)."""
+    def gather(rows: slice) -> Array:
+        some, model = points[rows], weights[rows] @ parts
+        rest: Array = weights[rows].T @ (model - some if objective == "frobenius" else _over(some, model))
+        return rest
+
+    slopes = sum(in_order(gather, _blocks(points)), np.zeros_like(parts))
+    if objective == "frobenius":
+        curves = np.maximum(np.einsum("ij,ij->j", weights, weights)[:, None], TINY)
+        moved = np.maximum(parts - slopes / curves, 0.0) - parts
+        return np.asarray(-np.sum(moved * slopes + curves * moved**2 / 2, axis=1))
+    sizes = weights.sum(axis=0)[:, None]
+    updated = parts * _over(slopes, sizes)
+    inside = (parts > 0) & (updated > 0)
+    logarithms = np.log(np.divide(updated, parts, out=np.ones_like(parts), where=inside))
+    return np.asarray(np.sum(sizes * (updated * logarithms - updated + parts), axis=1))
+
+
 def step_seconds(shape: tuple[int, ...], count: int, objective: Objective, sweeps: int, threads: int) -> float:
     """Predict the seconds of a step for points of a shape (n x d): products, sweeps, or logarithms and ratios."""
     rows, columns = shape
