@@ -15,6 +15,7 @@ from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import option
+from mlcli.native.sweeps import sweep_rows
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
@@ -138,7 +139,7 @@ class Entries:
     def improve(self, rows: slice, weights: Array, parts: Array, gram: Array, sweeps: int) -> Array:
         """Sweep over weights (p x m) of some rows in place; return their products with the rows (p x d)."""
         entries = self.starts[rows.start : rows.stop + 1], self.columns, self.values
-        improved, products = native.sweep_rows(entries, parts.T, gram, sweeps, weights.T)
+        improved, products = sweep_rows(entries, parts.T, gram, sweeps, weights.T)
         weights[:] = improved.T
         return products.T
 
