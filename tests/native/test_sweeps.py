@@ -5,6 +5,7 @@ import pytest
 
 from mlcli import native
 from mlcli.native.library import kernels
+from mlcli.native.sweeps import sweep_rows
 from mlcli.stages.linear.nonnegative import Entries, hals_sweep
 from tests.native.support import levels, needs_native
 
@@ -48,9 +49,9 @@ def test_rows_of_a_block_have_the_bits_that_they_have_alone() -> None:
 def test_entries_that_are_not_there_are_refused() -> None:
     starts, columns, values = np.array([0, 2, 3]), np.array([0, 4, 1], dtype=np.int32), np.ones(3)
     parts, gram, weights = np.ones((5, 2)), np.ones((2, 2)), np.ones((2, 2))
-    native.sweep_rows((starts, columns, values), parts, gram, 1, weights)
+    sweep_rows((starts, columns, values), parts, gram, 1, weights)
     for wrong in ((starts, columns + np.int32(1), values), (starts, columns - np.int32(1), values),
                   (starts + 1, columns, values), (starts - 1, columns, values), (starts[:2], columns, values),
                   (np.array([0, 3, 2]), columns, values), (starts, columns[:2], values)):
         with pytest.raises(ValueError, match=r"out of range|descend|must have"):
-            native.sweep_rows(wrong, parts, gram, 1, weights)
+            sweep_rows(wrong, parts, gram, 1, weights)

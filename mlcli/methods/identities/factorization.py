@@ -13,6 +13,7 @@ from mlcli.methods.identities.stationarity import AT_LIMIT
 from mlcli.stages.linear.nonnegative import NEARLY_EXACT
 
 BLOCK = 1 << 20  # numbers at once
+UNORDERED = 0.01  # share of the largest total: the order is that before the last weights where parts depend on others
 LEFT = 1e-11  # share of a row's total, or of its products, that exact weights leave of their conditions
 
 
@@ -34,7 +35,7 @@ def factorization_checks(points: Array, weights: Array, directions: Array | None
     checks = [count("signs", wrong, "negative numbers in W or H"),
               ratio("sums", float(np.abs(sums - 1).max(where=there, initial=0.0)), EPS * max(points.shape[1], 10),
                     "the numbers of every part add up to one"),
-              count("order", int(np.sum(np.diff(totals) > 1e-9 * totals.max(initial=0.0))),
+              count("order", int(np.sum(np.diff(totals) > UNORDERED * totals.max(initial=0.0))),
                     "parts with a larger total than the one before")]
     shares = np.asarray(stated["shares"], dtype=np.float64)
     apart = np.abs(totals / (totals.sum() or 1.0) - shares).max(initial=0.0) if len(shares) == len(totals) else np.inf

@@ -36,8 +36,6 @@ def direction_checks(directions: Array, kind: str, density: float) -> list[Check
 
 def distortion_checks(points: Array, coordinates: Array, stated: Mapping[str, Any]) -> list[Check]:
     """Check the bound and the ratios of squared distances of coordinates (n x p) to those of points (n x d).
-
-    Distances are computed from inner products, with the rounding of these.
     """
     rows, axes = coordinates.shape
     bound, wanted = stated["bound"], 4 * np.log(max(rows, 1)) / max(axes, 1)
@@ -47,25 +45,20 @@ def distortion_checks(points: Array, coordinates: Array, stated: Mapping[str, An
         gap = abs(bound**2 / 2 - bound**3 / 3 - wanted)
         checks = [ratio("bound", gap + max(bound - 1, 0.0), EPS * (1 + wanted), "4 ln n / p is ε²/2 - ε³/3")]
     chosen = some_rows(points)
-    before, rounding = _squares(points[chosen])
-    after, more = _squares(coordinates[chosen])
+    before, after = _squares(points[chosen]), _squares(coordinates[chosen])
     differ = before > 0
     known: Mapping[str, float] = stated["distortion"]
     if not differ.any() or not known:
         return [*checks, count("distortion", int(bool(known) != bool(differ.any())), "figures of pairs that differ")]
     ratios = after[differ] / before[differ]
-    allowed = float(np.max((more + rounding * ratios) / before[differ]))
     found = {"smallest": ratios.min(), "mean": ratios.mean(), "largest": ratios.max()}
     gap = max(abs(float(value) - known[name]) for name, value in found.items())
-    return [*checks, ratio("distortion", gap, allowed, "ratios of squared distances of some pairs, as stated")]
+    return [*checks, ratio("distortion", gap, EPS * max(points.shape[1], len(ratios)) * float(ratios.max()),
+                           "ratios of squared distances of some pairs, as stated")]
 
 
-def _squares(points: Array) -> tuple[Array, float]:
-    """Return the squared distances of pairs of points (m x d), and their rounding; of equal points zero."""
-    near = points - points.mean(axis=0)
-    sizes = np.einsum("ij,ij->i", near, near)
+def _squares(points: Array) -> Array:
+    """Return the squared distances of all pairs of points (m x d)."""
     first, second = np.triu_indices(len(points), 1)
-    squares = sizes[first] + sizes[second] - 2 * np.einsum("ij,ij->i", near[first], near[second])
-    equal = np.all(points[first] == points[second], axis=1)
-    far, length = float(np.abs(points).max(initial=0.0)), float(np.sqrt(sizes.max(initial=0.0)))
-    return np.where(equal, 0.0, np.maximum(squares, 0.0)), EPS * max(points.shape[1], 10) * (length + far) * length
+    apart = points[first] - points[second]
+    return np.asarray(np.einsum("ij,ij->i", apart, apart))

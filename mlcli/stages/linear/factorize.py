@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step, repeated
-from mlcli.base.types import Array
+from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.compute import Compute
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
@@ -20,6 +20,7 @@ from mlcli.stages.linear.nonnegative import (
     Objective,
     Refinement,
     fall_between,
+    falls_of,
     objective_of,
     random_start,
     side_of,
@@ -32,6 +33,7 @@ from mlcli.stages.linear.nonnegative_rows import place_rows
 
 Start = Literal["nndsvda", "random"]
 USUAL = 200  # iterations of most fits
+LEEWAY = 5.0  # falls that the next step may promise, over the tolerance of those to come
 PLACED = 20  # iterations that take as long as the exact weights
 
 
@@ -61,24 +63,39 @@ class Factorizing:
         used = np.any(points > 0, axis=0)
         some = points if used.all() else np.ascontiguousarray(points[:, used])
         count = self.axes.available_count(self.axes.count if used.any() else 0)
+        least = NEARLY_EXACT * size_of(self.objective, some)
         parts, trace, facts = np.zeros((count, points.shape[1])), np.zeros(0), dict[str, Any]()
         if used.any():
-            least = NEARLY_EXACT * size_of(self.objective, some)
             done = self.iterate(step_of(self.objective, some, self.sweeps), self._begin(some, count, compute),
                                 partial(fall_between, least=least))
-            parts[:, used], trace, facts = done.state.scaled, done.trace, done.facts
+            scaled = done.state.scaled
+            totals = done.state.weights.sum(axis=1) * done.state.parts.sum(axis=1)
+            parts[:, used] = scaled[np.argsort(-totals, kind="stable")]
+            trace, facts = done.trace, done.facts
         with running("coordinates"):
-            weights = place_rows(self.objective, some, parts[:, used])
-            totals = weights.sum(axis=0)
-            order = np.argsort(-totals, kind="stable")
-            weights, parts = np.ascontiguousarray(weights[:, order]), parts[order]
-            value = objective_of(self.objective, some, weights, parts[:, used])
+            weights, parts = self._place(some, parts, used)
+            value, totals = objective_of(self.objective, some, weights, parts[:, used]), weights.sum(axis=0)
+            if facts.get("converged"):
+                left = float(falls_of(self.objective, some, weights, parts[:, used]).max()) / max(value, least)
+                facts["converged"] = left <= LEEWAY * self.iterate.tolerance
         if used.any() and (empty := int(np.sum(totals == 0))):
             note("W-RANK", f"{empty} of {count} parts have no weight in any row: fewer suffice")
-        facts["shares"] = (totals[order] / (totals.sum() or 1.0)).tolist()
+        if trace.size and facts["iterations"] < self.iterate.limit and not facts["converged"]:
+            note("W-UNCONVERGED", f"stopped after {len(trace)} iterations of little progress, but another one over one "
+                 "part alone promises more: choose a smaller method.iterate.tolerance")
+        facts["shares"] = (totals / (totals.sum() or 1.0)).tolist()
         if self.objective == "frobenius":
             facts["explained"] = 1 - value / (size_of(self.objective, some) or 1.0)
         return Factored(weights, parts, value, trace, facts)
+
+    def _place(self, points: Array, parts: Array, used: AnyArray) -> tuple[Array, Array]:
+        """Return weights (n x p) of points in used columns (n x q), as of new rows, and parts (p x d) in order."""
+        weights = place_rows(self.objective, points, parts[:, used])
+        order = np.argsort(-weights.sum(axis=0), kind="stable")
+        if np.all(np.diff(order) > 0):
+            return weights, parts
+        parts = parts[order]
+        return place_rows(self.objective, points, parts[:, used]), parts
 
     def _begin(self, points: Array, count: int, compute: Compute) -> Factorization:
         if self.start == "random":

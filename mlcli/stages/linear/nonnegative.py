@@ -15,6 +15,7 @@ from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.options import option
+from mlcli.native.sweeps import sweep_rows
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
@@ -138,7 +139,7 @@ class Entries:
     def improve(self, rows: slice, weights: Array, parts: Array, gram: Array, sweeps: int) -> Array:
         """Sweep over weights (p x m) of some rows in place; return their products with the rows (p x d)."""
         entries = self.starts[rows.start : rows.stop + 1], self.columns, self.values
-        improved, products = native.sweep_rows(entries, parts.T, gram, sweeps, weights.T)
+        improved, products = sweep_rows(entries, parts.T, gram, sweeps, weights.T)
         weights[:] = improved.T
         return products.T
 
@@ -228,6 +229,25 @@ def objective_of(objective: Objective, points: Array, weights: Array, parts: Arr
         return float(np.sum(some * np.log(np.where(some > 0, ratios, 1.0)) - some + model))
 
     return sum(in_order(lost, _blocks(points)))
+
+
+def falls_of(objective: Objective, points: Array, weights: Array, parts: Array) -> Array:
+    """Return the fall of the objective that the next step over each of the parts (p x d) alone promises (p)."""
+    def gather(rows: slice) -> Array:
+        some, model = points[rows], weights[rows] @ parts
+        rest: Array = weights[rows].T @ (model - some if objective == "frobenius" else _over(some, model))
+        return rest
+
+    slopes = sum(in_order(gather, _blocks(points)), np.zeros_like(parts))
+    if objective == "frobenius":
+        curves = np.maximum(np.einsum("ij,ij->j", weights, weights)[:, None], TINY)
+        moved = np.maximum(parts - slopes / curves, 0.0) - parts
+        return np.asarray(-np.sum(moved * slopes + curves * moved**2 / 2, axis=1))
+    sizes = weights.sum(axis=0)[:, None]
+    updated = parts * _over(slopes, sizes)
+    inside = (parts > 0) & (updated > 0)
+    logarithms = np.log(np.divide(updated, parts, out=np.ones_like(parts), where=inside))
+    return np.asarray(np.sum(sizes * (updated * logarithms - updated + parts), axis=1))
 
 
 def step_seconds(shape: tuple[int, ...], count: int, objective: Objective, sweeps: int, threads: int) -> float:

@@ -142,6 +142,8 @@ def _newton_step(shares: Array, weights: Array, units: Array) -> tuple[Array, An
         lower = after <= before[waiting] + ARMIJO * promised + SLACK * (1 + np.abs(before[waiting]))
         found[waiting[lower]] = tried[lower]
         waiting, length = waiting[~lower], length / 2
+        if length == 0.5:  # a weight may be tiny and not zero: it then shrinks as by a multiplicative update
+            steps = np.where(free, steps, weights * slopes)
     left[waiting] = False  # no step lowers it: what is left is rounding
     return found, left
 

@@ -12,7 +12,7 @@ from mlcli.base.values.check import EPS
 from mlcli.errors import DataError
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.linear.nonnegative import Objective
-from mlcli.stages.linear.nonnegative_rows import place_rows
+from mlcli.stages.linear.nonnegative_rows import RIDGE, place_rows
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.decoders import Affine
 from mlcli.stages.similarities.projector import Projector
@@ -41,8 +41,11 @@ class PartWeights(Similarity):
         require_nonnegative(new, ids, columns)
 
     def rounding(self, new: Array) -> Array | float:
-        """Return the errors of the weights of new points (m x d): one number."""
-        return 64 * EPS * float(np.abs(new).sum(axis=1).max(initial=0.0))
+        """Return the errors of the weights of new points (m x d), larger where parts nearly depend on each other."""
+        lengths = np.linalg.norm(self.factor, axis=1)
+        units = self.factor[lengths > 0] / lengths[lengths > 0, None]
+        least = float(np.linalg.eigvalsh(units @ units.T).min(initial=1.0))
+        return 64 * EPS * float(np.abs(new).sum(axis=1).max(initial=0.0)) / max(least, RIDGE)
 
 
 def require_nonnegative(points: Array, ids: Sequence[str] = (), columns: Sequence[str] = ()) -> None:
