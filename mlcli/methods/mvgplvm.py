@@ -88,7 +88,8 @@ class MVGPLVM(GaussianProcessMethod):
         """Return the steps of the start and of the minimization, an evaluation for each view."""
         views, axes = views_of(data), self.axes.count
         step = Bayesian(inducing=self.inducing).step(len(data.values), axes, self.minimize.limit)
-        return [*self.start.steps(side_by_side(views), compute, axes), replace(step, seconds=len(views) * step.seconds)]
+        more = replace(step, seconds=len(views) * step.seconds, each=len(views) * (step.each or 0.0))
+        return [*self.start.steps(side_by_side(views), compute, axes), more]
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """Compute the distributions of latent points, with the parameters of every view's kernel."""

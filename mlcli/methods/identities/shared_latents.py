@@ -23,7 +23,11 @@ def shared_checks(views: Sequence[Features], model: Model, inducing: int, minimi
                   full: bool) -> list[Check]:
     """Check a model of views in the units of the computation, each n x d."""
     similarity: Any = require_projector(model.projector).similarity
-    known = list(zip(views, (similarity.posterior, *similarity.others), strict=True))
+    processes = (similarity.posterior, *similarity.others)
+    if len(processes) != len(views) or any(process.places.shape[1] != model.embedding.shape[1]
+                                           for process in processes):
+        return [count("views", 1, "processes that are not those of the views")]
+    known = list(zip(views, processes, strict=True))
     active = [(view, posterior) for view, posterior in known if len(posterior.places)]
     wrong = sum(bool(np.ptp(view.values, axis=0).any()) != bool(len(posterior.places)) for view, posterior in known)
     checks = [count("views", wrong, "views that vary without a process, or have one without varying")]
@@ -93,7 +97,10 @@ def share_checks(posteriors: Sequence[Posterior], model: Model, threshold: float
         rows.append(own / (own.sum() or 1.0))
         if "rbf_lengths" in figures:
             lost = max(lost, float(size * np.max(1 / np.asarray(figures["rbf_lengths"]) ** 2) / (own.sum() or 1.0)))
-    shares, stated = np.array(rows), np.array(model.fit["relevances"])
+    shares, given = np.array(rows), model.fit.get("relevances")
+    if not is_table(given, shares.shape):
+        return [count("relevances", 1, "tables of shares that are absent or of another shape")]
+    stated = np.array(given, dtype=np.float64)
     rounding = 10 * EPS * max(len(spread), len(model.embedding), 10) * max(lost, 1.0)
     gap = max(float(np.abs(shares - stated).max()), float(np.abs(
         shares.mean(axis=0) - model.ranks.solved[:len(spread)]).max()))
@@ -101,7 +108,13 @@ def share_checks(posteriors: Sequence[Posterior], model: Model, threshold: float
             for own in stated]
     shared = sorted(set.intersection(*map(set, used)))
     alone = [[axis for axis in own if sum(axis in other for other in used) == 1] for own in used]
-    wrong = int(shared != list(model.fit["shared_axes"])) + int(alone != [list(one) for one in
-                                                                          model.fit["private_axes"]])
+    wrong = int(shared != model.fit.get("shared_axes")) + int(alone != model.fit.get("private_axes"))
     return [ratio("relevances", gap, rounding, "each axis's share of the slopes' variances times those of the axes"),
             count("axes", wrong, "lists of shared and private axes that do not follow from the shares")]
+
+
+def is_table(value: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a value is a list of lists of numbers, of a shape."""
+    return (isinstance(value, list) and len(value) == shape[0] and all(
+        isinstance(row, list) and len(row) == shape[1] and all(isinstance(one, int | float) for one in row)
+        for row in value))

@@ -11,6 +11,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
 from mlcli.errors import DataError
 from mlcli.stages.algebra.centering import uncentered
+from mlcli.stages.gaussian.covariances import Rbf
 from mlcli.stages.gaussian.dynamics import Motion
 from mlcli.stages.gaussian.latents import HiddenUnits, KernelRows
 from mlcli.stages.gaussian.placing import Candidates, place
@@ -64,6 +65,14 @@ class SharedLatentPoints(LatentPoints):
     """The most probable latent point of each row of the first view; further views have processes of these points."""
 
     others: tuple[ViewProcess, ...]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a view with data whose kernel is not one with a length scale for each axis."""
+        for process in (self.posterior, *self.others):
+            terms, axes = process.covariance.terms, process.places.shape[1]
+            if len(process.places) and not (len(terms) == 1 and isinstance(terms[0], Rbf)
+                                            and len(terms[0].lengths) == axes):
+                raise ValueError("a view's kernel has other terms")
 
 
 @stored("latent-sequence")
