@@ -41,7 +41,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.similarities.decoders": ("decoder",),
     "stages.similarities.diffusion": ("transitions",),
     "stages.similarities.explained": ("explained",),
-    "stages.similarities.gaussian": ("latent-points", "shared-latent-points", "view-process", "latent-sequence",
+    "stages.similarities.gaussian": ("latent-points", "view-process", "shared-latent-points", "latent-sequence",
                                      "back-constraint", "gaussian-process-decoder"),
     "stages.similarities.kernels": ("kernel-values", "distances", "given-distances"),
     "stages.similarities.latent": ("completed", "smoother"),
