@@ -44,6 +44,7 @@ NAMES = {  # each with other names that people type
     "autoencoder": ("ae",),
     "vae": ("variational-autoencoder",),
     "gplvm": ("gp-lvm",),
+    "mvgplvm": ("mrd", "manifold-relevance-determination", "multi-view-gplvm"),
     "gpdm": ("gp-dm",),
 }
 ALIASES = {alias: name for name, others in NAMES.items() for alias in others}

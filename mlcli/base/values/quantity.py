@@ -19,11 +19,12 @@ class Quantity:
     power: int = 0
     cells: Sequence[int] = ()  # of each view: numbers that a log-likelihood is of
     names: Sequence[str] = ()  # of the numbers, where each has one
+    view: int = 0  # whose unit it has
 
     def plain(self, units: Sequence[Unit]) -> Array:
         """Return the plain numbers, given the units of the data's views."""
         shift = sum(unit.logarithm(count) for unit, count in zip(units, self.cells, strict=False))
-        return (units[0] ** self.power).plain(np.asarray(self.value, dtype=np.float64)) - shift
+        return (units[self.view] ** self.power).plain(np.asarray(self.value, dtype=np.float64)) - shift
 
     def figure(self, units: Sequence[Unit]) -> Any:
         """Return the plain numbers as a number or lists, or as a mapping where they have names."""

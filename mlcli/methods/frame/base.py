@@ -130,7 +130,7 @@ class Method(Options):
             chain.require_decoder(data.kind)
         if isinstance(data, Viewed) and not any(issubclass(accepted, Viewed) for accepted in self.accepts):
             raise ConfigError("VIEW", f"{self.name} does not use a second view", where="input.view",
-                              hint="leave it out, or choose cca, ibfa, rda or dbrda (of dissimilarities dbrda)")
+                              hint="leave it out, or choose cca, ibfa, mvgplvm or rda; of dissimilarities dbrda")
         if not (self.distance.plain or isinstance(data, Features)):
             raise ConfigError("METRIC", f"the metric {self.distance.name} was chosen, and it compares features, not "
                               f"{data.kind}", where="method.metric", hint="leave it out, or give features")

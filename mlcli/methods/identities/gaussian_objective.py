@@ -212,7 +212,7 @@ class Claim:
         values = self.problem.vector(self.state)
         directions = self.directions(gradient, 8 if full else 1)
         course = Course(lambda some: self.again(self.problem.at(self.state, some))[0], values, here, directions, noise,
-                        self.tolerance * self.problem.evidence.data.cells / STEADY + noise)
+                        self.tolerance * self.problem.cells / STEADY + noise)
         lengths = np.array([max(float(some @ some), 1e-300) for some in directions])
         return [found, gradient_check(course, np.array([gradient @ some for some in directions])),
                 stationarity_check(course, float(np.max(course.curvatures / lengths)) * lengths, self.converged)]

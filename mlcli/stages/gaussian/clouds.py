@@ -62,11 +62,13 @@ class CloudGradient:
 class Clouds:
     """The bound for Gaussian latent points: `points` (n x 2p) has columns of means, then of logarithms of variances.
 
-    The Kullback-Leibler divergence of the clouds from a standard normal prior is part of the bound.
+    The Kullback-Leibler divergence of the clouds from a standard normal prior is part of the bound; of several views of
+    the same clouds, each has a share of it.
     """
 
     data: Observations
     count: int  # number of inducing points
+    share: float = 1.0  # of the divergence
 
     def places(self, points: Array) -> Array:
         """Return the initial inducing points, an (m, p) array: means far from each other, of (n, 2p) clouds."""
@@ -86,8 +88,9 @@ class Clouds:
         logs[0] += found.total * known.total
         means, variances = cloud.means, cloud.variances
         divergence = 0.5 * float(np.sum(means**2 + variances - np.log(variances) - 1))
-        slopes = np.hstack([pulls.means - means, variances * pulls.variances - 0.5 * (variances - 1)])
-        return Slope(found.value - divergence, points=slopes, logs=logs, places=pulls.places + 2 * own)
+        slopes = np.hstack([pulls.means - self.share * means,
+                            variances * pulls.variances - 0.5 * self.share * (variances - 1)])
+        return Slope(found.value - self.share * divergence, points=slopes, logs=logs, places=pulls.places + 2 * own)
 
     def statistics(self, covariance: Covariance, points: Array, places: Array) -> Statistics:
         """Return the expectations over (n, 2p) clouds, for (m, p) inducing points."""

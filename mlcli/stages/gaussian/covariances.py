@@ -32,7 +32,8 @@ class Rbf:
 
     def __call__(self, left: Array, right: Array) -> Array:
         """Return values for all pairs (m x n)."""
-        values = by_differences(left / self.lengths, right / self.lengths)
+        with np.errstate(over="ignore"):  # points too far for double precision have the value zero
+            values = by_differences(left / self.lengths, right / self.lengths)
         values *= -0.5
         np.exp(values, out=values)
         values *= self.variance

@@ -66,15 +66,24 @@ class Problem:
 
     def fit(self, points: Array, minimize: Minimize) -> tuple[State, Iterated[Point]]:
         """Return the minimum reached from latent points (n x p), and the iterations; raises NumericalError."""
-        latent = self.latents.start(points)
-        start = State(latent, self.evidence.places(self.latents.points(latent)), self.covariance.logs)
-        self.evidence.jitter(self.covariance, self.latents.points(latent), start.places)  # raises NumericalError
-        state, ended = self.minimize_from(start, minimize)
+        state, ended = self.minimize_from(self.start(points), minimize)
         left = minimize.limit - len(ended.trace)
         if not (self.freed and left):
             return state, ended
         state, further = self.final.minimize_from(state, minimize.replace(limit=left))
         return state, replace(further, trace=np.append(ended.trace, further.trace))
+
+    @property
+    def cells(self) -> int:
+        """The number of values that the likelihood covers."""
+        return self.evidence.data.cells
+
+    def start(self, points: Array) -> State:
+        """Return the state at latent points (n x p), with the first parameters; raises NumericalError."""
+        latent = self.latents.start(points)
+        start = State(latent, self.evidence.places(self.latents.points(latent)), self.covariance.logs)
+        self.evidence.jitter(self.covariance, self.latents.points(latent), start.places)  # raises NumericalError
+        return start
 
     @property
     def final(self) -> "Problem":
@@ -89,7 +98,7 @@ class Problem:
                 value, slope = self(self.at(start, values))
             return value, self.vector(slope)
 
-        ended = minimize(function, self.vector(start), numbers=self.evidence.data.cells)
+        ended = minimize(function, self.vector(start), numbers=self.cells)
         return self.at(start, ended.state.values), ended
 
     def result(self, state: State, iterated: Iterated[Point]) -> "FittedProcess":

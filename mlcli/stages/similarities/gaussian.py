@@ -1,5 +1,6 @@
 """Gaussian processes from coordinates to features: new rows placed at the most probable points, and the decoder."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar
 
@@ -10,6 +11,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
 from mlcli.errors import DataError
 from mlcli.stages.algebra.centering import uncentered
+from mlcli.stages.gaussian.covariances import Rbf
 from mlcli.stages.gaussian.dynamics import Motion
 from mlcli.stages.gaussian.latents import HiddenUnits, KernelRows
 from mlcli.stages.gaussian.placing import Candidates, place
@@ -43,6 +45,34 @@ class LatentPoints(Similarity):
     def width(self, given: int) -> int:
         """Return the number of axes."""
         return int(self.posterior.places.shape[1])
+
+
+@stored("view-process", places="vp", weights="ve", known="vv", mean="e")
+@frozen
+class ViewProcess(Posterior):
+    """The process of a further view, with columns of its own."""
+
+    @classmethod
+    def of(cls, posterior: Posterior) -> "ViewProcess":
+        """Return the process of a posterior."""
+        return cls(posterior.covariance, places=posterior.places, weights=posterior.weights, known=posterior.known,
+                   mean=posterior.mean)
+
+
+@stored("shared-latent-points")
+@frozen
+class SharedLatentPoints(LatentPoints):
+    """The most probable latent point of each row of the first view; further views have processes of these points."""
+
+    others: tuple[ViewProcess, ...]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a view with data whose kernel is not one with a length scale for each axis."""
+        for process in (self.posterior, *self.others):
+            terms, axes = process.covariance.terms, process.places.shape[1]
+            if len(process.places) and not (len(terms) == 1 and isinstance(terms[0], Rbf)
+                                            and len(terms[0].lengths) == axes):
+                raise ValueError("a view's kernel has other terms")
 
 
 @stored("latent-sequence")
@@ -126,3 +156,9 @@ def latent_projector(similarity: LatentPoints | LatentSequence) -> Projector:
     """Return the projector of a process whose rows of similarity are latent points."""
     axes = similarity.posterior.places.shape[1]
     return Projector(similarity, uncentered(axes), np.eye(axes), ProcessMeans(similarity.posterior))
+
+
+def projector_of_views(processes: Sequence[Posterior]) -> Projector:
+    """Return the projector of rows of the first view, with the processes of all views."""
+    first, *others = processes
+    return latent_projector(SharedLatentPoints(first, True, tuple([ViewProcess.of(other) for other in others])))

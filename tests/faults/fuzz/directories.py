@@ -35,6 +35,8 @@ RUNS = {  # the arguments of `embed`: a file of samples, which also holds new po
               "--set", "prepare.missing=model"),
     "gpdm": ("us_arrests.csv", "-m", "gpdm", "--set", "method.dynamics.order=2", "--set", "method.minimize.limit=5",
              "--set", "prepare.missing=model"),
+    "mvgplvm": ("us_arrests.csv", "-m", "mvgplvm", "--view", str(SAMPLES / "us_arrests.csv"),
+                "--set", "method.minimize.limit=5", "--set", "method.inducing=5"),
     "reduced": ("us_arrests.csv", "-m", "lle", "-k", "6", "--scale", "standard", "--reduce", "3"),
     "through": ("transformed", "-m", "isomap", "-k", "8"),
     "autoencoder": ("us_arrests.csv", "-m", "autoencoder", "--set", "method.layers=[5]", "--set",

@@ -27,7 +27,8 @@ MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv"
         "ca": {"loadings.csv"}, "mca": {"loadings.csv"}, "cca": {"loadings.csv"}, "rda": {"loadings.csv"},
         "dbrda": {"loadings.csv"}, "ibfa": {"loadings.csv"}, "sfa": {"loadings.csv"},
         "ica": {"loadings.csv", "trace.csv"}, "lgssm": {"loadings.csv", "trace.csv", "posterior.csv"},
-        "gplvm": {"trace.csv"}, "gpdm": {"trace.csv", "forecast.csv"}, "autoencoder": {"trace.csv"},
+        "gplvm": {"trace.csv"}, "mvgplvm": {"trace.csv", "posterior.csv"}, "gpdm": {"trace.csv", "forecast.csv"},
+        "autoencoder": {"trace.csv"},
         "vae": {"trace.csv", "posterior.csv"}}
 # whose decoder leads back to three columns or more, so that the report draws it
 DRAWN = {"autoencoder", "fa-arrests", "gpdm-oscillator", "gplvm-iris", "ica-mixture", "lgssm-oscillator", "lgssm-slow",

@@ -28,7 +28,7 @@ SEPARATE = 1e-3  # of the largest: an eigenvalue so far from the others has an a
 EIGENVALUES, COORDINATES = 1e-11, 1e-9  # of the largest
 SINGLE = 1e-6  # the same where one of two runs has distances in single precision
 # Fits that end where an iteration comes to rest, not at an eigenproblem: coordinates agree to `repeat_tolerance`.
-ITERATED = ("gplvm", "gpdm", "lgssm")
+ITERATED = ("gplvm", "gpdm", "lgssm", "mvgplvm")
 LONG = 100  # iterations of L-BFGS by which rounding has grown to all digits: only the objective is comparable then
 LEVELS = {"base": set(), "v3": {"avx2", "fma", "bmi2"}, "v4": NEEDED, "none": set()}
 

@@ -30,7 +30,7 @@ NEEDING: dict[str, tuple[str, dict[str, Any]]] = {
 SHORT = {"lgssm": {"limit": 12}, "ppca em": {"limit": 40}}  # iterations enough to tell options apart, where slow
 CONTEXTS = {**CONFIGURATIONS, **NEEDING}
 TRAINED = ("autoencoder", "vae", "gplvm bayesian", "gplvm network", "gplvm smooth", "gplvm sparse",
-           "gpdm", "gpdm second order")  # for every option
+           "gpdm", "gpdm second order", "mvgplvm")  # for every option
 # The ways of a method share most of its options: the first one is tried every day, a chain in all ways.
 FIRST = {method: name for name, (method, _) in reversed(CONFIGURATIONS.items())}
 in_every_context = pytest.mark.parametrize(
