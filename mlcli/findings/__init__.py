@@ -19,6 +19,7 @@ NAMES = (
     "posterior",
     "forecast",
     "trace",
+    "information",
 )
 
 

@@ -23,6 +23,7 @@ NAMES = {  # each with other names that people type
     "lda": ("linear-discriminant-analysis", "discriminant-analysis"),
     "cca": ("canonical-correlation",),
     "ibfa": ("inter-battery",),
+    "gib": ("gaussian-information-bottleneck", "information-bottleneck"),
     "sfa": ("slow-feature-analysis",),
     "lgssm": ("state-space", "kalman", "lds"),
     "ica": ("fastica",),

@@ -9,9 +9,8 @@ from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
 from mlcli.data.options.conditions import condition
 from mlcli.data.options.formats import KEYS, OfTable, formats_with_blocks
-from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.numbers import BLANKS
-from mlcli.data.options.second_view import View
+from mlcli.data.options.second_files import LabelFile, View
 from mlcli.data.options.wording import duplicates, listed
 from mlcli.errors import ConfigError
 

@@ -22,7 +22,7 @@ from mlcli.data.formats.parts import id_of, parts_of, source_of_files
 from mlcli.data.formats.reader import LayoutOf, block_file_of, read_folder, read_sheet, reader_of
 from mlcli.data.options.formats import Format
 from mlcli.data.options.input import Input, check
-from mlcli.data.options.label_file import LabelFile
+from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import listed
 from mlcli.data.prepare.categories import categories_of, encode, with_categories
 from mlcli.data.read.id_columns import require_no_ids

@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
-from mlcli.data.options.second_view import View
+from mlcli.data.options.second_files import View
 from mlcli.data.options.wording import counted, listed, place
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table

@@ -125,7 +125,7 @@ class Method(Options):
         self.require_kind(data.kind)
         if isinstance(data, TwoViews) and not any(issubclass(accepted, TwoViews) for accepted in self.accepts):
             raise ConfigError("VIEW", f"{self.name} does not use a second view", where="input.view",
-                              hint="leave it out, or choose cca or ibfa")
+                              hint="leave it out, or choose cca, ibfa or gib")
         if not (self.distance.plain or isinstance(data, Features)):
             raise ConfigError("METRIC", f"the metric {self.distance.name} was chosen, and it compares features, not "
                               f"{data.kind}", where="method.metric", hint="leave it out, or give features")
