@@ -42,6 +42,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.similarities.diffusion": ("transitions",),
     "stages.similarities.explained": ("explained",),
     "stages.similarities.gaussian": ("latent-points", "latent-sequence", "back-constraint", "gaussian-process-decoder"),
+    "stages.similarities.joint": ("joint-views",),
     "stages.similarities.kernels": ("kernel-values", "distances", "given-distances"),
     "stages.similarities.latent": ("completed", "smoother"),
     "stages.similarities.monomials": ("monomials",),

@@ -136,7 +136,10 @@ class Labeled(Features):
 
 @frozen
 class TwoViews(Features):
-    """Two views of the same points, as rows of two tables (n x d and n x e), each with a unit of its own."""
+    """Two views of the same points, as rows of two tables (n x d and n x e), each with a unit of its own.
+
+    The second has a view itself where there are three, and so on.
+    """
 
     needs: ClassVar[str] = "a second view of the same rows; give {input.view.path}"
     view: Features = Features(np.zeros((0, 0)), ())
@@ -157,10 +160,15 @@ class TwoViews(Features):
     @property
     def units(self) -> tuple[Unit, ...]:
         """The unit of each view."""
-        return (self.unit, self.view.unit)
+        return (self.unit, *self.view.units)
+
+    @property
+    def views(self) -> tuple[Features, ...]:
+        """The views in their order; only the numbers of each are its own."""
+        return (self, *(self.view.views if isinstance(self.view, TwoViews) else (self.view,)))
 
     def plain_rows(self, rows: Array, power: int) -> Array:
-        """Convert rows of the first view's columns, then of the second's ((d + e) x q), to plain numbers."""
+        """Convert rows of the first view's columns, then of the others' ((d + e) x q), to plain numbers."""
         first = self.values.shape[1]
         return np.vstack([super().plain_rows(rows[:first], power), self.view.plain_rows(rows[first:], power)])
 

@@ -62,7 +62,7 @@ class Table:
     kind: str = "features"
     source: Source | None = None
     labels_source: Source | None = None  # of labels that lie in a second file
-    view: "Table | None" = None  # a second view of the same rows, in the same order
+    view: "Table | None" = None  # a second view of the same rows, in the same order, whose view is the third
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts that numbers of a column stand for
     observations: int | None = None  # of a covariance matrix
     graph: WeightedGraph | None = None  # that joins the points, where these have no columns
@@ -100,8 +100,11 @@ class Table:
         if self.kind == "covariance":
             return Covariance(self.values, self.columns, self.observations)
         if self.view is not None:
-            other = self.view
-            return TwoViews(self.values, self.ids, self.columns, Features(other.values, other.ids, other.columns))
+            *others, last = self.views[1:]
+            view = Features(last.values, last.ids, last.columns)
+            for other in reversed(others):
+                view = TwoViews(other.values, other.ids, other.columns, view)
+            return TwoViews(self.values, self.ids, self.columns, view)
         for texts in self.labels.values():
             return Labeled(self.values, self.ids, self.columns, texts, categories=self._categories)
         return Features(self.values, self.ids, self.columns, categories=self._categories)
@@ -110,6 +113,12 @@ class Table:
     def _categories(self) -> tuple[int, ...]:
         """The positions of the columns of categories."""
         return tuple(place for place, name in enumerate(self.columns) if name in self.categories)
+
+    @property
+    def views(self) -> "tuple[Table, ...]":
+        """This table and its further views, in their order, each without another."""
+        others = () if self.view is None else self.view.views
+        return (self if self.view is None else replace(self, view=None), *others)
 
     @property
     def rows(self) -> int:

@@ -51,6 +51,7 @@ class Method(Options):
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
     # whether rows may be resampled, as their order has no meaning; for a method without a chain and a columns' model
     can_resample: ClassVar[bool] = False
+    most_views: ClassVar[float] = 2  # views that it takes, where it takes more than one
     variants: ClassVar[tuple[Variant, ...]] = (variant(),)  # variants of options that compute something else
     baseline: ClassVar[bool] = False  # whether it is the linear baseline of `mlcli explore`
     repeat_tolerance: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that agree by a law
@@ -123,9 +124,10 @@ class Method(Options):
     def require(self, data: Input) -> None:
         """Raise ConfigError where the data lacks something that the method needs, or has a view that it cannot use."""
         self.require_kind(data.kind)
-        if isinstance(data, TwoViews) and not any(issubclass(accepted, TwoViews) for accepted in self.accepts):
-            raise ConfigError("VIEW", f"{self.name} does not use a second view", where="input.view",
-                              hint="leave it out, or choose cca, ibfa or gib")
+        most = self.most_views if any(issubclass(accepted, TwoViews) for accepted in self.accepts) else 1
+        if isinstance(data, TwoViews) and len(data.views) > most:
+            raise ConfigError("VIEW", f"{self.name} does not use a {'second' if most == 1 else 'third'} view",
+                              where="input.view", hint="leave it out, or choose cca or ibfa")
         if not (self.distance.plain or isinstance(data, Features)):
             raise ConfigError("METRIC", f"the metric {self.distance.name} was chosen, and it compares features, not "
                               f"{data.kind}", where="method.metric", hint="leave it out, or give features")

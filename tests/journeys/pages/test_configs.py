@@ -24,7 +24,8 @@ ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "scatter.svg",
 # what methods and examples write besides
 MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv", "trace.csv"},
         "sde": {"trace.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}, "lda": {"loadings.csv"},
-        "cca": {"loadings.csv"}, "ibfa": {"loadings.csv"}, "sfa": {"loadings.csv"},
+        "cca": {"loadings.csv"}, "ibfa": {"loadings.csv", "private.csv"}, "gib": {"loadings.csv", "information.csv"},
+        "sfa": {"loadings.csv"},
         "ica": {"loadings.csv", "trace.csv"}, "lgssm": {"loadings.csv", "trace.csv", "posterior.csv"},
         "gplvm": {"trace.csv"}, "gpdm": {"trace.csv", "forecast.csv"}, "autoencoder": {"trace.csv"},
         "vae": {"trace.csv", "posterior.csv"}}
