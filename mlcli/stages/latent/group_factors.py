@@ -14,8 +14,10 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import note
+from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.quantity import Quantity
+from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.iterate import Iterated
 from mlcli.stages.algebra.linalg import symmetric_eigen
 from mlcli.stages.algebra.minimize import Minimize, Point
@@ -25,6 +27,7 @@ from mlcli.stages.linear.whitening import Whitening
 
 LEAST = 0.005  # smallest variance of noise, as a share of the view's in any direction: the bound of fa's uniquenesses
 NEAR = 1.01  # multiple of it that counts as at the bound
+USUAL, WORK, COPIES = 250, 60.0, 20.0  # evaluations, operations over R³ of each, and matrices in memory at once
 ROOM = 0.9  # share of a view's variance that the start's factors have at most, in any direction
 
 
@@ -160,6 +163,13 @@ def fit_group_factors(covariance: Array, places: Sequence[slice], start: Array, 
         note("W-HEYWOOD", f"a combination of a view's columns has almost no noise: {LEAST:g} of its variance, the "
              "least that is allowed; fewer factors may fit", least=LEAST)
     return best, found
+
+
+def iteration_step(rows: int, columns: int, limit: int, threads: int) -> Step:
+    """Return the step of the iteration for so many rows and columns of all views, with usually USUAL evaluations."""
+    seconds = min(limit, USUAL) * WORK * float(columns) ** 3 / product_rate(threads)
+    return Step("iterate", f"up to {limit} iterations over covariances of {columns} columns", seconds,
+                8.0 * (COPIES * columns**2 + 2.0 * rows * columns))
 
 
 def start_of(loadings: Array) -> Array:
