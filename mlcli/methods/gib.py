@@ -56,7 +56,8 @@ class GIB(TwoViewMethod):
     axis: ClassVar = "GIB"
     name: Literal["gib"] = "gib"
     beta: float | None = option(None, "The weight of information about the second view, against that kept of the "
-                                "first: it opens the axes with ρ² > 1/β (default: by the number of axes).", gt=1)
+                                "first: it opens the axes with ρ² > 1/β (default: by the number of axes).", gt=1,
+                                le=1e12)
     axes: Axes = Axes()
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.stages.steps import Step
 from mlcli.base.values.check import EPS, Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input, TwoViews
@@ -59,16 +58,6 @@ class IBFA(TwoViewMethod):
         if isinstance(data, TwoViews) and len(data.views) == 2:
             return self.refuse_unused("two views have a closed form", "minimize")
         return {}
-
-    def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
-        """Return the steps of the canonical correlations, and of three or more views those of the iteration."""
-        steps = super().steps(data, compute, share)
-        if len(data.views) == 2:
-            return steps
-        from mlcli.stages.latent.group_factors import iteration_step
-
-        columns = sum(part.values.shape[1] for part in data.views)
-        return [*steps, iteration_step(len(data.values), columns, self.minimize.limit, compute.thread_count())]
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """Compute W = Σ U √P for canonical directions U and correlations P of each view."""

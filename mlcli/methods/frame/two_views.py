@@ -47,8 +47,14 @@ class TwoViewMethod(Method):
         across = 8.0 * first * rest
         if len(shapes) > 2:
             across, pairs = 24.0 * (first + rest) ** 2 + 8.0 * len(data.values) * (first + rest), 2 * pairs
-        return [merge_steps([singular_step("whitening", shape, threads, 1.4 * WHITE) for shape in shapes]),
-                Step("correlations", f"singular values of {first} x {rest}", pairs, across)]
+        steps = [merge_steps([singular_step("whitening", shape, threads, 1.4 * WHITE) for shape in shapes]),
+                 Step("correlations", f"singular values of {first} x {rest}", pairs, across)]
+        minimize = getattr(self, "minimize", None)
+        if minimize is None or len(shapes) == 2:
+            return steps
+        from mlcli.stages.latent.group_factors import iteration_step
+
+        return [*steps, iteration_step(len(data.values), first + rest, minimize.limit, threads)]
 
 
 def whiten_views(data: TwoViews) -> list[Whitening]:
