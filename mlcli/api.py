@@ -106,7 +106,7 @@ class Run:
         Of a run of dissimilarities or of a kernel a row holds the numbers to each of the run's points. Raises DataError
         for rows that do not fit, and ConfigError where the method places no new points.
         """
-        from mlcli.runs.reuse import placed
+        from mlcli.runs.placing import placed
 
         model = self._model
         with call(), limit_threads(Compute().thread_count()):
@@ -169,7 +169,7 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
     rows = result.config.method.axes_options.written(model.embedding.shape[1])
     spectrum = None if model.spectrum is None else Spectrum(model.spectrum.eigenvalues[:rows],
                                                             model.spectrum.proportions[:rows])
-    model_of_run = result.start.finished(config.input, result.embedding, model.projector)
+    model_of_run = result.start.finished(config.input, result.embedding, model)
     return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), model_of_run)
 
 

@@ -38,7 +38,7 @@ def projection_check(subject: Subject, tolerance: Tolerance) -> Check:
     """Check that the stored model projects training rows to their coordinates in the embedding."""
     if not subject.similarity.places:
         return skipped("projection", "the points of a given graph have no features by which others could be placed")
-    if not subject.method.reproduces():
+    if not subject.method.reproduces() or subject.model.needs_all_views:
         return skipped("projection", "a training row is not projected onto itself, as the method's page says")
     rows = _rows(subject)
     if not len(rows):

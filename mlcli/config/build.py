@@ -16,7 +16,7 @@ from mlcli.base.values.extras import require
 from mlcli.base.values.options import Options
 from mlcli.config.describe import alternative, alternatives, is_section, several, tag_of
 from mlcli.config.explain import chosen_in, explain
-from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file
+from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file, merged
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import file_name, flatten
 from mlcli.config.sweep import Variant, expand
@@ -33,6 +33,7 @@ UNASKED = ("output", "input.path", "input.view.path", "input.labels.path", "comp
 # options of findings in every fingerprint; a newer option counts only if chosen, so that runs of earlier versions
 # keep their fingerprints
 HASHED = ("quality", "dimension", "stability")
+FURTHER_VIEWS = "input.view.further"  # counts where there are any
 CHAIN = "chain"  # the method of any stages
 COMMENTED = "# Values in comments are defaults that the data may change; uncommented they count as chosen.\n"
 
@@ -189,8 +190,14 @@ def fingerprint(config: RunConfig) -> str:
     values = {**config.model_dump(mode="json"), "name": config.method.name}
     later = [f"report.{name}" for name, finding in FINDINGS.items() if finding.option and name not in HASHED
              and getattr(config.report, name) == finding.default]
+    later += [f"method.{name}" for name in getattr(config.method, "later", ())
+              if getattr(config.method, name) == type(config.method).model_fields[name].default]
     for path in (*UNASKED, *later):
         _, values = pop_value(values, path.split("."))
+    further, values = pop_value(values, FURTHER_VIEWS.split("."))
+    if further:
+        places = [{name: value for name, value in view.items() if name != "path"} for view in further]
+        values = merged(values, assignment(FURTHER_VIEWS, places, "").values)
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 

@@ -19,6 +19,8 @@ NAMES = (
     "posterior",
     "forecast",
     "trace",
+    "information",
+    "private",
 )
 
 

@@ -36,6 +36,7 @@ NAMES = {  # each with other names that people type
     "mca": ("multiple-correspondence-analysis", "homals", "mjca", "dudi.acm"),
     "cca": ("canonical-correlation",),
     "ibfa": ("inter-battery",),
+    "gib": ("gaussian-information-bottleneck", "information-bottleneck"),
     "sfa": ("slow-feature-analysis",),
     "lgssm": ("state-space", "kalman", "lds"),
     "ica": ("fastica",),

@@ -1,69 +1,84 @@
 """Canonical correlation analysis."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
-
-import numpy as np
 
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import TwoViews
 from mlcli.base.values.signs import leading_signs
-from mlcli.methods.frame.model import Loadings, Model
-from mlcli.methods.frame.two_views import TwoViewMethod
+from mlcli.methods.frame.model import Model
+from mlcli.methods.frame.two_views import MANY, TwoViewMethod, model_of_views, whiten_views
 from mlcli.methods.identities.second_moments import (
     correlations_check,
     covariance_checks,
     loadings_check,
     unit_variances,
 )
-from mlcli.stages.algebra.centering import Centering
+from mlcli.methods.identities.several_views import scores_checks, variates_checks
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.canonical import canonical
-from mlcli.stages.linear.whitening import whiten
-from mlcli.stages.similarities.columns import Columns
-from mlcli.stages.similarities.decoders import Affine
-from mlcli.stages.similarities.projector import Projector
+from mlcli.stages.linear.whitening import Whitening, whiten
 
 
 class CCA(TwoViewMethod):
-    """The combinations of the columns of two views that are most correlated; takes a second view, `--view`.
+    """The combinations of the columns of two or more views that are most correlated; each further view is a `--view`.
 
     Coordinates are the canonical variates of the first view, of variance one (divisor n) and
     uncorrelated; those of the second view correlate with them by the canonical correlations,
     which `spectrum.csv` holds and axes are ranked by. `loadings.csv` holds the covariances of the
     columns with their own view's variates, those of the first view and then of the second. New
-    rows are rows of the first view alone: the second view cannot be projected. Reconstruction is
+    rows are rows of one view: of the first, or with `mlcli project --as-view 2` of the second. Reconstruction is
     the regression of the first view's columns on its variates.
+
+    Of three or more views, coordinates are variates of all views (MAXVAR): the eigenvectors of the sum of the
+    projectors on the views' columns, of variance one and uncorrelated. An eigenvalue λ is the sum of the shares of
+    variance R² that each view explains; `spectrum.csv` holds (λ - 1) / (m - 1) of m views, one where all agree, which
+    is the canonical correlation where m is 2. `loadings.csv` holds the covariances of all columns with the variates.
+    New rows of all views (`mlcli project RUN FIRST --view SECOND --view THIRD`) have the coordinates of the fit; those
+    of one view their regression on it, nearer to zero.
 
     Changing units, or any invertible linear map of a view's columns, changes nothing. It fails with many columns and
     few rows: of n rows, views with d and e columns have d + e - n + 1 correlations of one whatever the data. Source:
-    Hotelling, 1936; Björck and Golub, 1973.
+    Hotelling, 1936; Kettenring, 1971; Björck and Golub, 1973.
     """
 
     axis: ClassVar = "CCA"
+    most_views: ClassVar = MANY
     name: Literal["cca"] = "cca"
     axes: Axes = Axes()
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """Compute the SVD of U₁ᵀ U₂, with U₁ and U₂ orthonormal bases of the centered views."""
-        views = [whiten(part.values, equal_columns=True) for part in (data, data.view)]
+        views = whiten_views(data)
+        if len(views) > 2:
+            return self.solve_several(data, views)
         pairs = canonical(*views)
-        count = self.axes.available_count(len(pairs.correlations))
-        turns = pairs.turns(count)
+        turns = pairs.turns(self.axes.available_count(len(pairs.correlations)))
         signs = leading_signs(views[0].points @ turns[0])
         turns = [turn * signs for turn in turns]
-        loadings = [(turn.T @ view.back).T for view, turn in zip(views, turns, strict=True)]
-        means = views[0].means
-        spectrum = Spectrum.of_values(pairs.correlations, complete=True)
-        return Model(embedding=views[0].points @ turns[0], spectrum=spectrum,
-                     projector=Projector(Columns(), Centering(means, across=False), views[0].into @ turns[0],
-                                         Affine(means, loadings[0])),
-                     loadings=Loadings(np.vstack(loadings), (*data.columns, *data.view.columns)))
+        return model_of_views(data, views, views[0].points @ turns[0],
+                              Spectrum.of_values(pairs.correlations, complete=True), turns)
+
+    def solve_several(self, data: TwoViews, views: Sequence[Whitening]) -> Model:
+        """Compute the eigenvectors of Σ Uₖ Uₖᵀ, by those of the joint covariance of white coordinates."""
+        from mlcli.stages.linear.maxvar import group_variates
+        from mlcli.stages.similarities.joint import JointViews
+
+        found = group_variates(views)
+        count = self.axes.available_count(len(found.values))
+        turns, weights = found.turns(count), found.weights(count)
+        variates = sum(view.points @ turn for view, turn in zip(views, turns, strict=True)) * weights
+        signs = leading_signs(variates)
+        return model_of_views(data, views, variates * signs, Spectrum.of_values(found.correlations, complete=True),
+                              [turn * signs for turn in turns], joint=JointViews(None, weights))
 
     def identities(self, data: TwoViews, model: Model, full: bool = False) -> list[Check]:
-        """Check unit variances, no correlations, and the canonical ones with the second view."""
+        """Check unit variances, no correlations, and what the other views tell of the axes."""
+        checks = [*covariance_checks(model.embedding, unit_variances(model.axes)),
+                  *loadings_check(data.values, model.embedding, model.directions), *scores_checks(data, model)]
+        if len(data.views) > 2:
+            return [*checks, *variates_checks(data, model)]
         second = whiten(data.view.normalized().values, equal_columns=True)
-        return [*covariance_checks(model.embedding, unit_variances(model.axes)),
-                *loadings_check(data.values, model.embedding, model.directions),
-                correlations_check(second.points, second.condition, model.embedding, model.ranks.solved)]
+        return [*checks, correlations_check(second.points, second.condition, model.embedding, model.ranks.solved)]

@@ -57,6 +57,8 @@ def certify(record: Record, folder: Path | None, *, full: bool = False) -> Certi
         stored = record.stored or ({} if folder is None else archive.load(folder, finite=False, held=held))
         model = replace(record.model, embedding=record.embedding.values,
                         projector=stored.get("projector", record.model.projector),
+                        others=tuple(view.projector for view in stored.get("views", ())) or record.model.others,
+                        joint=stored.get("joint", record.model.joint),
                         unfolded=stored.get("unfolded", record.model.unfolded))
         start = record.start
         given = None if start is None else config.method.with_metric(start.prepared.table.data())
@@ -96,8 +98,10 @@ def document_of(certificate: Certificate, result: Run, files: Mapping[str, Mappi
     document, origin = certificate.document(), result.source.source
     hashes: dict[str, Any] = {"input": {"sha256": origin.sha256 if origin else None},
                               "files": {name: known for name, known in files.items() if name != names.CONFIG}}
-    if other := result.source.view and result.source.view.source:
-        hashes["input"]["view"] = {"sha256": other.sha256}
+    place = hashes["input"]
+    for other in result.source.views[1:]:
+        if other.source:
+            place["view"] = place = {"sha256": other.source.sha256}
     if labels := result.source.labels_source:
         hashes["input"]["labels"] = {"sha256": labels.sha256}
     return dict(plain({**document, "facts": {**document["facts"], **hashes}}))
@@ -202,7 +206,7 @@ def same_model(stored: Mapping[str, Any], record: Record) -> Check:
     if start is None:  # of a run that was given another's embedding, the first input's points are not at hand
         wrong = int(not stored["reductions"] and tuple(stored["trained"]) != tuple(ids))
         return count("model", wrong, "parts of the model read back that are not the run's")
-    meant = start.finished(record.config.input, record.embedding, record.model.projector)
+    meant = start.finished(record.config.input, record.embedding, record.model)
     wrong = int(tuple(stored["trained"]) != tuple(meant.trained))
     held = [*(step.preparation for step in stored["reductions"]), stored["preparation"]]
     made = [*(step.preparation for step in meant.reductions), meant.preparation]
@@ -210,6 +214,8 @@ def same_model(stored: Mapping[str, Any], record: Record) -> Check:
     wrong += sum(not np.array_equal(getattr(one, name), getattr(other, name))
                  for one, other in zip(held, made, strict=False)
                  for name in ("columns", "missing", "fill", "exponent", "center", "spread", "transform", "chosen"))
+    views = archive.ARCHIVE.stored({"": stored["views"]}), archive.ARCHIVE.stored({"": meant.views})
+    wrong += views[0] != views[1]
     previous = start.previous_steps  # of another run, which are the same to the last bit
     again = stored["reductions"][:len(previous)]
     wrong += archive.ARCHIVE.stored({"": again}) != archive.ARCHIVE.stored({"": previous})

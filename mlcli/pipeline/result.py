@@ -53,7 +53,9 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
     """Return the facts of a run for run.json, besides versions and file hashes."""
     source, config, spectrum = result.source, result.config, result.model.spectrum
     threads = config.compute.allowed_threads()
-    view = {} if source.view is None else {"view": source.view.facts(config.input.view.path)}
+    view: dict[str, Any] = {}
+    for section, table in reversed([*zip(config.input.views, source.views[1:], strict=True)]):
+        view = {"view": {**table.facts(section.path), **view}}
     return {
         "method": config.method.name,
         "input": {**source.facts(config.input.path), **view}, **result.start.facts,

@@ -111,6 +111,6 @@ def write(folder: Path, result: Run, findings: Mapping[str, Any]) -> dict[str, d
     if result.start.reduced is not None:
         np.save(folder / names.SCORES, result.method_input.values)
     if config.report.writes("model"):
-        model_of_run = result.start.finished(config.input, result.embedding, model.projector)
+        model_of_run = result.start.finished(config.input, result.embedding, model)
         return {names.ARRAYS: archive.save(folder, {**vars(model_of_run), "unfolded": model.unfolded})}
     return {}

@@ -61,7 +61,8 @@ def is_sketch(table: Table) -> bool:
 def state_of(input: Input) -> tuple[tuple[int, ...] | None, ...]:
     """Return a fingerprint of the files of an input; None for one that is not a regular file."""
     states: list[tuple[int, ...] | None] = []
-    for path in map(Path, filter(None, (input.path, input.view.path, input.labels.path))):
+    for path in map(Path, filter(None, (
+            input.path, *(view.path for view in input.views), input.labels.path))):
         known = path.stat() if is_there(path) and path.is_file() else None
         states.append(known and (known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns, known.st_ctime_ns))
     return tuple(states)

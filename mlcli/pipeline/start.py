@@ -27,7 +27,7 @@ from mlcli.data.read.table import read
 from mlcli.data.table.table import Source, Table, coordinates
 from mlcli.data.write.table import text_names
 from mlcli.errors import ConfigError, GeometryError, MlcliError, UnsafeFile, option, options_in
-from mlcli.methods import Model, Projector, methods_accepting, methods_with_metric
+from mlcli.methods import Model, methods_accepting, methods_with_metric
 from mlcli.methods.pca import PCA
 from mlcli.pipeline.process import ALONE, Process
 from mlcli.pipeline.shared_input import Reader, read_input
@@ -39,7 +39,6 @@ from mlcli.rundir.reading import is_there
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.eigen.axes import Count, Share
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.similarities.projector import NoProjection
 
 
 @frozen
@@ -127,12 +126,13 @@ class Start:
         reduced = replace(self.reduced, model=replace(self.reduced.model, embedding=scores))
         return replace(self, reduced=reduced, prepared=replace(self.prepared, table=reduced.scores))
 
-    def finished(self, input: Input, embedding: Table, projector: Projector | NoProjection) -> FinishedModel:
+    def finished(self, input: Input, embedding: Table, model: Model) -> FinishedModel:
         """Return the model of a run for later use; new rows are read as those of the first input were."""
         here = FinishedModel(kind=input.gives, id_name=text_names(embedding)[0],
                              trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
                              categories=self.source.categories, reductions=self.reductions,
-                             preparation=self.prepared.preparation, projector=projector)
+                             preparation=self.prepared.preparation, projector=model.projector,
+                             views=tuple(map(Reduction, self.prepared.views, model.others)), joint=model.joint)
         first = self.run
         return here if first is None else replace(
             here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories)

@@ -18,7 +18,8 @@ from mlcli.storage.fields import Unfit
 
 FORMAT = 2
 LARGEST_HEADER = 2**20  # bytes
-LATER: dict[str, Any] = {"transpose": False, "categories": {}, "reductions": ()}  # what earlier versions did not have
+LATER: dict[str, Any] = {  # what earlier versions did not have
+    "transpose": False, "categories": {}, "reductions": (), "views": (), "joint": None}
 ARCHIVE = Archive(Kinds())
 
 

@@ -46,6 +46,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.similarities.explained": ("explained",),
     "stages.similarities.gaussian": ("latent-points", "view-process", "shared-latent-points", "latent-sequence",
                                      "back-constraint", "gaussian-process-decoder"),
+    "stages.similarities.joint": ("joint-views",),
     "stages.similarities.kernels": ("kernel-values", "distances", "given-distances"),
     "stages.similarities.latent": ("completed", "smoother"),
     "stages.similarities.monomials": ("monomials",),

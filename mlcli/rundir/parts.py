@@ -1,6 +1,6 @@
 """Whether the parts of a stored model fit together: shapes by letters, places within range."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -31,6 +31,8 @@ def require_fit(model: Mapping[str, Any]) -> None:
     preparation, projector, unfolded = model["preparation"], model["projector"], model["unfolded"]
     if not (isinstance(preparation, Preparation) and isinstance(projector, Projector | NoProjection)
             and is_of(model["reductions"], tuple[Reduction, ...])
+            and is_of(model["views"], tuple[Reduction, ...])
+            and (model["joint"] is None or declaration(model["joint"]).tag == "joint-views")
             and (unfolded is None or declaration(unfolded).tag == "unfolded")
             and is_of(model["trained"], tuple[str, ...])
             and isinstance(model["transpose"], bool) and isinstance(model["categories"], dict)
@@ -46,8 +48,21 @@ def require_fit(model: Mapping[str, Any]) -> None:
             raise Unfit(f"{place}projector has other axes than the next step has columns")
         width = None
     parts = [*nested_parts(preparation, "preparation"), *nested_parts(projector, "projector"),
-             *nested_parts(unfolded, "unfolded")]
+             *nested_parts(unfolded, "unfolded"), *nested_parts(model["joint"], "joint")]
     require_step(preparation, projector, parts, "", width)
+    require_views(projector, model["views"], model["joint"])
+
+
+def require_views(projector: Projector | NoProjection, views: Sequence[Reduction], joint: Any) -> None:
+    """Raises Unfit where second and further views do not have the axes of the first."""
+    for number, step in enumerate(views):
+        place = f"views.{number}."
+        require_step(step.preparation, step.projector, nested_parts(step, place[:-1]), place, None)
+        if not (isinstance(step.projector, Projector) and isinstance(projector, Projector)
+                and step.projector.axes.shape[1] == projector.axes.shape[1]):
+            raise Unfit(f"{place}projector has other axes than that of the first view")
+    if joint is not None and joint.precisions is not None and len(joint.precisions) != len(views) + 1:
+        raise Unfit("joint.precisions are not those of the views")
 
 
 def require_step(preparation: Preparation, projector: Projector | NoProjection, within: Iterable[tuple[str, Any]],

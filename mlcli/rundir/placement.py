@@ -1,8 +1,9 @@
 """The model in a run directory: the reading of new rows, and the steps that place them."""
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlcli.base.frozen import frozen
 from mlcli.data.prepare.categories import Categories
@@ -11,6 +12,9 @@ from mlcli.rundir import archive, names
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.similarities.projector import NoProjection, Projector
+
+if TYPE_CHECKING:
+    from mlcli.stages.similarities.joint import JointViews
 
 
 @frozen
@@ -25,6 +29,16 @@ class FinishedModel:
     reductions: tuple[Reduction, ...]  # ahead of the method, the first one first
     preparation: Preparation
     projector: Projector | NoProjection
+    views: tuple[Reduction, ...] = ()  # of rows of the second view and further ones
+    joint: "JointViews | None" = None  # how coordinates given several views follow
+
+    def of_view(self, number: int) -> "FinishedModel":
+        """Return the model that places rows of one view alone; the first has number 1."""
+        if number == 1:
+            return self
+        view = self.views[number - 2]
+        return replace(self, reductions=(), preparation=view.preparation, projector=view.projector, views=(),
+                       joint=None)
 
     @property
     def steps(self) -> tuple[Reduction, ...]:

@@ -31,9 +31,9 @@ class Origin(Shape):
 
 
 class Inputs(Origin):
-    """The input, and its second view."""
+    """The input, and its second view, which may have a further one."""
 
-    view: Origin | None = None
+    view: "Inputs | None" = None
 
 
 class Reduced(Shape):

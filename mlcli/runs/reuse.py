@@ -1,5 +1,6 @@
 """A finished run used again: new points into its space, and coordinates back to features."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,14 +13,13 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.data.options.input import Input
 from mlcli.data.read.chosen_rows import require_all
-from mlcli.data.read.for_run import read_coordinates, read_new
+from mlcli.data.read.for_run import read_coordinates
 from mlcli.data.read.new_rows import MappedTable, blockwise
-from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.table.table import Table, axis_names
 from mlcli.errors import ConfigError, DataError
 from mlcli.findings.frame.contents import CONSTRAINED
 from mlcli.findings.spectrum import TABLE as SPECTRUM
-from mlcli.methods import methods_accepting, methods_with_decoder
+from mlcli.methods import methods_with_decoder
 from mlcli.pipeline.read_run import config_of
 from mlcli.report.drawing.figure import Figure
 from mlcli.report.figures.new_points import new_points_over
@@ -28,77 +28,46 @@ from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.placement import FinishedModel, read_model
 from mlcli.rundir.reduction import Reduction
+from mlcli.runs.placing import as_read, placed, read_rows
 from mlcli.stages.similarities.projector import require_projector
 
-REPEATED = ("id_column", "missing_markers")  # options of a run's input that hold for new rows as well
 
-
-def project(folder: Path, new: Input, compute: Compute) -> Table | MappedTable:
+def project(folder: Path, new: Input, compute: Compute, views: Sequence[int] = ()) -> Table | MappedTable:
     """Coordinates of new points in the space of a finished run, by every step that its own points took.
 
-    Those of a table that is read in blocks are computed when they are asked for.
+    Those of a table that is read in blocks are computed when they are asked for. `views` are the numbers of the views
+    that the table and its further views have rows of, from 1.
     """
-    run, rows = _rows_to_place(folder, new, compute)
-    return blockwise(rows, partial(placed, run))
+    run = _model_for(folder, new)
+    if new.views or tuple(views) not in ((), (1,)):
+        from mlcli.runs.views import place_views
+
+        return place_views(folder, run, new, compute, views)
+    return blockwise(_rows_to_place(folder, run, new, compute), partial(placed, run))
 
 
-def project_and_classify(folder: Path, new: Input,
-                         compute: Compute) -> tuple[Table | MappedTable, Table | MappedTable]:
+def project_and_classify(folder: Path, new: Input, compute: Compute,
+                         views: Sequence[int] = ()) -> tuple[Table | MappedTable, Table | MappedTable]:
     """Coordinates of new points, and their classes with posterior probabilities; ConfigError where there are none."""
-    run, rows = _rows_to_place(folder, new, compute)
+    run = _model_for(folder, new)
+    if new.views or tuple(views) not in ((), (1,)):
+        raise ConfigError("NO-CLASSES", "rows of several views have no classes", hint="leave out --classes, or --view "
+                          "and --as-view")
+    rows = _rows_to_place(folder, run, new, compute)
     return blockwise(rows, partial(placed, run)), blockwise(rows, partial(classified, run))
 
 
-def _rows_to_place(folder: Path, new: Input, compute: Compute) -> tuple[FinishedModel, Table]:
-    """A finished run that places new points, and the table of these."""
+def _model_for(folder: Path, new: Input) -> FinishedModel:
+    """The model of a finished run, for all rows of an input."""
     require_all(new)
-    run = read_model(folder)
+    return read_model(folder)
+
+
+def _rows_to_place(folder: Path, run: FinishedModel, new: Input, compute: Compute) -> Table:
+    """The table of new points; raises ConfigError where the run places none."""
     for step in run.steps:
         step.projector.require_places()
-    return run, _new_rows(run, new, as_read(folder, run, new), compute)
-
-
-def as_read(folder: Path, run: FinishedModel, new: Input) -> Input:
-    """How new rows are read: as the run's own were, where nothing else is said."""
-    require_intact(folder, read_manifest(folder), (names.CONFIG,))
-    own = config_of(folder).input
-    said = {name: getattr(own, name) for name in REPEATED if own.chosen(name) and not new.chosen(name)}
-    if new.path == "-":  # which cannot be read again where it has no such column
-        said.pop("id_column", None)
-    return new.replace(kind=run.kind, transpose=run.transpose, **said)
-
-
-def _new_rows(run: FinishedModel, new: Input, asked: Input, compute: Compute) -> Table:
-    """The rows to place; raises DataError also for a matrix that has the names of the run's columns on both sides."""
-    alone = all(require_projector(step.projector).similarity.rowwise for step in run.steps)
-    closed = require_projector(run.steps[0].projector).similarity.comparison.closed
-    read = partial(read_new, columns=run.steps[0].preparation.columns, ids=run.trained, compute=compute,
-                   categories=run.categories, closed=closed,
-                   streams=alone and run.kind == "features" and not run.categories)
-    try:
-        try:
-            table = read(asked)
-        except ConfigError as error:
-            if new.chosen("id_column") or (error.code, error.where) != ("E-UNKNOWN-COLUMN", "input.id_column"):
-                raise
-            table = read(asked.replace(id_column=None))
-        if run.kind == "features" and tuple(table.ids) == tuple(table.columns):
-            refuse_resemblance(table, new)
-        return table
-    except (DataError, ConfigError) as error:
-        if not error.kind:
-            raise
-        method = methods_accepting(new.replace(kind=error.kind).gives)[0]
-        raise error.changed(hint=f"the run takes {run.kind}; a run of this file is made by "
-                            f"mlcli embed --kind {error.kind} --method {method} {new.path}") from None
-
-
-def placed(run: FinishedModel, table: Table) -> Table:
-    """The coordinates of new rows, by every step of the run."""
-    for step in run.steps:
-        step.projector.require_places()
-        table = step.place(table)
-    return table
+    return read_rows(run, new, as_read(folder, run, new), compute)
 
 
 def classified(run: FinishedModel, table: Table) -> Table:

@@ -11,7 +11,6 @@ from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import skipped
-from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.scaling import Unit
 from mlcli.certify.certificate import Certificate
 from mlcli.config.build import fingerprint
@@ -26,12 +25,9 @@ from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.table import Table, axis_names, coordinates
 from mlcli.errors import ConfigError, InputMissing, MlcliError
 from mlcli.findings.frame.contents import CONSTRAINED
-from mlcli.findings.loadings import TABLE as LOADINGS
 from mlcli.findings.posterior import memberships_of, posterior_of
 from mlcli.findings.spectrum import TABLE as SPECTRUM
-from mlcli.findings.trace import TABLE as TRACE
 from mlcli.methods import Model
-from mlcli.methods.frame.model import Loadings
 from mlcli.pipeline.certify import Record, certify
 from mlcli.pipeline.read_run import config_of, without_rows
 from mlcli.pipeline.start import begin
@@ -40,6 +36,7 @@ from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.embedding import read_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import csv_of, damaged, is_intact, is_there, own_file
+from mlcli.runs.results import loadings_of, private_of, trace_of
 from mlcli.stages.eigen.spectrum import Spectrum
 
 LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
@@ -67,18 +64,18 @@ class Verified:
                 "certificate": self.certificate.document()}
 
 
-def verify(folder: Path, given: str | None = None, view: str | None = None, *, full: bool = False) -> Verified:
+def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *, full: bool = False) -> Verified:
     """Hashes of all files, then the certificate from the files alone, with the input where it is still the same.
 
-    `given` and `view` are where the input and its second view lie now. Raises InputMissing if there is no run,
-    NumericalError if the run failed, UnsafeFile if it cannot be read, and ConfigError for a view that the run does not
-    have.
+    `given` and `views` are where the input and its second view and further ones lie now. Raises InputMissing if there
+    is no run, NumericalError if the run failed, UnsafeFile if it cannot be read, and ConfigError for a view that the
+    run does not have.
     """
     manifest = read_manifest(folder)
     changed = tuple(name for name, known in manifest["files"].items() if not is_intact(folder / name, known))
     if changed:
         return Verified(changed, "not looked at", Certificate((), {}))
-    config = read_as_then(moved(config_of(folder), manifest["input"], given, view), manifest)
+    config = read_as_then(moved(config_of(folder), manifest["input"], given, views), manifest)
     state = input_state(config, manifest["input"])
     with limit_threads(config.compute.thread_count()), in_temporary_files():
         if names.MODEL not in manifest["files"]:
@@ -91,9 +88,10 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
             lost = skipped("spectrum", "the eigenvalues are outside the range of doubles")
             return Verified((), state, Certificate((lost,), {}))
         model = Model(embedding=values, spectrum=spectrum and replace(spectrum, vectors=values),
-                      projector=stored["projector"], fit=Figures(manifest["fit"]), objective=objective, curves=curves,
-                      loadings=loadings_of(folder), spreads=posterior_of(folder, values.shape),
-                      memberships=memberships_of(folder, len(values)))
+                      projector=stored["projector"], others=tuple(view.projector for view in stored["views"]),
+                      joint=stored["joint"], private=private_of(folder), fit=Figures(manifest["fit"]),
+                      objective=objective, curves=curves, loadings=loadings_of(folder),
+                      spreads=posterior_of(folder, values.shape), memberships=memberships_of(folder, len(values)))
         record_of = record_with_input if state == "unchanged" else record_without_input
         record = record_of(folder, config, model, texts, stored)
         return Verified((), state, certify(record, folder, full=full))
@@ -114,21 +112,34 @@ def unlike(folder: Path, config: RunConfig) -> str:
     return "" if state == "unchanged" else f"its input is {state}"
 
 
-def moved(config: RunConfig, known: dict[str, Any], given: str | None, view: str | None) -> RunConfig:
+def moved(config: RunConfig, known: dict[str, Any], given: str | None, views: Sequence[str]) -> RunConfig:
     """The configuration with the files where they lie now, or where the run found them.
 
     Raises ConfigError for a view that the run has not.
     """
-    if view is not None and config.input.view.path is None:
-        raise ConfigError("NO-VIEW", "the run has no second view", where="--view", hint="leave it out")
-    first, other = config.input.path, config.input.view
+    first, others = config.input.path, config.input.views
+    if len(views) > len(others):
+        text = "no second view" if not others else f"{len(others)} views besides its input"
+        raise ConfigError("NO-VIEW", f"the run has {text}", where="--view", hint="leave it out")
     first = existing_path(first, known) if given is None else given
-    if other.path is not None:
-        other = other.replace(path=existing_path(other.path, known.get("view") or {}) if view is None else view)
+    second, *further = [
+        section.replace(path=views[place] if place < len(views) else existing_path(str(section.path), facts))
+        for place, (section, facts) in enumerate(zip(others, facts_of_views(known, len(others)), strict=True))
+    ] or [config.input.view]
     labels = config.input.labels
     if labels.path is not None:
         labels = labels.replace(path=existing_path(labels.path, known.get("labels") or {}))
-    return config.replace(input=config.input.replace(path=first, view=other, labels=labels))
+    return config.replace(input=config.input.replace(
+        path=first, view=second.replace(further=tuple(further)) if further else second, labels=labels))
+
+
+def facts_of_views(known: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """Return what a run recorded of the second view and further ones, each within that of the view before."""
+    found = []
+    for _ in range(count):
+        known = known.get("view") or {}
+        found.append(known)
+    return found
 
 
 def read_as_then(config: RunConfig, manifest: dict[str, Any]) -> RunConfig:
@@ -145,8 +156,9 @@ def existing_path(path: str, known: dict[str, Any]) -> str:
 def input_state(config: RunConfig, known: dict[str, Any]) -> str:
     """Whether the input, with its second view and its labels, is still what the run read."""
     states = [file_state(config.input.path, known)]
-    if config.input.view.path is not None:
-        states.append(file_state(config.input.view.path, known.get("view") or {}))
+    views = config.input.views
+    states += [file_state(str(view.path), facts)
+               for view, facts in zip(views, facts_of_views(known, len(views)), strict=True)]
     if config.input.labels.path is not None:
         states.append(file_state(config.input.labels.path, known.get("labels") or {}))
     return next((state for state in ("missing", "changed") if state in states), "unchanged")
@@ -245,27 +257,6 @@ def embedding_of(folder: Path, config: RunConfig,
     format = next((kind for kind in ("csv", "parquet") if kind in config.report.formats), "npy")
     table = read_embedding(folder / names.embedding(format), manifest)
     return table.values, None if format == "npy" else [table.ids, *table.labels.values()]
-
-
-def loadings_of(folder: Path) -> Loadings | None:
-    """The loadings of the columns, where the run has any."""
-    rows = LOADINGS.read(folder)
-    if rows is None:
-        return None
-    names_of, *axes = rows.columns
-    if not axes:
-        raise damaged(folder / LOADINGS.name, "it has no axis", 1)
-    values = np.array([rows.array(axis) for axis in axes]).reshape(len(axes), -1)
-    return Loadings(values.T, rows.texts(names_of), power=0)
-
-
-def trace_of(folder: Path) -> tuple[Quantity | None, dict[str, Quantity]]:
-    """The objective after each iteration, where the run has any, and its other curves by name."""
-    rows = TRACE.read(folder)
-    if rows is None:
-        return None, {}
-    curves = {name: Quantity(rows.array(name)) for name in rows.columns}
-    return curves.pop("objective"), {name: curve for name, curve in curves.items() if name != "iteration"}
 
 
 def stated_spectrum(folder: Path, facts: dict[str, Any]) -> Spectrum | None:

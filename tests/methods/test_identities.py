@@ -26,10 +26,11 @@ from tests.laws.accuracy.families import FAMILIES
 from tests.support import names
 
 QUICK = {"layers": [4], "learning": {"epochs": 3, "batch": 20}}
-TAUGHT = ("E-NO-VARIATION",)  # errors of data that teaches nothing
+TAUGHT = ("E-NO-VARIATION", "E-COPIES")  # errors of data that teaches nothing
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "lda": ("lda", {}), "lda shrunk": ("lda", {"shrinkage": "ledoit_wolf", "priors": "equal"}),
     "cca": ("cca", {}), "ibfa": ("ibfa", {}), "ibfa first": ("ibfa", {"given": "first"}),
+    "gib": ("gib", {}), "gib beta": ("gib", {"beta": 1e3}),
     "rda": ("rda", {"permutations": 99, "axes": {"components": 3}}),
     "rda lc": ("rda", {"permutations": 99, "scores": "lc", "condition": ["1"]}),
     "dbrda": ("dbrda", {"permutations": 99}),
@@ -53,8 +54,11 @@ def given(method: str, points: Array, generator: np.random.Generator) -> Input:
     ids, columns = names(len(points)), names(points.shape[1])
     if method == "lda":
         return Labeled(points, ids, columns, labels=[f"class {i % 3}" for i in range(len(points))])
-    if method in ("cca", "ibfa", "rda", "dbrda"):
+    if method in ("cca", "ibfa", "gib", "rda", "dbrda"):
         own = generator.standard_normal((len(points), 2))
+        if method == "gib":  # which refuses shared columns
+            other = points + np.abs(points).max(axis=0) * generator.standard_normal(points.shape)
+            return TwoViews(points, ids, columns, view=Features(other[:, :3], ids, names(3)))
         both = np.column_stack([own, points[:, 0] + np.abs(points[:, 0]).max() * own[:, 0]])
         return TwoViews(points, ids, columns, view=Features(both, ids, names(3)))
     return Features(points, ids, columns)
@@ -342,6 +346,9 @@ FAULTS = [
     ("lda", longer, "within"), ("lda", turned, "between"), ("lda", misranked, "between"),
     ("cca", longer, "covariance"), ("cca", turned, "correlations"), ("cca", misranked, "correlations"),
     ("cca", misled, "loadings"), ("ibfa", longer, "covariance"), ("ibfa", misranked, "covariance"),
+    ("gib", longer, "covariance"), ("gib", misranked, "covariance"), ("gib", misled, "loadings"),
+    ("gib", turned, "correlations"), ("gib beta", longer, "information"), ("gib", claimed("beta"), "beta"),
+    ("gib", claimed("kept_information"), "information"), ("gib", claimed("relevant_information"), "information"),
     ("ibfa first", turned, "covariance"), ("ibfa", misled, "loadings"), ("sfa", longer, "covariance"),
     ("sfa", turned, "slowness"), ("sfa", misranked, "slowness"), ("sfa", misled, "loadings"),
     ("ica", longer, "covariance"), ("ica", misled, "loadings"), ("ica", turned, "loadings"), ("ica", swapped, "order"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from types import MappingProxyType
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -140,7 +140,10 @@ class Labeled(Features):
 
 @frozen
 class Viewed(Given):
-    """The base of inputs with a second view of the same points, a table (n x e) with a unit of its own."""
+    """The base of inputs with a second view of the same points, a table (n x e) with a unit of its own.
+
+    The second has a view itself where there are three, and so on.
+    """
 
     needs: ClassVar[str] = "a second view of the same rows; give {input.view.path}"
     view: Features = Features(np.zeros((0, 0)), ())
@@ -161,7 +164,12 @@ class Viewed(Given):
     @property
     def units(self) -> tuple[Unit, ...]:
         """The unit of each view."""
-        return (self.unit, self.view.unit)
+        return (self.unit, *self.view.units)
+
+    @property
+    def views(self) -> tuple[Any, ...]:
+        """The views in their order; only the numbers of each are its own. All but the first are features."""
+        return (self, *(self.view.views if isinstance(self.view, TwoViews) else (self.view,)))
 
 
 @frozen
@@ -169,7 +177,7 @@ class TwoViews(Viewed, Features):
     """Two views of the same points, as rows of two tables (n x d and n x e), each with a unit of its own."""
 
     def plain_rows(self, rows: Array, power: int) -> Array:
-        """Convert rows of the first view's columns, then of the second's ((d + e) x q), to plain numbers."""
+        """Convert rows of the first view's columns, then of the others' ((d + e) x q), to plain numbers."""
         first = self.values.shape[1]
         return np.vstack([super().plain_rows(rows[:first], power), self.view.plain_rows(rows[first:], power)])
 

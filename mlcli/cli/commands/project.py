@@ -1,5 +1,6 @@
 """`mlcli project`: new points into a finished run's space."""
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -15,10 +16,17 @@ Classes = Annotated[str | None, typer.Option("--classes", metavar="FILE", show_d
 New = Annotated[str, typer.Argument(metavar="NEW", show_default=False, help="The new points; - is standard input.")]
 
 
+AsView = Annotated[list[int] | None, typer.Option("--as-view", metavar="NUMBER", show_default=False, help=(
+    "The view of a run of several views that NEW has rows of, from 1 (default: 1). Repeatable: then that of each "
+    "--view."))]
+View = Annotated[list[str] | None, typer.Option("--view", metavar="FILE", show_default=False, help=(
+    "Rows of a further view of the same points, for ibfa, and cca of three views and more. Repeatable."))]
+
+
 @with_flags("id_column", "label_column", "labels", "key", "missing_markers", "threads", "memory_limit")
-def project(run: Run, new: New, *, output: Output = "-", format: Format = None, picture: Picture = None,
-            classes: Classes = None, assignments: Assignments = None, force: behavior.Force = False,
-            quiet: behavior.Quiet = False,
+def project(run: Run, new: New, *, as_view: AsView = None, view: View = None, output: Output = "-",
+            format: Format = None, picture: Picture = None, classes: Classes = None, assignments: Assignments = None,
+            force: behavior.Force = False, quiet: behavior.Quiet = False,
             progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:
     """Place new points in the space of a finished run.
 
@@ -27,12 +35,17 @@ def project(run: Run, new: New, *, output: Output = "-", format: Format = None, 
     mlcli project runs/distances-mds to_training_points.csv
     mlcli project runs/faces-isomap new_faces.csv -o new.csv --picture new.svg
     mlcli project runs/iris-lda new_flowers.csv -o new.csv --classes classes.csv
+    mlcli project runs/genes-ibfa new_doses.csv --as-view 2
+    mlcli project runs/genes-ibfa new_genes.csv --view new_doses.csv
 
     Columns are matched by name. If the run was made from dissimilarities or a kernel, NEW has a row for each new point
     and a column for each training point.
     """
     from mlcli.runs import reuse
 
-    put_to_use(reuse.project if classes is None else reuse.project_and_classify, run=run, path=new, output=output,
-               format=format, force=force, assignments=assignments, flags=flags, progress=progress, quiet=quiet,
-               picture=picture, classes=classes)
+    if view:
+        flags = {**flags, "view": view}
+    use = reuse.project if classes is None else reuse.project_and_classify
+    put_to_use(partial(use, views=as_view or ()), run=run, path=new, output=output, format=format, force=force,
+               assignments=assignments, flags=flags,
+               progress=progress, quiet=quiet, picture=picture, classes=classes)

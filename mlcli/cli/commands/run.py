@@ -67,6 +67,7 @@ def described(path: str, outside: Layer) -> list[Variant]:
 
 def refuse_read_twice(configs: list[str], runs: list[RunConfig]) -> None:
     """Refuses data from standard input, where the configuration is read from it; raises UsageError."""
-    if "-" in configs and any("-" in (config.input.path, config.input.view.path) for config in runs):
+    if "-" in configs and any(
+            "-" in (config.input.path, *(view.path for view in config.input.views)) for config in runs):
         raise UsageError("STDIN-TWICE", "standard input can be read only once", where="CONFIG",
                          hint="write the configuration, or the data, to a file")

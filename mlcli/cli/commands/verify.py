@@ -13,8 +13,9 @@ from mlcli.errors import NumericalError, UnsafeFile
 
 Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_default=False,
                                            help="The run's input, if it was moved.")]
-View = Annotated[str | None, typer.Option("--view", metavar="FILE", show_default=False,
-                                          help="The run's second view, if it was moved.")]
+View = Annotated[list[str] | None, typer.Option("--view", metavar="FILE", show_default=False,
+                                                help="The run's second view, if it was moved. Repeatable: "
+                                                "then its third, and so on.")]
 Full = Annotated[bool, typer.Option("--full", help="Check every row and path, and count eigenvalues by inertia; may "
                                     "take longer than the run.")]
 
@@ -34,7 +35,7 @@ def verify(run: Run, *, given: Given = None, view: View = None, full: Full = Fal
     """
     from mlcli.runs import verify as verification
 
-    verified = verification.verify(Path(run), given, view, full=full)
+    verified = verification.verify(Path(run), given, view or [], full=full)
     document = verified.document(Path(run))
     if json:
         print_json(document)

@@ -26,6 +26,7 @@ class Flag:
     constant: Any = None  # the value that a flag without one stands for
     says: str = ""  # what DATA is then
     also: str | None = None  # where the value goes for methods that have no option at `path`
+    further: str | None = None  # the list of sections, like that of `path`, of a second value and more
 
 
 FLAGS = {
@@ -46,7 +47,7 @@ FLAGS = {
                   "is data."),
     "label_column": Flag("input.label_columns", ("--label-column",)),
     "labels": Flag("input.labels.path", ("--labels",)),
-    "view": Flag("input.view.path", ("--view",)),
+    "view": Flag("input.view.path", ("--view",), further="input.view.further"),
     "columns": Flag("input.columns", ("--columns",)),
     "key": Flag("input.key", ("--key",)),
     "transpose": Flag("input.transpose", ("--transpose",), True),
@@ -107,7 +108,7 @@ def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., Non
 def parameter(name: str) -> inspect.Parameter:
     """Return a flag as a parameter of a command, without the words for its help: these take all methods' options."""
     flag = EVERY[name]
-    kind: Any = bool if flag.constant else list[str] | None if takes_list(flag.path) else str | None
+    kind: Any = bool if flag.constant else list[str] | None if repeats(flag) else str | None
     option = typer.Option(*flag.names, help="", show_default=False, autocompletion=completer_of(
         lambda: names_of(rows_of(flag)), commas=flag.path in COMMAS))
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option],
@@ -139,6 +140,11 @@ def type_of(path: str) -> str:
     return "" if path.startswith("method.") else rows_at(path)[0].type
 
 
+def repeats(flag: Flag) -> bool:
+    """Whether a flag may be given more than once."""
+    return flag.further is not None or takes_list(flag.path)
+
+
 def takes_list(path: str) -> bool:
     """Whether a config path takes several values."""
     return type_of(path).startswith(LIST)
@@ -150,7 +156,7 @@ def sentence(flag: Flag, described: list[Row]) -> str:
         return f"The same as --set {flag.path}={flag.constant}: {flag.says}"
     methods = [row.only["method"] for row in described if "method" in row.only]
     owners = f" For {', '.join(methods)}." if methods and len(methods) < len(METHODS) else ""
-    repeated = " Repeatable." if takes_list(flag.path) else ""
+    repeated = " Repeatable." if repeats(flag) else ""
     named = names_of(described)
     listing = f" One of {', '.join(named)}." if len("|".join(named)) > LINE else ""
     default, text = default_of(described), described[0].sentence
@@ -183,6 +189,11 @@ def layer_of(values: Mapping[str, Any]) -> Layer:
             continue
         flag = EVERY[name]
         given = value_for(flag, given)
+        if flag.further is not None and isinstance(given, list):
+            given, *more = given
+            key = flag.path.rpartition(".")[2]
+            layer = assignment(flag.further, [{key: value} for value in more], flag.names[0]).over(layer) if more else (
+                layer)
         other, same = set_by.setdefault(flag.path, (flag.names[0], given))
         if same != given:
             raise UsageError("FLAGS-DIFFER", f"{other} means {same}, but {flag.names[0]} means {given}",

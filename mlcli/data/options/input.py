@@ -9,9 +9,8 @@ from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
 from mlcli.data.options.conditions import condition
 from mlcli.data.options.formats import KEYS, OfTable, formats_with_blocks
-from mlcli.data.options.label_file import LabelFile
 from mlcli.data.options.numbers import BLANKS
-from mlcli.data.options.second_view import View
+from mlcli.data.options.second_files import FurtherView, LabelFile, View
 from mlcli.data.options.wording import duplicates, listed
 from mlcli.errors import ConfigError
 
@@ -112,9 +111,13 @@ class Input(Options):
         """The column that the options choose for the ids, or None."""
         return None if self.without_ids else self.id_column
 
-    def second(self) -> "Input":
-        """Return the input of the second view, in the conventions of the first."""
-        view = self.view
+    @property
+    def views(self) -> tuple[View | FurtherView, ...]:
+        """The sections of the second view and further ones."""
+        return () if self.view.path is None else (self.view, *self.view.further)
+
+    def of_view(self, view: View | FurtherView) -> "Input":
+        """Return the input of a view, in the conventions of the first."""
         named = {} if view.id_column is None else {"id_column": view.id_column}  # a default is not chosen
         pairs = {"kind": "features", "squared": False, "symmetrize": "error"} if self.kind != "features" else {}
         return self.replace(path=view.path, format=view.format, label_columns=(), columns=view.columns, key=view.key,
@@ -200,8 +203,8 @@ def _check_view(input: Input) -> None:
         _refuse("options of a second view are given, and no file: input.view.path is missing", "input.view")
     if input.view.path is not None and input.kind not in ("features", "dissimilarities"):
         _refuse(f"a second view cannot be used with kind {input.kind}", "input.view.path")
-    if input.view.path == input.path == "-":
-        _refuse("both views are standard input", "input.view.path")
+    if [input.path, *(view.path for view in input.views)].count("-") > 1:
+        _refuse("two views are standard input", "input.view.path")
 
 
 def _check_rows(input: Input) -> None:

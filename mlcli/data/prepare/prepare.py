@@ -21,7 +21,6 @@ from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.prepare.scales import Scale, fit_scale, most_variable, times_power
 from mlcli.data.prepare.transforms import TRANSFORMS, Name, apply_transforms, invert_transforms
 from mlcli.data.table.table import Table
-from mlcli.data.table.views import REASON, match_views, side_by_side, split_views
 from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.stages.eigen.axes import Count, Share
 
@@ -123,6 +122,7 @@ class Prepared:
     table: Table
     preparation: Preparation
     dropped: tuple[Dropped, ...]
+    views: tuple[Preparation, ...] = ()  # of the second view and further ones
 
 
 class Prepare(Options):
@@ -143,7 +143,7 @@ class Prepare(Options):
         "error", "What to do with missing and infinite cells: stop (error), drop their rows, fill in the mean of the "
         "column, or let the method model them (ppca, fa, lgssm; gplvm for new rows only).")
     unmatched: Literal["error", "drop"] = option(
-        "error", "What to do with rows that only one of the two views has: stop (error), or leave them out (drop).")
+        "error", "What to do with rows that not all views have: stop (error), or leave them out (drop).")
 
     reduce: Count | Share | None = option(
         None, "PCA before the method, after the scaling: the number of axes to keep, or the share of variance to keep "
@@ -165,19 +165,19 @@ class Prepare(Options):
         """Return the prepared table with its preparation; raises ConfigError and DataError."""
         if table.kind != "features":
             self._require_defaults(table.kind, () if table.view is None else ("unmatched",))
-            return Prepared(table, no_preparation(()), ()) if table.view is None else self._of_pairs(table, table.view)
+            return Prepared(table, no_preparation(()), ()) if table.view is None else self._of_pairs(table)
         if self.unmatched != "error" and table.view is None:
             raise ConfigError("PREPARE-OPTION", "unmatched: drop cannot be used without a second view",
                               where="prepare.unmatched", hint="leave it out, or give {input.view.path}")
-        return self._of_features(table) if table.view is None else self._of_views(table, table.view)
+        return self._of_features(table) if table.view is None else self._of_views(table)
 
     def _of_features(self, table: Table) -> Prepared:
         """Prepare one table's columns."""
         if (rows := rows_of(table.values)) is not None:
             return self._of_rows(table, rows)
-        whole, fill, dropped = self._completed(table)
-        ready, chosen = self._transformed(whole)
-        preparation = preparation_of(table.columns, self.missing, fill, self._scale(ready), self.transform, chosen)
+        whole, fill, dropped = self.completed(table)
+        ready, chosen = self.transformed(whole)
+        preparation = preparation_of(table.columns, self.missing, fill, self.fit_scale(ready), self.transform, chosen)
         return Prepared(preparation.scaled(ready), preparation, dropped)
 
     def _of_rows(self, table: Table, rows: Rows) -> Prepared:
@@ -193,28 +193,29 @@ class Prepare(Options):
         return Prepared(ready, preparation, tuple(
             Dropped(table.ids[row], table.place(row) + 1, why) for row, why in gone))
 
-    def _of_views(self, table: Table, other: Table) -> Prepared:
-        """Keep the rows of both views, and prepare each view's columns in the same way."""
-        pairs = match_views(table, other, self.unmatched)
-        if self.missing == "error":
-            for part in (table, other):
-                missing.refuse(part)
-        whole, fill, gaps = self._completed(side_by_side(pairs.table))
-        (first, chosen), second = self._of_both(split_views(whole, pairs.table))
-        both = replace(first, view=second)
-        joint, width, known = side_by_side(both), len(first.columns), len(table.columns)
-        scale = self._scale(joint)
-        ready = preparation_of(joint.columns, self.missing, fill, scale).scaled(joint)
-        return Prepared(split_views(ready, both), preparation_of(table.columns, self.missing, fill[:known],
-                        scale.of_first(width), self.transform, chosen), (*_only_first(table, pairs.kept), *gaps))
+    def _of_views(self, table: Table) -> Prepared:
+        """Prepare the columns of a table and of its views, of the rows that all have."""
+        from mlcli.data.prepare.views import prepare_views
 
-    def _of_pairs(self, table: Table, other: Table) -> Prepared:
+        found = prepare_views(self, table.views)
+        first, *others = [preparation_of(view.columns, self.missing, view.fill, view.scale, self.transform, view.chosen)
+                          for view in found.views]
+        alone = [dropped_row(table, row, found.reason) for row in found.alone]
+        return Prepared(found.table, first, (*alone, *found.gaps), tuple(others))
+
+    def _of_pairs(self, table: Table) -> Prepared:
         """Keep the points of a square matrix that its view has as well; the view needs all cells."""
-        pairs = match_views(table, other, self.unmatched)
-        missing.refuse(other, "correct them, or leave columns out with {input.view.columns}")
-        return Prepared(pairs.table, no_preparation(()), _only_first(table, pairs.kept))
+        from mlcli.data.prepare.views import match_points
 
-    def _completed(self, table: Table) -> tuple[Table, Array, tuple[Dropped, ...]]:
+        found = match_points(self, table.views)
+        alone = tuple(dropped_row(table, row, found.reason) for row in found.alone)
+        return Prepared(found.table, no_preparation(()), alone)
+
+    def scaled(self, table: Table, scale: Scale) -> Table:
+        """Center and scale a table's columns; raises DataError on overflow."""
+        return preparation_of(table.columns, self.missing, missing.NO_FILL, scale).scaled(table)
+
+    def completed(self, table: Table) -> tuple[Table, Array, tuple[Dropped, ...]]:
         """Apply the policy for missing cells; return the table, the fill of each column, and the dropped rows."""
         fill = missing.column_means(table) if self.missing == "mean" else missing.NO_FILL
         whole, dropped = complete(table, self.missing, fill)
@@ -222,12 +223,7 @@ class Prepare(Options):
             missing.require_columns(whole)
         return whole, fill, dropped
 
-    def _of_both(self, table: Table) -> tuple[tuple[Table, Indices | None], Table]:
-        """Transform each view by itself: a row's total is that of its view."""
-        assert table.view is not None
-        return self._transformed(replace(table, view=None)), self._transformed(table.view)[0]
-
-    def _transformed(self, table: Table) -> tuple[Table, Indices | None]:
+    def transformed(self, table: Table) -> tuple[Table, Indices | None]:
         """Return the table before the scale, and its chosen columns."""
         table, count = apply_transforms(table, self.transform), self.top_variance
         if count is None or count >= len(table.columns):
@@ -238,7 +234,7 @@ class Prepare(Options):
         chosen = most_variable(table.values, count)
         return of_columns(table, chosen), chosen
 
-    def _scale(self, table: Table) -> Scale:
+    def fit_scale(self, table: Table) -> Scale:
         """Return the centers and spreads of the columns."""
         return (no_scale(len(table.columns)) if self.scale == "none"
                 else fit_scale(table.values, table.columns, self.scale, self.divisor))
@@ -249,11 +245,6 @@ class Prepare(Options):
             if name not in others and getattr(self, name) != field.default:
                 raise ConfigError("PREPARE-OPTION", f"{name} cannot be used with input.kind: {kind}",
                                   where=f"prepare.{name}", hint="leave it out")
-
-
-def _only_first(table: Table, kept: Indices) -> tuple[Dropped, ...]:
-    """Return the dropped rows of a table of which a second view has the `kept` ones, an (m,) array."""
-    return tuple(dropped_row(table, row, REASON) for row in np.setdiff1d(np.arange(len(table.ids)), kept).tolist())
 
 
 def preparation_of(columns: tuple[str, ...], policy: str, fill: Array, scale: Scale,

@@ -23,9 +23,9 @@ class Scale:
     center: Array  # d
     spread: Array  # d
 
-    def of_first(self, columns: int) -> "Scale":
-        """Return the scale of the first columns only."""
-        return Scale(self.exponent[:columns], self.center[:columns], self.spread[:columns])
+    def of_columns(self, chosen: slice) -> "Scale":
+        """Return the scale of some columns that lie side by side."""
+        return Scale(self.exponent[chosen], self.center[chosen], self.spread[chosen])
 
 
 def exponents(values: Array) -> Indices:

@@ -23,21 +23,20 @@ from mlcli.data.formats.parts import id_of, parts_of, source_of_files
 from mlcli.data.formats.reader import LayoutOf, block_file_of, read_folder, read_sheet, reader_of
 from mlcli.data.options.formats import Format
 from mlcli.data.options.input import Input, check
-from mlcli.data.options.label_file import LabelFile
+from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import listed
 from mlcli.data.read.id_columns import require_no_ids
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.resemblance import refuse_resemblance
 from mlcli.data.table.sheet import Sheet, require_unique_ids, transpose
 from mlcli.data.table.table import Source, Table
-from mlcli.data.table.views import errors_for_second_view
 from mlcli.data.text.layout import features_layout, square_layout
 from mlcli.errors import ConfigError, DataError
 
 
 @stage("read")
 def read(input: Input, compute: Compute | None = None, categories: TextColumns = "", streams: bool = False) -> Table:
-    """Return the table of an input, checked and with ids, and a second view whose rows are not yet matched.
+    """Return the table of an input, checked and with ids, and its further views, whose rows are not yet matched.
 
     With `categories`, columns of text are categories, those that the input names or all. If the next step `streams`, a
     table that does not fit in memory is read in blocks. Raises DataError also for a matrix of pairs whose
@@ -50,8 +49,13 @@ def read(input: Input, compute: Compute | None = None, categories: TextColumns =
             refuse_resemblance(read_unchecked(input.replace(labels=LabelFile()), compute, categories), input)
         raise
     if input.view.path is not None:
-        with errors_for_second_view():
-            table = replace(table, view=read_unchecked(input.second(), compute))
+        from mlcli.data.table.views import chain_views, errors_for_view
+
+        views = []
+        for number, view in enumerate(input.views):
+            with errors_for_view(number):
+                views.append(read_unchecked(input.of_view(view), compute))
+        table = replace(table, view=chain_views(views))
         if not input.square:
             return table
     if rows_of(table.values) is not None:  # a file read in blocks was checked by its first pass

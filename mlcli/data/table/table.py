@@ -63,7 +63,7 @@ class Table:
     kind: str = "features"
     source: Source | None = None
     labels_source: Source | None = None  # of labels that lie in a second file
-    view: "Table | None" = None  # a second view of the same rows, in the same order
+    view: "Table | None" = None  # a second view of the same rows, in the same order, whose view is the third
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts that numbers of a column stand for
     observations: int | None = None  # of a covariance matrix
     graph: WeightedGraph | None = None  # that joins the points, where these have no columns
@@ -94,8 +94,10 @@ class Table:
         """Return the input of a method, with labels or a second view if the table has them."""
         if self.graph is not None:
             return self.graph
-        other = self.view
-        view = None if other is None else Features(other.values, other.ids, other.columns)
+        view: Features | None = None
+        for other in reversed(self.views[1:]):
+            view = Features(other.values, other.ids, other.columns) if view is None else TwoViews(
+                other.values, other.ids, other.columns, view)
         if self.kind == "dissimilarities":
             return Dissimilarities(self.values, self.ids) if view is None else ViewedDissimilarities(
                 self.values, self.ids, view)
@@ -113,6 +115,12 @@ class Table:
     def _categories(self) -> dict[int, tuple[str, ...]]:
         """The texts of the columns of categories, by their positions."""
         return {place: self.categories[name] for place, name in enumerate(self.columns) if name in self.categories}
+
+    @property
+    def views(self) -> "tuple[Table, ...]":
+        """This table and its further views, in their order, each without another."""
+        others = () if self.view is None else self.view.views
+        return (self if self.view is None else replace(self, view=None), *others)
 
     @property
     def rows(self) -> int:

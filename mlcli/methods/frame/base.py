@@ -50,6 +50,7 @@ class Method(Options):
     variance_shares: ClassVar[bool] = True  # whether an eigenvalue over the trace is a share of variance
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
     can_resample: ClassVar[bool] = False  # whether rows have no order; for a method without chain and columns' model
+    most_views: ClassVar[float] = 2  # views that it takes, where it takes more than one
     variants: ClassVar[tuple[Variant, ...]] = (variant(),)  # variants of options that compute something else
     baseline: ClassVar[bool] = False  # whether it is the linear baseline of `mlcli explore`
     repeat_tolerance: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that agree by a law
@@ -128,9 +129,10 @@ class Method(Options):
         self.require_kind(data.kind)
         if (chain := self.chain(data.kind)) is not None:
             chain.require_decoder(data.kind)
-        if isinstance(data, Viewed) and not any(issubclass(accepted, Viewed) for accepted in self.accepts):
-            raise ConfigError("VIEW", f"{self.name} does not use a second view", where="input.view",
-                              hint="leave it out, or choose cca, ibfa, mvgplvm or rda; of dissimilarities dbrda")
+        most = self.most_views if any(issubclass(accepted, Viewed) for accepted in self.accepts) else 1
+        if isinstance(data, Viewed) and len(data.views) > most:
+            raise ConfigError("VIEW", f"{self.name} does not use a {'second' if most == 1 else 'third'} view",
+                              where="input.view", hint="leave it out, or choose cca or ibfa; of dissimilarities dbrda")
         if not (self.distance.plain or isinstance(data, Features)):
             raise ConfigError("METRIC", f"the metric {self.distance.name} was chosen, and it compares features, not "
                               f"{data.kind}", where="method.metric", hint="leave it out, or give features")

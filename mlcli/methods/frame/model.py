@@ -25,6 +25,7 @@ from mlcli.stages.similarities.spaces import Euclidean, Space
 if TYPE_CHECKING:
     from mlcli.stages.gaussian.forecast import Forecast
     from mlcli.stages.linear.classifier import Memberships
+    from mlcli.stages.similarities.joint import JointViews
     from mlcli.stages.unfolding.unfolded import Unfolded
 
 NO_SPECTRUM = Spectrum.of_values(np.zeros(0))
@@ -73,6 +74,10 @@ class Model:
     objective: Quantity | None = None  # after each iteration, of an iterative method
     curves: Mapping[str, Quantity] = field(default_factory=dict)  # further curves of the iterations, by name
     loadings: Loadings | None = None
+    # of methods of several views: projectors of the second and further ones, and where coordinates follow from several
+    others: tuple[Projector, ...] = ()
+    joint: "JointViews | None" = None
+    private: Loadings | None = None  # of factors that only one view has, zero beyond as many as it has columns
     # posterior covariances (n x p x p) where they differ from row to row, or deviations of independent axes (n x p)
     spreads: Array | None = None
     memberships: "Memberships | None" = None  # posterior probabilities of classes
@@ -124,6 +129,11 @@ class Model:
         return projector.similarity.space(self.rows, (lengths, projector.output_unit), compute)
 
     @property
+    def needs_all_views(self) -> bool:
+        """Whether coordinates follow from all views together, so that rows of the first have others."""
+        return self.joint is not None and self.joint.weights is not None
+
+    @property
     def ranks(self) -> Spectrum:
         """The spectrum; an empty one where the method has none."""
         return NO_SPECTRUM if self.spectrum is None else self.spectrum
@@ -162,6 +172,9 @@ class Model:
                        objective=self.objective and Quantity(self.objective.plain(data.units)),
                        curves={name: Quantity(curve.plain(data.units)) for name, curve in self.curves.items()},
                        loadings=self.loadings and self.loadings.plain(data), products=products,
+                       private=self.private and self.private.plain(data),
+                       others=tuple(other.in_units(view, unit) for other, view in zip(self.others, data.units[1:],
+                                                                                      strict=False)),
                        forecast=self.forecast and self.forecast.plain(data.unit))
 
 

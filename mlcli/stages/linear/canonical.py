@@ -30,9 +30,12 @@ class Canonical:
 
 
 def most_pairs(data: Input) -> int:
-    """Return the largest number of canonical pairs: the smaller of n - 1 and the columns of the smaller view."""
-    others = data.view.values.shape[1] if isinstance(data, TwoViews) else 1
-    return min(len(data.values) - 1, data.values.shape[1], others)
+    """Return the largest number of canonical pairs: the smaller of n - 1 and the columns of the smaller view.
+
+    Of several views, as many eigenvalues of the sum of projectors may be above one as all but the largest have columns.
+    """
+    sizes = [part.values.shape[1] for part in data.views] if isinstance(data, TwoViews) else [data.values.shape[1], 1]
+    return min(len(data.values) - 1, sum(sizes) - max(sizes))
 
 
 @stage("correlations")

@@ -11,8 +11,7 @@ from scipy import sparse
 from scipy.io import savemat
 
 from mlcli.data.options.input import Input
-from mlcli.data.options.label_file import LabelFile
-from mlcli.data.options.second_view import View
+from mlcli.data.options.second_files import LabelFile, View
 from mlcli.data.read.labels import read_labels
 from mlcli.data.read.table import read
 from mlcli.errors import ConfigError, DataError

@@ -36,7 +36,7 @@ class Edge:
         found: dict[str, Any] = {"input": {"path": "points.npy"}, "method": {TAG: method}}
         if method == "lda":
             found = {"input": {"path": "classes.csv", "label_columns": ["k"]}, "method": {TAG: method, "label": "k"}}
-        if method in ("cca", "ibfa", "rda", "dbrda", "mvgplvm"):
+        if method in ("cca", "ibfa", "gib", "rda", "dbrda", "mvgplvm"):
             found["input"]["view"] = {"path": "view.npy"}
         for section, name in sorted(self.only.items()):
             put(found, f"{section}.{TAG}", name)

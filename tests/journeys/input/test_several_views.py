@@ -1,0 +1,105 @@
+"""Three views from the command line: read, verified, and new rows of any of them placed."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.journeys.input.test_view import write
+from tests.journeys.support import Caller
+
+GENERATOR = np.random.default_rng(3)
+SHARED = GENERATOR.standard_normal((40, 2))
+PARTS = {name: SHARED @ GENERATOR.standard_normal((2, width)) + GENERATOR.standard_normal((40, width))
+         for name, width in (("x", 4), ("y", 3), ("z", 5))}
+THREE = ("x.csv", "--view", "y.csv", "--view", "z.csv")
+
+
+@pytest.fixture(autouse=True)
+def files(mlcli: Caller) -> None:
+    """Three views, the later ones in another order."""
+    for name, values in PARTS.items():
+        order = range(40) if name == "x" else GENERATOR.permutation(40).tolist()
+        write(f"{name}.csv", values, list(order))
+
+
+def table(path: str) -> np.ndarray:
+    """The coordinates of rows in the order of their ids."""
+    lines = sorted(line.split(",") for line in Path(path).read_text(encoding="utf-8").splitlines()[1:])
+    return np.array([[float(cell) for cell in line[1:]] for line in lines])
+
+
+def placed(mlcli: Caller, run: str, *words: str) -> np.ndarray:
+    called = mlcli("project", run, *words, "-o", "new.csv", "--force", "-q")
+    assert called.code == 0, called.err
+    return table("new.csv")
+
+
+@pytest.mark.parametrize("method", ["cca", "ibfa"])
+def test_rows_of_all_views_have_the_coordinates_of_the_fit(mlcli: Caller, method: str) -> None:
+    mlcli.finished("embed", *THREE, "-m", method, "-o", "run", "-q")
+    again = placed(mlcli, "run", *THREE)
+    assert np.allclose(again, table("run/embedding.csv"), atol=1e-10)
+    turned = placed(mlcli, "run", "z.csv", "--view", "x.csv", "--view", "y.csv", "--as-view", "3", "--as-view", "1",
+                    "--as-view", "2")
+    assert np.allclose(turned, again, atol=1e-10)
+    alone = placed(mlcli, "run", "z.csv", "--as-view", "3")
+    assert np.corrcoef(alone[:, 0], again[:, 0])[0, 1] > 0.5
+    assert mlcli("verify", "run").out.startswith("run: pass; the input is unchanged")
+    views = json.loads(Path("run/run.json").read_text(encoding="utf-8"))["input"]["view"]
+    assert (views["path"], views["view"]["path"]) == ("y.csv", "z.csv")
+    assert Path("run/private.csv").exists() == (method == "ibfa")
+    Path("z.csv").rename("moved.csv")
+    assert "the input is missing" in mlcli("verify", "run").out
+    assert "the input is unchanged" in mlcli("verify", "run", "--view", "y.csv", "--view", "moved.csv").out
+
+
+def test_a_file_of_options_names_further_views(mlcli: Caller) -> None:
+    Path("run.yaml").write_text("input:\n  path: x.csv\n  id_column: id\n  view:\n    path: y.csv\n    further: ["
+                                "{path: z.csv, columns: [z0, z1]}]\nmethod: {name: cca}\noutput: chosen\n",
+                                encoding="utf-8")
+    assert mlcli("run", "run.yaml", "-q").code == 0
+    lines = Path("chosen/loadings.csv").read_text(encoding="utf-8").splitlines()
+    assert [line.split(",")[0] for line in lines[-2:]] == ["z0", "z1"]
+
+
+def test_rows_of_two_views_have_the_factors_of_both(mlcli: Caller) -> None:
+    mlcli.finished("embed", "x.csv", "--view", "y.csv", "-m", "ibfa", "-o", "run", "-q")
+    assert np.allclose(placed(mlcli, "run", "x.csv", "--view", "y.csv"), table("run/embedding.csv"), atol=1e-11)
+
+
+@pytest.mark.parametrize(("words", "code", "text"), [
+    (("x.csv", "--as-view", "3"), 78, "there is no view 3: the run has 2"),
+    (("x.csv", "--as-view", "0"), 78, "there is no view 0"),
+    (("x.csv", "--view", "y.csv", "--as-view", "2", "--as-view", "2"), 78, "2 files and views 2, 2"),
+    (("x.csv", "--as-view", "1", "--as-view", "2"), 78, "1 file and views 1, 2"),
+    (("x.csv", "--view", "y.csv"), 78, "those of rows of one view"),
+    (("x.csv", "--as-view", "2"), 65, "y0"),
+    (("x.csv", "--view", "yfew.csv"), 65, "2 rows only in x.csv"),
+])
+def test_views_that_do_not_fit_are_refused(mlcli: Caller, words: tuple[str, ...], code: int, text: str) -> None:
+    write("yfew.csv", PARTS["y"], list(range(2, 40)))
+    mlcli.finished("embed", "x.csv", "--view", "y.csv", "-m", "cca", "-o", "run", "-q")
+    called = mlcli("project", "run", *words)
+    assert called.code == code and text in called.err
+
+
+@pytest.mark.parametrize(("words", "code", "text"), [
+    ((*THREE, "-m", "gib"), 78, "does not use a third view"),
+    (("x.csv", "--view", "y.csv", "--view", "few.csv", "-m", "cca"), 65, "2 rows that another view lacks in x.csv"),
+    (("x.csv", "--view", "y.csv", "--view", "absent.csv", "-m", "cca"), 66, "absent.csv"),
+    (("x.csv", "--view", "-", "--view", "-", "-m", "cca"), 78, "two views are standard input"),
+    (("x.csv", "--set", "input.view.further=[{path: y.csv}]", "-m", "cca"), 78, "input.view.path is missing"),
+])
+def test_runs_of_three_views_that_cannot_be_are_refused(
+        mlcli: Caller, words: tuple[str, ...], code: int, text: str) -> None:
+    write("few.csv", PARTS["z"], list(range(2, 40)))
+    called = mlcli.bare(*words, "-o", "run")
+    assert called.code == code and text in called.err, called.err
+
+
+def test_a_run_of_one_table_has_no_view_to_place(mlcli: Caller) -> None:
+    mlcli.finished("embed", "x.csv", "-o", "run", "-q")
+    called = mlcli("project", "run", "x.csv", "--as-view", "2")
+    assert called.code == 78 and "E-NO-VIEW" in called.err
