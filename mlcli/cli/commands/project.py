@@ -47,5 +47,5 @@ def project(run: Run, new: New, *, as_view: AsView = None, view: View = None, ou
         flags = {**flags, "view": view}
     use = reuse.project if classes is None else reuse.project_and_classify
     put_to_use(partial(use, views=as_view or ()), run=run, path=new, output=output, format=format, force=force,
-               assignments=assignments, flags=flags,
-               progress=progress, quiet=quiet, picture=picture, classes=classes)
+               assignments=assignments, flags=flags, progress=progress, quiet=quiet,
+               picture=picture, classes=classes)

@@ -1,20 +1,19 @@
-"""The base of all methods: the frame of a fit, and the declarations of a method."""
+"""The base of all methods: the frame of a fit."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mlcli.base.stages.stage import running
 from mlcli.base.stages.steps import Step
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Viewed, WeightedGraph
-from mlcli.base.values.options import Options
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, Viewed, WeightedGraph
 from mlcli.base.values.products import Name
 from mlcli.errors import ConfigError
+from mlcli.methods.frame.declarations import Declarations
 from mlcli.methods.frame.memory import require_memory
 from mlcli.methods.frame.model import Model, Powers
 from mlcli.methods.frame.trials import InputSummary, Trials
-from mlcli.methods.frame.variants import Variant, variant
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Metric
 from mlcli.stages.algebra.metrics.points import with_metric
 from mlcli.stages.chain.chain_input import Composition
@@ -25,45 +24,14 @@ from mlcli.stages.graph.neighbors import SAME_BOTH_WAYS, Neighbors
 from mlcli.stages.similarities.projector import NoProjection
 
 
-class Method(Options):
+class Method(Declarations):
     """A method: a frozen declaration of its stages, and `solve`, which computes them."""
 
-    accepts: ClassVar[tuple[type[Given], ...]]
-    unscaled: ClassVar[int] = 0  # data of a size from 2**-unscaled to 2**unscaled is used without a scaled copy
-    powers: ClassVar[Powers] = Powers(1, 2)  # of the data's unit in coordinates and spectrum
-    # The kind of the certificate's checks: coordinates are V √λ of the projector similarity's kernel; √n V of
-    # (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; scores of the latent model of largest likelihood; linear
-    # functions of least cost on a graph; or only the checks of `identities`.
-    proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "linearization", "own"]] = "own"
-    missing: ClassVar[bool] = False  # whether it takes features with missing cells
-    domain: ClassVar[Literal["numbers", "amounts", "answers"]] = "numbers"  # amounts: zero or more; answers: categories
-    ranked_by: ClassVar[str | None] = "eigenvalues"  # the numbers in spectrum.csv; None: there is no spectrum
-    axis: ClassVar[str] = "Axis"  # the field's name of an axis, before its number
-    decodes: ClassVar[str | None] = ""  # the condition of a decoder to features; empty: always; None: never
-    in_blocks: ClassVar[str | None] = None  # the condition of reading features in blocks; empty: always; None: never
-    decoder_variance: ClassVar[bool] = False  # whether its decoder gives variances
-    rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow", "two_nn")  # for the number of axes, best first
-    # the linear-Gaussian model of the columns: with equal noise in all, or noise of its own in each
-    columns_model: ClassVar[Literal["none", "equal noise", "own noise"]] = "none"
-    scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
-    has_loadings: ClassVar[bool] = True  # whether columns have loadings on the axes; for a chain its kernel decides
-    variance_shares: ClassVar[bool] = True  # whether an eigenvalue over the trace is a share of variance
-    isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
-    can_resample: ClassVar[bool] = False  # whether rows have no order; for a method without chain and columns' model
-    most_views: ClassVar[float] = 2  # views that it takes, where it takes more than one
-    variants: ClassVar[tuple[Variant, ...]] = (variant(),)  # variants of options that compute something else
-    baseline: ClassVar[bool] = False  # whether it is the linear baseline of `mlcli explore`
-    repeat_tolerance: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that agree by a law
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
         neighbors: Neighbors = Neighbors()  # of a method on neighbors
         eigensolve: Eigensolve = Eigensolve()  # or, of a method without an eigenproblem:
         axes: Axes = Axes()
-
-    @classmethod
-    def holds(cls) -> str:
-        """Return a sentence about the content of spectrum.csv."""
-        return f"spectrum.csv holds {cls.ranked_by}." if cls.ranked_by else "There is no spectrum.csv."
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:
