@@ -65,7 +65,7 @@ def claim_of(subject: Subject) -> Claim:
 
         return Claim(kernel_checks, projection.kernel_tolerance)
     if proof == "weights":
-        from mlcli.certify.weights import weight_checks
+        from mlcli.certify.neighborhoods.weights import weight_checks
 
         return Claim(weight_checks, projection.weight_tolerance, unit=True)
     if proof == "latent":
@@ -73,7 +73,7 @@ def claim_of(subject: Subject) -> Claim:
 
         return Claim(latent_checks, projection.score_tolerance, eigenvectors=False)
     if proof == "linearization":
-        from mlcli.certify.linearization import linearization_checks
+        from mlcli.certify.neighborhoods.linearization import linearization_checks
 
         return Claim(linearization_checks, projection.row_tolerance, eigenvectors=False)
     return Claim(lambda subject: iter(()), projection.row_tolerance, eigenvectors=proof == "spectrum")

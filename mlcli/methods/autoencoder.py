@@ -24,7 +24,7 @@ from mlcli.stages.neural.feeding import training_rows
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Hidden, Units, linear
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import Errors, encode_rows, encoder_and_decoder
+from mlcli.stages.similarities.models.networks import Errors, encode_rows, encoder_and_decoder
 
 
 class Autoencoder(NetworkMethod):

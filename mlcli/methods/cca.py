@@ -64,7 +64,7 @@ class CCA(TwoViewMethod):
     def solve_several(self, data: TwoViews, views: Sequence[Whitening]) -> Model:
         """Compute the eigenvectors of Σ Uₖ Uₖᵀ, by those of the joint covariance of white coordinates."""
         from mlcli.stages.linear.maxvar import group_variates
-        from mlcli.stages.similarities.joint import JointViews
+        from mlcli.stages.similarities.models.joint import JointViews
 
         found = group_variates(views)
         count = self.axes.available_count(len(found.values))

@@ -17,11 +17,11 @@ from mlcli.errors import GeometryError
 from mlcli.methods.frame.gaussian_processes import GaussianProcessMethod, require_distinct
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.gaussian_objective import figures_of
-from mlcli.methods.identities.gaussian_process import process_checks, relevance_check
-from mlcli.methods.identities.latent_claims import sequence_claim
-from mlcli.methods.identities.latent_sequence import forecast_check, sequence_checks
-from mlcli.methods.identities.smoothing_equations import ascent_check
+from mlcli.methods.identities.processes.gaussian_objective import figures_of
+from mlcli.methods.identities.processes.gaussian_process import process_checks, relevance_check
+from mlcli.methods.identities.processes.latent_claims import sequence_claim
+from mlcli.methods.identities.processes.latent_sequence import forecast_check, sequence_checks
+from mlcli.methods.identities.processes.smoothing_equations import ascent_check
 from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start
 from mlcli.stages.eigen.axes import Axes
@@ -33,7 +33,7 @@ from mlcli.stages.gaussian.fitting import best
 from mlcli.stages.gaussian.forecasting import forecast
 from mlcli.stages.gaussian.inference import FLOOR, SQUARES, USUAL, exact_seconds
 from mlcli.stages.gaussian.posterior import Posterior
-from mlcli.stages.similarities.gaussian import LatentSequence, latent_projector
+from mlcli.stages.similarities.models.gaussian import LatentSequence, latent_projector
 from mlcli.stages.similarities.projector import require_projector
 
 

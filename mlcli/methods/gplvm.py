@@ -19,9 +19,9 @@ from mlcli.methods.frame.gaussian_processes import GaussianProcessMethod, requir
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.trials import InputSummary, Trials, single_trial
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.gaussian_process import bound_checks, process_checks, relevance_check
-from mlcli.methods.identities.latent_claims import latent_claim
-from mlcli.methods.identities.smoothing_equations import ascent_check
+from mlcli.methods.identities.processes.gaussian_process import bound_checks, process_checks, relevance_check
+from mlcli.methods.identities.processes.latent_claims import latent_claim
+from mlcli.methods.identities.processes.smoothing_equations import ascent_check
 from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start
 from mlcli.stages.eigen.axes import Axes
@@ -32,7 +32,7 @@ from mlcli.stages.gaussian.fitting import best
 from mlcli.stages.gaussian.inference import Induced, Inference, MostProbable
 from mlcli.stages.gaussian.latents import BackConstraint, Free, FreeClouds, Unconstrained
 from mlcli.stages.gaussian.posterior import Posterior
-from mlcli.stages.similarities.gaussian import projector_of
+from mlcli.stages.similarities.models.gaussian import projector_of
 from mlcli.stages.similarities.projector import require_projector
 
 USED = 0.01  # of the largest relevance: an axis below it counts as switched off

@@ -21,7 +21,7 @@ from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.canonical import canonical, log_likelihood, posterior_means, posterior_variances
 from mlcli.stages.linear.whitening import Whitening
-from mlcli.stages.similarities.joint import JointViews
+from mlcli.stages.similarities.models.joint import JointViews
 
 
 class IBFA(TwoViewMethod):

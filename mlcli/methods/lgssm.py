@@ -14,8 +14,8 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Loadings, Model, Powers
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.smoothing_equations import ascent_check, state_checks
-from mlcli.methods.identities.state_space_likelihood import likelihood_checks
+from mlcli.methods.identities.processes.smoothing_equations import ascent_check, state_checks
+from mlcli.methods.identities.processes.state_space_likelihood import likelihood_checks
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
@@ -23,7 +23,7 @@ from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.latent.forms import Dynamics, Form, Full, Noise
 from mlcli.stages.latent.state_space import USUAL, fit_model, smoother_seconds
 from mlcli.stages.similarities.decoders import Affine
-from mlcli.stages.similarities.latent import Smoother
+from mlcli.stages.similarities.models.latent import Smoother
 from mlcli.stages.similarities.projector import Projector, require_projector
 
 SLOWNESSES = "slownesses, the smallest first"

@@ -14,7 +14,7 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.methods.frame.gaussian_processes import GaussianProcessMethod
 from mlcli.methods.frame.model import Model, Powers
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.shared_latents import shared_checks
+from mlcli.methods.identities.processes.shared_latents import shared_checks
 from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start
 from mlcli.stages.eigen.axes import Axes
@@ -30,7 +30,7 @@ from mlcli.stages.gaussian.views import (
     side_by_side,
     views_of,
 )
-from mlcli.stages.similarities.gaussian import projector_of_views
+from mlcli.stages.similarities.models.gaussian import projector_of_views
 
 
 class MVGPLVM(GaussianProcessMethod):

@@ -15,7 +15,7 @@ from mlcli.methods.identities.factorization import factorization_checks
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.linear.factorize import Factorizing, Start
 from mlcli.stages.linear.nonnegative import Objective, Refinement
-from mlcli.stages.similarities.nonnegative import require_nonnegative, weights_projector
+from mlcli.stages.similarities.models.nonnegative import require_nonnegative, weights_projector
 
 
 class NMF(Method):

@@ -30,7 +30,7 @@ from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.likelihoods import GaussianLikelihood, Likelihood
 from mlcli.stages.neural.network import Hidden, Layer, Network, Units
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import encode_rows, encoder_and_decoder
+from mlcli.stages.similarities.models.networks import encode_rows, encoder_and_decoder
 
 
 class VAE(NetworkMethod):

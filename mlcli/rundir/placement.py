@@ -14,7 +14,7 @@ from mlcli.rundir.reduction import Reduction
 from mlcli.stages.similarities.projector import NoProjection, Projector
 
 if TYPE_CHECKING:
-    from mlcli.stages.similarities.joint import JointViews
+    from mlcli.stages.similarities.models.joint import JointViews
 
 
 @frozen

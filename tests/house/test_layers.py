@@ -175,5 +175,5 @@ def test_methods_stay_short_enough_to_read_as_formulas() -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_has_a_theorem(name: str) -> None:
     """An identity with another method, an invariant, or a case with a known answer."""
-    theorems = [path.read_text() for path in (Path(__file__).parents[1] / "laws/theorems").glob("test_*.py")]
+    theorems = [path.read_text() for path in (Path(__file__).parents[1] / "laws/theorems").rglob("test_*.py")]
     assert any(f'"{name}"' in text for text in theorems), f"tests/laws/theorems states nothing of {name}"

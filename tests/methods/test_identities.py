@@ -20,8 +20,8 @@ from mlcli.methods import METHODS, Model
 from mlcli.methods.frame.base import Method
 from mlcli.stages.linear.classifier import posteriors
 from mlcli.stages.similarities.decoders import Affine
-from mlcli.stages.similarities.gaussian import LatentSequence, ProcessMeans
-from mlcli.stages.similarities.latent import Smoother
+from mlcli.stages.similarities.models.gaussian import LatentSequence, ProcessMeans
+from mlcli.stages.similarities.models.latent import Smoother
 from tests.laws.accuracy.families import FAMILIES
 from tests.support import names
 

@@ -15,8 +15,8 @@ from mlcli.methods import METHODS
 from mlcli.report.page.page import page
 from mlcli.report.page.tables import TABLES, tables_of
 from mlcli.report.tables.table import Table, as_csv, as_latex, as_markdown
+from tests.laws.agreement.columns.test_psych import of_matrix
 from tests.laws.agreement.tables import facts
-from tests.laws.agreement.test_psych import of_matrix
 from tests.report.support import contents
 
 HARMAN = facts("psych/summary.json")["Harman74"]

@@ -25,7 +25,7 @@ from mlcli.stages.similarities.spaces import Euclidean, Space
 if TYPE_CHECKING:
     from mlcli.stages.gaussian.forecast import Forecast
     from mlcli.stages.linear.classifier import Memberships
-    from mlcli.stages.similarities.joint import JointViews
+    from mlcli.stages.similarities.models.joint import JointViews
     from mlcli.stages.unfolding.unfolded import Unfolded
 
 NO_SPECTRUM = Spectrum.of_values(np.zeros(0))

@@ -19,7 +19,7 @@ from mlcli.stages.neural.costs import network_steps
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Network, Units
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import encoder_and_decoder, projector_of
+from mlcli.stages.similarities.models.networks import encoder_and_decoder, projector_of
 
 QUICK = {"layers": [4], "learning": {"epochs": 2, "batch": 16, "validation": 0.0, "precision": "float64"}}
 

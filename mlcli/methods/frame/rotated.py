@@ -13,7 +13,7 @@ from mlcli.stages.latent.probabilistic import Fitted
 from mlcli.stages.latent.rotated_fit import rotate_fit
 from mlcli.stages.latent.rotations import Rotation, Unrotated
 from mlcli.stages.similarities.decoders import Affine
-from mlcli.stages.similarities.latent import Completed
+from mlcli.stages.similarities.models.latent import Completed
 from mlcli.stages.similarities.projector import Projector
 
 

@@ -15,9 +15,9 @@ from mlcli.certify.certificate import check_numbers
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
 from mlcli.methods import METHODS, Model
-from mlcli.methods.identities.shared_latents import joint_bound
+from mlcli.methods.identities.processes.shared_latents import joint_bound
 from mlcli.stages.similarities.decoders import Decoder
-from mlcli.stages.similarities.gaussian import ProcessMeans, SharedLatentPoints
+from mlcli.stages.similarities.models.gaussian import ProcessMeans, SharedLatentPoints
 from tests.support import names
 
 TIMES = np.linspace(0, 9, 30)

@@ -16,7 +16,7 @@ from mlcli.certify.certificate import check_numbers
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
 from mlcli.methods import METHODS, Model
-from mlcli.methods.identities.gaussian_objective import figures_of
+from mlcli.methods.identities.processes.gaussian_objective import figures_of
 from mlcli.methods.identities.stationarity import Course
 from mlcli.stages.gaussian.covariances import Covariance
 from mlcli.stages.gaussian.evidence import Exact, Observations
@@ -24,7 +24,7 @@ from mlcli.stages.gaussian.latents import Perceptron
 from mlcli.stages.latent.kalman import Sequence, StateSpace, smooth
 from mlcli.stages.neural.network import Layer, Network
 from mlcli.stages.similarities.decoders import Affine
-from mlcli.stages.similarities.gaussian import LatentPoints, LatentSequence, ProcessMeans
+from mlcli.stages.similarities.models.gaussian import LatentPoints, LatentSequence, ProcessMeans
 from mlcli.stages.similarities.projector import require_projector
 from tests.laws.accuracy.families import FAMILIES
 from tests.support import features

@@ -16,7 +16,7 @@ from mlcli.methods.autoencoder import Autoencoder
 from mlcli.methods.identities import forward_passes
 from mlcli.stages.neural.network import Network, linear
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import Errors, encode_rows, encoder_and_decoder
+from mlcli.stages.similarities.models.networks import Errors, encode_rows, encoder_and_decoder
 from tests.methods.test_identities import QUICK
 from tests.support import features
 

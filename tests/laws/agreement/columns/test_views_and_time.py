@@ -12,7 +12,7 @@ from mlcli.stages.latent.kalman import Sequence, StateSpace, smooth
 from tests import support
 from tests.laws.agreement.tables import TABLES, aligned, column, facts, read
 
-SAMPLES = Path(__file__).parents[3] / "sample_data"
+SAMPLES = Path(__file__).parents[4] / "sample_data"
 IRIS = read("data/iris4.csv")
 SPECIES = ["setosa"] * 50 + ["versicolor"] * 50 + ["virginica"] * 50
 

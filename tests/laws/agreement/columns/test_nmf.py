@@ -17,7 +17,7 @@ from mlcli.stages.linear.nonnegative import (
 from tests.laws.agreement.tables import read
 from tests.support import fit
 
-with (Path(__file__).parents[3] / "sample_data" / "iris.csv").open(newline="", encoding="utf-8") as stream:
+with (Path(__file__).parents[4] / "sample_data" / "iris.csv").open(newline="", encoding="utf-8") as stream:
     IRIS = np.array([[float(cell) for cell in row[1:5]] for row in list(csv.reader(stream))[1:]])
 POINTS = IRIS / IRIS.max()
 SWEEPS = 30

@@ -17,7 +17,7 @@ from mlcli.stages.latent.group_factors import factors_of_views
 from mlcli.stages.linear.canonical import canonical, log_likelihood
 from mlcli.stages.linear.maxvar import group_variates
 from mlcli.stages.linear.whitening import whiten
-from tests.laws.theorems.test_views import FIRST, MIXING, SECOND, SHARED, same
+from tests.laws.theorems.views.test_views import FIRST, MIXING, SECOND, SHARED, same
 from tests.support import features, fit
 
 NOISE = np.random.default_rng(21)

@@ -8,12 +8,12 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, later, ratio
-from mlcli.certify.barycenters import residual_matrix
 from mlcli.certify.eigen import worst
 from mlcli.certify.graph import Joined, adjacency, neighbor_check, pair_distances
-from mlcli.certify.local_roots import Root
+from mlcli.certify.neighborhoods.barycenters import residual_matrix
+from mlcli.certify.neighborhoods.local_roots import Root
+from mlcli.certify.neighborhoods.weights import ROOTS
 from mlcli.certify.subject import Subject, max_abs
-from mlcli.certify.weights import ROOTS
 from mlcli.stages.chain.kernels.laplacian_equations import weights_of_edges
 from mlcli.stages.graph.pieces import connected_graph
 

@@ -9,8 +9,14 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.base.values.inputs import Features
 from mlcli.methods.frame.model import Model
-from mlcli.methods.identities.gaussian_objective import Claim, Varying, figures_of, log_bound, parameter_energy
-from mlcli.methods.identities.smoothing_equations import ascent_check
+from mlcli.methods.identities.processes.gaussian_objective import (
+    Claim,
+    Varying,
+    figures_of,
+    log_bound,
+    parameter_energy,
+)
+from mlcli.methods.identities.processes.smoothing_equations import ascent_check
 from mlcli.stages.algebra.minimize import Minimize
 from mlcli.stages.gaussian.evidence import Observations
 from mlcli.stages.gaussian.fitting import State

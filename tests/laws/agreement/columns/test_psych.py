@@ -9,8 +9,8 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance
 from mlcli.methods import METHODS, Model
 from mlcli.stages.latent.rotations import Oblimin
+from tests.laws.agreement.columns.test_fa import deviation
 from tests.laws.agreement.tables import TABLES, facts, read
-from tests.laws.agreement.test_fa import deviation
 
 SUMMARY = facts("psych/summary.json")
 MATRICES = {"bfi": "psych/bfi_correlation.csv", "Harman74": "factanal/Harman74_cor_q4/correlation.csv"}

@@ -10,8 +10,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Spatial
-from mlcli.certify.barycenters import weights_of
-from mlcli.certify.tangents import spreads_of, tangent_spaces
+from mlcli.certify.neighborhoods.barycenters import weights_of
+from mlcli.certify.neighborhoods.tangents import spreads_of, tangent_spaces
 from mlcli.stages.graph.nearest import Lists
 
 FLAT = 1e-10  # share of the products' size up to which they add nothing to affine functions

@@ -8,11 +8,11 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, later, ratio
 from mlcli.base.values.inputs import Spatial
-from mlcli.certify.barycenters import reconstruction_error, residual_matrix
 from mlcli.certify.eigen import count_check
 from mlcli.certify.graph import adjacency, neighbor_check
-from mlcli.certify.local_roots import Root, hessian_root, tangent_root
-from mlcli.certify.several_weights import several_weights_root
+from mlcli.certify.neighborhoods.barycenters import reconstruction_error, residual_matrix
+from mlcli.certify.neighborhoods.local_roots import Root, hessian_root, tangent_root
+from mlcli.certify.neighborhoods.several_weights import several_weights_root
 from mlcli.certify.subject import Subject, max_abs, tie_width
 from mlcli.stages.algebra.metrics.points import is_euclidean
 from mlcli.stages.graph.nearest import Lists

@@ -4,7 +4,7 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
-from mlcli.methods.identities.gaussian_objective import Varying, figures_of, log_bound, log_density
+from mlcli.methods.identities.processes.gaussian_objective import Varying, figures_of, log_bound, log_density
 from mlcli.stages.gaussian.posterior import Posterior
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Spatial
-from mlcli.certify.local_roots import Part, Root, stack
-from mlcli.certify.tangents import Spread, spreads_of
+from mlcli.certify.neighborhoods.local_roots import Part, Root, stack
+from mlcli.certify.neighborhoods.tangents import Spread, spreads_of
 from mlcli.stages.graph.nearest import Lists
 
 SAME = 1e-10  # relative difference up to which the share of an axis is the median

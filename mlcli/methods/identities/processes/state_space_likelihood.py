@@ -22,7 +22,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, later, ratio, skipped
 from mlcli.base.values.inputs import Features
 from mlcli.methods.frame.model import Model
-from mlcli.methods.identities.smoothing_equations import NEAR
+from mlcli.methods.identities.processes.smoothing_equations import NEAR
 from mlcli.methods.identities.stationarity import SEED, Course, of_size_one, stationarity_check
 from mlcli.stages.algebra.iterate import SMALL
 from mlcli.stages.latent.forms import Form

@@ -9,7 +9,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import EPS
 from mlcli.base.values.inputs import Features
 from mlcli.methods.frame.model import Model
-from mlcli.methods.identities.gaussian_objective import (
+from mlcli.methods.identities.processes.gaussian_objective import (
     Claim,
     Varying,
     figures_of,
@@ -17,7 +17,7 @@ from mlcli.methods.identities.gaussian_objective import (
     log_density,
     parameter_energy,
 )
-from mlcli.methods.identities.latent_sequence import sequence_density
+from mlcli.methods.identities.processes.latent_sequence import sequence_density
 from mlcli.stages.gaussian.dynamics import Motion, SequenceProblem
 from mlcli.stages.gaussian.evidence import Exact
 from mlcli.stages.gaussian.fitting import Problem, State

@@ -11,7 +11,7 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.methods.frame.model import Model
-from mlcli.methods.identities.gaussian_objective import Varying, figures_of, kernel, log_density
+from mlcli.methods.identities.processes.gaussian_objective import Varying, figures_of, kernel, log_density
 from mlcli.stages.gaussian.posterior import Posterior
 
 
