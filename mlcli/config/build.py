@@ -190,7 +190,7 @@ def fingerprint(config: RunConfig) -> str:
     values = {**config.model_dump(mode="json"), "name": config.method.name}
     later = [f"report.{name}" for name, finding in FINDINGS.items() if finding.option and name not in HASHED
              and getattr(config.report, name) == finding.default]
-    later += [f"method.{name}" for name in getattr(config.method, "later", ())
+    later += [f"method.{name}" for name in config.method.later
               if getattr(config.method, name) == type(config.method).model_fields[name].default]
     for path in (*UNASKED, *later):
         _, values = pop_value(values, path.split("."))

@@ -40,6 +40,7 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
         variant("reconstruction", "twins", graph=NINE, kernel={"name": "reconstruction"}),
         variant("graph laplacian", graph=NINE, kernel={"name": "graph_laplacian"}),
         variant("unfolding", "quick", graph={"neighbors": {"count": 6}}, kernel={"name": "unfolding"}))
+    later: ClassVar = ("decoder",)
     name: Literal["chain"] = "chain"
 
     def chain(self, kind: str = "features") -> Stages:

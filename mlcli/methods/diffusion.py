@@ -44,6 +44,7 @@ class Diffusion(Method):
         variant(), variant("adaptive", "permutation", bandwidth={"name": "adaptive"}),
         variant("plain", alpha=0.0, time=0.0, decoder={"name": "barycentric"}), variant("long", time=3.0),
         variant("cosine", "shift", metric="cosine"), variant("cityblock", "rotation", metric="cityblock"))
+    later: ClassVar = ("decoder",)
     axis: ClassVar = "Diffusion"
     name: Literal["diffusion"] = "diffusion"
     metric: AnyMetric = EUCLIDEAN

@@ -40,6 +40,7 @@ class Isomap(Method):
         variant("streamed", "whole", "quick", neighbors={"count": 9}, paths={"store": "streamed",
                 "precision": "float64"}, eigensolve={"tolerance": 1e-12}),
         variant("cityblock", "rotation", metric="cityblock"))
+    later: ClassVar = ("decoder",)
     axis: ClassVar = "Isomap"
     name: Literal["isomap"] = "isomap"
     metric: AnyMetric = EUCLIDEAN

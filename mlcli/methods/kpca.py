@@ -50,6 +50,7 @@ class KernelPCA(Method):
         variant("polynomial", "shift", kernel={"name": "polynomial", "degree": 2, "gamma": 0.1}),
         variant("cityblock", "rotation", metric="cityblock"), variant("cosine", "shift", metric="cosine"),
         variant("landmarks", "permutation", landmarks=30))
+    later: ClassVar = ("decoder",)
     axis: ClassVar = "Kernel PC"
     name: Literal["kpca"] = "kpca"
     metric: AnyMetric = EUCLIDEAN

@@ -53,6 +53,7 @@ class Laplacian(Method):
         variant("cosine", "shift", metric="cosine", neighbors={"count": 13}),
         variant("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
         variant("canberra", "rotation", "shift", neighbors={"count": 13}, metric="canberra"))
+    later: ClassVar = ("decoder",)
     axis: ClassVar = "Laplacian"
     name: Literal["laplacian"] = "laplacian"
     metric: AnyMetric = EUCLIDEAN

@@ -53,6 +53,7 @@ class LDA(Method):
     rules: ClassVar = ()
     can_resample: ClassVar = True
     variants: ClassVar = (variant(), variant("ledoit_wolf", "rotation", shrinkage="ledoit_wolf", priors="equal"))
+    later: ClassVar = ("priors", "shrinkage")
     axis: ClassVar = "LDA"
     name: Literal["lda"] = "lda"
     priors: Priors = option(

@@ -71,6 +71,7 @@ class LGSSM(Method):
                 dynamics={"name": "diagonal"}, iterate={"tolerance": 1e-13}),
         variant("known", "permutation", "alone", "twins", "descending", "quick", noise="equal",
                 dynamics={"name": "diagonal", "coefficients": [0.9, -0.8]}, iterate={"tolerance": 1e-11}))
+    later: ClassVar = ("dynamics", "noise")
     axis: ClassVar = "State"
     name: Literal["lgssm"] = "lgssm"
     dynamics: Dynamics = option(Full(), "Dynamics of the states: any (full), or of each by itself (diagonal).")

@@ -44,6 +44,7 @@ class LLE(Method):
         variant("krylov", "twins", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
         variant("cityblock", "twins", "rotation", neighbors={"count": 9}, metric="cityblock"),
         variant("cosine", "twins", "shift", neighbors={"count": 9}, metric="cosine", decoder={"name": "barycentric"}))
+    later: ClassVar = ("decoder",)
     axis: ClassVar = "LLE"
     name: Literal["lle"] = "lle"
     metric: AnyMetric = EUCLIDEAN

@@ -49,6 +49,7 @@ class PPCA(RotatedAxes):
     variants: ClassVar = (variant("", "constant column"), variant(
         "em", "constant column", "share", "quick", solver="em", iterate={"tolerance": 1e-12}), variant(
         "varimax", "constant column", "rotation", rotation={"name": "varimax"}))
+    later: ClassVar = ("rotation",)
     axis: ClassVar = "PC"
     name: Literal["ppca"] = "ppca"
     solver: Literal["auto", "closed", "em"] = option(
@@ -95,8 +96,6 @@ class PPCA(RotatedAxes):
 
     def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """Check that a rotation is one of its criterion, of the stored model."""
-        if self.rotation.name == "none":
-            return []
         from mlcli.methods.identities.rotated_loadings import rotated_checks
 
-        return rotated_checks(self.rotation, model)
+        return [] if self.rotation.name == "none" else rotated_checks(self.rotation, model)

@@ -40,6 +40,7 @@ class SDE(Method):
         variant("at most", "quick", neighbors={"count": 6}, constraints="at_most", decoder={"name": "barycentric"}),
         variant("cityblock", "quick", "rotation", neighbors={"count": 6}, metric="cityblock", constraints="at_most"),
         variant("basis", "quick", neighbors={"count": 6}, basis=12))
+    later: ClassVar = ("decoder",)
     axis: ClassVar = "SDE"
     name: Literal["sde"] = "sde"
     metric: AnyMetric = EUCLIDEAN

@@ -46,9 +46,9 @@ FILES = {
         "it is method.kernel.rate = 1 / sigma here (Rate r of exp(-r d))",
     "method: {name: laplacian, weights: {name: heat, t: 3}}\n":
         "unknown key 'method.weights.t'; run.yaml:2:49; it is method.weights.rate = 1 / t here (Rate r of exp(-r d²))",
-    "method: {name: smacof}\n":
-        "method.name: unknown method 'smacof'; run.yaml:2:10; it is not available; the closest method is mds: "
-        "classical scaling takes the same dissimilarities; it minimizes strain by eigenvectors, not stress",
+    "method: {name: som}\n":
+        "method.name: unknown method 'som'; run.yaml:2:10; it is not available; the closest method is gplvm: "
+        "it too leads from a few coordinates to the features by a smooth map, without a grid",
     "method: {name: isomap, paths: {algorithm: floid}}\n":
         "method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; run.yaml:2:32; "
         "did you mean 'floyd'?",
@@ -58,8 +58,8 @@ FILES = {
     "method: {eigensolve: {report: 2.5}}\n":
         "method.eigensolve.report must be a whole number of at least 1, not 2.5; run.yaml:2:23",
     "neighbors: {count: 5}\n":
-        "unknown key 'neighbors'; run.yaml:2:1; did you mean method.neighbors, method.graph.neighbors, "
-        "method.start.neighbors, report.quality.neighbors or report.hubness.neighbors?",
+        "unknown key 'neighbors'; run.yaml:2:1; did you mean method.decoder.neighbors, method.neighbors, "
+        "method.graph.neighbors, method.start.neighbors, report.quality.neighbors or report.hubness.neighbors?",
     "prepare: {scale: true}\n":
         "prepare.scale must be 'none', 'center', 'standard', 'range' or 'robust', not true; run.yaml:2:11",
     "compute: {seed: -1}\n":

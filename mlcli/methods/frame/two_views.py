@@ -32,7 +32,6 @@ class TwoViewMethod(Method):
     variance_shares: ClassVar = False
     rules: ClassVar = ()
     can_resample: ClassVar = True
-    later: ClassVar[tuple[str, ...]] = ()  # options of later versions, which count in fingerprints only if chosen
 
     def limit(self, data: Input) -> int:
         """Return the smaller of n - 1 and the columns of the smaller view, of several of all views but the largest."""

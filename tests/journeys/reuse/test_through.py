@@ -194,7 +194,7 @@ def test_a_run_is_never_replaced_by_one_that_is_made_of_it(mlcli: Caller, first:
     ((IRIS, *PREPARED, "-m", "ppca", "--reduce", "2", "--set", "prepare.missing=model"), "reduce cannot be used with"),
     (("data.csv", "--view", "data.csv", "-m", "cca", "--reduce", "1"), "reduce cannot be used with a second view"),
     ((IRIS, "--columns", "Sepal.Length,Sepal.Width,Species", "-m", "mds", "--metric", "gower", "--reduce", "1"),
-     "columns of text (Species) cannot be transformed, scaled or filled; --reduce")])
+     "columns of categories (Species) cannot be transformed, scaled or filled; --reduce")])
 def test_pca_ahead_that_makes_no_sense_is_78(mlcli: Caller, arguments: tuple[str, ...], said: str) -> None:
     Path("square.csv").write_text(",a,b\na,0,1\nb,1,0\n", encoding="utf-8")
     called = mlcli("embed", *arguments, "-o", "out")

@@ -21,7 +21,7 @@ NEEDING: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"{method} in pieces": (method, {"neighbors": {"radius": 1.0, "pieces": "connect"}})
        for method in NEEDS_NEIGHBORS},
     "sde unproven": ("sde", {"neighbors": {"count": 6}, "iterations": 3, "accept_uncertified": True}),
-    "fa with gaps": ("fa", {}),
+    "fa with gaps": ("fa", {}), "nmds with ties": ("nmds", {"starts": 1}),
     "chain in pieces": ("chain", {"graph": {"neighbors": {"radius": 1.0, "pieces": "connect"}},
                                   "kernel": {"name": "graph_laplacian"}}),
     "chain unproven": ("chain", {"graph": {"neighbors": {"count": 6}},
@@ -110,8 +110,9 @@ def test_every_option_changes_something_or_is_refused(name: str) -> None:
     assert not wrong
 
 
-NEEDED = [("gaps", "fa with gaps"), *(("neighbors.pieces", f"{method} in pieces") for method in NEEDS_NEIGHBORS
-                                             if method not in NEEDS_MEMBERS),  # few are within the radius
+NEEDED = [("gaps", "fa with gaps"), ("ties", "nmds with ties"),
+          *(("neighbors.pieces", f"{method} in pieces") for method in NEEDS_NEIGHBORS
+            if method not in NEEDS_MEMBERS),  # few are within the radius
           ("accept_uncertified", "sde unproven"), ("graph.neighbors.pieces", "chain in pieces"),
           ("kernel.unfolding.accept_uncertified", "chain unproven")]
 
@@ -119,7 +120,7 @@ NEEDED = [("gaps", "fa with gaps"), *(("neighbors.pieces", f"{method} in pieces"
 @pytest.mark.parametrize(("option", "name"), NEEDED)
 def test_a_permission_changes_something_where_it_is_needed(option: str, name: str) -> None:
     method, options = context(name)
-    points = WITH_GAPS if option == "gaps" else FEW
+    points = {"gaps": WITH_GAPS, "ties": np.rint(FEW)}.get(option, FEW)
     found = [written(method, with_change(options, change.path, change.value), points)
              for change in changes(METHODS[method]) if change.name == option]
     assert len({repr(result) for result in found}) == len(found) > 1
