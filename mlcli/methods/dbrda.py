@@ -73,7 +73,8 @@ class DBRDA(ConstrainedMethod):
         """Return the steps of the distances, the constraints, the permutations and the spectrum, in memory."""
         rows, constraints, threads = len(data.values), data.view.values.shape[1], compute.thread_count()
         return [*inner_product_steps(data, threads), singular_step("constraints", data.view.values.shape, threads),
-                *permutation_steps(rows, rows, constraints, self.permutations, threads, 8.0 * rows**2),
+                *permutation_steps(rows, rows, constraints, count=self.permutations, threads=threads,
+                                   held=8.0 * rows**2),
                 residual_step(rows, self.axes.count, threads)]
 
     def solve(self, data: TwoViews | ViewedDissimilarities, compute: Compute) -> Model:

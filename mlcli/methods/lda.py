@@ -20,8 +20,9 @@ from mlcli.methods.identities.second_moments import class_checks
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.linear.classifier import Classifier, ClassProjector, Memberships, Priors, priors_of
+from mlcli.stages.linear.classifier import Classifier, Memberships, Priors, priors_of
 from mlcli.stages.linear.discriminant import classes_of, discriminant_steps, discriminants, score_points
+from mlcli.stages.similarities.classes import ClassProjector
 from mlcli.stages.similarities.columns import Columns
 
 

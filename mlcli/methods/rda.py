@@ -60,7 +60,8 @@ class RDA(ConstrainedMethod):
         threads, table = compute.thread_count(), 8.0 * rows * columns
         return [singular_step("constraints", data.view.values.shape, threads),
                 singular_step("eigensolve", data.values.shape, threads, copies=6.0),
-                *permutation_steps(rows, columns, constraints, self.permutations, threads, 4 * table)]
+                *permutation_steps(rows, columns, constraints, count=self.permutations, threads=threads,
+                                   held=4 * table)]
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """Compute QᵀX = U Σ Vᵀ with Q a basis of the constraints: coordinates X V or Q Qᵀ X V; then of the rest."""

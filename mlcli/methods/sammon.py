@@ -2,9 +2,13 @@
 
 from typing import ClassVar, Literal
 
+from mlcli.base.values.check import Check
+from mlcli.base.values.inputs import Spatial
 from mlcli.base.values.options import option
 from mlcli.methods.frame.majorized import MajorizedMethod
+from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.variants import variant
+from mlcli.methods.identities.stress import stress_checks
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.eigen.axes import Axes
@@ -35,3 +39,8 @@ class Sammon(MajorizedMethod):
     starts: int = option(1, "Number of starts: classical scaling, then random ones; the best result is kept.", ge=1)
     iterate: Iterate = Iterate(tolerance=1e-6)
     axes: Axes = Axes()
+
+    def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
+        """Check principal axes, the stress by distances of another library, and that a step moves no point."""
+        return stress_checks(data, model.embedding, model.fit, inverse=True, squared=True,
+                             tolerance=self.iterate.tolerance)

@@ -47,7 +47,7 @@ class Reduction:
 
     def classify(self, table: Table) -> Table:
         """Return the classes of new rows, prepared as those of the fit were; ConfigError where there are none."""
-        from mlcli.stages.linear.classifier import ClassProjector
+        from mlcli.stages.similarities.classes import ClassProjector
 
         projector = require_projector(self.projector)
         if not isinstance(projector, ClassProjector):

@@ -73,7 +73,8 @@ def _of_points(points: Array, rows: Indices, names: Indices, own: bool) -> Sprea
     zero = EPS * max(members.shape[1:]) * np.abs(members).max(axis=(1, 2), initial=0.0)
     projected = centered @ right.transpose(0, 2, 1)
     errors = zero + SLACK * EPS * names.shape[1] * lengths[:, 0]
-    return Spread(rows, names, np.asarray(np.linalg.qr(projected)[0]), lengths, zero, errors, squared=False)
+    return Spread(rows, names, np.asarray(np.linalg.qr(projected)[0]), lengths, zero=zero, errors=errors,
+                  squared=False)
 
 
 def _of_distances(data: Spatial, rows: Indices, names: Indices, own: bool) -> Spread:
@@ -97,7 +98,8 @@ def _of_distances(data: Spatial, rows: Indices, names: Indices, own: bool) -> Sp
     lengths = np.sqrt(np.maximum(values[:, ::-1], 0.0))
     zero = np.sqrt(EPS * names.shape[1] * squares.max(axis=(1, 2), initial=0.0))
     first = np.where(lengths[:, 0] > 0, lengths[:, 0], 1.0)
-    return Spread(rows, names, vectors[:, :, ::-1], lengths, zero, (rough + SLACK * zero**2) / first, squared=True)
+    return Spread(rows, names, vectors[:, :, ::-1], lengths, zero=zero, errors=(rough + SLACK * zero**2) / first,
+                  squared=True)
 
 
 def tangent_spaces(spread: Spread, dimension: int) -> TangentSpaces:

@@ -2,24 +2,14 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
-from mlcli.base.values.check import Check
-from mlcli.base.values.inputs import Spatial
 from mlcli.methods.frame.layouts import LayoutMethod, Run
-from mlcli.methods.frame.model import Model
-from mlcli.methods.identities.stress import stress_checks
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.layout.majorize import USUAL, minimize_stress, step_seconds
 from mlcli.stages.layout.pairs import Pairs
 
 COPIES = 2.0  # n x n matrices beside the dissimilarities: weights and their factor
-
-
-class Majorize(Iterate):
-    """When steps of majorization stop."""
 
 
 class MajorizedMethod(LayoutMethod):
@@ -42,8 +32,3 @@ class MajorizedMethod(LayoutMethod):
         return repeated("iterate", f"majorization from {self.starts} start{'s' * (self.starts > 1)}",
                         self.starts * step_seconds(count, self.axes.count, threads), held, usual=USUAL,
                         most=self.iterate.limit, square=True)
-
-    def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
-        """Check principal axes, the stress by distances of another library, and that a transform moves no point."""
-        return stress_checks(data, np.asarray(model.embedding), model.fit, inverse=self.weights == "inverse",
-                             squared=self.squared, tolerance=self.iterate.tolerance)

@@ -53,7 +53,7 @@ class TwoViewMethod(Method):
             return steps
         from mlcli.stages.latent.group_factors import iteration_step
 
-        return [*steps, iteration_step(len(data.values), first + rest, minimize.limit, threads)]
+        return [*steps, iteration_step(len(data.values), first + rest, limit=minimize.limit, threads=threads)]
 
 
 def whiten_views(data: TwoViews) -> list[Whitening]:

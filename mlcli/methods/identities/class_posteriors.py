@@ -10,8 +10,9 @@ from mlcli.base.values.check import EPS, Check, count, ratio, skipped
 from mlcli.base.values.inputs import Labeled
 from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.second_moments import diagonal
-from mlcli.stages.linear.classifier import ClassProjector, Memberships, Priors
+from mlcli.stages.linear.classifier import Memberships, Priors
 from mlcli.stages.linear.shrinkage import Shrinkage, shrink_within
+from mlcli.stages.similarities.classes import ClassProjector
 
 MOST = 2000  # rows whose posteriors are computed again, unless all are
 DEPENDENT = 1e9  # condition number of the columns within classes from which they count as dependent

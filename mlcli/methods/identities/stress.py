@@ -52,12 +52,12 @@ def stress_checks(data: Spatial, points: Array, stated: Mapping[str, Any], *, in
                                         "the stress, by distances of SciPy, as stated")]
     if not stated["converged"]:
         return [*checks, skipped("stationarity", AT_LIMIT)]
-    return [*checks, ratio("stationarity", largest_step(points, lengths, distances, weights),
+    return [*checks, ratio("stationarity", largest_step(points, lengths, distances=distances, weights=weights),
                            LOOSE * tolerance * float(np.linalg.norm(points) / np.sqrt(len(points))),
                            "the largest step of a single point that would lower the stress")]
 
 
-def largest_step(points: Array, lengths: Array, distances: Array, weights: Array) -> float:
+def largest_step(points: Array, lengths: Array, *, distances: Array, weights: Array) -> float:
     """Return the largest length of a single point's step of majorization, for condensed pairs."""
     from scipy.spatial.distance import squareform
 

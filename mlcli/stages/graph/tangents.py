@@ -91,7 +91,8 @@ def local_root(data: Spatial, lists: Lists, dimension: int, functionals: Functio
         return parts, int((ranks < dimension).sum()), int((axes.tied(dimension) & (ranks == dimension)).sum())
 
     found = list(in_order(work, equal_blocks(lists, width), progress=True))
-    _note_tangents(len(lists.counts), sum(flat for _, flat, _ in found), sum(tied for _, _, tied in found), dimension)
+    _note_tangents(len(lists.counts), dimension, flat=sum(flat for _, flat, _ in found),
+                   tied=sum(tied for _, _, tied in found))
     parts = [part for some, _, _ in found for part in some]
     return stack_functionals([*parts, *_of_strangers(data, lists, ridge), *more], len(data.values))
 
@@ -156,7 +157,7 @@ def stack_functionals(parts: list[Part], columns: int) -> "sparse.csr_array":
     return sparse.csr_array((values, indices, starts), shape=(len(counts), columns))
 
 
-def _note_tangents(points: int, flat: int, tied: int, dimension: int) -> None:
+def _note_tangents(points: int, dimension: int, *, flat: int, tied: int) -> None:
     if flat:
         note("W-FLAT", f"the neighbors of {flat} of {points} points span fewer than {dimension} dimensions: their "
              "tangent spaces have as many as they span", points=flat)

@@ -165,7 +165,7 @@ def fit_group_factors(covariance: Array, places: Sequence[slice], start: Array, 
     return best, found
 
 
-def iteration_step(rows: int, columns: int, limit: int, threads: int) -> Step:
+def iteration_step(rows: int, columns: int, *, limit: int, threads: int) -> Step:
     """Return the step of the iteration for so many rows and columns of all views, with usually USUAL evaluations."""
     seconds = min(limit, USUAL) * WORK * float(columns) ** 3 / product_rate(threads)
     return Step("iterate", f"up to {limit} iterations over covariances of {columns} columns", seconds,

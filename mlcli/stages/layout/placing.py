@@ -27,13 +27,13 @@ def _best(lengths: Array, points: Array, weights: Array) -> Array:
     """Return the best of the places to which several starts lead, for a block of rows."""
     nearest = np.argsort(lengths, axis=1, kind="stable")[:, :NEAREST]
     starts = [*(points[column] for column in nearest.T), points[nearest].mean(axis=1)]
-    ends = [_descend(start, lengths, points, weights) for start in starts]
+    ends = [_descend(start, lengths, points, weights=weights) for start in starts]
     stresses = np.array([np.sum(weights * (lengths - np.sqrt(squared_distances(end, points))) ** 2, axis=1)
                          for end in ends])
     return np.asarray(np.array(ends)[stresses.argmin(axis=0), np.arange(len(lengths))])
 
 
-def _descend(places: Array, lengths: Array, points: Array, weights: Array) -> Array:
+def _descend(places: Array, lengths: Array, points: Array, *, weights: Array) -> Array:
     """Return the places (m x p) to which relaxed steps lead; the last step is a plain one."""
     extent = float(np.abs(points - points.mean(axis=0)).max(initial=0.0))
     shares = weights / weights.sum(axis=1, keepdims=True)

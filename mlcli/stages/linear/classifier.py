@@ -1,18 +1,15 @@
 """Classification by normal densities with one covariance: posterior probabilities of classes, and their priors."""
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Strict
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stages.stage import stage
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.errors import ConfigError
-from mlcli.stages.similarities.projector import Projector, require_near
 
 WHOLE = 1e-9  # difference from one of the sum of priors
 Priors = Literal["proportions", "equal"] | Annotated[tuple[float, ...], Strict(False)]
@@ -49,25 +46,6 @@ class Classifier:
     def memberships(self, centered: Array) -> Memberships:
         """Return posterior probabilities of centered rows (m x d), in the units of the fit."""
         return Memberships(self.names, posteriors(centered @ self.scaling, self.centers, self.priors))
-
-
-@stored("class-projector", axes="cp")
-@frozen
-class ClassProjector(Projector):
-    """The map from new points to coordinates, and to posterior probabilities of classes."""
-
-    classifier: Classifier = field(kw_only=True)
-
-    @stage("project")
-    def classify(self, new: Array) -> Memberships:
-        """Return the posterior probabilities of new points (m x d), in the training data's units.
-
-        Raises NumericalError for points too far from the others.
-        """
-        with np.errstate(over="ignore", invalid="ignore"):  # raised below
-            found = self.classifier.memberships(self.centering(self.similarity.rows(self.input_unit.measured(new))))
-        require_near(~np.isfinite(found.probabilities))
-        return found
 
 
 def name_in(column: str) -> str:

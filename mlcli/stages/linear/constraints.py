@@ -157,7 +157,8 @@ def _ratios(found: Constraints, squares: Callable[[Array], Array], total: float,
     return np.where(gone, np.inf, ratios), np.abs(total / residual)
 
 
-def permutation_steps(size: int, width: int, constraints: int, count: int, threads: int, held: float) -> list[Step]:
+def permutation_steps(size: int, width: int, constraints: int, *, count: int, threads: int,
+                      held: float) -> list[Step]:
     """Return the step of `count` permutations of constraints of n rows, none without any.
 
     Each is a product with an (n, width) array; `held` are the bytes in memory besides.

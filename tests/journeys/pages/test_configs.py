@@ -29,11 +29,13 @@ MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv"
         "gib": {"loadings.csv", "information.csv"}, "sfa": {"loadings.csv"},
         "ica": {"loadings.csv", "trace.csv"}, "lgssm": {"loadings.csv", "trace.csv", "posterior.csv"},
         "gplvm": {"trace.csv"}, "mvgplvm": {"trace.csv", "posterior.csv"}, "gpdm": {"trace.csv", "forecast.csv"},
-        "autoencoder": {"trace.csv"},
+        "autoencoder": {"trace.csv"}, "lpp": {"loadings.csv"}, "npe": {"loadings.csv"}, "lltsa": {"loadings.csv"},
+        "nmf": {"loadings.csv", "trace.csv"}, "random": {"loadings.csv"}, "smacof": {"trace.csv"},
+        "sammon": {"trace.csv"}, "nmds": {"trace.csv"},
         "vae": {"trace.csv", "posterior.csv"}}
 # whose decoder leads back to three columns or more, so that the report draws it
 DRAWN = {"autoencoder", "fa-arrests", "gpdm-oscillator", "gplvm-iris", "ica-mixture", "lgssm-oscillator", "lgssm-slow",
-         "pca-iris", "pca-missing", "pca-scaled", "ppca-iris", "ppca-missing", "sfa-mixture", "vae"}
+         "nmf-arrests", "pca-iris", "pca-missing", "pca-scaled", "ppca-iris", "ppca-missing", "sfa-mixture", "vae"}
 
 
 @pytest.fixture(autouse=True)
