@@ -208,7 +208,8 @@ def _gaussian(left: Array, right: Array, rate: float) -> Array:
     found: AnyArray = np.zeros((len(left), len(right)))
     for column in range(left.shape[1]):
         found += (left[:, column, None] - right[:, column]) ** 2
-    return np.asarray(np.exp(-rate * found))
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(-rate * found))
 
 
 CLAIMS: dict[str, Callable[[Decoding], list[tuple[str, Any, Any]]]] = {

@@ -75,6 +75,8 @@ class NMDS(LayoutMethod):
 
     def disparities(self, pairs: Pairs, best: Run) -> Monotone:
         """Return the disparities as a function of dissimilarities, so scaled that training points are at rest."""
+        if len(pairs) == 1:  # no pair has an order: new points are placed on the only point
+            return Monotone(np.zeros(1), np.zeros(1))
         order = Order.of(pairs, self.ties)
         function = order.function(Ranks(order, len(pairs)).fit(best.points)[2])
         return replace(function, values=function.values / max(1 - best.stress**2, np.finfo(np.float64).tiny))

@@ -122,3 +122,9 @@ def test_whole_numbers_that_readers_of_json_round_are_refused(path: str, method:
     assert build(Layer(parse(write(config(2**53 - 1)), str).value)) == config(2**53 - 1)
     with pytest.raises(ConfigError, match=rf"{path} must be a whole number below 2\^53"):
         config(2**53)
+
+
+@pytest.mark.parametrize("section", [{"name": "kpca\ud800"}, {"name": "isomap", "metric": "\ud800"}])
+def test_a_name_with_half_a_surrogate_pair_is_no_choice(section: dict[str, str]) -> None:
+    with pytest.raises(ConfigError):
+        one(method=section)

@@ -71,9 +71,10 @@ class Choices(Mapping[str, type[Any]]):
             raise PydanticKnownError("model_attributes_type")
         if TAG not in value:
             raise PydanticKnownError("union_tag_not_found", {"discriminator": f"'{TAG}'"})
-        if value[TAG] not in self:
+        if value[TAG] not in self:  # it may hold half of a surrogate pair, which no text of an error can
+            tag = str(value[TAG]).encode("utf-8", "backslashreplace").decode()
             raise PydanticKnownError("union_tag_invalid", {
-                "discriminator": f"'{TAG}'", "tag": str(value[TAG]), "expected_tags": ", ".join(map(repr, self))})
+                "discriminator": f"'{TAG}'", "tag": tag, "expected_tags": ", ".join(map(repr, self))})
         chosen: Options = self[value[TAG]].model_validate(value)
         return chosen
 

@@ -18,7 +18,7 @@ from mlcli.methods.frame.model import Model
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterated
 from mlcli.stages.algebra.metrics.points import seconds_of_squares, squares, training_points
-from mlcli.stages.chain.layouts import classical_chain, layout_starts
+from mlcli.stages.chain.layouts import classical_chain, classical_start, layout_starts, reproduces
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.layout.disparities import Monotone
 from mlcli.stages.layout.pairs import Pairs, Weights
@@ -82,9 +82,13 @@ class LayoutMethod(Method):
         if len(pairs) == 1:
             return self.model(data, pairs, [self.without_extent(pairs)])
         self.require_order(pairs)
+        first = classical_start(pairs, self.axes.count, compute)
+        available, axes = first.shape[1], self.axes.count
+        if available < axes and reproduces(pairs, first):
+            axes = self.axes.available_count(available)
         with mute_notes():
-            return self.model(data, pairs, [self.run(pairs, start) for start in layout_starts(
-                pairs, self.axes.count, self.starts, compute)])
+            runs = [self.run(pairs, start) for start in layout_starts(pairs, first, axes, self.starts, compute)]
+        return self.model(data, pairs, runs)
 
     def without_extent(self, pairs: Pairs) -> Run:
         """Return the layout of points that are all equal: one axis of zeros, with a note."""

@@ -46,7 +46,8 @@ def stress_checks(data: Spatial, points: Array, stated: Mapping[str, Any], *, in
     lengths, distances = condensed(data), distances_of(points)
     weights = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0) if inverse else np.ones_like(
         lengths)
-    share = float(np.sum(weights * (lengths - distances) ** 2) / np.sum(weights * lengths**2))
+    size = float(np.sum(weights * lengths**2))
+    share = float(np.sum(weights * (lengths - distances) ** 2)) / size if size else 0.0  # points that are all equal
     found = share if squared else np.sqrt(share)
     checks = [axes_check(points), ratio("stress", float(abs(found - stated["stress"])), 1e-10,
                                         "the stress, by distances of SciPy, as stated")]
@@ -71,7 +72,7 @@ def rank_checks(data: Spatial, points: Array, stated: Mapping[str, Any], *, ties
     """Check a non-metric layout (n x p): axes, size, stress-1 as stated, and that no direction lowers it."""
     lengths, distances = condensed(data), distances_of(points)
     spread = float(distances @ distances)
-    fitted = monotone(lengths, distances, ties)
+    fitted = monotone(lengths, distances, ties) if spread else distances  # of points that are all equal
     stress = float(np.sqrt(np.sum((distances - fitted) ** 2) / spread)) if spread else 0.0
     size = float(lengths @ lengths)
     checks = [axes_check(points),
@@ -79,6 +80,8 @@ def rank_checks(data: Spatial, points: Array, stated: Mapping[str, Any], *, ties
               ratio("stress", abs(stress - stated["stress"]), 1e-9, "stress-1, by distances of SciPy, as stated")]
     if not stated["converged"]:
         return [*checks, skipped("stationarity", AT_LIMIT)]
+    if not spread:
+        return [*checks, skipped("stationarity", "all points are equal")]
     from scipy.spatial.distance import squareform
 
     force = squareform(np.divide((distances - fitted) - stress**2 * distances, distances, out=np.zeros_like(distances),

@@ -9,6 +9,7 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stored import result
 from mlcli.base.types import Array
+from mlcli.errors import DataError
 from mlcli.stages.algebra.distances import squared_distances
 from mlcli.stages.algebra.iterate import Iterate, Iterated
 from mlcli.stages.layout.pairs import Pairs
@@ -97,14 +98,23 @@ def stress_terms(pairs: Pairs, points: Array) -> StressTerms:
 
 
 def laplacian_solver(pairs: Pairs) -> Callable[[Array], Array]:
-    """Return the product of V⁺ with centered columns (u x p), V the Laplacian of the pairs' weights."""
+    """Return the product of V⁺ with centered columns (u x p), V the Laplacian of the pairs' weights.
+
+    Raises DataError if weights differ by so much that rounding of the largest hides the others.
+    """
     if pairs.uniform:
         return lambda columns: columns / len(pairs)
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     laplacian = -pairs.weights(slice(None))
     np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
-    factor = cho_factor(laplacian + np.trace(laplacian) / len(pairs) ** 2)  # the constant is no longer a null vector
+    try:  # with a shift, the constant is no longer a null vector
+        factor = cho_factor(laplacian + np.trace(laplacian) / len(pairs) ** 2)
+    except LinAlgError:
+        apart = pairs.lengths[pairs.lengths > 0]
+        raise DataError("WEIGHTS-SPAN", f"dissimilarities from {apart.min():.1e} to {apart.max():.1e} have weights 1/δ "
+                        "of which the largest hide the others in rounding",
+                        hint="use smacof, whose weights are all one, or merge points that are nearly equal") from None
     return lambda columns: np.asarray(cho_solve(factor, columns))
 
 

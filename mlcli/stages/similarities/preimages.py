@@ -164,5 +164,6 @@ class FixedPoint(Decoder):
 def gaussian(left: Array, right: Array, rate: float) -> Array:
     """Return exp(-rate d²) of all pairs of (m, p) and (n, p) rows, an (m, n) array."""
     squares = squared_distances(left, right)
-    squares *= -rate
+    with np.errstate(over="ignore"):  # to -inf, whose exponential is zero
+        squares *= -rate
     return np.exp(squares, out=squares)

@@ -36,6 +36,8 @@ class Edge:
         found: dict[str, Any] = {"input": {"path": "points.npy"}, "method": {TAG: method}}
         if method == "lda":
             found = {"input": {"path": "classes.csv", "label_columns": ["k"]}, "method": {TAG: method, "label": "k"}}
+        if method in ("nmf", "ca", "mca"):
+            found["input"]["path"] = "counts.npy"
         if method in ("cca", "ibfa", "gib", "rda", "dbrda", "mvgplvm"):
             found["input"]["view"] = {"path": "view.npy"}
         for section, name in sorted(self.only.items()):
@@ -65,6 +67,7 @@ def write_inputs(folder: Path) -> None:
     """The tables that the configurations name."""
     points = np.random.default_rng(0).standard_normal((SIZE, COLUMNS)).cumsum(axis=0)
     np.save(folder / "points.npy", points)
+    np.save(folder / "counts.npy", np.random.default_rng(2).integers(1, 5, (SIZE, COLUMNS)).astype(float))
     np.save(folder / "view.npy", points[:, :3] + np.random.default_rng(1).standard_normal((SIZE, 3)))
     lines = [",".join([*map(repr, row), "pqr"[place % 3]]) for place, row in enumerate(points.tolist())]
     folder.joinpath("classes.csv").write_text("\n".join(["a,b,c,d,e,k", *lines, ""]), encoding="utf-8")
