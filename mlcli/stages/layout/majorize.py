@@ -16,6 +16,7 @@ from mlcli.stages.layout.pairs import Pairs
 
 BLOCK = 2**20  # numbers of a block of pairs
 USUAL = 200  # steps of most fits
+RELAXATION = 1.8  # step from a layout, in distances to its transform; below two
 PASSES = 12  # work of a pair in a step, in functions of one distance
 
 
@@ -37,15 +38,16 @@ class Layout:
 def minimize_stress(pairs: Pairs, start: Array, iterate: Iterate) -> Iterated[Layout]:
     """Return the layout of least stress near a start (u x p) by relaxed Guttman transforms.
 
-    A transform X̄ = V⁺ B(X) X minimizes a quadratic function that lies above the stress and touches it at X; the step
-    2 X̄ - X ends at the same height of that function as X, so that stress does not rise, in half as many steps (de
-    Leeuw and Heiser, 1980). It reverses errors of scale, so the best scale follows each step. Convergence is that of
-    the coordinates, relative to their size.
+    A transform X̄ = V⁺ B(X) X minimizes a quadratic function that lies above the stress and touches it at X. A step
+    from X through X̄, less than twice as far, ends below that function's height at X, so that stress does not rise, in
+    about half as many steps (de Leeuw and Heiser, 1980); twice as far, errors that a transform removes at once would
+    change their sign for ever. The best scale follows each step. Convergence is that of the coordinates, relative to
+    their size.
     """
     solve = laplacian_solver(pairs)
 
     def step(layout: Layout) -> Layout:
-        return layout_at(pairs, 2 * solve(layout.pulled) - layout.points)
+        return layout_at(pairs, layout.points + RELAXATION * (solve(layout.pulled) - layout.points))
 
     return iterate(step, layout_at(pairs, start), displacement)
 

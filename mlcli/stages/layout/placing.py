@@ -5,6 +5,7 @@ import numpy as np
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import Array
 from mlcli.stages.algebra.distances import squared_distances
+from mlcli.stages.layout.majorize import RELAXATION
 
 BLOCK = 2**20  # numbers of a block of new points and fixed ones
 NEAREST = 3  # fixed points from which a new one starts, besides their mean
@@ -45,7 +46,7 @@ def _descend(places: Array, lengths: Array, points: Array, *, weights: Array) ->
                                            where=distances > 0)
         targets = means[moving] + pulls.sum(axis=1)[:, None] * here - pulls @ points
         steps = targets - here
-        places[moving] = targets if number == STEPS - 1 else here + 2 * steps
+        places[moving] = targets if number == STEPS - 1 else here + RELAXATION * steps
         far = np.abs(steps).max(axis=1) > STILL * extent
         places[moving[~far]] = targets[~far]
         moving = moving[far]
