@@ -77,7 +77,10 @@ def some(options: type[Options], random: np.random.Generator, share: float) -> d
 def sensible(method: dict[str, Any], kind: str) -> bool:
     """Whether the stages fit each other and this kind of input."""
     try:
-        Chain(**method).require_kind(kind)
+        chosen = Chain(**method)
+        chosen.require_kind(kind)
+        if (chain := chosen.chain(kind)) is not None:
+            chain.require_decoder(kind)
     except (MlcliError, ValidationError):
         return False
     return True
