@@ -47,7 +47,7 @@ def walk_checks(similarity: Any, data: Spatial, embedding: Array, spectrum: Spec
         steps = weights / similarity.densities
         sums[part] = steps.sum(axis=1) / similarity.densities[rows]
         images = steps @ embedding / steps.sum(axis=1, keepdims=True)
-        residual = np.maximum(residual, np.abs(images - values * embedding).max(axis=0) / powers)
+        residual = np.maximum(residual, np.abs(images - values * embedding[rows]).max(axis=0) / powers)
     rounding = 16 * (size * EPS + noise)
     allowed = np.sqrt(size) * (rounding + spectrum.tolerance * spectrum.solved[0]) * _sizes(sums, whole)
     checks = [ratio("widths", width, rounding, "widths of the kernel, from distances", exact=whole),
