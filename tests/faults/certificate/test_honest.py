@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.faults.certificate.honest import FIRST_CHAIN, FIRST_LATENT, FIRST_LINEAR, FIRST_TANGENT, verdict
+from tests.faults.certificate.honest import (
+    FIRST_CHAIN,
+    FIRST_LATENT,
+    FIRST_LAYOUT,
+    FIRST_LINEAR,
+    FIRST_TANGENT,
+    verdict,
+)
 from tests.faults.certificate.support import POINTS, configured, judged
 
 
@@ -29,7 +36,7 @@ def alarms(found: Counter[str]) -> list[str]:
 @pytest.mark.medium
 @pytest.mark.parametrize("first", [0, FIRST_LATENT, FIRST_TANGENT, *(
     pytest.param(first, marks=pytest.mark.slow) for first in (
-        *range(15, 60, 15), FIRST_LATENT + 15, FIRST_LATENT + 30))])
+        *range(15, 60, 15), FIRST_LATENT + 15, FIRST_LATENT + 30, *range(FIRST_LAYOUT, FIRST_LAYOUT + 60, 15)))])
 @pytest.mark.filterwarnings("ignore")
 def test_honest_runs_pass(first: int, tmp_path: Path) -> None:
     found = verdicts(range(first, first + 15), tmp_path, 200)

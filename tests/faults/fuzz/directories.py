@@ -44,7 +44,8 @@ RUNS = {  # the arguments of `embed`: a file of samples, which also holds new po
     "lpp": ("us_arrests.csv", "-m", "lpp", "-k", "6"), "lltsa": ("us_arrests.csv", "-m", "lltsa", "-k", "8"),
     "nmf": ("us_arrests.csv", "-m", "nmf"), "random": ("us_arrests.csv", "-m", "random"),
     "ca": ("hair_eye.csv", "-m", "ca"), "mca": ("students.csv", "-m", "mca"),
-    "gib": ("us_arrests.csv", "-m", "gib", "--view", str(SAMPLES / "us_arrests.csv")),
+    "gib": ("us_arrests.csv", "-m", "gib", "--columns", "Murder,Assault", "--set",
+            f"input.view={{path: {SAMPLES / 'us_arrests.csv'}, columns: [UrbanPop, Rape]}}"),
     "rda": ("us_arrests.csv", "-m", "rda", "--set", f"input.view={{path: {SAMPLES / 'us_arrests.csv'}, "
             "columns: [UrbanPop]}", "-p", "1"),
     "dbrda": ("us_arrests.csv", "-m", "dbrda", "--metric", "braycurtis", "--set",
