@@ -36,6 +36,8 @@ class Edge:
         found: dict[str, Any] = {"input": {"path": "points.npy"}, "method": {TAG: method}}
         if method == "lda":
             found = {"input": {"path": "classes.csv", "label_columns": ["k"]}, "method": {TAG: method, "label": "k"}}
+        if method == "bilinear":
+            found["input"] = {"path": "classes.csv", "label_columns": ["s", "k"]}
         if method in ("cca", "ibfa", "gib", "rda", "dbrda", "mvgplvm"):
             found["input"]["view"] = {"path": "view.npy"}
         for section, name in sorted(self.only.items()):
@@ -66,8 +68,9 @@ def write_inputs(folder: Path) -> None:
     points = np.random.default_rng(0).standard_normal((SIZE, COLUMNS)).cumsum(axis=0)
     np.save(folder / "points.npy", points)
     np.save(folder / "view.npy", points[:, :3] + np.random.default_rng(1).standard_normal((SIZE, 3)))
-    lines = [",".join([*map(repr, row), "pqr"[place % 3]]) for place, row in enumerate(points.tolist())]
-    folder.joinpath("classes.csv").write_text("\n".join(["a,b,c,d,e,k", *lines, ""]), encoding="utf-8")
+    lines = [",".join([*map(repr, row), "pqr"[place % 3], "uv"[place // 3 % 2]])
+             for place, row in enumerate(points.tolist())]
+    folder.joinpath("classes.csv").write_text("\n".join(["a,b,c,d,e,k,s", *lines, ""]), encoding="utf-8")
 
 
 def faults(edge: Edge) -> Iterator[str]:
