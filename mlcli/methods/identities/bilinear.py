@@ -1,8 +1,10 @@
 """The certificate of bilinear models: singular value equations of the means, and normal equations of the rows."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, count, ratio
 from mlcli.base.values.inputs import CrossLabeled
 from mlcli.methods.frame.model import Model
@@ -13,8 +15,12 @@ def bilinear_checks(data: CrossLabeled, model: Model) -> list[Check]:
     styles, contents = sorted({*data.labels}), sorted({*data.contents})
     means = pair_means(data, styles, contents)
     stacked = means.reshape(-1, len(contents))
-    factors = data.unit.measured(model.loadings.values) if model.loadings is not None else np.zeros((len(stacked), 0))
-    given, axes = model.ranks.solved, factors.shape[1]
+    given, axes = model.ranks.solved, model.embedding.shape[1]
+    factors = data.unit.measured(model.loadings.values) if model.loadings is not None else np.zeros((0, axes))
+    there = count("loadings", int(factors.shape != (len(stacked), axes) or not np.isfinite(factors).all()),
+                  "there is a factor for each column in each style")
+    if there.verdict == "fail":
+        return [there]
     again = np.linalg.svd(stacked, compute_uv=False) ** 2
     top = float(again.max(initial=0.0))
     rounding = EPS * max(*stacked.shape, 10) * top + EPS * float(np.sum(stacked**2))
@@ -24,7 +30,7 @@ def bilinear_checks(data: CrossLabeled, model: Model) -> list[Check]:
     lengths = factors.T @ factors - np.diag(values)
     pairs = stacked @ (stacked.T @ factors) - factors * values
     checks = [
-        count("loadings", int(factors.shape[0] != len(stacked)), "there is a factor for each column in each style"),
+        there,
         ratio("spectrum", spread, rounding, "the means of styles and contents, computed again, have these singular "
               "values"),
         ratio("trace", abs(float(np.sum(stacked**2)) - model.ranks.solved_trace), rounding,
@@ -34,23 +40,32 @@ def bilinear_checks(data: CrossLabeled, model: Model) -> list[Check]:
         ratio("singular", float(np.abs(pairs).max(initial=0.0)), rounding * np.sqrt(top),
               "M Mᵀ A = A S², with the means M, styles and columns stacked, and the factors A")]
     wanted = factors.reshape(len(styles), -1, axes)
-    return [*checks, *content_checks(data, model, wanted, styles, rounding, np.sqrt(top))]
+    return [*checks, *content_checks(data, model, wanted, styles, np.sqrt(top))]
 
 
 def pair_means(data: CrossLabeled, styles: list[str], contents: list[str]) -> Array:
-    """Return the means (s x d x c) of the rows of each style and content, as products with their indicators."""
-    first = np.array([[label == style for style in styles] for label in data.labels], dtype=np.float64)
-    second = np.array([[label == content for content in contents] for label in data.contents], dtype=np.float64)
-    return np.stack([(data.values * chosen[:, None]).T @ second / (chosen @ second) for chosen in first.T])
+    """Return the means (s x d x c) of the rows of each style and content, as sums of their shares."""
+    places = places_of(data.labels, styles), places_of(data.contents, contents)
+    means = np.zeros((len(styles), data.values.shape[1], len(contents)))
+    for place, mean in enumerate(means):
+        rows = np.flatnonzero(places[0] == place)
+        counts = np.bincount(places[1][rows], minlength=len(contents))
+        np.add.at(mean.T, places[1][rows], data.values[rows] / counts[places[1][rows], None])
+    return means
 
 
-def content_checks(data: CrossLabeled, model: Model, factors: Array, styles: list[str], rounding: float,
-                   root: float) -> list[Check]:
+def places_of(labels: Sequence[str], names: list[str]) -> Indices:
+    """Return the place of each label (n) among names."""
+    places = {name: place for place, name in enumerate(names)}
+    return np.array([places[label] for label in labels], dtype=np.int64)
+
+
+def content_checks(data: CrossLabeled, model: Model, factors: Array, styles: list[str], root: float) -> list[Check]:
     """Check the normal equations Aᵀ(A b - y) = 0 of the rows, and the share of squares that they leave."""
     worst, left = 0.0, 0.0
-    labels = np.asarray(data.labels)
-    for style, factor in zip(styles, factors, strict=True):
-        rows = np.flatnonzero(labels == style)
+    places = places_of(data.labels, styles)
+    for place, factor in enumerate(factors):
+        rows = np.flatnonzero(places == place)
         points, vectors = data.values[rows], model.embedding[rows]
         rest = points - vectors @ factor.T
         left += float(np.sum(rest**2))
@@ -60,9 +75,12 @@ def content_checks(data: CrossLabeled, model: Model, factors: Array, styles: lis
         scale = np.linalg.norm(points, axis=1) * root * growth + np.linalg.norm(vectors, axis=1) * root**2
         gap = np.abs(rest @ factor).max(axis=1, initial=0.0)
         wrong = EPS * max(*data.values.shape[1:], len(styles) * factor.shape[0], 10) * scale
-        worst = max(worst, float(np.max(np.divide(gap, wrong, out=np.where(gap > 0, np.inf, 0.0), where=wrong > 0))))
+        ratios = np.divide(gap, wrong, out=np.where(gap > 0, np.inf, 0.0), where=wrong > 0)
+        worst = float(np.maximum(worst, ratios.max()))  # NaN stays
+    stated = model.fit.get("residual_share")
     share = left / max(float(np.sum(data.values**2)), np.finfo(np.float64).tiny)
+    off = abs(stated - share) if isinstance(stated, int | float) else float("inf")
     return [ratio("contents", worst, 1.0, "coordinates b of a row y of style s are of least squares: Aᵀ(A b - y) = 0 "
                   "with the style's factors A"),
-            ratio("residual", abs(share - float(model.fit["residual_share"])), EPS * max(len(data.values), 10) ** 0.5
-                  * 10, "what the coordinates leave of the rows' sum of squares is the share stated")]
+            ratio("residual", off, 10 * EPS * max(len(data.values), 10) ** 0.5,
+                  "what the coordinates leave of the rows' sum of squares is the share stated")]
