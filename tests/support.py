@@ -12,10 +12,20 @@ from scipy.spatial.distance import cdist
 from mlcli.base.stages.stage import Note, Watcher, listening
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Features, Given, Input, Labeled, Similarities, TwoViews
+from mlcli.base.values.inputs import (
+    CrossLabeled,
+    Dissimilarities,
+    Features,
+    Given,
+    Input,
+    Labeled,
+    Similarities,
+    TwoViews,
+)
 from mlcli.base.values.signs import leading_signs
 from mlcli.cli.line.spelling import in_flags
 from mlcli.methods import METHODS, Model
+from mlcli.stages.similarities.models.styles import StyleProjector
 
 EPS = float(np.finfo(float).eps)
 
@@ -57,7 +67,13 @@ def fit(method: str, data: Input | Array, **options: Any) -> Model:
         options[section] = {**options.get(section, {}), "components": options.pop("components")}
     if isinstance(options.get("neighbors"), int):
         options["neighbors"] = {"count": options["neighbors"]}
-    return METHODS[method](**options).resolve(data).fit(data, Compute())
+    return of_one_style(METHODS[method](**options).resolve(data).fit(data, Compute()))
+
+
+def of_one_style(model: Model) -> Model:
+    """The model with the map of its first style only, where new points have no style."""
+    projector = model.projector
+    return replace(model, projector=projector.of_style(0)) if isinstance(projector, StyleProjector) else model
 
 
 def in_domain(method: str, values: Any) -> Array:
@@ -78,6 +94,13 @@ def furnished(data: Features, accepts: tuple[type[Given], ...]) -> Features:
     left, sizes, _ = np.linalg.svd(centered, full_matrices=False)
     left = np.where(sizes > 1e-13 * np.abs(data.values).max(), left * leading_signs(left), 0.0)
     scores = np.pad(left, ((0, 0), (0, 3)))[:, :3] * np.sqrt(len(left))
+    if CrossLabeled in accepts:
+        styles = scores[:, 0] > np.quantile(scores[:, 0], 0.5)
+        contents = np.zeros(len(scores), dtype=int)
+        for style in (rows for rows in (styles, ~styles) if rows.any()):
+            contents[style] = np.digitize(scores[style, 1], np.quantile(scores[style, 1], [1 / 3, 2 / 3]))
+        return CrossLabeled(data.values, data.ids, data.columns, [f"style {int(style)}" for style in styles],
+                            [f"content {content}" for content in contents])
     if Labeled in accepts:
         classes = np.digitize(scores[:, 0], np.quantile(scores[:, 0], [0.2, 0.5, 0.75]))
         return Labeled(data.values, data.ids, data.columns, labels=[f"class {number}" for number in classes])

@@ -30,6 +30,7 @@ NAMES = {  # each with other names that people type
     "sde": ("mvu", "maximum-variance-unfolding"),
     "chain": (),
     "lda": ("linear-discriminant-analysis", "discriminant-analysis"),
+    "bilinear": ("style-and-content", "bilinear-model", "asymmetric-bilinear-model"),
     "rda": ("redundancy-analysis",),
     "dbrda": ("db-rda", "capscale", "cap", "distance-based-redundancy-analysis"),
     "ca": ("correspondence-analysis", "coa", "simple-correspondence-analysis"),

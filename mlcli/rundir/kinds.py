@@ -52,6 +52,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.similarities.models.latent": ("completed", "smoother"),
     "stages.similarities.monomials": ("monomials",),
     "stages.similarities.models.nonnegative": ("part-weights",),
+    "stages.similarities.models.styles": ("style-projector",),
     "stages.similarities.models.networks": ("encoder", "network_decoder"),
     "stages.similarities.of_distances": ("of-distances",),
     "stages.similarities.path_lengths": ("geodesics", "given-graph"),

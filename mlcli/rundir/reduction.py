@@ -34,7 +34,8 @@ class Reduction:
         prepared = self.preparation.apply(table) if table.kind == "features" else table
         with prepared.rows_named():
             projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
-            placed = coordinates(prepared, projector.project(prepared.values))
+            labels = next(iter(prepared.labels.values()), None)
+            placed = coordinates(prepared, projector.place(prepared.values, labels))
         unlike = np.flatnonzero(projector.unexplained(prepared.values, placed.values))
         if len(unlike):
             rows = [placed.ids[row] for row in unlike.tolist()]

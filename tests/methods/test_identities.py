@@ -10,7 +10,7 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Features, Input, Labeled, TwoViews
+from mlcli.base.values.inputs import CrossLabeled, Features, Input, Labeled, TwoViews
 from mlcli.base.values.quantity import Quantity
 from mlcli.certify.certificate import check_numbers
 from mlcli.certify.plan import Plan
@@ -29,7 +29,7 @@ QUICK = {"layers": [4], "learning": {"epochs": 3, "batch": 20}}
 TAUGHT = ("E-NO-VARIATION", "E-COPIES")  # errors of data that teaches nothing
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "lda": ("lda", {}), "lda shrunk": ("lda", {"shrinkage": "ledoit_wolf", "priors": "equal"}),
-    "cca": ("cca", {}), "ibfa": ("ibfa", {}), "ibfa first": ("ibfa", {"given": "first"}),
+    "bilinear": ("bilinear", {}), "cca": ("cca", {}), "ibfa": ("ibfa", {}), "ibfa first": ("ibfa", {"given": "first"}),
     "gib": ("gib", {}), "gib beta": ("gib", {"beta": 1e3}),
     "rda": ("rda", {"permutations": 99, "axes": {"components": 3}}),
     "rda lc": ("rda", {"permutations": 99, "scores": "lc", "condition": ["1"]}),
@@ -54,6 +54,9 @@ def given(method: str, points: Array, generator: np.random.Generator) -> Input:
     ids, columns = names(len(points)), names(points.shape[1])
     if method == "lda":
         return Labeled(points, ids, columns, labels=[f"class {i % 3}" for i in range(len(points))])
+    if method == "bilinear":
+        return CrossLabeled(points, ids, columns, [f"style {i % 3}" for i in range(len(points))],
+                            [f"content {i // 3 % 4}" for i in range(len(points))])
     if method in ("cca", "ibfa", "gib", "rda", "dbrda"):
         own = generator.standard_normal((len(points), 2))
         if method == "gib":  # which refuses shared columns
@@ -327,6 +330,19 @@ def surer_of_one(model: Model) -> Model:
     return replace(model, projector=replace(projector, classifier=replace(held, priors=priors)))
 
 
+def misloaded(model: Model) -> Model:
+    """Loadings and coordinates that fit each other, and are off."""
+    assert model.loadings is not None
+    scale = np.array([1.0, 1 + 1e-6])
+    return replace(model, loadings=replace(model.loadings, values=model.loadings.values * scale),
+                   embedding=model.embedding / scale)
+
+
+def total_off(model: Model) -> Model:
+    """A total that is off by a millionth."""
+    return replace(model, spectrum=replace(model.spectrum, solved_trace=model.spectrum.solved_trace * (1 + 1e-6)))
+
+
 FAULTS = [
     *((case, fault, check) for case in ("lda", "lda shrunk") for fault, check in (
         (likelier, "classifier"), (likelier, "posterior"), (denser, "posterior"), (surer_of_one, "priors"))),
@@ -344,6 +360,9 @@ FAULTS = [
     ("vae deep", claimed("elbo"), "bound"), ("vae deep", claimed("divergence"), "divergence"),
     ("vae deep", noised, "log-density"),
     ("lda", longer, "within"), ("lda", turned, "between"), ("lda", misranked, "between"),
+    ("bilinear", longer, "contents"), ("bilinear", turned, "contents"), ("bilinear", misranked, "spectrum"),
+    ("bilinear", misranked, "factors"), ("bilinear", misranked, "singular"), ("bilinear", misloaded, "factors"),
+    ("bilinear", claimed("residual_share"), "residual"), ("bilinear", total_off, "trace"),
     ("cca", longer, "covariance"), ("cca", turned, "correlations"), ("cca", misranked, "correlations"),
     ("cca", misled, "loadings"), ("ibfa", longer, "covariance"), ("ibfa", misranked, "covariance"),
     ("gib", longer, "covariance"), ("gib", misranked, "covariance"), ("gib", misled, "loadings"),

@@ -139,6 +139,18 @@ class Labeled(Features):
 
 
 @frozen
+class CrossLabeled(Labeled):
+    """Points with the first two label columns: `labels` are the styles, and the second ones the contents."""
+
+    needs: ClassVar[str] = "two label columns, of styles and of contents; give {input.label_columns} twice"
+    contents: Sequence[str] = ()  # n
+
+    def take(self, rows: Indices) -> Self:
+        """Return the points at `rows`, an (m,) array of indices."""
+        return replace(super().take(rows), contents=[self.contents[i] for i in rows])
+
+
+@frozen
 class Viewed(Given):
     """The base of inputs with a second view of the same points, a table (n x e) with a unit of its own.
 

@@ -12,6 +12,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.inputs import (
     Covariance,
+    CrossLabeled,
     Dissimilarities,
     Features,
     Labeled,
@@ -107,8 +108,11 @@ class Table:
             return Covariance(self.values, self.columns, self.observations)
         if view is not None:
             return TwoViews(self.values, self.ids, self.columns, view)
-        for texts in self.labels.values():
-            return Labeled(self.values, self.ids, self.columns, texts, categories=self._categories)
+        match tuple(self.labels.values()):
+            case (texts,):
+                return Labeled(self.values, self.ids, self.columns, texts, categories=self._categories)
+            case (first, second, *_):
+                return CrossLabeled(self.values, self.ids, self.columns, first, second, categories=self._categories)
         return Features(self.values, self.ids, self.columns, categories=self._categories)
 
     @property

@@ -1,6 +1,6 @@
 """The projector: from new points to coordinates, and from coordinates back to features."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar, NoReturn, Self
@@ -101,6 +101,10 @@ class Projector(ProjectionUnits):
                 coordinates[block] = self.output_unit.plain(rows @ self.axes)
         require_near(~np.isfinite(coordinates))
         return coordinates
+
+    def place(self, new: Array, labels: Sequence[str] | None) -> Array:
+        """Return coordinates (m x p) of new points (m x d), whose labels (m) count only where the model has styles."""
+        return self.project(new)
 
     def require_places(self) -> None:
         """Raise ConfigError where new points cannot be compared with the training points."""

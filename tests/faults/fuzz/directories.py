@@ -29,6 +29,7 @@ RUNS = {  # the arguments of `embed`: a file of samples, which also holds new po
     "fa": ("ability_cov.csv", "-m", "fa", "--set", "input.kind=covariance", "--set", "input.observations=112"),
     "factors": ("gaps.tsv", "-m", "fa", "-p", "1", "--set", "prepare.missing=model", "--id-column", "point"),
     "lda": ("iris.csv", "-m", "lda", "--label-column", "Species"),
+    "bilinear": ("postures.csv", "-m", "bilinear", "--label-column", "person", "--label-column", "posture"),
     "sde": ("us_arrests.csv", "-m", "sde", "-k", "6"),
     "sfa": ("mixture.csv", "-m", "sfa"),
     "lgssm": ("oscillator.csv", "-m", "lgssm", "--set", "method.iterate.limit=30", "--id-column", "time",

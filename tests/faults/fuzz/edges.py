@@ -38,6 +38,8 @@ class Edge:
             found = {"input": {"path": "classes.csv", "label_columns": ["k"]}, "method": {TAG: method, "label": "k"}}
         if method in ("nmf", "ca", "mca"):
             found["input"]["path"] = "counts.npy"
+        if method == "bilinear":
+            found["input"] = {"path": "classes.csv", "label_columns": ["s", "k"]}
         if method in ("cca", "ibfa", "gib", "rda", "dbrda", "mvgplvm"):
             found["input"]["view"] = {"path": "view.npy"}
         for section, name in sorted(self.only.items()):
@@ -69,8 +71,9 @@ def write_inputs(folder: Path) -> None:
     np.save(folder / "points.npy", points)
     np.save(folder / "counts.npy", np.random.default_rng(2).integers(1, 5, (SIZE, COLUMNS)).astype(float))
     np.save(folder / "view.npy", points[:, :3] + np.random.default_rng(1).standard_normal((SIZE, 3)))
-    lines = [",".join([*map(repr, row), "pqr"[place % 3]]) for place, row in enumerate(points.tolist())]
-    folder.joinpath("classes.csv").write_text("\n".join(["a,b,c,d,e,k", *lines, ""]), encoding="utf-8")
+    lines = [",".join([*map(repr, row), "pqr"[place % 3], "uv"[place // 3 % 2]])
+             for place, row in enumerate(points.tolist())]
+    folder.joinpath("classes.csv").write_text("\n".join(["a,b,c,d,e,k,s", *lines, ""]), encoding="utf-8")
 
 
 def faults(edge: Edge) -> Iterator[str]:

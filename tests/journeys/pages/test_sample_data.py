@@ -103,6 +103,18 @@ def test_oscillator_comes_from_its_seed_and_rule() -> None:
     assert np.array_equal(found, np.where(gaps, np.nan, np.round(made, 4)), equal_nan=True)
 
 
+def test_postures_come_from_their_seed_and_rule() -> None:
+    generator, made = np.random.default_rng(2000), []
+    styles, others = generator.standard_normal((4, 5, 3)), generator.standard_normal((6, 2))
+    contents = np.column_stack([np.ones(6), others])
+    for person, style in enumerate(styles):
+        for posture, content in enumerate(contents):
+            made += [style @ content + 0.05 * generator.standard_normal(5) for _ in range(1 + (person + posture) % 3)]
+    rows = rows_of(FILES / "postures.csv")
+    assert np.abs(numbers([row[1:] for row in rows]) - made).max() < 0.5e-4 + 1e-9
+    assert len({(row[0], row[1]) for row in rows[1:]}) == 24
+
+
 def test_state_names_kernel_follows_its_rule_and_is_positive_semidefinite() -> None:
     rows, states = rows_of(FILES / "state_names_kernel.csv"), rows_of(FILES / "us_arrests.csv")
     names = [row[0] for row in states[1:]]
@@ -156,7 +168,7 @@ def shape_of(path: Path) -> tuple[int, int]:
         return len(lines) - 1, len(lines[1].split()) - 1
     rows = rows_of(path, "\t" if path.suffix == ".tsv" else ",")
     named = path.name not in ("mixture.csv", "students.csv")  # which have no column but their signals and answers
-    return len(rows) - 1, len(rows[0]) - named - ("Species" in rows[0])
+    return len(rows) - 1, len(rows[0]) - named - ("Species" in rows[0]) - ("person" in rows[0])
 
 
 def test_readme_lists_every_file_with_its_size() -> None:

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from mlcli.base.types import Array
-from mlcli.base.values.inputs import Labeled, TwoViews
+from mlcli.base.values.inputs import CrossLabeled, Labeled, TwoViews
 from mlcli.cli.screen.progress import watching
 from mlcli.config.run_config import RunConfig
 from mlcli.findings import STAGES
@@ -56,9 +56,11 @@ def configured(folder: Path, method: str, options: dict[str, Any], points: Array
     write_csv(folder / "data.csv", points)
     if isinstance(data, Labeled):
         lines = (folder / "data.csv").read_text().splitlines()
-        named = [f"{line},{label}" for line, label in zip(lines, ["class", *data.labels], strict=True)]
-        (folder / "data.csv").write_text("\n".join([*named, ""]))
-        given["label_columns"] = ["class"]
+        columns = {"class": data.labels, **({"content": data.contents} if isinstance(data, CrossLabeled) else {})}
+        for name, labels in columns.items():
+            lines = [f"{line},{label}" for line, label in zip(lines, [name, *labels], strict=True)]
+        (folder / "data.csv").write_text("\n".join([*lines, ""]))
+        given["label_columns"] = [*columns]
     if isinstance(data, TwoViews):
         write_csv(folder / "view.csv", data.view.values)
         given["view"] = {"path": str(folder / "view.csv")}
