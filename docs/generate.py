@@ -27,7 +27,8 @@ from mlcli.stages.algebra.metrics import METRICS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
-SCRIPTS = [ROOT / "docs" / "gallery.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+SCRIPTS = [ROOT / "docs" / "gallery.md", ROOT / "docs" / "same-data.md",
+           *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
 SCALES = {"roots": "coordinates V √λ", "unit": "coordinates V", "variance": "coordinates √n V"}
 CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}
