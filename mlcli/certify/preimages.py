@@ -98,7 +98,7 @@ def _barycentric(found: Decoding) -> Iterator[Check]:
     """Yield the check of features by the neighbors of some rows, found and weighted again."""
     decoder, size = found.decoder, len(found.points)
     rows = found.sample(NUMBER * found.coordinates.size + SOLVED)
-    decoded = decoder.apart(decoder.coordinates[rows]) - found.origin
+    decoded = decoder.decode_left_out(decoder.coordinates[rows]) - found.origin
     gaps, squares, clear = [0.0], 0.0, True
     for place, row in enumerate(rows.tolist()):
         weights = _local_weights(decoder, row)

@@ -109,7 +109,7 @@ class Subject:
 
     @property
     def pieces(self) -> Any:
-        """What the method does with a neighbor graph in pieces."""
+        """The policy for a neighbor graph in pieces."""
         return (self.method if self.chain is None else self.chain.graph).neighbors.pieces
 
     @property

@@ -107,7 +107,7 @@ class LGSSM(Method):
 
     @property
     def form(self) -> Form:
-        """Which parameters are free."""
+        """The free parameters of the model."""
         return Form(self.dynamics, self.noise)
 
     def solve(self, data: Features, compute: Compute) -> Model:

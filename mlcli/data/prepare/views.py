@@ -35,7 +35,7 @@ class Steps(Protocol):
 
 @frozen
 class PreparedView:
-    """What prepares the columns of a view."""
+    """The parts of the preparation of a view."""
 
     columns: tuple[str, ...]  # of the input
     fill: Array  # one for each, or none

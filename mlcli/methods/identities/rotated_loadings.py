@@ -141,7 +141,7 @@ def principal_check(_: Any, loadings: RotatedLoadings) -> Check:
 
 @frozen
 class Planes:
-    """What varimax says of the planes of axes of loadings."""
+    """The slopes of varimax in the planes of pairs of axes of loadings."""
 
     turning: Array  # q x q: Pⱼₖ - Pₖⱼ
     still: Array  # q x q: what is allowed of it, as small steps and rounding

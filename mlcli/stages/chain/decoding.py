@@ -85,7 +85,7 @@ class WithDecoder:
 def _barycentric(option: Any, rows: TrainingRows, *_: Any) -> tuple[Decoder, dict[str, Any]]:
     decoder = Barycentric(coordinates=rows.coordinates, points=rows.points, origin=rows.origin,
                           neighbors=min(option.neighbors, len(rows.points)), ridge=option.ridge)
-    return decoder, {"decoder_error_left_out": rows.error(decoder.apart(rows.coordinates))}
+    return decoder, {"decoder_error_left_out": rows.error(decoder.decode_left_out(rows.coordinates))}
 
 
 def _ridge(option: Any, rows: TrainingRows, fit: Fitted, unit: Unit, *_: Any) -> tuple[Decoder, dict[str, Any]]:

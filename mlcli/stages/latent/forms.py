@@ -79,7 +79,7 @@ class Diagonal(Options):
         min_length=1)
 
     @property
-    def known(self) -> Array | None:
+    def fixed(self) -> Array | None:
         """The coefficients that are given (K), the largest first."""
         return None if self.coefficients is None else np.sort(self.coefficients)[::-1].astype(np.float64)
 
@@ -111,23 +111,23 @@ class Diagonal(Options):
         coefficients = np.zeros(states.shape[1])
         coefficients[:slow.shape[1]] = np.clip(1 - steps[::-1] ** 2 / (2 * len(states)), -LARGEST, LARGEST)
         slow = np.pad(slow, ((0, 0), (0, states.shape[1] - slow.shape[1])))
-        return slow, *autoregression(coefficients if self.known is None else self.known)
+        return slow, *autoregression(coefficients if self.fixed is None else self.fixed)
 
     def maximize(self, states: Smoothed, moments: Array) -> tuple[Array, Array]:
         """Return the coefficients of largest likelihood, or the known ones, and their innovation (K x K each)."""
-        return autoregression(best_coefficients(states, moments) if self.known is None else self.known)
+        return autoregression(best_coefficients(states, moments) if self.fixed is None else self.fixed)
 
     def pack(self, model: StateSpace) -> Array:
         """Return the coefficients without bounds (K), if they are not known."""
-        return np.arctanh(np.diag(model.transition)) if self.known is None else np.zeros(0)
+        return np.arctanh(np.diag(model.transition)) if self.fixed is None else np.zeros(0)
 
     def unpack(self, numbers: Array, like: StateSpace) -> tuple[Array, Array]:
         """Return the transition and the innovation (K x K each)."""
-        return autoregression(np.clip(np.tanh(numbers), -LARGEST, LARGEST) if self.known is None else self.known)
+        return autoregression(np.clip(np.tanh(numbers), -LARGEST, LARGEST) if self.fixed is None else self.fixed)
 
     def width(self, size: int) -> int:
         """Return the number of parameters for K states."""
-        return size if self.known is None else 0
+        return size if self.fixed is None else 0
 
 
 Dynamics = Annotated[Full | Diagonal, Field(discriminator="name")]

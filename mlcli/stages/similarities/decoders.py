@@ -16,7 +16,7 @@ class Decoder:
         """Return features (m x d) at coordinates (m x p)."""
         raise NotImplementedError
 
-    def apart(self, embedding: Array) -> Array:
+    def decode_left_out(self, embedding: Array) -> Array:
         """Return features (m x d) at coordinates (m x p) of training rows, without those rows themselves where all
         weight would be on them.
         """

@@ -38,7 +38,7 @@ class Barycentric(Decoder):
         weights[lists.starts[equal]] = 1.0
         return self._means(weights, lists)
 
-    def apart(self, embedding: Array) -> Array:
+    def decode_left_out(self, embedding: Array) -> Array:
         """Return features (m x d) at coordinates (m x p) by others than the training rows that lie there, if any are
         near.
         """

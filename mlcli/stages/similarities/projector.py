@@ -148,7 +148,7 @@ class Projector(ProjectionUnits):
     def decode_rows(self) -> Callable[[Array], Array] | None:
         """The map from coordinates of training rows to features, by other rows where they would be their own."""
         return None if self.decoder is None else partial(
-            _decoded, self.decoder.apart, self.output_unit, self.input_unit)
+            _decoded, self.decoder.decode_left_out, self.output_unit, self.input_unit)
 
     def deviation(self, places: Array) -> Array | None:
         """Return the posterior standard deviation of a feature at (m, p) places, an (m,) array in the data's units.

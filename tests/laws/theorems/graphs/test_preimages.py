@@ -88,7 +88,7 @@ def test_errors_left_out_are_those_of_the_other_rows() -> None:
         rest = np.delete(np.arange(60), row)
         few = Barycentric(whole.coordinates[rest], whole.points[rest], whole.origin, whole.neighbors, whole.ridge)
         found = few(whole.coordinates[[row]])
-        assert np.allclose(found, whole.apart(whole.coordinates[[row]]), rtol=1e-9, atol=1e-9)
+        assert np.allclose(found, whole.decode_left_out(whole.coordinates[[row]]), rtol=1e-9, atol=1e-9)
         squares[0] += (model.projector.input_unit.plain(found - whole.points[row]) ** 2).sum()
         dual = np.linalg.solve(kernel(places[rest], places[rest], 0.1) + 0.1 * np.eye(59), centered[rest])
         squares[1] += ((kernel(places[[row]], places[rest], 0.1) @ dual - centered[row]) ** 2).sum()
