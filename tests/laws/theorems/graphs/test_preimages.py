@@ -168,8 +168,8 @@ def test_the_certificate_sees_a_code_that_decodes_elsewhere(monkeypatch: pytest.
     for decoder, kind in (("barycentric", Barycentric), ("fixed_point", FixedPoint)):
         method = METHODS["kpca"](decoder={"name": decoder}).resolve(data)
         model = method.fit(data, Compute())
-        own = kind.apart
-        monkeypatch.setattr(kind, "apart", lambda self, places, own=own: own(self, places) + 1e-5)
+        own = kind.decode_left_out
+        monkeypatch.setattr(kind, "decode_left_out", lambda self, places, own=own: own(self, places) + 1e-5)
         monkeypatch.setattr(kind, "__call__", lambda self, places, own=kind.__call__: own(self, places) + 1e-5)
         failed = {check.name for check in check_numbers(Subject.of(method, data, model, Plan(full=True)))
                   if check.verdict == "fail"}
