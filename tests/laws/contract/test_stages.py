@@ -158,7 +158,7 @@ def named() -> Iterator[tuple[str, str]]:
                 yield from ((text.value, path.name) for text in ast.walk(node.args[0])
                             if isinstance(text, ast.Constant) and isinstance(text.value, str))
             if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "stage" and isinstance(
-                    node.value, ast.Constant):  # of kernels that differ in their stage
+                    node.value, ast.Constant) and node.value.value:  # of kernels that differ in their stage
                 yield str(node.value.value), path.name
 
 
