@@ -45,3 +45,9 @@ mlcli embed sample_data/iris.csv --label-column Species --columns Sepal.Length,S
 mlcli report runs/dbrda --figures png --size 4,3 --title "Irises: distance-based redundancy analysis"
 mlcli embed sample_data/iris.csv --label-column Species --columns Sepal.Length,Sepal.Width --view sample_data/iris.csv --set input.view.columns=[Petal.Length,Petal.Width] --method gib -o runs/gib --quiet
 mlcli report runs/gib --figures png --size 4,3 --title "Irises: information bottleneck"
+
+mlcli embed sample_data/iris.csv --label-column Species --columns Sepal.Length,Sepal.Width --view sample_data/iris.csv --set input.view.columns=[Petal.Length,Petal.Width] --method mvgplvm --set method.inducing=15 --set method.minimize.tolerance=1e-3 -o runs/mvgplvm --quiet
+mlcli report runs/mvgplvm --figures png --size 4,3 --title "Irises: two views by Gaussian processes"
+
+mlcli embed sample_data/postures.csv --label-column person --label-column posture --method bilinear -o runs/bilinear --quiet
+mlcli report runs/bilinear --figures png --label-column posture --size 4,3 --title "Postures of persons: bilinear model"
