@@ -39,10 +39,8 @@ class Order:
     @classmethod
     def of(cls, pairs: Pairs, ties: Ties) -> "Order":
         """Sort the pairs; equal dissimilarities stay in the order of their points."""
-        left, right = np.triu_indices(len(pairs), 1)
+        left, right = pairs.ascending  # the same for all starts
         lengths = pairs.lengths[left, right]
-        order = np.argsort(lengths, kind="stable")
-        left, right, lengths = left[order].astype(np.int32), right[order].astype(np.int32), lengths[order]
         groups = np.flatnonzero(np.diff(lengths, prepend=-np.inf) > 0)
         weights = None if pairs.uniform else pairs.counts[left] * pairs.counts[right]
         return cls(left, right, lengths, weights, groups, ties)

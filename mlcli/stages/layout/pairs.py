@@ -57,6 +57,13 @@ class Pairs:
         """A point for each distinct one (u)."""
         return np.unique(self.places, return_index=True)[1]
 
+    @cached_property
+    def ascending(self) -> tuple[Indices, Indices]:
+        """The two points of each pair (m each) by ascending dissimilarity; equal ones in the order of their points."""
+        left, right = np.triu_indices(len(self), 1)
+        order = np.argsort(self.lengths[left, right], kind="stable")
+        return left[order].astype(np.int32), right[order].astype(np.int32)
+
     def weights(self, rows: slice) -> Array:
         """Return the weights of some rows of pairs (r x u): products of multiplicities, over δ if inverse."""
         products = self.counts[rows, None] * self.counts
