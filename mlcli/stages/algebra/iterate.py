@@ -1,4 +1,4 @@
-"""The one iteration: steps from state to state until the objective, or another measure, converges."""
+"""The one iteration: steps from state to state until the objective, or another measure, converges, or by a schedule."""
 
 from collections.abc import Callable
 from functools import partial
@@ -89,6 +89,33 @@ class Checkpoint(Generic[S]):
         return cls(start, np.zeros(0), np.inf, np.inf, 0, Climb(start.objective))
 
 
+@result("schedule")
+@frozen
+class Scheduled(Generic[S]):
+    """State of an iteration by a schedule between two steps."""
+
+    state: S
+    trace: Array  # the objective after each step so far
+
+
+@stage("iterate")
+def follow_schedule(step: Callable[[S, int], S], start: S, count: int) -> Iterated[S]:
+    """Take `count` steps from `start`, each a function of the state and of its number from 0.
+
+    For methods whose steps are a schedule (exaggeration, rates that fall) with no measure of convergence. Raises
+    NumericalError where the objective is no longer finite. Each step offers a checkpoint.
+    """
+    with loop(Scheduled) as place:
+        before = place.left or Scheduled(start, np.zeros(0))
+        state, trace = before.state, before.trace.tolist()
+        for number in range(len(trace), count):
+            state = step(state, number)
+            trace.append(require_finite(state.objective, number + 1))
+            advance(number + 1, count)
+            place.offer(partial(Scheduled, state, np.array(trace)))
+    return Iterated(state, np.array(trace), converged=True)
+
+
 class Iterate(Options):
     """When an iteration stops."""
 
@@ -119,10 +146,7 @@ class Iterate(Options):
         climb = begun.climb
         for done in range(len(trace) + 1, self.limit + 1):
             before, state = state, step(state)
-            if not np.isfinite(state.objective):
-                raise NumericalError("DIVERGED", f"the objective is {state.objective} after {done} iterations",
-                                     hint="scale the data (prepare.scale), or ask for fewer axes")
-            trace.append(state.objective)
+            trace.append(require_finite(state.objective, done))
             moved = change(before, state)
             advance(done, self.limit)
             if moved <= ROUNDING or remaining(moved, last) <= self.tolerance:
@@ -144,6 +168,14 @@ class Iterate(Options):
         note("W-UNCONVERGED", f"stopped after {len(trace)} iterations without convergence{ending}",
              iterations=len(trace), change=float(last) if known else None)
         return Iterated(state, np.array(trace), False)
+
+
+def require_finite(objective: float, done: int) -> float:
+    """Return a finite objective; raises NumericalError for infinity and NaN."""
+    if not np.isfinite(objective):
+        raise NumericalError("DIVERGED", f"the objective is {objective} after {done} iterations",
+                             hint="scale the data (prepare.scale), or ask for fewer axes")
+    return float(objective)
 
 
 def objective_change(before: State, after: State) -> float:

@@ -12,8 +12,7 @@ from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.base.values.options import Options, option
 from mlcli.base.values.scaling import Unit
-from mlcli.errors import NumericalError
-from mlcli.stages.algebra.iterate import Iterated
+from mlcli.stages.algebra.iterate import Iterated, require_finite
 from mlcli.stages.algebra.linalg import EPS
 
 STEADY = 5  # iterations whose fall decides: a single step may be short far from the minimum
@@ -133,7 +132,7 @@ class Minimize(Options):
         """
         with loop(Evaluations) as place:
             objective = ReplayedObjective(function, place)
-            return self._from(Descent(start, finite(objective(start)[0], 0), np.zeros(0)), objective, numbers)
+            return self._from(Descent(start, require_finite(objective(start)[0], 0), np.zeros(0)), objective, numbers)
 
     def _from(self, now: Descent, function: Function, numbers: int) -> Iterated[Point]:
         """Continue a minimization from a state."""
@@ -141,7 +140,7 @@ class Minimize(Options):
         def after(values: Array, objective: float) -> None:
             nonlocal now
             done = len(now.trace) + 1
-            now = Descent(values, now.first, np.append(now.trace, finite(objective, done)))
+            now = Descent(values, now.first, np.append(now.trace, require_finite(objective, done)))
             advance(done, self.limit)
             if self.share(now.fall, now, numbers) <= self.tolerance:
                 raise StopIteration
@@ -234,11 +233,3 @@ def rounding(function: Function, values: Array, step: Array) -> float:
         course = np.array([function(values + size * share * step)[0] for share in NEARBY])
         spreads.append(float(np.sqrt(np.mean(np.diff(course, 4) ** 2))) / FOURTH if np.ptp(course) else np.inf)
     return DEVIATIONS * max(min(spreads), EPS * here)
-
-
-def finite(objective: float, done: int) -> float:
-    """Return a finite objective; raises NumericalError for infinity and NaN."""
-    if not np.isfinite(objective):
-        raise NumericalError("DIVERGED", f"the objective is {objective} after {done} iterations",
-                             hint="scale the data (prepare.scale), or ask for fewer axes")
-    return float(objective)
