@@ -20,6 +20,7 @@ NAMES = (
     "forecast",
     "trace",
     "information",
+    "entropy",
     "private",
 )
 

@@ -31,6 +31,7 @@ COMPUTED: Mapping[str, str] = {  # what comes before findings, in about the orde
     "covariance": "Centers the columns and computes their cross products.",
     "rate": "Chooses the rate of the gaussian kernel by the median distance.",
     "correction": "Finds the constant that makes dissimilarities Euclidean.",
+    "walk": "Computes the steps of a random walk between points or clusters of points, and how many to take.",
     "kernel": "Computes the kernel matrix, the inner products of all pairs of points.",
     "centering": "Moves the origin to the mean of the points.",
     "eigensolve": "Computes eigenvalues and eigenvectors, and with them the coordinates.",

@@ -1,5 +1,6 @@
 """The base of layouts: coordinates of least stress, from several starts, without an eigenproblem."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,7 +11,7 @@ from mlcli.base.stages.stage import mute_notes, note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import Dissimilarities, Features, Spatial
+from mlcli.base.values.inputs import Dissimilarities, Features, Given, Spatial
 from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
 from mlcli.methods.frame.base import Method
@@ -41,7 +42,7 @@ class Run:
 class LayoutMethod(Method):
     """The base of methods that minimize a stress of dissimilarities, given or of features under a metric."""
 
-    accepts: ClassVar = (Features, Dissimilarities)
+    accepts: ClassVar[tuple[type[Given], ...]] = (Features, Dissimilarities)
     ranked_by: ClassVar = None
     decodes: ClassVar = None
     rules: ClassVar = ()
@@ -63,13 +64,16 @@ class LayoutMethod(Method):
     def steps(self, data: Spatial, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of distances, classical scaling and the minimizations from all starts."""
         count, threads = len(data.values), compute.thread_count()
-        square = 8.0 * count**2
+        return [Step("distances", f"{count} x {count}, in memory", seconds_of_squares(data, count, threads),
+                     16.0 * count**2, square=True), *self.layout_steps(count, compute)]
+
+    def layout_steps(self, count: int, compute: Compute) -> list[Step]:
+        """Return the steps of classical scaling and the minimizations, for the dissimilarities of `count` points."""
         classical = classical_chain(min(self.axes.count, max(count - 1, 1))).compose(
-            data, compute, lambda steps, rows: None).steps(None)
-        return [Step("distances", f"{count} x {count}, in memory", seconds_of_squares(data, count, threads), 2 * square,
-                     square=True),
-                *(replace(step, memory=step.memory + square) for step in classical if step.stage != "distances"),
-                self.iteration_step(count, threads)]
+            Dissimilarities(np.broadcast_to(0.0, (count, count)), [""] * count), compute,
+            lambda steps, rows: None).steps(None)
+        return [*(replace(step, memory=step.memory + 8.0 * count**2) for step in classical
+                  if step.stage != "distances"), self.iteration_step(count, compute.thread_count())]
 
     def iteration_step(self, count: int, threads: int) -> Step:
         """Return the step of all minimizations of `count` points."""
@@ -79,16 +83,19 @@ class LayoutMethod(Method):
         """Compute the coordinates of least stress of those reached from all starts, on principal axes."""
         with running("distances"):
             pairs = Pairs.of(np.sqrt(squares(data)), self.weights, list(data.ids))
+        return self.model(data, pairs, self.runs(pairs, compute))
+
+    def runs(self, pairs: Pairs, compute: Compute) -> list[Run]:
+        """Return the ends of the minimizations from all starts."""
         if len(pairs) == 1:
-            return self.model(data, pairs, [self.without_extent(pairs)])
+            return [self.without_extent(pairs)]
         self.require_order(pairs)
         first = classical_start(pairs, self.axes.count, compute)
         available, axes = first.shape[1], self.axes.count
         if available < axes and reproduces(pairs, first):
             axes = self.axes.available_count(available)
         with mute_notes():
-            runs = [self.run(pairs, start) for start in layout_starts(pairs, first, axes, self.starts, compute)]
-        return self.model(data, pairs, runs)
+            return [self.run(pairs, start) for start in layout_starts(pairs, first, axes, self.starts, compute)]
 
     def without_extent(self, pairs: Pairs) -> Run:
         """Return the layout of points that are all equal: one axis of zeros, with a note."""
@@ -97,27 +104,43 @@ class LayoutMethod(Method):
 
     def model(self, data: Spatial, pairs: Pairs, runs: list[Run]) -> Model:
         """Return the model of the run of least stress."""
-        best = min(runs, key=lambda run: run.stress)
-        if not best.iterated.converged:
-            note("W-UNCONVERGED", f"stopped after {len(best.trace)} iterations without convergence",
-                 iterations=len(best.trace), change=None)
+        best = best_of(runs)
         axes = best.points.shape[1]
         embedding = principal(best.points[pairs.places])
         points, metric = training_points(data)
         similarity = LeastStress(embedding, points, self.weights, self.disparities(pairs, best), metric)
         return Model(embedding=embedding, objective=Quantity(best.trace),
                      projector=Projector(similarity, uncentered(axes), np.eye(axes)),
-                     fit={"stress": best.stress, "starts": self.starts,
-                          "reached": int(np.sum([run.stress <= best.stress + SAME for run in runs])),
-                          **best.iterated.facts})
+                     fit=self.facts(runs, best))
+
+    def facts(self, runs: Sequence[Run], best: Run) -> dict[str, Any]:
+        """Return the figures of a fit: the least stress, and how many of the runs reached it."""
+        return {"stress": best.stress, "starts": self.starts,
+                "reached": int(np.sum([run.stress <= best.stress + SAME for run in runs])), **best.iterated.facts}
 
     def require_order(self, pairs: Pairs) -> None:
         """Raise DataError for dissimilarities without an order, where the method keeps only that."""
 
 
+def best_of(runs: Sequence[Run]) -> Run:
+    """Return the run of least stress; warns where it did not converge."""
+    best = min(runs, key=lambda run: run.stress)
+    if not best.iterated.converged:
+        note("W-UNCONVERGED", f"stopped after {len(best.trace)} iterations without convergence",
+             iterations=len(best.trace), change=None)
+    return best
+
+
 def principal(points: Array) -> Array:
     """Return coordinates (n x p), centered and turned to their principal axes, with the common rule of signs."""
-    centered = points - points.mean(axis=0)
+    center, axes = principal_axes(points)
+    return np.asarray((points - center) @ axes)
+
+
+def principal_axes(points: Array) -> tuple[Array, Array]:
+    """Return the mean (p) and the principal axes (p x p, columns) of coordinates (n x p), with the rule of signs."""
+    center = points.mean(axis=0)
+    centered = points - center
     _, axes = np.linalg.eigh(centered.T @ centered)
-    turned = centered @ axes[:, ::-1]
-    return np.asarray(turned * leading_signs(turned))
+    turn = axes[:, ::-1]
+    return center, turn * leading_signs(centered @ turn)

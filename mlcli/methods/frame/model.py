@@ -72,6 +72,7 @@ class Model:
     kept: Indices | None = None  # the rows embedded, where a policy left some out
     fit: Mapping[str, Any] = field(default_factory=dict)  # figures of the fit: quantities, and plain values
     objective: Quantity | None = None  # after each iteration, of an iterative method
+    entropy: Array | None = None  # of the powers of a random walk, in nats
     curves: Mapping[str, Quantity] = field(default_factory=dict)  # further curves of the iterations, by name
     loadings: Loadings | None = None
     # of methods of several views: projectors of the second and further ones, and where coordinates follow from several

@@ -26,8 +26,6 @@ LACKING = (
                 "both keep neighbors and no large distances; here by an eigenproblem with one solution"),
     NotIncluded(("largevis", "trimap", "pacmap", "localmap", "vis-ne"), "laplacian",
                 "both place points by their neighbor graph; here by an eigenproblem with one solution"),
-    NotIncluded(("phate",), "diffusion",
-                "phate embeds distances of this walk, with --set method.bandwidth.name=adaptive"),
     NotIncluded(("som", "kohonen", "self-organizing-map", "gtm"), "gplvm",
                 "it too leads from a few coordinates to the features by a smooth map, without a grid"),
     NotIncluded(("dca", "decorana"), "mds",

@@ -43,18 +43,31 @@ def stress_checks(data: Spatial, points: Array, stated: Mapping[str, Any], *, in
 
     With all but one point fixed, majorization moves it to Σ w (xⱼ + δ (x - xⱼ) / d) / Σ w.
     """
-    lengths, distances = condensed(data), distances_of(points)
+    lengths = condensed(data)
     weights = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0) if inverse else np.ones_like(
         lengths)
+    return [axes_check(points), *layout_checks(points, lengths, stated, weights=weights, squared=squared,
+                                               tolerance=tolerance)]
+
+
+def layout_checks(points: Array, lengths: Array, stated: Mapping[str, Any], *, weights: Array, squared: bool,
+                  tolerance: float, noise: float = 0.0) -> list[Check]:
+    """Check the stress of points (n x p) and that a step moves none, for condensed dissimilarities and weights.
+
+    Dissimilarities have errors up to `noise`.
+    """
+    distances = distances_of(points)
     size = float(np.sum(weights * lengths**2))
     share = float(np.sum(weights * (lengths - distances) ** 2)) / size if size else 0.0  # points that are all equal
     found = share if squared else np.sqrt(share)
-    checks = [axes_check(points), ratio("stress", float(abs(found - stated["stress"])), 1e-10,
-                                        "the stress, by distances of SciPy, as stated")]
+    rounding = noise * np.sqrt(np.sum(weights) / size) if size else 0.0
+    checks = [ratio("stress", float(abs(found - stated["stress"])), 1e-10 + rounding,
+                    "the stress, by distances of SciPy, as stated")]
     if not stated["converged"]:
         return [*checks, skipped("stationarity", AT_LIMIT)]
+    extent = float(np.linalg.norm(points - points.mean(axis=0)) / np.sqrt(len(points)))
     return [*checks, ratio("stationarity", largest_step(points, lengths, distances=distances, weights=weights),
-                           LOOSE * tolerance * float(np.linalg.norm(points) / np.sqrt(len(points))),
+                           LOOSE * tolerance * extent + noise,
                            "the largest step of a single point that would lower the stress")]
 
 

@@ -76,7 +76,8 @@ LINEAR: list[dict[str, Any]] = [  # linear versions of graph methods
 LAYOUTS: list[dict[str, Any]] = [
     {"name": "smacof"}, {"name": "smacof", "starts": 2, "metric": "cityblock"}, {"name": "sammon"},
     {"name": "nmds", "starts": 2}, {"name": "nmds", "starts": 1, "ties": "secondary"},
-    {"name": "random"}, {"name": "random", "kind": "orthogonal"}]
+    {"name": "random"}, {"name": "random", "kind": "orthogonal"},
+    {"name": "phate"}, {"name": "phate", "landmarks": 5, "gamma": 0.0}, {"name": "phate", "time": 40}]
 OF_COORDINATES = ("sigmoid", "cosine", "polynomial", "linear")  # kernels that no metric is compared by
 GRAPHED = ("isomap", "laplacian")
 COVARIANCES: list[dict[str, Any]] = [{"name": "pca"}, {"name": "fa"}, {"name": "fa", "noise": "equal"}]

@@ -1,0 +1,58 @@
+"""New points of a walk by alpha-decay affinities: the probabilities of a step to the training points."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stored import stored
+from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
+from mlcli.stages.algebra.metrics.blocks import squared
+from mlcli.stages.graph.clusters import memberships
+from mlcli.stages.graph.decay import Decay
+from mlcli.stages.similarities.base import Parts, Similarity
+
+
+@stored("decay-steps", points="nd", clusters="n", within={"clusters": "c"})
+@frozen
+class DecaySteps(Similarity):
+    """The affinities of a new point to the training points, or their sums over clusters, as shares of their sum."""
+
+    keeps_distances: ClassVar[bool] = False
+    decay: Decay
+    points: Array | None  # n x d; None where dissimilarities are given
+    clusters: Indices | None  # n; None: every point by itself
+    nodes: int  # training points, or clusters
+    metric: Fitted = EUCLIDEAN
+
+    def rows(self, new: Array) -> Array:
+        """Return probabilities that sum to one (m x nodes)."""
+        lengths = new if self.points is None else np.sqrt(squared(self.metric, new, self.points))
+        weights = self.decay.affinities(lengths, 0)
+        if self.clusters is not None:
+            weights = weights @ memberships(self.clusters, self.nodes).T
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    @property
+    def parts(self) -> Parts:
+        """The points and their metric."""
+        return Parts(points=self.points, metric=self.metric)
+
+    def width(self, given: int) -> int:
+        """Return the number of nodes."""
+        return self.nodes
+
+
+@stored("edge-steps", clusters="n", within={"clusters": "c"})
+@frozen
+class EdgeSteps(Similarity):
+    """The walk on a given graph, whose points have no features: new ones cannot be projected."""
+
+    keeps_distances: ClassVar[bool] = False
+    clusters: Indices | None
+    nodes: int
+
+    def width(self, given: int) -> int:
+        """Return the number of nodes."""
+        return self.nodes
