@@ -9,6 +9,7 @@ one are told apart.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from mlcli.stages.layout.splines import collect_rows, spline_spectrum, spread_ro
 SPACING = 0.22  # between nodes: errors below 1e-4 of the forces, by frequencies beyond π over it
 INTERVALS = 24  # at least, along the longer axis
 LEAST = 1e-150  # extent whose square vanishes
+NODES = (2**22, 2**24)  # of a grid for few points, and for any number
+NODES_PER_ROW = 64  # beyond which a tree takes less time
 MARGIN = 20  # nodes over which interpolation's inverse falls to 1e-6
 STRIP = 32  # rows of nodes whose points are spread by one task; more than splines reach
 ROWS = 2**13  # points whose forces are read by one task
@@ -40,18 +43,23 @@ class Grid:
     reached: tuple[int, ...]
     sizes: tuple[int, ...]
 
-    @property
-    def nodes(self) -> int:
-        """The number of nodes of the transforms."""
-        return int(np.prod(self.sizes))
 
+def grid_around(points: Array) -> Grid | None:
+    """Return the grid for points (n x 1 or n x 2), or None where squares of distances vanish or it has too many nodes.
 
-def grid_around(points: Array) -> Grid:
-    """Return the grid for points (n x 1 or n x 2), which lie more than LEAST apart."""
+    As many are too many as take more time than a tree, or more memory than 16 bytes for each of 2^24.
+    """
     from scipy.fft import next_fast_len
 
-    low, spans = points.min(axis=0), np.ptp(points, axis=0)
+    columns = np.ascontiguousarray(points.T)
+    low = columns.min(axis=1)
+    spans = columns.max(axis=1) - low
+    if not spans.max() > LEAST:
+        return None
     spacing = min(SPACING, float(spans.max()) / INTERVALS)
+    nodes = float(np.prod(2 * (spans / spacing + ORDER + MARGIN)))
+    if nodes > max(NODES[0], min(NODES[1], NODES_PER_ROW * len(points))):
+        return None
     reached = tuple(int(span / spacing) + 1 + ORDER for span in spans)
     return Grid(low, spacing, reached, tuple(2 * next_fast_len(count + MARGIN, real=True) for count in reached))
 
@@ -65,7 +73,7 @@ def repel_on_grid(points: Array, dof: float, grid: Grid) -> tuple[Array, float]:
             each(lambda chosen: spread_points(points, chosen, grid.low, 1 / grid.spacing, charges), strips[parity::2])
     else:
         spread_rows(points, grid.low, grid.spacing, charges)
-    potential = convolve(charges, kernel_spectrum(grid, dof), grid.sizes)
+    potential = convolve(charges, kernel_spectrum(grid.sizes, grid.spacing, dof), grid.sizes)
     if native.available():
         slopes, values = np.empty_like(points), np.empty(len(points))
         order = np.concatenate(strips)
@@ -87,7 +95,8 @@ def point_strips(points: Array, grid: Grid) -> list[Indices]:
     return np.split(order, np.cumsum(np.bincount(strips))[:-1])
 
 
-def kernel_spectrum(grid: Grid, dof: float) -> Array:
+@lru_cache(maxsize=1)  # sizes stay the same for many steps
+def kernel_spectrum(sizes: tuple[int, ...], spacing: float, dof: float) -> Array:
     """Return the transform of k(d) - 1 over pairs of nodes, divided by that of the splines for either argument.
 
     It is real and even along each axis; an axis of m nodes has m/2 + 1 numbers.
@@ -95,13 +104,14 @@ def kernel_spectrum(grid: Grid, dof: float) -> Array:
     from scipy.fft import dctn
 
     squared = np.zeros(1)
-    for size in grid.sizes:
-        squared = np.add.outer(squared, (np.arange(size // 2 + 1) * grid.spacing) ** 2)
+    for size in sizes:
+        squared = np.add.outer(squared, (np.arange(size // 2 + 1) * spacing) ** 2)
     kernel = np.expm1(-dof * np.log1p(squared[0] / dof))
-    spectrum = dctn(kernel, type=1, overwrite_x=True)
-    for axis, size in enumerate(grid.sizes):
+    spectrum = np.asarray(dctn(kernel, type=1, overwrite_x=True))
+    for axis, size in enumerate(sizes):
         spectrum /= spline_spectrum(size).reshape([-1 if other == axis else 1 for other in range(spectrum.ndim)]) ** 2
-    return np.asarray(spectrum)
+    spectrum.flags.writeable = False
+    return spectrum
 
 
 def convolve(charges: Array, spectrum: Array, sizes: Sequence[int]) -> Array:

@@ -16,7 +16,7 @@ from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.student import Octree, attract_rows, repel_rows, turn_sources
 from mlcli.stages.algebra.distances import squared_distances
-from mlcli.stages.layout.grid import LEAST, grid_around, repel_on_grid
+from mlcli.stages.layout.grid import grid_around, repel_on_grid
 
 Summation = Literal["exact", "grid", "tree"]
 
@@ -26,8 +26,6 @@ THETA = (0.2, 0.25, 0.4)  # width of a cell that acts as a point, relative to it
 GROUPS = 128  # of a block, with about 16 points each
 ENTRIES = 2**18  # entries of a graph in a block
 EXACT_ROWS = 6000  # up to as many points all pairs take less time than a grid
-NODES = (2**22, 2**24)  # of a grid for few points, and for any number
-NODES_PER_ROW = 64  # beyond which a tree takes less time
 USUAL = (1.0e6, 2.5e6)  # nodes of a grid with two axes in most of the descent, and at its end
 # Work in functions of one distance: of a node of the grid and a point, of a point in a tree by the number of axes, of a
 # pair and each of its axes, of a power, and of an entry of a graph and each of its axes.
@@ -52,10 +50,8 @@ def repel(points: Array, dof: float, how: Summation) -> tuple[Array, float]:
     takes its place; without the native kernels, all pairs take that of a tree.
     """
     points = np.ascontiguousarray(points)
-    if how == "grid" and np.ptp(points, axis=0).max() > LEAST:
-        grid = grid_around(points)
-        if grid.nodes <= max(NODES[0], min(NODES[1], NODES_PER_ROW * len(points))):
-            return repel_on_grid(points, dof, grid)
+    if how == "grid" and (grid := grid_around(points)) is not None:
+        return repel_on_grid(points, dof, grid)
     if how == "exact" or not native.available():
         return repel_in_pairs(points, dof)
     return repel_by_tree(points, dof)

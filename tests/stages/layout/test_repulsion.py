@@ -149,7 +149,7 @@ def test_points_in_one_place_do_not_repel(how: Summation, axes: int) -> None:
 def test_a_group_too_far_for_a_grid_is_summed_by_a_tree(axes: int) -> None:
     points = clusters(600, axes, 5.0)
     points[:50] += 1e7
-    assert grid_around(points).nodes > 2**24
+    assert grid_around(points) is None
     forces, total = repel(points, 1.0, "exact")
     found, near = repel(points, 1.0, "grid")
     assert found.tobytes() == repel(points, 1.0, "tree")[0].tobytes()
