@@ -39,7 +39,7 @@ class PHATE(PotentialMethod):
     "Visualizing structure and transitions in high-dimensional biological data", 2019.
     """
 
-    repeat_tolerance: ClassVar = 1e-5
+    repeat_tolerance: ClassVar = 1e-4
     variants: ClassVar = (variant(), variant("landmarks", "permutation", "rotation", "mirror", "twins", landmarks=30),
                           variant("square root", "rotation", metric="cityblock", gamma=0.0, time=8))
     axis: ClassVar = "PHATE"
@@ -57,7 +57,7 @@ class PHATE(PotentialMethod):
     landmarks: int | None = option(None, "Clusters of points that are laid out in place of all points (default: none "
                                    "for up to 5,000 points, 2,000 for more).", ge=2, adapts=True)
     starts: int = option(1, "Number of starts: classical scaling, then random ones; the best result is kept.", ge=1)
-    iterate: Iterate = Iterate(tolerance=1e-6)
+    iterate: Iterate = Iterate(tolerance=1e-5)
     axes: Axes = Axes()
 
     @classmethod

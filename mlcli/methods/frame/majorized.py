@@ -6,7 +6,7 @@ from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.methods.frame.layouts import LayoutMethod, Run
 from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.layout.majorize import USUAL, minimize_stress, step_seconds
+from mlcli.stages.layout.majorize import BLOCK, USUAL, minimize_stress, step_seconds
 from mlcli.stages.layout.pairs import Pairs
 
 COPIES = 2.0  # n x n matrices beside the dissimilarities: weights and their factor
@@ -28,7 +28,7 @@ class MajorizedMethod(LayoutMethod):
 
     def iteration_step(self, count: int, threads: int) -> Step:
         """Return the step of majorization from all starts."""
-        held = 8.0 * count**2 * (COPIES if self.weights == "inverse" else 0.0) + 8.0 * 6 * 2**20 * threads
+        held = 8.0 * count**2 * (COPIES if self.weights == "inverse" else 0.0) + 8.0 * 6 * BLOCK * threads
         return repeated("iterate", f"majorization from {self.starts} start{'s' * (self.starts > 1)}",
                         self.starts * step_seconds(count, self.axes.count, threads), held, usual=USUAL,
                         most=self.iterate.limit, square=True)

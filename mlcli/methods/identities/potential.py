@@ -86,11 +86,11 @@ def walk_by_definition(kernel: Any, clusters: Indices | None) -> tuple[Any, Any]
     from scipy import sparse
 
     if clusters is None:
-        return sparse.csr_array(kernel / kernel.sum(axis=1)[:, None]), None
+        return sparse.csr_array(sparse.diags_array(1 / kernel.sum(axis=1)) @ kernel), None
     ones = sparse.csr_array((np.ones(len(clusters)), (np.arange(len(clusters)), clusters)))
-    joint = (kernel @ ones).toarray()
-    entries = joint / joint.sum(axis=1, keepdims=True)
-    return (joint / joint.sum(axis=0)).T @ entries, entries
+    joint = sparse.csr_array(kernel @ ones)
+    entries = sparse.csr_array(sparse.diags_array(1 / joint.sum(axis=1)) @ joint)
+    return (sparse.diags_array(1 / joint.sum(axis=0)) @ joint.T @ entries).toarray(), entries
 
 
 def transition_checks(method: Any, data: Any, similarity: Any) -> list[Check]:

@@ -14,7 +14,7 @@ from mlcli.stages.algebra.distances import squared_distances
 from mlcli.stages.algebra.iterate import Iterate, Iterated
 from mlcli.stages.layout.pairs import Pairs
 
-BLOCK = 2**20  # numbers of a block of pairs
+BLOCK = 2**17  # numbers of a block of pairs, which stay in a core's cache
 USUAL = 200  # steps of most fits
 RELAXATION = 1.8  # step from a layout, in distances to its transform; below two
 PASSES = 12  # work of a pair in a step, in functions of one distance
@@ -83,13 +83,15 @@ class StressTerms:
 def stress_terms(pairs: Pairs, points: Array) -> StressTerms:
     """Return the sums for coordinates (u x p)."""
     def work(rows: slice) -> tuple[Array, Array]:
-        distances = np.sqrt(squared_distances(points[rows], points))
+        distances = squared_distances(points[rows], points)
+        np.sqrt(distances, out=distances)
         lengths, weights = pairs.lengths[rows], None if pairs.uniform else pairs.weights(rows)
-        ratios = np.divide(lengths, distances, out=np.zeros_like(distances), where=distances > 0)
         weighted = distances if weights is None else weights * distances
         errors = lengths - distances
         sums = np.array([np.vdot(errors if weights is None else weights * errors, errors),
                          np.vdot(lengths, weighted), np.vdot(distances, weighted)])
+        distances[distances == 0] = np.inf  # the ratio is zero
+        ratios = np.divide(lengths, distances, out=distances)
         if weights is not None:
             ratios *= weights
         return np.asarray(ratios.sum(axis=1)[:, None] * points[rows] - ratios @ points), sums / 2
