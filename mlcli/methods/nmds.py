@@ -1,19 +1,20 @@
 """Non-metric multidimensional scaling."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from mlcli.base.machine.rates import rates
-from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import Spatial
 from mlcli.base.values.options import option
 from mlcli.errors import DataError
-from mlcli.methods.frame.layouts import LayoutMethod, Run
+from mlcli.methods.frame.layouts import LayoutMethod
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.stress import rank_checks
@@ -23,8 +24,11 @@ from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.layout.disparities import Monotone, Order, Ties
 from mlcli.stages.layout.nonmetric import PASSES, USUAL, Ranks
 from mlcli.stages.layout.pairs import Pairs
+from mlcli.stages.layout.starts import Run, workers
 
-ARRAYS = 14  # numbers of a pair at once
+ARRAYS = 5, 5  # numbers of a pair at once: for all starts, and for each that runs
+
+EXACT = {"tolerance": 1e-9}  # as invariances ask for
 
 
 class NMDS(LayoutMethod):
@@ -45,14 +49,15 @@ class NMDS(LayoutMethod):
     """
 
     repeat_tolerance: ClassVar = 1e-4
-    variants: ClassVar = (variant("", starts=1), variant("secondary", starts=1, ties="secondary"),
-                          variant("starts", "permutation", "rotation", "mirror", "columns", starts=3))
+    variants: ClassVar = (variant("", starts=1, minimize=EXACT),
+                          variant("secondary", starts=1, ties="secondary", minimize=EXACT),
+                          variant("starts", "permutation", "rotation", "mirror", "columns", starts=3, minimize=EXACT))
     axis: ClassVar = "NMDS"
     name: Literal["nmds"] = "nmds"
     metric: AnyMetric = EUCLIDEAN
     ties: Ties = option("primary", "Equal dissimilarities: their distances may differ (primary), or not (secondary).")
     starts: int = option(20, "Number of starts: classical scaling, then random ones; the best result is kept.", ge=1)
-    minimize: Minimize = Minimize()
+    minimize: Minimize = Minimize(tolerance=1e-5)
     axes: Axes = Axes()
 
     def require_order(self, pairs: Pairs) -> None:
@@ -62,31 +67,37 @@ class NMDS(LayoutMethod):
             raise DataError("ALL-EQUAL", "all dissimilarities of different points are equal, so they have no order",
                             hint="use smacof, which keeps sizes")
 
-    def run(self, pairs: Pairs, start: Array) -> Run:
-        """Minimize squared stress-1 from coordinates (u x p) by L-BFGS, then give distances the data's size."""
-        ranks = Ranks(Order.of(pairs, self.ties), len(pairs))
-        with single_threaded_blas():  # L-BFGS's own products are small: more threads only wait for each other
+    def runner(self, pairs: Pairs) -> Callable[[Array], Run]:
+        """Return the minimization of squared stress-1 by L-BFGS, after which distances get the data's size."""
+        import_module("scipy.optimize")  # whose linear algebra the limit of threads around the runs then reaches too
+        order = Order.of(pairs, self.ties)
+
+        def run(start: Array) -> Run:
+            ranks = Ranks(order, pairs.counts)
             ended = self.minimize(ranks, start.ravel())
-        points = ended.state.values.reshape(start.shape)
-        weights = 1.0 if ranks.order.weights is None else ranks.order.weights
-        spread = float(np.sum(weights * ranks.fit(points)[1] ** 2))
-        stress = float(np.sqrt(max(ended.state.objective, 0.0)))
-        return Run(points * np.sqrt(pairs.size / spread), stress, ended, np.sqrt(np.maximum(ended.trace, 0.0)))
+            points = ended.state.values.reshape(start.shape)
+            stress = float(np.sqrt(max(ended.state.objective, 0.0)))
+            return Run(points * np.sqrt(pairs.size / ranks.fit(points).spread), stress,
+                       np.sqrt(np.maximum(ended.trace, 0.0)), ended.converged)
+
+        return run
 
     def disparities(self, pairs: Pairs, best: Run) -> Monotone:
         """Return the disparities as a function of dissimilarities, so scaled that training points are at rest."""
         if len(pairs) == 1:  # no pair has an order: new points are placed on the only point
             return Monotone(np.zeros(1), np.zeros(1))
         order = Order.of(pairs, self.ties)
-        function = order.function(Ranks(order, len(pairs)).fit(best.points)[2])
+        function = order.function(Ranks(order, pairs.counts).fit(best.points).disparities)
         return replace(function, values=function.values / max(1 - best.stress**2, np.finfo(np.float64).tiny))
 
     def iteration_step(self, count: int, threads: int) -> Step:
         """Return the step of L-BFGS from all starts."""
         pairs = count * (count - 1) / 2
-        each = self.starts * pairs * (PASSES + 4 * self.axes.count) * rates().bent
+        beside = workers(self.starts, count, threads)
+        each = self.starts / beside * pairs * (PASSES + 4 * self.axes.count) * rates().bent
         return repeated("iterate", f"L-BFGS from {self.starts} start{'s' * (self.starts > 1)}", each,
-                        8.0 * ARRAYS * pairs, usual=USUAL, most=self.minimize.limit, square=True)
+                        8.0 * (ARRAYS[0] + ARRAYS[1] * beside) * pairs, usual=USUAL, most=self.minimize.limit,
+                        square=True)
 
     def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
         """Check principal axes, size and stress by distances of another library, and that the stress has no slope."""

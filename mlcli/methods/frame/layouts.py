@@ -1,12 +1,11 @@
 """The base of layouts: coordinates of least stress, from several starts, without an eigenproblem."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mlcli.base.frozen import frozen
 from mlcli.base.stages.stage import mute_notes, note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
@@ -17,26 +16,16 @@ from mlcli.base.values.signs import leading_signs
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Model
 from mlcli.stages.algebra.centering import uncentered
-from mlcli.stages.algebra.iterate import Iterated
 from mlcli.stages.algebra.metrics.points import seconds_of_squares, squares, training_points
 from mlcli.stages.chain.layouts import classical_chain, classical_start, layout_starts, reproduces
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.layout.disparities import Monotone
 from mlcli.stages.layout.pairs import Pairs, Weights
+from mlcli.stages.layout.starts import Run, run_starts
 from mlcli.stages.similarities.projector import Projector
 from mlcli.stages.similarities.stress import LeastStress
 
 SAME = 1e-3  # stress above the least up to which a run counts as having reached it, as in vegan's metaMDS
-
-
-@frozen
-class Run:
-    """The end of one minimization: coordinates of distinct points (u x p), stress, and the course of the stress."""
-
-    points: Array
-    stress: float
-    iterated: Iterated[Any]
-    trace: Array
 
 
 class LayoutMethod(Method):
@@ -53,8 +42,8 @@ class LayoutMethod(Method):
         starts: int
         axes: Axes
 
-    def run(self, pairs: Pairs, start: Array) -> Run:
-        """Minimize the stress from coordinates (u x p)."""
+    def runner(self, pairs: Pairs) -> Callable[[Array], Run]:
+        """Return the minimization of the stress from coordinates (u x p); what all starts need is computed once."""
         raise NotImplementedError
 
     def disparities(self, pairs: Pairs, best: Run) -> Monotone | None:
@@ -95,12 +84,12 @@ class LayoutMethod(Method):
         if available < axes and reproduces(pairs, first):
             axes = self.axes.available_count(available)
         with mute_notes():
-            return [self.run(pairs, start) for start in layout_starts(pairs, first, axes, self.starts, compute)]
+            return run_starts(self.runner(pairs), list(layout_starts(pairs, first, axes, self.starts, compute)))
 
     def without_extent(self, pairs: Pairs) -> Run:
         """Return the layout of points that are all equal: one axis of zeros, with a note."""
         points = np.zeros((1, self.axes.available_count(0)))
-        return Run(points, 0.0, Iterated(None, np.zeros(0), converged=True), np.zeros(0))
+        return Run(points, 0.0, np.zeros(0), converged=True)
 
     def model(self, data: Spatial, pairs: Pairs, runs: list[Run]) -> Model:
         """Return the model of the run of least stress."""
@@ -116,7 +105,7 @@ class LayoutMethod(Method):
     def facts(self, runs: Sequence[Run], best: Run) -> dict[str, Any]:
         """Return the figures of a fit: the least stress, and how many of the runs reached it."""
         return {"stress": best.stress, "starts": self.starts,
-                "reached": int(np.sum([run.stress <= best.stress + SAME for run in runs])), **best.iterated.facts}
+                "reached": int(np.sum([run.stress <= best.stress + SAME for run in runs])), **best.facts}
 
     def require_order(self, pairs: Pairs) -> None:
         """Raise DataError for dissimilarities without an order, where the method keeps only that."""
@@ -125,7 +114,7 @@ class LayoutMethod(Method):
 def best_of(runs: Sequence[Run]) -> Run:
     """Return the run of least stress; warns where it did not converge."""
     best = min(runs, key=lambda run: run.stress)
-    if not best.iterated.converged:
+    if not best.converged:
         note("W-UNCONVERGED", f"stopped after {len(best.trace)} iterations without convergence",
              iterations=len(best.trace), change=None)
     return best

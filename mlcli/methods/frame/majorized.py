@@ -1,13 +1,15 @@
 """The base of metric layouts: weighted stress of dissimilarities, lowered by majorization."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
-from mlcli.methods.frame.layouts import LayoutMethod, Run
+from mlcli.methods.frame.layouts import LayoutMethod
 from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.layout.majorize import BLOCK, USUAL, minimize_stress, step_seconds
+from mlcli.stages.layout.majorize import BLOCK, USUAL, laplacian_solver, minimize_stress, step_seconds
 from mlcli.stages.layout.pairs import Pairs
+from mlcli.stages.layout.starts import Run, workers
 
 COPIES = 2.0  # n x n matrices beside the dissimilarities: weights and their factor
 
@@ -19,16 +21,21 @@ class MajorizedMethod(LayoutMethod):
     if TYPE_CHECKING:
         iterate: Iterate
 
-    def run(self, pairs: Pairs, start: Array) -> Run:
-        """Minimize the stress from coordinates (u x p) by relaxed Guttman transforms."""
-        ended = minimize_stress(pairs, start, self.iterate)
-        trace = ended.trace**2 if self.squared else ended.trace
-        stress = ended.state.stress**2 if self.squared else ended.state.stress
-        return Run(ended.state.points, stress, ended, trace)
+    def runner(self, pairs: Pairs) -> Callable[[Array], Run]:
+        """Return the minimization of the stress by relaxed Guttman transforms."""
+        solve = laplacian_solver(pairs)
+
+        def run(start: Array) -> Run:
+            ended = minimize_stress(pairs, start, self.iterate, solve)
+            power = 2 if self.squared else 1
+            return Run(ended.state.points, ended.state.stress**power, ended.trace**power, ended.converged)
+
+        return run
 
     def iteration_step(self, count: int, threads: int) -> Step:
         """Return the step of majorization from all starts."""
         held = 8.0 * count**2 * (COPIES if self.weights == "inverse" else 0.0) + 8.0 * 6 * BLOCK * threads
-        return repeated("iterate", f"majorization from {self.starts} start{'s' * (self.starts > 1)}",
-                        self.starts * step_seconds(count, self.axes.count, threads), held, usual=USUAL,
-                        most=self.iterate.limit, square=True)
+        beside = workers(self.starts, count, threads)
+        each = self.starts / beside * step_seconds(count, self.axes.count, 1 if beside > 1 else threads)
+        return repeated("iterate", f"majorization from {self.starts} start{'s' * (self.starts > 1)}", each, held,
+                        usual=USUAL, most=self.iterate.limit, square=True)

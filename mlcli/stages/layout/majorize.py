@@ -35,19 +35,20 @@ class Layout:
         return self.stress
 
 
-def minimize_stress(pairs: Pairs, start: Array, iterate: Iterate) -> Iterated[Layout]:
+def minimize_stress(pairs: Pairs, start: Array, iterate: Iterate,
+                    solve: Callable[[Array], Array] | None = None) -> Iterated[Layout]:
     """Return the layout of least stress near a start (u x p) by relaxed Guttman transforms.
 
     A transform X̄ = V⁺ B(X) X minimizes a quadratic function that lies above the stress and touches it at X. A step
     from X through X̄, less than twice as far, ends below that function's height at X, so that stress does not rise, in
     about half as many steps (de Leeuw and Heiser, 1980); twice as far, errors that a transform removes at once would
     change their sign for ever. The best scale follows each step. Convergence is that of the coordinates, relative to
-    their size.
+    their size. `solve` is the pairs' `laplacian_solver` where it is known.
     """
-    solve = laplacian_solver(pairs)
+    solver = solve or laplacian_solver(pairs)
 
     def step(layout: Layout) -> Layout:
-        return layout_at(pairs, layout.points + RELAXATION * (solve(layout.pulled) - layout.points))
+        return layout_at(pairs, layout.points + RELAXATION * (solver(layout.pulled) - layout.points))
 
     return iterate(step, layout_at(pairs, start), displacement)
 

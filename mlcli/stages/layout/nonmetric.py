@@ -1,21 +1,46 @@
 """Stress-1 of ranks and its gradient (Kruskal, 1964), for non-metric scaling."""
 
+from functools import cached_property
+
 import numpy as np
 
+from mlcli import native
 from mlcli.base.frozen import frozen
-from mlcli.base.types import Array
+from mlcli.base.rows.blocks import each, in_order, row_blocks
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.native.ranks import SCRATCH, disparities_of_pairs, distances_of_pairs, forces_of_pairs, join_pairs
 from mlcli.stages.layout.disparities import Order
 
 USUAL = 100  # iterations of most fits
 PASSES = 16  # numbers of a pair that an evaluation touches, in functions of one distance
+BLOCK = 2**18  # pairs of a block
+
+
+@frozen
+class Fit:
+    """Distances and disparities of pairs by ascending dissimilarity, with Σ w (d - d̂)² and Σ w d²."""
+
+    distances: Array  # m
+    disparities: Array  # m
+    errors: float
+    spread: float
+
+    @property
+    def stress(self) -> float:
+        """The squared stress."""
+        return self.errors / self.spread
 
 
 @frozen
 class Ranks:
-    """The squared stress of coordinates, Σ w (d - d̂)² / Σ w d² with d̂ the disparities of the distances d."""
+    """The squared stress of coordinates, Σ w (d - d̂)² / Σ w d² with d̂ the disparities of the distances d.
+
+    With primary ties, a kernel sorts the pairs of a group by their distances. It begins with the order that it left,
+    which does not change the result.
+    """
 
     order: Order
-    size: int  # u, the number of points
+    counts: Array  # u, multiplicities of the points
 
     def __call__(self, numbers: Array) -> tuple[float, Array]:
         """Return the squared stress and its gradient (u p) at coordinates, a (u p,) array.
@@ -23,25 +48,69 @@ class Ranks:
         Disparities are at their best for the distances, so that their own change adds nothing to the gradient. Points
         in one place exert no force on each other.
         """
-        points = numbers.reshape(self.size, -1)
-        gaps, distances, disparities = self.fit(points)
-        errors = distances - disparities
-        weighted = errors if self.order.weights is None else errors * self.order.weights
-        spread = float(distances @ (distances if self.order.weights is None else distances * self.order.weights))
-        if spread == 0:
-            return 0.0, np.zeros_like(numbers)
-        stress = float(errors @ weighted) / spread
-        moved = distances if self.order.weights is None else distances * self.order.weights
-        force = np.divide(weighted - stress * moved, distances, out=np.zeros_like(distances), where=distances > 0)
-        slope = np.empty_like(points)
-        for axis, gap in enumerate(gaps):
-            pull = force * gap
-            slope[:, axis] = np.bincount(self.order.left, pull, self.size) - np.bincount(
-                self.order.right, pull, self.size)
-        return stress, (2 / spread * slope).ravel()
+        points = np.ascontiguousarray(numbers.reshape(len(self.counts), -1))
+        fit = self.fit(points)
+        if not fit.spread > 0:
+            return fit.spread, np.zeros_like(numbers)  # zero, or no number as the distances
+        return fit.stress, (2 / fit.spread * self._forces(points, fit)).ravel()
 
-    def fit(self, points: Array) -> tuple[list[Array], Array, Array]:
-        """Return the differences on each axis (p arrays of m), distances (m) and disparities (m) of points (u x p)."""
-        gaps = [column[self.order.left] - column[self.order.right] for column in np.ascontiguousarray(points.T)]
-        distances = np.sqrt(sum((gap**2 for gap in gaps), np.zeros(len(self.order.left))))
-        return gaps, distances, self.order.disparities(distances)
+    def fit(self, points: Array) -> Fit:
+        """Return distances and disparities of points (u x p), in arrays that the next call overwrites."""
+        if not native.available():
+            return self._plain_fit(points)
+        distances, disparities, scratch = self._room
+        each(lambda pairs: distances_of_pairs(points, self._pairs, pairs, distances), self._blocks)
+        if np.isnan(distances.sum()):
+            return Fit(distances, distances, np.nan, np.nan)
+        sums = disparities_of_pairs(distances, self._pairs, self._starts, secondary=self.order.ties == "secondary",
+                                    counts=self._counts, disparities=disparities, scratch=scratch)
+        return Fit(distances, disparities, *sums)
+
+    def _plain_fit(self, points: Array) -> Fit:
+        """Return the same as `fit` by NumPy and SciPy; pairs of a group stay in the order of their points."""
+        gaps = points[self.order.left] - points[self.order.right]
+        distances = np.sqrt(np.einsum("mp,mp->m", gaps, gaps))
+        if np.isnan(distances.sum()):
+            return Fit(distances, distances, np.nan, np.nan)
+        disparities = self.order.disparities(distances)
+        weights = 1.0 if self.order.weights is None else self.order.weights
+        return Fit(distances, disparities, float(np.sum(weights * (distances - disparities) ** 2)),
+                   float(np.sum(weights * distances**2)))
+
+    def _forces(self, points: Array, fit: Fit) -> Array:
+        """Return Σ w (d - d̂ - S d) / d (x - y) for each point (u x p), S the squared stress."""
+        if native.available():
+            parts = in_order(lambda pairs: forces_of_pairs(points, self._pairs, pairs, counts=self._counts,
+                                                           fit=(fit.distances, fit.disparities), share=fit.stress),
+                             self._blocks)
+            return np.asarray(sum(parts, np.zeros_like(points)))
+        errors = fit.distances - fit.disparities - fit.stress * fit.distances
+        force = np.divide(errors, fit.distances, out=np.zeros_like(errors), where=fit.distances > 0)
+        left, right, size = self.order.left, self.order.right, len(self.counts)
+        pulls = [force * (axis[left] - axis[right]) for axis in points.T]
+        if self.order.weights is not None:
+            pulls = [self.order.weights * pull for pull in pulls]
+        return np.column_stack([np.bincount(left, pull, size) - np.bincount(right, pull, size) for pull in pulls])
+
+    @cached_property
+    def _pairs(self) -> AnyArray:
+        return join_pairs(self.order.left, self.order.right)
+
+    @cached_property
+    def _starts(self) -> Indices:
+        return np.append(self.order.groups, len(self.order.lengths)).astype(np.int64)
+
+    @cached_property
+    def _counts(self) -> Array:
+        """The multiplicities; empty where all are one."""
+        return np.zeros(0) if self.order.weights is None else self.counts
+
+    @cached_property
+    def _room(self) -> tuple[Array, Array, Array]:
+        """Arrays for distances, disparities and what the kernel needs: fresh memory would cost as much as its use."""
+        count = len(self.order.lengths)
+        return np.empty(count), np.empty(count), np.empty(SCRATCH * count)
+
+    @cached_property
+    def _blocks(self) -> list[slice]:
+        return row_blocks(len(self.order.lengths), BLOCK)

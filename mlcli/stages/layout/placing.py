@@ -4,12 +4,14 @@ import numpy as np
 
 from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.types import Array
-from mlcli.stages.algebra.distances import squared_distances
 from mlcli.stages.layout.majorize import RELAXATION
 
 BLOCK = 2**20  # numbers of a block of new points and fixed ones
 NEAREST = 3  # fixed points from which a new one starts, besides their mean
 STEPS = 1000
+CLOSE = 0.01  # step relative to that extent below which Newton's steps are tried
+CONVEX = 1e-3  # least curvature, relative to that of the quadratic bound, where they are taken
+SHORT = 0.25  # their length, relative to the distance of the nearest fixed point, beyond which the curvature changes
 STILL = 1e-12  # step relative to the extent of the fixed points that ends the search
 
 
@@ -29,27 +31,53 @@ def _best(lengths: Array, points: Array, weights: Array) -> Array:
     nearest = np.argsort(lengths, axis=1, kind="stable")[:, :NEAREST]
     starts = [*(points[column] for column in nearest.T), points[nearest].mean(axis=1)]
     ends = [_descend(start, lengths, points, weights=weights) for start in starts]
-    stresses = np.array([np.sum(weights * (lengths - np.sqrt(squared_distances(end, points))) ** 2, axis=1)
-                         for end in ends])
+    stresses = np.array([np.sum(weights * (lengths - _gaps(end, points)[1]) ** 2, axis=1) for end in ends])
     return np.asarray(np.array(ends)[stresses.argmin(axis=0), np.arange(len(lengths))])
 
 
 def _descend(places: Array, lengths: Array, points: Array, *, weights: Array) -> Array:
-    """Return the places (m x p) to which relaxed steps lead; the last step is a plain one."""
+    """Return the places (m x p) to which relaxed steps lead, close to the end Newton's; the last step is plain."""
     extent = float(np.abs(points - points.mean(axis=0)).max(initial=0.0))
     shares = weights / weights.sum(axis=1, keepdims=True)
     means, moving = shares @ points, np.arange(len(places))
     for number in range(STEPS):
         here = places[moving]
-        distances = np.sqrt(squared_distances(here, points))
-        pulls = shares[moving] * np.divide(lengths[moving], distances, out=np.zeros_like(distances),
-                                           where=distances > 0)
-        targets = means[moving] + pulls.sum(axis=1)[:, None] * here - pulls @ points
+        gaps, distances = _gaps(here, points)
+        ratios = np.divide(lengths[moving], distances, out=np.zeros_like(distances), where=distances > 0)
+        pulls = shares[moving] * ratios
+        targets = means[moving] + np.einsum("mn,mnp->mp", pulls, gaps)
         steps = targets - here
-        places[moving] = targets if number == STEPS - 1 else here + RELAXATION * steps
+        moves = RELAXATION * steps
+        close = np.abs(steps).max(axis=1) <= CLOSE * extent
+        if close.any():
+            moves[close] = _newton(steps[close], pulls[close], gaps=gaps[close], distances=distances[close])
+        places[moving] = targets if number == STEPS - 1 else here + moves
         far = np.abs(steps).max(axis=1) > STILL * extent
         places[moving[~far]] = targets[~far]
         moving = moving[far]
         if not len(moving):
             break
     return places
+
+
+def _newton(steps: Array, pulls: Array, *, gaps: Array, distances: Array) -> Array:
+    """Return Newton's steps (m x p) where the stress is clearly convex and they are short, relaxed ones elsewhere.
+
+    Half the Hessian of a row's stress, over its weight, is (1 - Σ pull) I + Σ pull u uᵀ, u the direction to a point.
+    """
+    directions = np.divide(gaps, distances[:, :, None], out=np.zeros_like(gaps), where=distances[:, :, None] > 0)
+    bends = np.einsum("mn,mnp,mnq->mpq", pulls, directions, directions)
+    bends += (1 - pulls.sum(axis=1))[:, None, None] * np.eye(steps.shape[1])
+    values, vectors = np.linalg.eigh(bends)
+    convex = values[:, 0] > CONVEX
+    turned = np.einsum("mpq,mp->mq", vectors, steps) / np.where(convex[:, None], values, 1.0)
+    moves = np.einsum("mpq,mq->mp", vectors, turned)
+    nearest = np.where(distances > 0, distances, np.inf).min(axis=1)
+    short = np.linalg.norm(moves, axis=1) <= SHORT * nearest
+    return np.where((convex & short)[:, None], moves, RELAXATION * steps)
+
+
+def _gaps(places: Array, points: Array) -> tuple[Array, Array]:
+    """Return differences (m x n x p) and distances (m x n) of places (m x p) and points (n x p)."""
+    gaps = places[:, None, :] - points
+    return gaps, np.sqrt(np.einsum("mnp,mnp->mn", gaps, gaps))

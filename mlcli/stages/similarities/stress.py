@@ -33,9 +33,9 @@ class LeastStress(Similarity):
         equal = lengths == 0
         weights = np.ones_like(lengths) if self.weights == "one" else 1 / np.where(equal, 1.0, lengths)
         targets = lengths if self.disparities is None else self.disparities(lengths)
-        placed = place_by_stress(targets, self.coordinates, weights)
-        on = np.flatnonzero(equal.any(axis=1))
-        placed[on] = self.coordinates[equal[on].argmax(axis=1)]
+        placed = self.coordinates[equal.argmax(axis=1)]
+        off = np.flatnonzero(~equal.any(axis=1))
+        placed[off] = place_by_stress(targets[off], self.coordinates, weights[off])
         return placed
 
     @property

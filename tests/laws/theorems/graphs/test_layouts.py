@@ -46,7 +46,7 @@ def test_in_full_dimension_stress_of_euclidean_distances_reaches_zero_from_anywh
 
 
 def test_the_gradient_of_stress_of_ranks_is_that_of_differences() -> None:
-    ranks = Ranks(Order.of(pairs_of(LENGTHS), "primary"), 40)
+    ranks = Ranks(Order.of(pairs_of(LENGTHS), "primary"), np.ones(40))
     values = RANDOM.standard_normal(80)
     slope = ranks(values)[1]
     for direction in RANDOM.standard_normal((5, 80)):
@@ -55,7 +55,7 @@ def test_the_gradient_of_stress_of_ranks_is_that_of_differences() -> None:
 
 
 def test_only_the_order_of_dissimilarities_counts() -> None:
-    plain, bent = (Ranks(Order.of(pairs_of(lengths), "primary"), 40) for lengths in (LENGTHS, LENGTHS**3))
+    plain, bent = (Ranks(Order.of(pairs_of(lengths), "primary"), np.ones(40)) for lengths in (LENGTHS, LENGTHS**3))
     values = RANDOM.standard_normal(80)
     assert plain(values)[0] == bent(values)[0]
 

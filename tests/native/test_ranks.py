@@ -1,0 +1,86 @@
+"""Disparities and forces of pairs by ascending dissimilarity against NumPy's and SciPy's."""
+
+import numpy as np
+import pytest
+
+from mlcli.native.ranks import SCRATCH, disparities_of_pairs, distances_of_pairs, forces_of_pairs, join_pairs
+from mlcli.stages.layout import nonmetric
+from mlcli.stages.layout.disparities import Order, Ties
+from mlcli.stages.layout.nonmetric import Ranks
+from mlcli.stages.layout.pairs import Pairs
+from tests.native.support import needs_native
+
+pytestmark = needs_native
+RANDOM = np.random.default_rng(2)
+
+
+def ranks_of(size: int, levels: int, ties: Ties, twins: int = 0) -> Ranks:
+    lengths = np.rint(levels * RANDOM.random((size, size))) + 1
+    lengths = np.triu(lengths, 1) + np.triu(lengths, 1).T
+    counts = np.ones(size)
+    counts[:twins] = 2
+    pairs = Pairs(lengths, counts, np.arange(size))
+    return Ranks(Order.of(pairs, ties), counts)
+
+
+@pytest.mark.parametrize("ties", ["primary", "secondary"])
+@pytest.mark.parametrize(("size", "levels", "axes", "twins"), [(2, 1, 1, 0), (3, 2, 2, 1), (40, 10**6, 2, 0),
+                                                               (60, 3, 3, 4), (90, 40, 2, 0), (25, 8, 5, 2)])
+def test_stress_and_slope_are_those_of_numpy(size: int, levels: int, axes: int, twins: int, ties: Ties,
+                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    ranks = ranks_of(size, levels, ties, twins)
+    points = [RANDOM.standard_normal((size, axes)), RANDOM.standard_normal((size, axes)), np.zeros((size, axes))]
+    points[1][0] = points[1][-1]
+    found = [ranks(place.ravel()) for place in points]
+    monkeypatch.setattr(nonmetric.native, "available", lambda: False)
+    for place, (stress, slope) in zip(points, found, strict=True):
+        expected = ranks(place.ravel())
+        assert stress == pytest.approx(expected[0], rel=1e-12, abs=1e-15)
+        assert np.allclose(slope, expected[1], rtol=0, atol=1e-12)
+
+
+def test_what_was_sorted_before_changes_no_bit_nor_do_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh, used = ranks_of(50, 4, "primary"), None
+    used = Ranks(fresh.order, fresh.counts)
+    points = RANDOM.standard_normal(100)
+    for _ in range(3):
+        used(RANDOM.standard_normal(100))
+    (stress, slope), (again, bent) = fresh(points), used(points)
+    assert stress == again and np.array_equal(slope, bent)
+    monkeypatch.setattr(nonmetric, "BLOCK", 100)
+    assert np.allclose(Ranks(fresh.order, fresh.counts)(points)[1], slope, rtol=0, atol=1e-15)
+
+
+def test_coordinates_that_are_no_numbers_have_no_stress() -> None:
+    assert np.isnan(ranks_of(5, 9, "primary")(np.full(10, np.nan))[0])
+
+
+def test_pairs_that_are_not_there_are_refused() -> None:
+    points, starts = np.zeros((3, 2)), np.array([0, 1, 3])
+    pairs = join_pairs(np.array([0, 0, 1]), np.array([1, 2, 2]))
+    distances, room, none = np.ones(3), np.empty(3), np.zeros(0)
+    scratch = np.empty(3 * SCRATCH)
+
+    def fit(distances: np.ndarray = distances, starts: np.ndarray = starts, counts: np.ndarray = none,
+            scratch: np.ndarray = scratch) -> None:
+        disparities_of_pairs(distances, pairs, starts, secondary=False, counts=counts, disparities=room,
+                             scratch=scratch)
+
+    fit()
+    for wrong in (np.array([0, 1, 4]), np.array([1, 1, 3]), np.array([0, 4, 3])):
+        with pytest.raises(ValueError, match="starts"):
+            fit(starts=wrong)
+    with pytest.raises(ValueError, match="not a number"):
+        fit(distances=np.array([0, np.nan, 1]))
+    with pytest.raises(ValueError, match="out of range"):
+        fit(counts=np.ones(2))
+    with pytest.raises(ValueError, match="scratch"):
+        fit(scratch=np.empty(3))
+    with pytest.raises(ValueError, match="out of range"):
+        distances_of_pairs(points[:2], pairs, slice(0, 3), room)
+    with pytest.raises(ValueError, match="out of range"):
+        distances_of_pairs(points, pairs, slice(0, 4), room)
+    with pytest.raises(ValueError, match="out of range"):
+        forces_of_pairs(points[:2], pairs, slice(0, 3), fit=(room, room), counts=none, share=0.0)
+    with pytest.raises(ValueError, match="one length"):
+        forces_of_pairs(points, pairs, slice(0, 3), fit=(room, room[:2]), counts=none, share=0.0)
