@@ -54,6 +54,7 @@ from mlcli.stages.similarities.projector import Projector
 MOST_AXES = 3
 TRUE_ROWS = 10_000  # up to which the divergence that is stated is that of all pairs
 MOTION = 12  # arrays of coordinates while a step is made
+FEW = 1.2  # least perplexity of a graph by default
 ENTRY = 12.0  # bytes of an affinity and its column
 
 
@@ -109,21 +110,21 @@ class CalibratedMethod(Method):
         """Return a default perplexity clipped to the data; raises ConfigError for a chosen one that is too large."""
         if isinstance(data, AffinityGraph):
             return self.refuse_unused("the affinities are given", "perplexity")
-        count = len(data.values)
+        most = largest(len(data.values))
         if self.chosen("perplexity"):
-            if max(self.perplexities) >= (count - 1) / 3:
-                raise ConfigError("PERPLEXITY", f"a perplexity of {max(self.perplexities):g} was requested, but "
-                                  f"{count} points allow one below {(count - 1) / 3:.4g}, a third of the others",
-                                  where="method.perplexity", hint=f"use at most {np.floor(10 * largest(count)) / 10:.10g}")
+            if max(self.perplexities) >= (len(data.values) - 1) / 3:
+                raise ConfigError("PERPLEXITY", f"a perplexity of {max(self.perplexities):g} was requested, but it must "
+                                  f"be below {(len(data.values) - 1) / 3:.4g}, a third of the other points",
+                                  where="method.perplexity", hint=f"use at most {np.floor(10 * most) / 10:.10g}")
             return {}
-        edges = largest(count) if not isinstance(data, WeightedGraph) else min(
-            largest(count), max(float(np.median(np.diff(data.starts))) / 3, largest(5)))
-        if max(self.perplexities) <= edges:
+        if isinstance(data, WeightedGraph):
+            most = min(most, max(float(np.median(np.diff(data.starts))) / 3, FEW))
+        if max(self.perplexities) <= most:
             return {}
         few = "the edges of a point" if isinstance(data, WeightedGraph) else "the points"
-        note("N-PERPLEXITY", f"perplexity reduced from {self.perplexity:g} to {edges:.4g}, about a third of {few}",
-             perplexity=edges)
-        return {"perplexity": edges}
+        note("N-PERPLEXITY", f"perplexity reduced from {self.perplexity:g} to {most:.4g}, about a third of {few}",
+             perplexity=most)
+        return {"perplexity": most}
 
     def limit(self, data: Input) -> int:
         """Return the largest number of axes: three, as repulsion is computed for no more."""
@@ -161,11 +162,11 @@ class CalibratedMethod(Method):
         with running("coordinates"), single_threaded_blas():
             points = principal(ended.state.points)
             found = divergence.forces(points, self.last(*points.shape))
-        similarity: Similarity = Calibrated(affinities.precisions, self.dof)
+        axes = points.shape[1]
+        similarity: Similarity = Calibrated(affinities.precisions, self.dof, axes)
         if not isinstance(data, WeightedGraph):
             training, metric = training_points(data)
             similarity = Entering(points, training, affinities.precisions, self.perplexities, self.dof, metric)
-        axes = points.shape[1]
         return Model(embedding=points, objective=Quantity(ended.trace),
                      projector=Projector(similarity, uncentered(axes), np.eye(axes)),
                      fit={"divergence": found.divergence, "slope": found.slope, "iterations": len(ended.trace)},

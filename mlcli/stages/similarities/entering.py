@@ -21,6 +21,11 @@ class Calibrated(Similarity):
 
     precisions: Array  # n x s, of squared lengths over the middle one of each row; n x 0 of given affinities
     dof: float
+    axes: int
+
+    def width(self, given: int) -> int:
+        """Return the number of axes."""
+        return self.axes
 
 
 @stored("entering", coordinates="np", points="nd", precisions="ns")

@@ -11,6 +11,7 @@ from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.graph.perplexity import Affinities, calibrate
 from mlcli.stages.layout.descent import Descent
 from mlcli.stages.layout.divergence import Divergence
+from tests.checkpoints import in_parts
 from tests.support import dissimilarities, distances, features, fit
 
 RANDOM = np.random.default_rng(5)
@@ -87,6 +88,15 @@ def test_threads_change_no_byte(start: str) -> None:
     one, two = (METHODS["tsne"](**options).resolve(data).fit(data, Compute(threads=count)) for count in (1, 2))
     assert np.array_equal(one.embedding, two.embedding)
     assert np.array_equal(one.project(POINTS + 0.01), two.project(POINTS + 0.01))
+
+
+def test_a_descent_that_dies_after_every_few_steps_ends_with_the_same_bytes() -> None:
+    def descend() -> Array:
+        state = Descent(early_steps=6, steps=6)(Divergence(affinities(), 1.0), 1e-4 * PLACES, "exact").state
+        return np.column_stack([state.points, state.velocity, state.gains])
+
+    again, stops = in_parts(descend, 5)
+    assert stops == 2 and np.array_equal(again, descend())
 
 
 @pytest.mark.medium
