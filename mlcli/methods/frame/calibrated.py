@@ -113,7 +113,7 @@ class CalibratedMethod(Method):
         most = largest(len(data.values))
         if self.chosen("perplexity"):
             if max(self.perplexities) >= (len(data.values) - 1) / 3:
-                raise ConfigError("PERPLEXITY", f"a perplexity of {max(self.perplexities):g} was requested, but it must "
+                raise ConfigError("PERPLEXITY", f"a perplexity of {max(self.perplexities):g} was requested: it must "
                                   f"be below {(len(data.values) - 1) / 3:.4g}, a third of the other points",
                                   where="method.perplexity", hint=f"use at most {np.floor(10 * most) / 10:.10g}")
             return {}
@@ -140,7 +140,8 @@ class CalibratedMethod(Method):
         count, axes, threads = len(data.values), self.axes.count, compute.thread_count()
         entries, how = entries_of(data, self.perplexities), choose_summation(count, axes)
         each = repel_seconds(count, axes, how, threads) + attract_seconds(int(entries), axes, threads)
-        held = ENTRY * entries + 8.0 * MOTION * count * axes + repel_bytes(count, axes, how) + attract_bytes(count, axes)
+        held = ENTRY * entries + 8.0 * MOTION * count * axes + repel_bytes(
+            count, axes, how) + attract_bytes(count, axes)
         return [*affinity_steps(data, self.perplexities, compute), *self.start_steps(data, entries, compute),
                 Step("iterate", f"{self.descent.count} steps, repulsion by {NAMED[how]}", self.descent.count * each,
                      held),

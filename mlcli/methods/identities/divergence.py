@@ -14,7 +14,7 @@ from mlcli.methods.identities.stress import axes_check
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.chain.joint_affinities import lists_of
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.perplexity import reach
+from mlcli.stages.graph.perplexity import ALONE, reach
 from mlcli.stages.similarities.metric_witness import bounded_distances
 
 ALL_ROWS, SOME_ROWS = 2000, 200  # points up to which all are checked; those of a sample
@@ -86,7 +86,7 @@ def off_aim(lengths: Array, errors: Array, precision: float, perplexity: float) 
     if precision == 0:
         return 0.0 if len(lengths) <= perplexity * (1 + EPS) else np.inf
     slack = float(errors.max())
-    if np.isinf(precision):  # so many nearest ones tie that their entropy is higher
+    if precision == ALONE:  # so many nearest ones tie that their entropy is higher
         ties = int(np.sum(lengths <= lengths.min() + 2 * slack))
         return 0.0 if np.log(ties) >= aim - CLOSE else np.inf
     gaps = precision * ((lengths - lengths.min()) / unit) * ((lengths + lengths.min()) / unit)
@@ -116,7 +116,7 @@ def rebuilt(data: Joined, precisions: Array, perplexities: Sequence[float]) -> A
 
 def softmax(lengths: Array, precision: float) -> Array:
     """Return affinities (k) of one row by a precision."""
-    if np.isinf(precision):
+    if precision == ALONE:
         shares = (lengths == lengths.min()).astype(np.float64)
     else:
         unit, least = scale_of(lengths), lengths.min()

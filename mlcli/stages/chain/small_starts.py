@@ -47,7 +47,7 @@ def principal_chain(data: Features, axes: int, compute: Compute) -> Composition:
     chain = Stages(kernel=Products(), centering="columns",
                    eigensolve=Eigensolve.model_construct(set(), components=count))  # as a default, which is clipped
     columns = [str(number) for number in range(values.shape[1])]
-    return chain.compose(Features(values, data.ids, columns), compute, lambda steps, rows: None)
+    return chain.compose(Features(values, data.ids, columns).normalized(), compute, lambda steps, rows: None)
 
 
 def principal_steps(data: Spatial, axes: int, compute: Compute) -> list[Step]:

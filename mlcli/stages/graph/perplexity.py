@@ -20,6 +20,7 @@ BLOCK = 2**18  # numbers of a block of rows
 REACH = 3  # neighbors for each unit of the perplexity; farther ones have affinities near zero
 FAR = 800.0  # exponent whose exponential is zero
 LARGEST = 1e300  # gap beyond which an affinity is zero at any precision
+ALONE = float(np.finfo(np.float64).max)  # precision under which only the nearest have affinities
 EXACT = 1e-13  # difference of an entropy from its aim that is rounding
 TRIES = 200  # steps of the search for a precision, more than bisection takes
 LOGARITHM = 700.0  # of the largest precision
@@ -76,10 +77,10 @@ class Gaps:
         return Gaps(self.values[rows], self.present[rows])
 
     def affinities(self, precisions: Array) -> Array:
-        """Return affinities (m x k) with sum one for a precision (m) of each row; infinite: the nearest, alike."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            energies = np.where(self.values > 0, self.values * precisions[:, None], 0.0)
-        weights = self.present * np.exp(-np.minimum(energies, FAR))
+        """Return affinities (m x k) with sum one for a precision (m) of each row."""
+        with np.errstate(over="ignore"):
+            energies = np.minimum(self.values * precisions[:, None], FAR)
+        weights = self.present * np.exp(-energies)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def entropies(self, precisions: Array) -> tuple[Array, Array]:
@@ -95,11 +96,11 @@ class Gaps:
     def precisions(self, perplexity: float) -> Array:
         """Return the precision (m) of each row whose affinities have the perplexity.
 
-        Zero where so few neighbors have a lower one with equal affinities, infinite where so many nearest ones tie that
+        Zero where so few neighbors have a lower one with equal affinities, `ALONE` where so many nearest ones tie that
         they have a higher one alone.
         """
         aim, ties = np.log(perplexity), np.sum((self.values <= 0) & self.present, axis=1)
-        found = np.where(np.log(self.present.sum(axis=1)) <= aim, 0.0, np.inf)
+        found = np.where(np.log(self.present.sum(axis=1)) <= aim, 0.0, ALONE)
         rows = np.flatnonzero((found > 0) & (np.log(ties) < aim))
         found[rows] = self.take(rows)._solve(float(aim))
         return found

@@ -17,6 +17,7 @@ from mlcli.methods import METHODS, Model
 from mlcli.rundir import archive
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import nearest
+from mlcli.stages.graph.perplexity import ALONE
 from tests.faults.certificate.test_layouts import HOSTILE, checked, turned
 from tests.support import Notes, dissimilarities, features
 
@@ -94,7 +95,7 @@ LIES: dict[str, tuple[Callable[[Model], Model], str]] = {
     "another precision": (held(precisions=one_precision), "perplexity"),
     "precisions of other rows": (held(precisions=lambda values: values[::-1].copy()), "perplexity"),
     "uniform affinities": (held(precisions=np.zeros_like), "perplexity"),
-    "nearest ones alone": (held(precisions=lambda values: values + np.inf), "perplexity"),
+    "nearest ones alone": (held(precisions=lambda values: np.full_like(values, ALONE)), "perplexity"),
     "other perplexities": (held(perplexities=lambda values: (4.0, 9.0)), "options"),
     "other degrees of freedom": (held(dof=lambda dof: 2.0), "options"),
     "one affinity": (weighted(one_more), "symmetry"), "affinities of another sum": (
