@@ -57,8 +57,8 @@ def measure_quality(result: Result, asked: Quality) -> QualityResult | None:
         note("N-QUALITY-ROWS", f"quality is measured on the {len(whole):,} of {table.rows:,} rows without gaps")
         table, embedding = table.take(whole), embedding[whole]
     if (piece := largest_piece(table)) is not None:
-        note("N-QUALITY-ROWS", f"quality is measured on {len(piece):,} of {table.rows:,} points, the largest piece of the "
-             "graph: no path leads to the others")
+        note("N-QUALITY-ROWS", f"quality is measured on {len(piece):,} of {table.rows:,} points, the largest piece "
+             "of the graph: no path leads to the others")
         table, embedding = table.take(piece), embedding[piece]
     if not table.rows:
         return None

@@ -69,6 +69,8 @@ class CalibratedMethod(Method):
     has_loadings: ClassVar = False
     variance_shares: ClassVar = False
     scaleless: ClassVar = True
+    loses: ClassVar = ("Neighbors are kept, and nothing else: distances between groups and the sizes and densities of "
+                       "groups mean little here, and there may be groups that the data does not have.")
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         perplexity: float | tuple[float, ...]
         start: Start
