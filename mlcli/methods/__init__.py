@@ -26,6 +26,7 @@ NAMES = {  # each with other names that people type
     "lpp": ("locality-preserving-projections", "locality-preserving-projection", "laplacianfaces"),
     "lltsa": ("linear-local-tangent-space-alignment", "linear-ltsa"),
     "laplacian": ("spectral-embedding", "laplacian-eigenmaps", "eigenmaps"),
+    "tsne": ("t-sne", "bh-tsne", "fit-sne", "opentsne", "sne"),
     "diffusion": ("diffusion-maps", "diffusion-map", "diffmap", "dm"),
     "phate": ("potential-of-heat-diffusion",),
     "sde": ("mvu", "maximum-variance-unfolding"),

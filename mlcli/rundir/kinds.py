@@ -46,6 +46,7 @@ TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "stages.similarities.decay": ("decay-steps", "edge-steps"),
     "stages.similarities.decoders": ("decoder",),
     "stages.similarities.diffusion": ("transitions",),
+    "stages.similarities.entering": ("calibrated", "entering"),
     "stages.similarities.explained": ("explained",),
     "stages.similarities.models.gaussian": ("latent-points", "view-process", "shared-latent-points", "latent-sequence",
                                      "back-constraint", "gaussian-process-decoder"),

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from mlcli.base.types import Array
 from mlcli.findings.dimension.neighbor_growth import maximum_likelihood, two_nn, two_nn_error
 from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict
@@ -21,6 +23,10 @@ def estimates(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
         reason = NotApplicable("it needs four points or more with distances between them")
         return {"two_nn": reason, "maximum_likelihood": reason}
     nearest = evidence.nearest(rows, min(NEIGHBORS, len(rows) - 1))
+    nearest = nearest[np.isfinite(nearest).all(axis=1)]  # not those of small pieces of a graph
+    if len(nearest) < 4:
+        reason = NotApplicable("it needs four points or more with neighbors that paths lead to")
+        return {"two_nn": reason, "maximum_likelihood": reason}
     seen = {"points": len(nearest), "sampled": len(rows) < evidence.size}
     return {"two_nn": two_nn_verdict(nearest, seen), "maximum_likelihood": likelihood_verdict(nearest, seen)}
 

@@ -8,10 +8,11 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.scratch import take_rows
 from mlcli.base.stages.stage import note, running
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.inputs import Features, Given
 from mlcli.base.values.sample_size import EXACT
 from mlcli.base.values.scaling import all_finite
+from mlcli.data.table.table import Table
 from mlcli.findings.frame.result import Result, as_compared
 from mlcli.findings.quality import Quality
 from mlcli.findings.quality.distances import Distances
@@ -25,6 +26,7 @@ from mlcli.findings.quality.shepard import Shepard
 from mlcli.findings.quality.strips import Measure, Spaces
 from mlcli.findings.quality.walk import sums_over_anchors
 from mlcli.rundir.plain import plain
+from mlcli.stages.graph.graph import Graph
 from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
 
 WIDEST = 100  # largest neighborhood of the Q_NX curve, if none larger is chosen
@@ -54,6 +56,10 @@ def measure_quality(result: Result, asked: Quality) -> QualityResult | None:
         whole = np.flatnonzero(np.isfinite(table.values).all(axis=1))
         note("N-QUALITY-ROWS", f"quality is measured on the {len(whole):,} of {table.rows:,} rows without gaps")
         table, embedding = table.take(whole), embedding[whole]
+    if (piece := largest_piece(table)) is not None:
+        note("N-QUALITY-ROWS", f"quality is measured on {len(piece):,} of {table.rows:,} points, the largest piece "
+             "of the graph: no path leads to the others")
+        table, embedding = table.take(piece), embedding[piece]
     if not table.rows:
         return None
     with running("quality"):
@@ -61,6 +67,14 @@ def measure_quality(result: Result, asked: Quality) -> QualityResult | None:
                         kept=model.space(compute), decode=model.projector.decode_rows, neighbors=asked.neighbors,
                         sample=asked.sample, free=result.config.method.free_scale, generator=compute.generator())
     return QualityResult(plain(found.figures), found.pairs)
+
+
+def largest_piece(table: Table) -> Indices | None:
+    """Return the points of the largest piece of a graph; None where it is in one piece, or the table is no graph."""
+    if table.graph is None:
+        return None
+    pieces = Graph(table.graph.starts, table.graph.indices, table.graph.weights).pieces()
+    return np.flatnonzero(pieces == 0) if pieces.max(initial=0) else None
 
 
 def quality(source: Given, embedding: Array, *, kept: Space | None = None,

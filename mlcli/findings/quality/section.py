@@ -30,9 +30,9 @@ MEASURES = {  # key of quality.json -> name and meaning
 OF_LABELS = ("label_1nn_error", "silhouette")
 
 
-def in_words(document: Mapping[str, Any]) -> Part:
-    """Return the measures in sentences without judgment."""
-    said = (_neighbors_kept(document), _distances_kept(document))
+def in_words(document: Mapping[str, Any], lost: str = "") -> Part:
+    """Return the measures in sentences without judgment, then a sentence on what the method does not keep."""
+    said = (_neighbors_kept(document), _distances_kept(document), lost)
     return section("Quality in words", *(sentence(text, "lead") for text in said if text))
 
 

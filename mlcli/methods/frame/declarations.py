@@ -31,6 +31,7 @@ class Declarations(Options):
     scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
     has_loadings: ClassVar[bool] = True  # whether columns have loadings on the axes; for a chain its kernel decides
     variance_shares: ClassVar[bool] = True  # whether an eigenvalue over the trace is a share of variance
+    loses: ClassVar[str] = ""  # what its pictures do not show although they seem to, as a sentence of the report
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
     can_resample: ClassVar[bool] = False  # whether rows have no order; for a method without chain and columns' model
     most_views: ClassVar[float] = 2  # views that it takes, where it takes more than one

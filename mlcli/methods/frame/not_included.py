@@ -22,10 +22,8 @@ LACKING = (
     NotIncluded(("umap", "densmap", "parametric-umap"), "laplacian",
                 "umap starts from the Laplacian eigenmap of a neighbor graph and then moves points by chance; "
                 "these coordinates are exact, and have a spectrum"),
-    NotIncluded(("tsne", "t-sne", "bh-tsne", "fit-sne", "opentsne", "sne"), "laplacian",
-                "both keep neighbors and no large distances; here by an eigenproblem with one solution"),
-    NotIncluded(("largevis", "trimap", "pacmap", "localmap", "vis-ne"), "laplacian",
-                "both place points by their neighbor graph; here by an eigenproblem with one solution"),
+    NotIncluded(("largevis", "trimap", "pacmap", "localmap", "vis-ne"), "tsne",
+                "both attract neighbors and repel others; here by the divergence of all pairs"),
     NotIncluded(("som", "kohonen", "self-organizing-map", "gtm"), "gplvm",
                 "it too leads from a few coordinates to the features by a smooth map, without a grid"),
     NotIncluded(("dca", "decorana"), "mds",

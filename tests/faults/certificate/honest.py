@@ -73,11 +73,13 @@ LINEAR: list[dict[str, Any]] = [  # linear versions of graph methods
     {"name": "npe", "neighbors": CONNECT}, {"name": "npe", "neighbors": {"pieces": "largest"}},
     {"name": "lltsa"}, {"name": "lltsa", "neighbors": {"pieces": "largest"}},
     {"name": "laplacian", "neighbors": CONNECT, "weights": {"name": "adaptive"}}]
+SHORT = {"early_steps": 10, "steps": 20}
 LAYOUTS: list[dict[str, Any]] = [
     {"name": "smacof"}, {"name": "smacof", "starts": 2, "metric": "cityblock"}, {"name": "sammon"},
     {"name": "nmds", "starts": 2}, {"name": "nmds", "starts": 1, "ties": "secondary"},
     {"name": "random"}, {"name": "random", "kind": "orthogonal"},
-    {"name": "phate"}, {"name": "phate", "landmarks": 5, "gamma": 0.0}, {"name": "phate", "time": 40}]
+    {"name": "phate"}, {"name": "phate", "landmarks": 5, "gamma": 0.0}, {"name": "phate", "time": 40},
+    {"name": "tsne", "descent": SHORT}, {"name": "tsne", "start": "laplacian", "perplexity": [2, 3], "descent": SHORT}]
 OF_COORDINATES = ("sigmoid", "cosine", "polynomial", "linear")  # kernels that no metric is compared by
 GRAPHED = ("isomap", "laplacian")
 COVARIANCES: list[dict[str, Any]] = [{"name": "pca"}, {"name": "fa"}, {"name": "fa", "noise": "equal"}]
@@ -87,7 +89,7 @@ FIRST_TANGENT = 30_000  # and from here on of tangent spaces
 FIRST_LINEAR = 40_000  # and from here on of linear versions of graph methods
 FIRST_LAYOUT = 50_000  # and from here on of layouts, and of directions that are drawn
 CHOICES: tuple[tuple[int, tuple[list[dict[str, Any]], list[dict[str, Any]]]], ...] = (  # of points, and of matrices
-    (FIRST_LAYOUT, (LAYOUTS, [one for one in LAYOUTS[:5] if "metric" not in one])),
+    (FIRST_LAYOUT, (LAYOUTS, [one for one in LAYOUTS[:6] if "metric" not in one])),
     (FIRST_LINEAR, (LINEAR, [])), (FIRST_TANGENT, (TANGENTS, [one for one in TANGENTS if "metric" not in one])),
     (FIRST_LATENT, (LATENT, COVARIANCES)), (0, (METHODS, SQUARES)))
 SCALES = ("none", "center", "standard", "range", "robust")

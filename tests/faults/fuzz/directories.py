@@ -42,6 +42,7 @@ RUNS = {  # the arguments of `embed`: a file of samples, which also holds new po
     "sammon": ("us_arrests.csv", "-m", "sammon", "--set", "method.iterate.limit=50"),
     "nmds": ("us_arrests.csv", "-m", "nmds", "--set", "method.starts=2"),
     "phate": ("us_arrests.csv", "-m", "phate", "--set", "method.landmarks=20"),
+    "tsne": ("us_arrests.csv", "-m", "tsne", "--set", "method.descent={early_steps: 5, steps: 5}"),
     "ltsa": ("us_arrests.csv", "-m", "ltsa", "-k", "8"), "mlle": ("us_arrests.csv", "-m", "mlle", "-k", "8"),
     "lpp": ("us_arrests.csv", "-m", "lpp", "-k", "6"), "lltsa": ("us_arrests.csv", "-m", "lltsa", "-k", "8"),
     "nmf": ("us_arrests.csv", "-m", "nmf"), "random": ("us_arrests.csv", "-m", "random"),
