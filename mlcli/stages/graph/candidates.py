@@ -18,6 +18,7 @@ TILE = 1536  # points on a side of a tile of products, at most: 9 MiB
 SHARES = 8  # tiles for each thread, at least
 BLOCK = 2**22  # numbers in a block of approximate distances: 16 MiB for each thread
 FEW = 8  # rows for which computing all exact distances is faster than building a finder
+FINER = 2**20  # numbers in a block of approximate distances in double precision
 LEAST = 8  # blocks, where there are as many rows
 
 # Candidates (m x c) for a block of rows, and lower bounds (m) of the squared distances to all other points.
@@ -155,6 +156,25 @@ def _pairs(points: Array, count: int) -> Finder:
     each(work, pairs, progress=True)
     beyond = quick.beyond(smallest.values[:, -1], quick.norms)
     return lambda block: (smallest.indices[block], beyond[block])
+
+
+def finer_candidates(new: Array, points: Array, count: int, excluded: Indices | None) -> tuple[Indices, Array]:
+    """Return candidates as a finder does, for (m, d) rows whose distances rounding of single precision cannot tell.
+
+    Products are of double precision. Rows should be few enough for an (m, n) array.
+    """
+    center = new.mean(axis=0)
+    left, most = new - center, 0.0
+    numbers, norms = np.empty((len(new), len(points))), np.einsum("ij,ij->i", left, left)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for part in row_blocks(len(points), FINER, points.shape[1]):
+            right = points[part] - center
+            squares = np.einsum("ij,ij->i", right, right)
+            numbers[:, part] = squares - 2 * (left @ right.T)
+            most = max(most, float(squares.max()))
+        candidates, last = _smallest(numbers, count, excluded)
+        rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float64).eps)
+        return candidates, last + norms - rounding * (norms + most)
 
 
 def _smallest(quick: AnyArray, count: int, excluded: Indices | None) -> tuple[Indices, AnyArray]:

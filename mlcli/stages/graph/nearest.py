@@ -13,7 +13,16 @@ from mlcli.base.types import Array, Indices
 from mlcli.engine.executor import results, sent
 from mlcli.stages.algebra.costs import neighbors_cost
 from mlcli.stages.algebra.distances import HELD
-from mlcli.stages.graph.candidates import SPARE, TREE_COLUMNS, Finder, blocks, finder, refine
+from mlcli.stages.graph.candidates import (
+    FINER,
+    SPARE,
+    TREE_COLUMNS,
+    Finder,
+    blocks,
+    finder,
+    finer_candidates,
+    refine,
+)
 from mlcli.stages.graph.searching import RowSearch
 
 
@@ -112,16 +121,32 @@ class Search(RowSearch):
                             for block in blocks(part.stop - part.start, width)])
 
     def near(self, block: slice, candidates_of: Finder) -> tuple[Indices, Array]:
-        """Return exact distances of a block's candidates, and of all points where candidates may not suffice."""
-        candidates, beyond = candidates_of(block)
-        mine = None if self.excluded is None else self.excluded[block]
-        indices, squared = refine(self.new[block], self.points, candidates, self.count, mine)
-        for row in np.flatnonzero(~(squared[:, -1] < beyond)):  # also where that is not a number
-            everyone, at = np.arange(len(self.points))[None, :], slice(block.start + row, block.start + row + 1)
-            mine = None if self.excluded is None else self.excluded[at]
-            indices[row], squared[row] = (found[0] for found in refine(self.new[at], self.points, everyone, self.count,
-                                                                       mine))
+        """Return the neighbors of a block of rows (m x count), and their squared distances.
+
+        Where candidates may not suffice, as rounding is more than the gaps between distances, finer ones are found;
+        where these may not, all points are candidates.
+        """
+        indices, squared, sure = self._refined(block, *candidates_of(block))
+        width = min(self.count + SPARE + 1, len(self.points))
+        unsure = block.start + np.flatnonzero(~sure)
+        for part in row_blocks(len(unsure), FINER, len(self.points)):
+            rows, places = unsure[part], unsure[part] - block.start
+            finer = finer_candidates(self.new[rows], self.points, width, self._own(rows))
+            indices[places], squared[places], sure[places] = self._refined(rows, *finer)
+        everyone = np.arange(len(self.points))[None, :]
+        for place in np.flatnonzero(~sure):
+            row = slice(block.start + place, block.start + place + 1)
+            found = self._refined(row, everyone, np.full(1, np.inf))
+            indices[place], squared[place] = found[0][0], found[1][0]
         return indices, squared
+
+    def _refined(self, rows: slice | Indices, candidates: Indices, beyond: Array) -> tuple[Indices, Array, Any]:
+        """Return the nearest of the rows' candidates (m x c), and whether no other point can be nearer (m)."""
+        indices, squared = refine(self.new[rows], self.points, candidates, self.count, self._own(rows))
+        return indices, squared, squared[:, -1] < beyond  # false also where that is not a number
+
+    def _own(self, rows: slice | Indices) -> Indices | None:
+        return None if self.excluded is None else self.excluded[rows]
 
     @cached_property
     def _finder(self) -> tuple[Finder, int]:

@@ -8,6 +8,8 @@ from hypothesis.extra.numpy import arrays
 
 from mlcli.base.types import Array
 from mlcli.stages.algebra.metrics import EUCLIDEAN
+from mlcli.stages.graph import candidates
+from mlcli.stages.graph import nearest as module
 from mlcli.stages.graph.nearest import nearest, nearest_in_matrix, nearest_of_new
 from mlcli.stages.graph.radius import within
 from tests.support import distances
@@ -96,3 +98,15 @@ def test_neighbors_in_a_matrix_are_neighbors_of_points() -> None:
     points = np.random.default_rng(2).standard_normal((40, 3))
     given = nearest_in_matrix(distances(points), 6, without_self=True)
     assert np.array_equal(given.indices, nearest(points, 6).indices)
+
+
+def test_a_few_rows_of_large_norm_do_not_make_all_points_candidates_of_every_row(monkeypatch):
+    """Rounding of single precision, which grows with the largest norm, hides the gaps between most distances."""
+    generator = np.random.default_rng(0)
+    points = generator.standard_normal((300, 400))
+    points[:3] *= 300
+    calls = []
+    monkeypatch.setattr(module, "refine", lambda *a: calls.append(a[2].shape) or candidates.refine(*a))
+    assert np.array_equal(nearest(points, 5).indices.reshape(-1, 5), brute(points, 5))
+    assert sum(rows for rows, _ in calls) > 300  # some rows were in doubt
+    assert all(width < 300 for _, width in calls)
