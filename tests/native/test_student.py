@@ -37,7 +37,7 @@ def formula(points: Array, dof: float) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize("dof", [1.0, 0.3, 40.0])
-@pytest.mark.parametrize(("rows", "axes"), [(1, 2), (9, 1), (41, 2), (40, 3), (23, 5)])
+@pytest.mark.parametrize(("rows", "axes"), [(1, 2), (9, 1), (41, 2), (40, 3), (23, 5), (10, 18)])
 def test_all_pairs_repel_as_the_formula_says(rows: int, axes: int, dof: float) -> None:
     points = np.random.default_rng(rows).normal(size=(rows, axes)) * 10.0 ** np.arange(-2, 7)[np.arange(rows) % 9, None]
     points[rows // 2] = points[0]

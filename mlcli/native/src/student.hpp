@@ -6,6 +6,7 @@ namespace mlcli::LEVEL {
 
 using Point = Lanes<double>;
 constexpr int SIDE_BY_SIDE = VECTORS;  // rows that share what is loaded, and a division
+constexpr int HELD = 16;               // axes whose sums stay in vectors, where their number is not known
 constexpr int CHUNK = 64;              // entries of a row that are copied at once
 constexpr int LOTS = 8;                // and that are summed side by side
 
@@ -136,16 +137,18 @@ static void repel(const double *rows, std::int64_t count, const double *sources,
     }
 }
 
-// The same for any number of axes, one row and as many sources as there are lanes at a time.
+// The same for any number of axes, one row at a time.
 template <bool ONE>
-static void repel_any(const double *rows, std::int64_t count, const double *sources, std::int64_t stride, std::int64_t size,
-                      int axes, double dof, double *forces, double *totals) {
+static void repel_any(const double *rows, std::int64_t count, const double *sources, std::int64_t stride,
+                      std::int64_t size, int axes, double dof, double *forces, double *totals) {
     using V = Point::V;
     constexpr int W = Point::width;
     const V one = Point::fill(1), scale = Point::fill(1 / dof);
-    for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t i = 0; i < count; ++i) {
+        const double *own = rows + i * axes;
+        V sums[HELD + 1];  // of the first axes, and of the kernel
+        for (V &sum : sums) sum = Point::fill(0);
         for (std::int64_t j = 0; j < size; j += W) {
-            const double *own = rows + i * axes;
             V squared = Point::fill(0), kernel, pull;
             for (int a = 0; a < axes; ++a) {
                 const V gap = Point::fill(own[a]) - Point::load(sources + a * stride + j);
@@ -158,10 +161,18 @@ static void repel_any(const double *rows, std::int64_t count, const double *sour
                 for (int l = 0; l < W; ++l) weights[l] = j + l < size ? 1 : 0;
                 kernel = kernel * Point::load(weights), pull = pull * Point::load(weights);
             }
-            totals[i] += sum_of<double>(kernel);
-            for (int a = 0; a < axes; ++a)
-                forces[i * axes + a] += sum_of<double>(pull * (Point::fill(own[a]) - Point::load(sources + a * stride + j)));
+            sums[HELD] = sums[HELD] + kernel;
+            for (int a = 0; a < axes; ++a) {
+                const V gap = Point::fill(own[a]) - Point::load(sources + a * stride + j);
+                if (a < HELD)
+                    sums[a] = Point::fma(pull, gap, sums[a]);
+                else
+                    forces[i * axes + a] += sum_of<double>(pull * gap);
+            }
         }
+        totals[i] += sum_of<double>(sums[HELD]);
+        for (int a = 0; a < axes && a < HELD; ++a) forces[i * axes + a] += sum_of<double>(sums[a]);
+    }
 }
 
 static void repel_rows(const double *rows, std::int64_t count, const double *sources, std::int64_t stride,

@@ -47,7 +47,7 @@ class Grid:
 def grid_around(points: Array) -> Grid | None:
     """Return the grid for points (n x 1 or n x 2), or None where squares of distances vanish or it has too many nodes.
 
-    As many are too many as take more time than a tree, or more memory than 16 bytes for each of 2^24.
+    As many are too many as take more time than a tree, or more memory than ten bytes for each of 2^24.
     """
     from scipy.fft import next_fast_len
 

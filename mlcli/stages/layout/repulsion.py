@@ -28,8 +28,9 @@ ENTRIES = 2**18  # entries of a graph in a block
 EXACT_ROWS = 6000  # up to as many points all pairs take less time than a grid
 USUAL = (1.0e6, 2.5e6)  # nodes of a grid with two axes in most of the descent, and at its end
 # Work in functions of one distance: of a node of the grid and a point, of a point in a tree by the number of axes, of a
-# pair and each of its axes, of a power, and of an entry of a graph and each of its axes.
-GRID_WORK, TREE_WORK, PAIR_WORK, POWER_WORK, ENTRY_WORK = (13, 45), (300, 750, 2200), (0.09, 0.05), 1.2, (1.7, 0.5)
+# pair and each of its axes, and of an entry of a graph and each of its axes.
+GRID_WORK, TREE_WORK, PAIR_WORK, ENTRY_WORK = (13, 45), (300, 800, 2400), (0.09, 0.05), (1.7, 0.5)
+POWER_WORK, DIVISION_WORK = 1.2, 0.4  # of a pair besides, and of a division that pairs do not share
 
 
 def choose_summation(rows: int, axes: int) -> Summation:
@@ -125,7 +126,7 @@ def repel_seconds(rows: int, axes: int, how: Summation, threads: int, dof: float
     elif how == "tree" and native.available():
         work = float(TREE_WORK[axes - 1] * rows)
     else:
-        pair = PAIR_WORK[0] + PAIR_WORK[1] * axes + (POWER_WORK if dof != 1 else 0)
+        pair = PAIR_WORK[0] + PAIR_WORK[1] * axes + (POWER_WORK if dof != 1 else DIVISION_WORK if axes > 3 else 0)
         work = rows**2 * (pair if native.available() else 6 + pair)
     return work * rates().bent / max(threads, 1)
 
@@ -133,8 +134,8 @@ def repel_seconds(rows: int, axes: int, how: Summation, threads: int, dof: float
 def repel_bytes(rows: int, axes: int, how: Summation) -> int:
     """Predict the bytes that a repulsion holds beside points and forces."""
     if how == "grid":
-        return int(16 * USUAL[1] ** (axes / 2)) + 40 * rows
-    return 160 * rows if how == "tree" else 8 * BLOCK if not native.available() else 16 * rows * axes
+        return int(10 * USUAL[1] ** (axes / 2)) + 40 * rows
+    return 130 * rows if how == "tree" else 8 * BLOCK if not native.available() else 16 * rows * axes
 
 
 def attract_seconds(entries: int, axes: int, threads: int) -> float:
