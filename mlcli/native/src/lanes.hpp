@@ -165,4 +165,11 @@ template <class T> INLINE void store_some(T *p, typename Lanes<T>::V v, int coun
 }
 #endif
 
+template <class T> INLINE T sum_of(typename Lanes<T>::V v) {
+    T lanes[Lanes<T>::width], sum = 0;
+    Lanes<T>::store(lanes, v);
+    for (int i = 0; i < Lanes<T>::width; ++i) sum += lanes[i];
+    return sum;
+}
+
 }  // namespace mlcli::LEVEL

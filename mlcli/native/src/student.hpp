@@ -1,0 +1,257 @@
+// Student's kernel of neighbor embeddings, k = (1 + d²/α)^-α: forces among all pairs of points, and along a graph.
+#pragma once
+#include "lanes.hpp"
+
+namespace mlcli::LEVEL {
+
+using Point = Lanes<double>;
+constexpr int SIDE_BY_SIDE = VECTORS;  // rows that share what is loaded, and a division
+constexpr int CHUNK = 64;              // entries of a row that are copied at once
+constexpr int LOTS = 8;                // and that are summed side by side
+
+INLINE double from_bits(std::uint64_t bits) {
+    double number;
+    std::memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+INLINE std::uint64_t bits_of(double number) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+// The logarithm of a number from 1 on and its inverse, without branches, so that loops over it become vectors: twice the
+// artanh of (m - 1)/(m + 1) for the mantissa m, taken from between the roots of 1/2 and 2. One division does for both.
+INLINE double logarithm(double x, double &inverse) {
+    const std::uint64_t bits = bits_of(x) - 0x3fe6a09e667f3bcdull;  // below the root of 1/2 lies a smaller exponent
+    const double exponent = from_bits(0x4330000000000000ull | (bits >> 52)) - 4503599627370496.0;
+    const double m = from_bits((bits & 0xfffffffffffffull) + 0x3fe6a09e667f3bcdull);
+    const double both = 1 / (x * (m + 1));
+    inverse = both * (m + 1);
+    const double f = (m - 1) * (both * x), s = f * f, q = s * s;
+    const double low = 2.0 / 3 + s * (2.0 / 5) + q * (2.0 / 7 + s * (2.0 / 9));
+    const double high = 2.0 / 11 + s * (2.0 / 13) + q * (2.0 / 15 + s * (2.0 / 17) + q * (2.0 / 19));
+    return exponent * 0.69314718055994530942 + (f * 2 + f * s * (low + q * q * high));
+}
+
+// The exponential of a number that is not positive.
+INLINE double exponential(double x) {
+    const double above = x > -708 ? x : -708;
+    const double rounded = above * 1.4426950408889634074 + 6755399441055744.0, n = rounded - 6755399441055744.0;
+    const double r = above - n * 0.693147180369123816490 - n * 1.90821492927058770002e-10;
+    double sum = 1.0 / 6227020800;
+    sum = sum * r + 1.0 / 479001600;
+    sum = sum * r + 1.0 / 39916800;
+    sum = sum * r + 1.0 / 3628800;
+    sum = sum * r + 1.0 / 362880;
+    sum = sum * r + 1.0 / 40320;
+    sum = sum * r + 1.0 / 5040;
+    sum = sum * r + 1.0 / 720;
+    sum = sum * r + 1.0 / 120;
+    sum = sum * r + 1.0 / 24;
+    sum = sum * r + 1.0 / 6;
+    sum = sum * r + 0.5;
+    sum = sum * r + 1;
+    sum = sum * r + 1;
+    return sum * from_bits((bits_of(rounded) << 52) + 0x3ff0000000000000ull);
+}
+
+// The kernel, and the kernel over 1 + d²/α, of some numbers 1 + d²/α; one degree of freedom costs a division for all.
+template <bool ONE, int N>
+INLINE void kernel_of(const Point::V *stretched, double dof, Point::V *kernel, Point::V *pull) {
+    using V = Point::V;
+    if constexpr (ONE) {
+        V inverse[N];
+        if constexpr (N == 4) {
+            const V left = stretched[0] * stretched[1], right = stretched[2] * stretched[3];
+            const V both = Point::fill(1) / (left * right), first = both * right, second = both * left;
+            inverse[0] = first * stretched[1], inverse[1] = first * stretched[0];
+            inverse[2] = second * stretched[3], inverse[3] = second * stretched[2];
+        } else if constexpr (N == 2) {
+            const V both = Point::fill(1) / (stretched[0] * stretched[1]);
+            inverse[0] = both * stretched[1], inverse[1] = both * stretched[0];
+        } else {
+            for (int r = 0; r < N; ++r) inverse[r] = Point::fill(1) / stretched[r];
+        }
+        for (int r = 0; r < N; ++r) kernel[r] = inverse[r], pull[r] = inverse[r] * inverse[r];
+    } else {
+        constexpr int size = N * Point::width;
+        double from[size], powers[size], pulls[size];
+        for (int r = 0; r < N; ++r) Point::store(from + r * Point::width, stretched[r]);
+        for (int k = 0; k < size; ++k) {
+            double inverse;
+            powers[k] = exponential(-dof * logarithm(from[k], inverse));
+            pulls[k] = powers[k] * inverse;
+        }
+        for (int r = 0; r < N; ++r) {
+            kernel[r] = Point::load(powers + r * Point::width);
+            pull[r] = Point::load(pulls + r * Point::width);
+        }
+    }
+}
+
+// Forces on rows from all of `size` sources, whose coordinates lie axis by axis (axes x stride), once each or
+// `masses` times, which are zero up to a whole vector; `forces` (rows x axes) and `totals`, the sums of the kernel, are added to.
+template <int AXES, bool ONE, bool WEIGHED>
+static void repel(const double *rows, std::int64_t count, const double *sources, std::int64_t stride, std::int64_t size,
+                  const double *masses, double dof, double *forces, double *totals) {
+    using V = Point::V;
+    constexpr int N = SIDE_BY_SIDE, W = Point::width;
+    const V one = Point::fill(1), scale = Point::fill(1 / dof);
+    for (std::int64_t i = 0; i < count; i += N) {
+        V own[N][AXES], sums[N][AXES], total[N];
+        for (int r = 0; r < N; ++r) {
+            const double *row = rows + (i + r < count ? i + r : count - 1) * AXES;
+            total[r] = Point::fill(0);
+            for (int a = 0; a < AXES; ++a) own[r][a] = Point::fill(row[a]), sums[r][a] = Point::fill(0);
+        }
+        for (std::int64_t j = 0; j < size; j += W) {
+            V gaps[N][AXES], stretched[N], kernel[N], pull[N], other[AXES];
+            for (int a = 0; a < AXES; ++a) other[a] = Point::load(sources + a * stride + j);
+            for (int r = 0; r < N; ++r) {
+                V squared = Point::fill(0);
+                for (int a = 0; a < AXES; ++a) {
+                    gaps[r][a] = own[r][a] - other[a];
+                    squared = Point::fma(gaps[r][a], gaps[r][a], squared);
+                }
+                stretched[r] = ONE ? squared + one : Point::fma(squared, scale, one);
+            }
+            kernel_of<ONE, N>(stretched, dof, kernel, pull);
+            if (WEIGHED || size - j < W) {
+                double weights[W];
+                for (int l = 0; l < W; ++l) weights[l] = j + l < size ? 1 : 0;
+                const V weight = Point::load(WEIGHED ? masses + j : weights);
+                for (int r = 0; r < N; ++r) kernel[r] = kernel[r] * weight, pull[r] = pull[r] * weight;
+            }
+            for (int r = 0; r < N; ++r) {
+                total[r] = total[r] + kernel[r];
+                for (int a = 0; a < AXES; ++a) sums[r][a] = Point::fma(pull[r], gaps[r][a], sums[r][a]);
+            }
+        }
+        for (int r = 0; r < N && i + r < count; ++r) {
+            totals[i + r] += sum_of<double>(total[r]);
+            for (int a = 0; a < AXES; ++a) forces[(i + r) * AXES + a] += sum_of<double>(sums[r][a]);
+        }
+    }
+}
+
+// The same for any number of axes, one row and as many sources as there are lanes at a time.
+template <bool ONE>
+static void repel_any(const double *rows, std::int64_t count, const double *sources, std::int64_t stride, std::int64_t size,
+                      int axes, double dof, double *forces, double *totals) {
+    using V = Point::V;
+    constexpr int W = Point::width;
+    const V one = Point::fill(1), scale = Point::fill(1 / dof);
+    for (std::int64_t i = 0; i < count; ++i)
+        for (std::int64_t j = 0; j < size; j += W) {
+            const double *own = rows + i * axes;
+            V squared = Point::fill(0), kernel, pull;
+            for (int a = 0; a < axes; ++a) {
+                const V gap = Point::fill(own[a]) - Point::load(sources + a * stride + j);
+                squared = Point::fma(gap, gap, squared);
+            }
+            const V stretched = Point::fma(squared, scale, one);
+            kernel_of<ONE, 1>(&stretched, dof, &kernel, &pull);
+            if (size - j < W) {
+                double weights[W];
+                for (int l = 0; l < W; ++l) weights[l] = j + l < size ? 1 : 0;
+                kernel = kernel * Point::load(weights), pull = pull * Point::load(weights);
+            }
+            totals[i] += sum_of<double>(kernel);
+            for (int a = 0; a < axes; ++a)
+                forces[i * axes + a] += sum_of<double>(pull * (Point::fill(own[a]) - Point::load(sources + a * stride + j)));
+        }
+}
+
+static void repel_rows(const double *rows, std::int64_t count, const double *sources, std::int64_t stride,
+                       std::int64_t size, const double *masses, int axes, double dof, double *forces, double *totals) {
+#define REPEL(AXES)                                                                                                     \
+    if (axes == AXES && masses == nullptr)                                                                             \
+        return dof == 1 ? repel<AXES, true, false>(rows, count, sources, stride, size, masses, dof, forces, totals)    \
+                        : repel<AXES, false, false>(rows, count, sources, stride, size, masses, dof, forces, totals);  \
+    if (axes == AXES)                                                                                                  \
+        return dof == 1 ? repel<AXES, true, true>(rows, count, sources, stride, size, masses, dof, forces, totals)     \
+                        : repel<AXES, false, true>(rows, count, sources, stride, size, masses, dof, forces, totals);
+    REPEL(1) REPEL(2) REPEL(3)
+#undef REPEL
+    dof == 1 ? repel_any<true>(rows, count, sources, stride, size, axes, dof, forces, totals)
+             : repel_any<false>(rows, count, sources, stride, size, axes, dof, forces, totals);
+}
+
+// Forces on a point along entries of its row, and the sum of -values log k. Coordinates are copied first, one by one: that
+// takes less time than to gather them.
+template <int AXES>
+static double attract(const std::int32_t *indices, const double *values, std::int64_t size, const double *points,
+                      const double *own, double dof, double *force) {
+    const double scale = 1 / dof;
+    double energies[LOTS] = {}, sums[AXES][LOTS] = {};
+    for (std::int64_t begin = 0; begin < size; begin += CHUNK) {
+        const int there = size - begin < CHUNK ? static_cast<int>(size - begin) : CHUNK;
+        double others[AXES][CHUNK + LOTS], weights[CHUNK + LOTS];
+        for (int e = 0; e < there; ++e) {
+            std::int64_t at = static_cast<std::int64_t>(indices[begin + e]) * AXES;
+            asm("" : "+r"(at));  // the compiler would gather
+            for (int a = 0; a < AXES; ++a) others[a][e] = points[at + a];
+        }
+        for (int e = 0; e < there; ++e) weights[e] = values[begin + e];
+        for (int l = 0; l < LOTS; ++l) {
+            weights[there + l] = 0;
+            for (int a = 0; a < AXES; ++a) others[a][there + l] = own[a];
+        }
+        for (int e = 0; e < there; e += LOTS) {
+            double gaps[AXES][LOTS], logs[LOTS], inverse[LOTS];
+            for (int l = 0; l < LOTS; ++l) {
+                double squared = 0;
+                for (int a = 0; a < AXES; ++a) {
+                    gaps[a][l] = own[a] - others[a][e + l];
+                    squared += gaps[a][l] * gaps[a][l];
+                }
+                logs[l] = logarithm(1 + squared * scale, inverse[l]);
+            }
+            for (int l = 0; l < LOTS; ++l) energies[l] += weights[e + l] * logs[l];
+            for (int l = 0; l < LOTS; ++l) inverse[l] *= weights[e + l];
+            for (int a = 0; a < AXES; ++a)
+                for (int l = 0; l < LOTS; ++l) sums[a][l] += inverse[l] * gaps[a][l];
+        }
+    }
+    double energy = 0;
+    for (int l = 0; l < LOTS; ++l) energy += energies[l];
+    for (int a = 0; a < AXES; ++a)
+        for (int l = 0; l < LOTS; ++l) force[a] += sums[a][l];
+    return energy * dof;
+}
+
+// The same for any number of axes.
+static double attract_any(const std::int32_t *indices, const double *values, std::int64_t size, const double *points,
+                          int axes, const double *own, double dof, double *force) {
+    double energy = 0;
+    for (std::int64_t e = 0; e < size; ++e) {
+        const double *other = points + static_cast<std::int64_t>(indices[e]) * axes;
+        double squared = 0;
+        for (int a = 0; a < axes; ++a) squared += (own[a] - other[a]) * (own[a] - other[a]);
+        double inverse;
+        energy += values[e] * logarithm(1 + squared / dof, inverse);
+        for (int a = 0; a < axes; ++a) force[a] += values[e] * inverse * (own[a] - other[a]);
+    }
+    return energy * dof;
+}
+
+// The same for rows from `first` to `last`; `forces` and `energies` hold a place for each of these.
+static void attract_rows(const std::int64_t *starts, const std::int32_t *indices, const double *values,
+                         const double *points, int axes, double dof, std::int64_t first, std::int64_t last, double *forces,
+                         double *energies) {
+    for (std::int64_t row = first; row < last; ++row) {
+        const std::int64_t start = starts[row], size = starts[row + 1] - start;
+        double *force = forces + (row - first) * axes;
+        const double *own = points + row * axes;
+        for (int a = 0; a < axes; ++a) force[a] = 0;
+        const std::int32_t *others = indices + start;
+        energies[row - first] = axes == 1   ? attract<1>(others, values + start, size, points, own, dof, force)
+                                : axes == 2 ? attract<2>(others, values + start, size, points, own, dof, force)
+                                : axes == 3 ? attract<3>(others, values + start, size, points, own, dof, force)
+                                            : attract_any(others, values + start, size, points, axes, own, dof, force);
+    }
+}
+
+}  // namespace mlcli::LEVEL
