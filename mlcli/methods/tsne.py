@@ -31,7 +31,7 @@ class TSNE(CalibratedMethod):
 
     Descent goes by a schedule, whose first steps exaggerate attraction. It starts from principal components of standard
     deviation 0.0001, from eigenmaps of the affinities (`laplacian`), or at random. Points that are equal stay together.
-    Repulsion is that of all pairs up to 4,000 points, then by interpolation on a grid, of three axes by a tree. Axes
+    Repulsion is that of all pairs up to 6,000 points, then by interpolation on a grid, of three axes by a tree. Axes
     are centered and principal. There is no spectrum; `trace.csv` holds the divergence after each step, `fit.slope`
     the gradient at the end over that of attraction alone: it is small, but not zero.
 
