@@ -57,7 +57,7 @@ class PHATE(PotentialMethod):
     landmarks: int | None = option(None, "Clusters of points that are laid out in place of all points (default: none "
                                    "for up to 5,000 points, 2,000 for more).", ge=2, adapts=True)
     starts: int = option(1, "Number of starts: classical scaling, then random ones; the best result is kept.", ge=1)
-    iterate: Iterate = Iterate(tolerance=1e-5)
+    iterate: Iterate = Iterate(tolerance=1e-4)
     axes: Axes = Axes()
 
     @classmethod

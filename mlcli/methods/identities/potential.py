@@ -24,7 +24,7 @@ KNEE = 1e-6  # error of entropies, relative to the largest: squares of singular 
 def potential_checks(method: Any, data: Any, model: Any, *, full: bool) -> list[Check]:
     """Check a fit of PHATE: axes, probabilities, coordinates of all points, time, stress, and that no step moves."""
     similarity, layout, points = model.projector.similarity, model.projector.axes, np.asarray(model.embedding)
-    kernel = kernel_by_definition(method, data)
+    kernel = kernel_by_definition(method, data, full or len(data.values) <= SMALL)
     kernel = (kernel + kernel.T) / 2
     clusters = similarity.clusters
     steps, entries = walk_by_definition(kernel, clusters)
@@ -45,8 +45,10 @@ def potential_checks(method: Any, data: Any, model: Any, *, full: bool) -> list[
                                     tolerance=method.iterate.tolerance, noise=noise)]
 
 
-def kernel_by_definition(method: Any, data: Any) -> Any:
-    """Return exp(-(d/σ)^α) with σ of the row's point (n x n, sparse); of a graph its affinities, with their largest.
+def kernel_by_definition(method: Any, data: Any, exact: bool) -> Any:
+    """Return exp(-(d/σ)^α) with σ of the row's point (n x n, sparse), by SciPy's distances if `exact`.
+
+    Of a graph it is its affinities, with the largest on the diagonal.
     """
     from scipy import sparse
 
@@ -54,26 +56,29 @@ def kernel_by_definition(method: Any, data: Any) -> Any:
     if isinstance(data, AffinityGraph):
         given = sparse.csr_array((data.weights, data.indices, data.starts), shape=(size, size))
         return given + (data.weights.max(initial=0.0) or 1.0) * sparse.eye_array(size)
-    return sparse.vstack([sparse.csr_array(affinities(method, lengths, 1)) for _, lengths in blocks_of_lengths(data)],
-                         "csr")
+    return sparse.vstack([sparse.csr_array(affinities(method, lengths, 1)) for _, lengths in blocks_of_lengths(
+        data, exact)], "csr")
 
 
 def affinities(method: Any, lengths: Array, own: int) -> Array:
     """Return affinities (m x n) of distances (m x n), the first `own` of which are the point itself."""
-    ranked = np.sort(lengths, axis=1)
-    widths = ranked[:, min(method.nearest + own, ranked.shape[1]) - 1]
-    least = np.where(ranked > 0, ranked, np.inf).min(axis=1)
-    widths = np.where(widths > 0, widths, np.where(np.isfinite(least), least, 1.0))
-    with np.errstate(over="ignore", under="ignore"):
-        found = np.exp(-np.power(lengths / widths[:, None], method.decay))
-    return np.asarray(np.where(found < method.threshold, 0.0, found))
+    place = min(method.nearest + own, lengths.shape[1]) - 1
+    widths = np.partition(lengths, place, axis=1)[:, place].copy()
+    for row in np.flatnonzero(widths == 0):
+        widths[row] = np.min(lengths[row], where=lengths[row] > 0, initial=np.inf)
+    widths[np.isinf(widths)] = 1.0
+    ratios, found = lengths / widths[:, None], np.zeros(lengths.shape)
+    near = ratios <= (np.e * -np.log(method.threshold)) ** (1 / method.decay)  # beyond, affinities are far below it
+    found[near] = np.exp(-np.power(ratios[near], method.decay))
+    found[found < method.threshold] = 0.0
+    return found
 
 
-def blocks_of_lengths(data: Any) -> Iterator[tuple[slice, Array]]:
-    """Yield blocks of rows with their distances to all points (m x n), of plain features by SciPy."""
+def blocks_of_lengths(data: Any, exact: bool) -> Iterator[tuple[slice, Array]]:
+    """Yield blocks of rows with their distances to all points (m x n), of plain features by SciPy if `exact`."""
     from scipy.spatial.distance import cdist
 
-    plain, size = isinstance(data, Features) and metric_of(data).plain, len(data.values)
+    plain, size = exact and isinstance(data, Features) and metric_of(data).plain, len(data.values)
     rows_of = distance_rows(data)
     step = max(1, BLOCK // max(data.values.shape))
     for start in range(0, size, step):
@@ -97,7 +102,7 @@ def transition_checks(method: Any, data: Any, similarity: Any) -> list[Check]:
     """Check the probabilities that the model gives to some training rows, as if these were new."""
     if isinstance(data, AffinityGraph):
         return [skipped("transitions", "the points of a given graph have no features by which others could be placed")]
-    rows, lengths = next(blocks_of_lengths(data))
+    rows, lengths = next(blocks_of_lengths(data, True))
     lengths = lengths[:ROWS]
     found = similarity.rows(np.asarray(data.values[rows][:ROWS]))
     asked = affinities(method, lengths, 0)
