@@ -12,6 +12,7 @@ NAMES = (
     "quality",
     "dimension",
     "spectrum",
+    "stress",
     "images",
     "decoded",
     "stability",

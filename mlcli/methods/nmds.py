@@ -1,7 +1,6 @@
 """Non-metric multidimensional scaling."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from importlib import import_module
 from typing import ClassVar, Literal
 
@@ -22,7 +21,8 @@ from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.algebra.minimize import Minimize
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.layout.disparities import Monotone, Order, Ties
-from mlcli.stages.layout.nonmetric import PASSES, USUAL, Ranks
+from mlcli.stages.layout.goodness import Goodness, rank_goodness
+from mlcli.stages.layout.nonmetric import PASSES, USUAL, Ranks, function_at_rest
 from mlcli.stages.layout.pairs import Pairs
 from mlcli.stages.layout.starts import Run, workers
 
@@ -84,11 +84,11 @@ class NMDS(LayoutMethod):
 
     def disparities(self, pairs: Pairs, best: Run) -> Monotone:
         """Return the disparities as a function of dissimilarities, so scaled that training points are at rest."""
-        if len(pairs) == 1:  # no pair has an order: new points are placed on the only point
-            return Monotone(np.zeros(1), np.zeros(1))
-        order = Order.of(pairs, self.ties)
-        function = order.function(Ranks(order, pairs.counts).fit(best.points).disparities)
-        return replace(function, values=function.values / max(1 - best.stress**2, np.finfo(np.float64).tiny))
+        return function_at_rest(pairs, self.ties, best.points, best.stress)
+
+    def goodness(self, pairs: Pairs, best: Run) -> Goodness:
+        """Return the stress of each point, and pairs for a Shepard diagram."""
+        return rank_goodness(pairs, Order.of(pairs, self.ties), best.points)
 
     def iteration_step(self, count: int, threads: int) -> Step:
         """Return the step of L-BFGS from all starts."""

@@ -17,6 +17,11 @@ def join_pairs(left: Indices, right: Indices) -> AnyArray:
     return left.astype(np.uint64) << np.uint64(HALF) | right.astype(np.uint64)
 
 
+def split_pairs(pairs: AnyArray) -> tuple[Indices, Indices]:
+    """Return the points (m each) of pairs (m)."""
+    return (pairs >> np.uint64(HALF)).astype(np.int64), (pairs & np.uint64(2**HALF - 1)).astype(np.int64)
+
+
 def distances_of_pairs(points: Array, pairs: AnyArray, rows: slice, out: Array) -> None:
     """Write the distances of some pairs of points (u x p) into their places in `out` (m).
 

@@ -20,6 +20,7 @@ from mlcli.stages.algebra.metrics.points import seconds_of_squares, squares, tra
 from mlcli.stages.chain.layouts import classical_chain, classical_start, layout_starts, reproduces
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.layout.disparities import Monotone
+from mlcli.stages.layout.goodness import Goodness, metric_goodness
 from mlcli.stages.layout.pairs import Pairs, Weights
 from mlcli.stages.layout.starts import Run, run_starts
 from mlcli.stages.similarities.projector import Projector
@@ -49,6 +50,10 @@ class LayoutMethod(Method):
     def disparities(self, pairs: Pairs, best: Run) -> Monotone | None:
         """Return the lengths that distances of a new point should have, by its dissimilarities; None: these."""
         return None
+
+    def goodness(self, pairs: Pairs, best: Run) -> Goodness:
+        """Return the stress of each point, and pairs for a Shepard diagram."""
+        return metric_goodness(pairs, best.points)
 
     def steps(self, data: Spatial, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of distances, classical scaling and the minimizations from all starts."""
@@ -98,9 +103,10 @@ class LayoutMethod(Method):
         embedding = principal(best.points[pairs.places])
         points, metric = training_points(data)
         similarity = LeastStress(embedding, points, self.weights, self.disparities(pairs, best), metric)
-        return Model(embedding=embedding, objective=Quantity(best.trace),
+        goodness = self.goodness(pairs, best)
+        return Model(embedding=embedding, objective=Quantity(best.trace), goodness=goodness,
                      projector=Projector(similarity, uncentered(axes), np.eye(axes)),
-                     fit=self.facts(runs, best))
+                     fit=self.facts(runs, best) | {"linear_r_squared": goodness.linear})
 
     def facts(self, runs: Sequence[Run], best: Run) -> dict[str, Any]:
         """Return the figures of a fit: the least stress, and how many of the runs reached it."""

@@ -24,6 +24,7 @@ from mlcli.stages.similarities.spaces import Euclidean, Space
 
 if TYPE_CHECKING:
     from mlcli.stages.gaussian.forecast import Forecast
+    from mlcli.stages.layout.goodness import Goodness
     from mlcli.stages.linear.classifier import Memberships
     from mlcli.stages.similarities.models.joint import JointViews
     from mlcli.stages.unfolding.unfolded import Unfolded
@@ -82,6 +83,7 @@ class Model:
     # posterior covariances (n x p x p) where they differ from row to row, or deviations of independent axes (n x p)
     spreads: Array | None = None
     memberships: "Memberships | None" = None  # posterior probabilities of classes
+    goodness: "Goodness | None" = None  # of a layout: stress by point, and distances that it fits
     forecast: "Forecast | None" = None  # the next rows, of a method of sequences
     unfolded: "Unfolded | None" = None  # a learned kernel, in the units of the computation
     rows: RowsOf | None = None  # a function for rows of the kernel, not centered, where that is quick
@@ -176,6 +178,7 @@ class Model:
                        private=self.private and self.private.plain(data),
                        others=tuple(other.in_units(view, unit) for other, view in zip(self.others, data.units[1:],
                                                                                       strict=False)),
+                       goodness=self.goodness and self.goodness.plain(unit),
                        forecast=self.forecast and self.forecast.plain(data.unit))
 
 

@@ -110,6 +110,7 @@ class PotentialMethod(MajorizedMethod):
             decay, training_points(data)[0], clusters, len(layout), training_points(data)[1])
         return Model(embedding=layout if walk.entries is None else walk.entries @ layout,
                      objective=Quantity(best.trace), entropy=curve,
+                     goodness=self.goodness(pairs, best) if walk.entries is None else None,
                      projector=Projector(similarity, uncentered(len(layout)), layout),
                      fit={"time": time, **self.facts(runs, best)})
 

@@ -34,8 +34,11 @@ def curve(title: str, across: str, up: str, x: Sequence[float], lines: dict[str,
     return Figure(title, WIDTH, HEIGHT, [*marks, *panel.names(across, up)])
 
 
-def shepard(title: str, pairs: Array) -> Figure:
-    """Draw distances in the embedding against those to keep, an (m, 2) array, with the line of equality."""
+def shepard(title: str, pairs: Array, line: Array | None = None) -> Figure:
+    """Draw distances in the embedding against those to keep, an (m, 2) array, with the line of equality.
+
+    `line` holds the places of another line (m x 2).
+    """
     across, up = (float(column.max(initial=0.0)) for column in pairs.T)
     if comparable(pairs):
         across = up = max(across, up)
@@ -44,7 +47,9 @@ def shepard(title: str, pairs: Array) -> Figure:
     marks: list[Mark] = [Text(LEFT, 20, title, kind="title"), *panel.rows(), *panel.columns(),
                          Dots("plain", to_pixels(pairs, panel), 1.5), *panel.names("distance in the data",
                                                                                    "distance in the embedding")]
-    if comparable(pairs):
+    if line is not None:
+        marks.append(Curve("curve", [(panel.x(x), panel.y(y)) for x, y in line.tolist()]))
+    elif comparable(pairs):
         marks.append(Line(kind="guide", x1=panel.x(0), y1=panel.y(0), x2=panel.x(across), y2=panel.y(up)))
     return Figure(title, LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, marks)
 

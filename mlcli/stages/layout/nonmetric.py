@@ -1,5 +1,6 @@
 """Stress-1 of ranks and its gradient (Kruskal, 1964), for non-metric scaling."""
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -8,8 +9,9 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.native.ranks import SCRATCH, disparities_of_pairs, distances_of_pairs, forces_of_pairs, join_pairs
-from mlcli.stages.layout.disparities import Order
+from mlcli.native import ranks
+from mlcli.stages.layout.disparities import Monotone, Order, Ties
+from mlcli.stages.layout.pairs import Pairs
 
 USUAL = 100  # iterations of most fits
 PASSES = 16  # numbers of a pair that an evaluation touches, in functions of one distance
@@ -48,7 +50,7 @@ class Ranks:
         Disparities are at their best for the distances, so that their own change adds nothing to the gradient. Points
         in one place exert no force on each other.
         """
-        points = np.ascontiguousarray(numbers.reshape(len(self.counts), -1))
+        points = numbers.reshape(len(self.counts), -1)
         fit = self.fit(points)
         if not fit.spread > 0:
             return fit.spread, np.zeros_like(numbers)  # zero, or no number as the distances
@@ -59,12 +61,19 @@ class Ranks:
         if not native.available():
             return self._plain_fit(points)
         distances, disparities, scratch = self._room
-        each(lambda pairs: distances_of_pairs(points, self._pairs, pairs, distances), self._blocks)
+        points = np.ascontiguousarray(points)
+        each(lambda pairs: ranks.distances_of_pairs(points, self._pairs, pairs, distances), self._blocks)
         if np.isnan(distances.sum()):
             return Fit(distances, distances, np.nan, np.nan)
-        sums = disparities_of_pairs(distances, self._pairs, self._starts, secondary=self.order.ties == "secondary",
-                                    counts=self._counts, disparities=disparities, scratch=scratch)
+        secondary = self.order.ties == "secondary"
+        sums = ranks.disparities_of_pairs(distances, self._pairs, self._starts, secondary=secondary,
+                                          counts=self._counts, disparities=disparities, scratch=scratch)
         return Fit(distances, disparities, *sums)
+
+    @property
+    def sides(self) -> tuple[Indices, Indices]:
+        """The two points of each pair (m each), in the order of the last fit."""
+        return ranks.split_pairs(self._pairs) if native.available() else (self.order.left, self.order.right)
 
     def _plain_fit(self, points: Array) -> Fit:
         """Return the same as `fit` by NumPy and SciPy; pairs of a group stay in the order of their points."""
@@ -80,9 +89,9 @@ class Ranks:
     def _forces(self, points: Array, fit: Fit) -> Array:
         """Return Σ w (d - d̂ - S d) / d (x - y) for each point (u x p), S the squared stress."""
         if native.available():
-            parts = in_order(lambda pairs: forces_of_pairs(points, self._pairs, pairs, counts=self._counts,
-                                                           fit=(fit.distances, fit.disparities), share=fit.stress),
-                             self._blocks)
+            points, found = np.ascontiguousarray(points), (fit.distances, fit.disparities)
+            parts = in_order(lambda pairs: ranks.forces_of_pairs(points, self._pairs, pairs, counts=self._counts,
+                                                                 fit=found, share=fit.stress), self._blocks)
             return np.asarray(sum(parts, np.zeros_like(points)))
         errors = fit.distances - fit.disparities - fit.stress * fit.distances
         force = np.divide(errors, fit.distances, out=np.zeros_like(errors), where=fit.distances > 0)
@@ -94,7 +103,7 @@ class Ranks:
 
     @cached_property
     def _pairs(self) -> AnyArray:
-        return join_pairs(self.order.left, self.order.right)
+        return ranks.join_pairs(self.order.left, self.order.right)
 
     @cached_property
     def _starts(self) -> Indices:
@@ -109,8 +118,17 @@ class Ranks:
     def _room(self) -> tuple[Array, Array, Array]:
         """Arrays for distances, disparities and what the kernel needs: fresh memory would cost as much as its use."""
         count = len(self.order.lengths)
-        return np.empty(count), np.empty(count), np.empty(SCRATCH * count)
+        return np.empty(count), np.empty(count), np.empty(ranks.SCRATCH * count)
 
     @cached_property
     def _blocks(self) -> list[slice]:
         return row_blocks(len(self.order.lengths), BLOCK)
+
+
+def function_at_rest(pairs: Pairs, ties: Ties, points: Array, stress: float) -> Monotone:
+    """Return the disparities of points (u x p) by dissimilarity, so scaled that a point among the others is at rest."""
+    if len(pairs) == 1:  # no pair has an order: new points are placed on the only point
+        return Monotone(np.zeros(1), np.zeros(1))
+    order = Order.of(pairs, ties)
+    function = order.function(Ranks(order, pairs.counts).fit(points).disparities)
+    return replace(function, values=function.values / max(1 - stress**2, np.finfo(np.float64).tiny))

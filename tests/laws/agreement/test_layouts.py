@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 from mlcli.methods import Model
+from mlcli.stages.layout.disparities import Order
+from mlcli.stages.layout.goodness import rank_goodness
+from mlcli.stages.layout.pairs import Pairs
 from tests import support
 from tests.laws.agreement.tables import facts, read
 
+LINEAR = 0.92592869241662024  # vegan's linear fit of the points in dune_goodness.csv
 EXPECTED = facts("stress/summary.json")
 SMACOF = {"dune_bray": 0.18593493386983725, "eurodist": 0.07216128252944146}  # scikit-learn 1.9.1, from the same start
 every_set = pytest.mark.parametrize("name", EXPECTED)
@@ -47,3 +51,11 @@ def test_the_result_of_another_program_is_a_minimum_here() -> None:
     again = fit("nmds", "dune_bray", starts=1, minimize={"tolerance": 1e-12})
     assert again.fit["stress"] == pytest.approx(model.fit["stress"], abs=1e-6)
     assert np.all(np.diff(np.asarray(model.trace)) <= 0)
+
+
+def test_stress_of_points_is_vegans_goodness() -> None:
+    table = read("stress/dune_goodness.csv", names=False)
+    pairs = Pairs.of(read("pcoa/dune_bray/D.csv"), "one", [""] * 20)
+    found = rank_goodness(pairs, Order.of(pairs, "primary"), table[:, :2])
+    assert np.allclose(found.points, table[:, 2], rtol=0, atol=1e-8)
+    assert found.linear == pytest.approx(LINEAR, rel=1e-7)

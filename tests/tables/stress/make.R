@@ -15,3 +15,9 @@ lines <- sapply(sets, function(name) {
           number(one(FALSE)), number(best), number(near))
 })
 cat("{\n", paste(lines, collapse = ",\n"), "\n}\n", sep = "")
+
+data(dune)
+m <- monoMDS(vegdist(dune, "bray"), y = cmdscale(vegdist(dune, "bray"), 2), k = 2)
+found <- cbind(m$points, goodness = goodness(m))
+write.csv(apply(found, 2, function(x) sprintf("%.17g", x)), "dune_goodness.csv", row.names = FALSE, quote = FALSE)
+message("linear fit ", sprintf("%.17g", cor(m$dist, m$dhat)^2))

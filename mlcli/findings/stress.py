@@ -1,0 +1,90 @@
+"""Stress by point, and the Shepard diagram of a layout (Kruskal, 1964)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlcli.findings.finding import Columns, File, Finding, Place
+
+if TYPE_CHECKING:
+    from mlcli.findings.frame.contents import Contents, Rows
+    from mlcli.findings.frame.result import Result
+    from mlcli.report.drawing.html import Part
+
+POINTS = File("stress.csv", Columns(("id", "goodness", "share"), texts=1))
+NAMES = ("dissimilarity", "distance", "disparity")
+PAIRS = File("disparities.csv", Columns(NAMES))
+WORST = 10  # points on the page
+
+
+class StressFinding(Finding[Mapping[str, "Rows"]]):
+    """The stress of each point, and distances beside the dissimilarities that they fit."""
+
+    name = "stress"
+    files = (POINTS, PAIRS)
+
+    def compute(self, result: "Result", known: Mapping[str, Any]) -> Mapping[str, "Rows"] | None:
+        """Return stress.csv and disparities.csv of a model that states how well it fits; else None."""
+        from mlcli.findings.frame.contents import Rows
+
+        fit = result.model.goodness
+        if fit is None:
+            return None
+        total = float(fit.points @ fit.points)
+        return {"points": Rows({"id": tuple(result.embedding.ids), "goodness": fit.points,
+                                "share": fit.points**2 / (total or 1.0)}),
+                "pairs": Rows(dict(zip(NAMES, fit.pairs.T, strict=True)))}
+
+    def write(self, value: Mapping[str, "Rows"], folder: Path, result: "Result") -> None:
+        """Write stress.csv and disparities.csv."""
+        from mlcli.findings.frame.csv_text import csv_lines, csv_table, digits
+        from mlcli.findings.frame.files import write_text
+
+        points, pairs = value["points"], value["pairs"]
+        write_text(folder / POINTS.name, csv_lines([*points.columns], (
+            [name, *map(digits, row)] for name, *row in zip(points.texts("id"), points.numbers("goodness"),
+                                                            points.numbers("share"), strict=True))))
+        rows = zip(*(pairs.numbers(name) for name in pairs.columns), strict=True)
+        write_text(folder / PAIRS.name, csv_table([*pairs.columns], ([*map(digits, row)] for row in rows)))
+
+    def read(self, folder: Path, run: "Contents") -> Mapping[str, "Rows"] | None:
+        """Return the columns of both files."""
+        points, pairs = (file.read(folder) for file in self.files)
+        return None if points is None or pairs is None else {"points": points, "pairs": pairs}
+
+    def sections(self, value: Mapping[str, "Rows"], run: "Contents") -> Iterable[tuple[Place, "Part"]]:
+        """Return the fits in words, the Shepard diagram with the line of disparities, and the points that fit worst."""
+        from mlcli.report.drawing.html import figure, fold, section, sentence, table
+        from mlcli.report.figures.curves import shepard
+
+        points, pairs = value["points"], value["pairs"]
+        places, distances, line = (pairs.array(name) for name in pairs.columns)
+        ranked = bool((line != places).any())
+        drawn = shepard("Shepard diagram", _columns(places, distances), _columns(places, line))
+        said = (f"{len(places):,} pairs of points: dissimilarity and distance, with the line of "
+                f"{'disparities, which never falls' if ranked else 'equality'}.")
+        shares = points.array("share")
+        worst = sorted(range(len(shares)), key=lambda place: -shares[place])[:WORST]
+        rows = [(points.texts("id")[place], f"{points.numbers('goodness')[place]:.4g}", f"{shares[place]:.2%}")
+                for place in worst]
+        return [(Place.RESULT, section(
+            "Stress", sentence(fits(run.manifest.get("fit") or {}, ranked=ranked)), figure(drawn, said),
+            fold("points that fit worst", table(("point", "goodness", "share of the stress"), rows, (1, 2), (0,)))))]
+
+
+def fits(fit: Mapping[str, Any], *, ranked: bool) -> str:
+    """Return a sentence about the fits, as R's vegan gives them under a Shepard diagram."""
+    stress, linear = fit.get("stress"), fit.get("linear_r_squared")
+    parts: Sequence[str] = [
+        f"stress {stress:.4g}" if stress is not None else "",
+        f"non-metric fit R² = 1 - stress² = {1 - stress**2:.3f}" if ranked and stress is not None else "",
+        f"linear fit R² = {linear:.3f}, the squared correlation of distances and "
+        f"{'disparities' if ranked else 'dissimilarities'}" if linear is not None else ""]
+    text = "; ".join(part for part in parts if part)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _columns(*parts: Any) -> Any:
+    import numpy as np
+
+    return np.column_stack(parts)
