@@ -27,6 +27,7 @@ NAMES = {  # each with other names that people type
     "lltsa": ("linear-local-tangent-space-alignment", "linear-ltsa"),
     "laplacian": ("spectral-embedding", "laplacian-eigenmaps", "eigenmaps"),
     "diffusion": ("diffusion-maps", "diffusion-map", "diffmap", "dm"),
+    "umap": ("umap-learn", "uniform-manifold-approximation-and-projection"),
     "sde": ("mvu", "maximum-variance-unfolding"),
     "chain": (),
     "lda": ("linear-discriminant-analysis", "discriminant-analysis"),

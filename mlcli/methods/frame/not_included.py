@@ -19,13 +19,12 @@ class NotIncluded:
 
 
 LACKING = (
-    NotIncluded(("umap", "densmap", "parametric-umap"), "laplacian",
-                "umap starts from the Laplacian eigenmap of a neighbor graph and then moves points by chance; "
-                "these coordinates are exact, and have a spectrum"),
+    NotIncluded(("densmap", "parametric-umap"), "umap",
+                "the same graph and layout, without a term for densities and without a network"),
     NotIncluded(("tsne", "t-sne", "bh-tsne", "fit-sne", "opentsne", "sne"), "laplacian",
                 "both keep neighbors and no large distances; here by an eigenproblem with one solution"),
-    NotIncluded(("largevis", "trimap", "pacmap", "localmap", "vis-ne"), "laplacian",
-                "both place points by their neighbor graph; here by an eigenproblem with one solution"),
+    NotIncluded(("largevis", "trimap", "pacmap", "localmap", "vis-ne"), "umap",
+                "both place points by their neighbor graph, near neighbors and away from samples"),
     NotIncluded(("phate",), "diffusion",
                 "phate embeds distances of this walk, with --set method.bandwidth.name=adaptive"),
     NotIncluded(("som", "kohonen", "self-organizing-map", "gtm"), "gplvm",

@@ -1,5 +1,6 @@
 // The table of kernels that each instruction set provides, and the choice among them.
 #pragma once
+#include "curve.hpp"
 #include "plan.hpp"
 
 namespace mlcli {
@@ -58,6 +59,11 @@ template <class T> struct Kernels {
     void (*sweep_rows)(const std::int64_t *starts, const std::int32_t *columns, const double *values, std::int64_t rows,
                        const double *parts, const double *gram, std::int64_t count, std::int64_t stride,
                        std::int64_t sweeps, double *weights, double *products, double *scratch);
+    // Positions of rows of points (rows x axes) after a step by sampled forces; returns its cost. `scratch` holds
+    // 2 x axes x 8 numbers.
+    double (*sample_rows)(const Schedule &edges, const double *own, std::int64_t rows, std::int64_t first,
+                          const double *points, std::int64_t count, std::int64_t axes, const Curve &curve,
+                          const Draw &draw, double rate, double *scratch, double *out, std::int64_t *due);
 };
 
 struct Level {

@@ -5,6 +5,7 @@
 #include "factor.hpp"
 #include "floyd.hpp"
 #include "nearest.hpp"
+#include "sampling.hpp"
 #include "sinks.hpp"
 #include "solve.hpp"
 #include "sweeps.hpp"
@@ -44,7 +45,8 @@ template <class T> static const Kernels<T> table = {
     distances<T, double>, fold<T>, refold<T>, Fold<T, BLOCK<T>>::scratch, floyd_pivot<T>, floyd_rows<T>, select<T>,
     select_row, select_columns, refine, around<T>,
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
-     differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows};
+     differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows,
+    sample_rows};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;

@@ -31,7 +31,7 @@ MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv"
         "gplvm": {"trace.csv"}, "mvgplvm": {"trace.csv", "posterior.csv"}, "gpdm": {"trace.csv", "forecast.csv"},
         "autoencoder": {"trace.csv"}, "lpp": {"loadings.csv"}, "npe": {"loadings.csv"}, "lltsa": {"loadings.csv"},
         "nmf": {"loadings.csv", "trace.csv"}, "random": {"loadings.csv"}, "smacof": {"trace.csv"},
-        "sammon": {"trace.csv"}, "nmds": {"trace.csv"},
+        "sammon": {"trace.csv"}, "nmds": {"trace.csv"}, "umap": {"trace.csv"},
         "vae": {"trace.csv", "posterior.csv"}}
 # whose decoder leads back to three columns or more, so that the report draws it
 DRAWN = {"autoencoder", "fa-arrests", "gpdm-oscillator", "gplvm-iris", "ica-mixture", "lgssm-oscillator", "lgssm-slow",
