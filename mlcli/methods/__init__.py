@@ -29,6 +29,7 @@ NAMES = {  # each with other names that people type
     "tsne": ("t-sne", "bh-tsne", "fit-sne", "opentsne", "sne"),
     "diffusion": ("diffusion-maps", "diffusion-map", "diffmap", "dm"),
     "phate": ("potential-of-heat-diffusion",),
+    "umap": ("umap-learn", "uniform-manifold-approximation-and-projection"),
     "sde": ("mvu", "maximum-variance-unfolding"),
     "chain": (),
     "lda": ("linear-discriminant-analysis", "discriminant-analysis"),

@@ -22,10 +22,9 @@ FILES = {
         f"method.neighbors: pca has no option 'neighbors'; {OWNERS} have it; run.yaml:3:3",
     "method: {name: isomp}\n":
         "method.name: unknown method 'isomp'; run.yaml:2:10; did you mean 'isomap'?",
-    "method: {name: umap}\n":
-        "method.name: unknown method 'umap'; run.yaml:2:10; it is not available; the closest method is "
-        "laplacian: umap starts from the Laplacian eigenmap of a neighbor graph and then moves points by chance; these "
-        "coordinates are exact, and have a spectrum",
+    "method: {name: pls}\n":
+        "method.name: unknown method 'pls'; run.yaml:2:10; it is not available; the closest method is "
+        "cca: it relates the columns of two tables, --view; ibfa does so with a model of the noise",
     "method: {name: 3}\n":
         f"method.name: unknown method 3; run.yaml:2:10; there are {ALL}",
     "method: {name: [pca]}\n":

@@ -19,9 +19,8 @@ class NotIncluded:
 
 
 LACKING = (
-    NotIncluded(("umap", "densmap", "parametric-umap"), "laplacian",
-                "umap starts from the Laplacian eigenmap of a neighbor graph and then moves points by chance; "
-                "these coordinates are exact, and have a spectrum"),
+    NotIncluded(("densmap", "parametric-umap"), "umap",
+                "the same graph and layout, without a term for densities and without a network"),
     NotIncluded(("largevis", "trimap", "pacmap", "localmap", "vis-ne"), "tsne",
                 "both attract neighbors and repel others; here by the divergence of all pairs"),
     NotIncluded(("som", "kohonen", "self-organizing-map", "gtm"), "gplvm",

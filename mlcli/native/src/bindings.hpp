@@ -42,6 +42,7 @@ void bind_elimination(nb::module_ &m);
 void bind_nearest(nb::module_ &m);
 void bind_paths(nb::module_ &m);
 void bind_ranks(nb::module_ &m);
+void bind_sampling(nb::module_ &m);
 void bind_student(nb::module_ &m);
 void bind_sweeps(nb::module_ &m);
 void bind_text(nb::module_ &m);

@@ -1,6 +1,6 @@
 """The options of a neighbor graph: which points are neighbors, and what happens if the graph is in pieces."""
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self, TypeVar
 
 from pydantic import model_validator
 
@@ -40,18 +40,48 @@ class Neighbors(Options):
 
         Raises GeometryError for a single point.
         """
-        if size < 2:
-            raise GeometryError("ONE-POINT", "one point has no neighbors", hint="this method needs two points or more")
-        if self.count is None or self.count < size:
-            return self
-        if self.chosen("count"):
-            raise ConfigError("NEIGHBORS", f"{self.count} neighbors were requested, but each of {size} points has only "
-                              f"{size - 1} others", where="method.neighbors.count", hint=f"use at most {size - 1}")
-        note("N-NEIGHBORS", f"number of neighbors reduced from {self.count} to {size - 1}: there are {size} points")
-        return self.model_copy(update={"count": size - 1})
+        return clip_neighbors(self, self.count, size)
 
     def neighborhood(self, data: Given) -> Neighborhood:
         """Return the neighborhood in this data, with a radius in its units."""
         if self.count is not None:
             return Nearest(self.count)
         return Within(min((data.unit**-1).number(self.radius or 0.0), FARTHEST))
+
+
+class NeighborCount(Options):
+    """Who counts as a neighbor: the nearest few, in a graph that may be in pieces."""
+
+    radius: ClassVar[None] = None
+    count: int = option(14, "Neighbors of each point (not counting itself: one less than n_neighbors of umap-learn).",
+                        adapts=True, ge=1)
+
+    def resolved(self, size: int) -> "NeighborCount":
+        """Return the options with a default count clipped to n - 1; raises ConfigError for an explicit one over it.
+
+        Raises GeometryError for a single point.
+        """
+        return clip_neighbors(self, self.count, size)
+
+    def neighborhood(self, data: Given) -> Nearest:
+        """Return the neighborhood in this data."""
+        return Nearest(self.count)
+
+
+Counted = TypeVar("Counted", bound=Options)
+
+
+def clip_neighbors(options: Counted, count: int | None, size: int) -> Counted:
+    """Return options with a default count of neighbors clipped to those that each of `size` points has.
+
+    Raises ConfigError for a chosen count above it, and GeometryError for a single point.
+    """
+    if size < 2:
+        raise GeometryError("ONE-POINT", "one point has no neighbors", hint="this method needs two points or more")
+    if count is None or count < size:
+        return options
+    if options.chosen("count"):
+        raise ConfigError("NEIGHBORS", f"{count} neighbors were requested, but each of {size} points has only "
+                          f"{size - 1} others", where="method.neighbors.count", hint=f"use at most {size - 1}")
+    note("N-NEIGHBORS", f"number of neighbors reduced from {count} to {size - 1}: there are {size} points")
+    return options.model_copy(update={"count": size - 1})

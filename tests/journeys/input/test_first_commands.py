@@ -42,7 +42,7 @@ pytestmark = pytest.mark.slow
 HOLDS = {name: holds for holds, files in FILES.items() for name in files}
 COMMANDS = {
     "embed": "embed FILE", "pcoa": "embed -m pcoa FILE", "isomap": "embed -m isomap FILE", "fa": "embed -m fa FILE",
-    "umap": "embed -m umap FILE", "dissimilarities": "embed -m mds --dissimilarities FILE",
+    "som": "embed -m som FILE", "dissimilarities": "embed -m mds --dissimilarities FILE",
     "labels": "embed --labels names.csv FILE", "check": "check FILE", "plan": "plan -m isomap FILE",
     "explore": "explore --budget 10s FILE", "run": "run job.yaml", "project": "project known FILE",
     "report": "report FILE"}
@@ -68,7 +68,7 @@ def hopeless(name: str, command: str) -> bool:
 def faulty(name: str, command: str) -> bool:
     """Whether anything is wrong with a command and a file."""
     holds = HOLDS[name]
-    if command in ("umap", "report") or name in OPTION or holds in ("elsewhere", "nothing"):
+    if command in ("som", "report") or name in OPTION or holds in ("elsewhere", "nothing"):
         return True
     if (holds == "words" and command != "project") or (holds == "gaps" and command != "check"):
         return True

@@ -152,7 +152,7 @@ def test_warnings_of_a_run_are_told(mlcli_: Caller) -> None:
     (np.eye(4)[:, :3], {"labels": {"group": "abcd"}}, DataError, "the label group"),
     ([[1.0, np.nan], [2, 3], [4, 5]], {}, DataError, "missing"),
     (np.eye(4)[:, :3], {"neigbors": 3}, UsageError, "did you mean 'neighbors'?"),
-    (np.eye(4)[:, :3], {"method": "umap"}, ConfigError, "the closest method is laplacian"),
+    (np.eye(4)[:, :3], {"method": "som"}, ConfigError, "the closest method is gplvm"),
     (np.eye(4)[:, :3], {"neighbors": 3}, ConfigError, "pca has no option 'neighbors'"),
     (np.eye(4)[:, :3], {"set": {"compute.sed": 1}}, ConfigError, "did you mean 'seed'?"),
 ])

@@ -1,0 +1,140 @@
+"""The base of layouts by negative sampling: their fuzzy graph, start and epochs, and where new points go."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.machine.rates import rates
+from mlcli.base.stages.steps import Step
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, LengthGraph, WeightedGraph
+from mlcli.base.values.quantity import Quantity
+from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.layouts import principal
+from mlcli.methods.frame.model import Model, Powers
+from mlcli.native import describe
+from mlcli.stages.algebra.centering import uncentered
+from mlcli.stages.algebra.iterate import Iterated
+from mlcli.stages.algebra.metrics.points import training_points
+from mlcli.stages.chain.sampling import fuzzy_graph_of, start_points
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.neighborhoods import Nearest
+from mlcli.stages.graph.neighbors import NeighborCount
+from mlcli.stages.layout.curve import MembershipCurve, fit_curve
+from mlcli.stages.layout.sampling import Epoch, Sampling, follow_edges
+from mlcli.stages.similarities.projector import NoProjection, Projector
+from mlcli.stages.similarities.sampling import SampledForces
+
+MANY, EPOCHS = 10_000, (500, 200)  # points up to which there are so many epochs, and beyond
+PLACING = 0.2, 0.25  # share of the epochs, and of the first rate, by which new points are placed
+BOTH_WAYS = 1.5  # edges of the graph for each neighbor
+SHARE = 0.35  # of the edges that are due in an epoch
+SAMPLE = 4.0  # work of a force, in functions of one distance
+HELD, ONCE = 24.0, 90.0  # bytes of an edge while points move, and while the graph is made
+START = 1200.0  # work of a start for an edge, in bytes of a pass over memory
+
+
+@frozen
+class Layout:
+    """A layout with what it was made of: the graph of memberships, the curve, the start, and how points moved."""
+
+    graph: Graph
+    curve: MembershipCurve
+    start: Array  # n x p
+    sampling: Sampling
+    ended: Iterated[Epoch]
+
+
+class SampledMethod(Method):
+    """The base of methods that move points along the edges of a fuzzy graph, and away from samples."""
+
+    accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    ranked_by: ClassVar = None
+    decodes: ClassVar = None
+    rules: ClassVar = ()
+    has_loadings: ClassVar = False
+    variance_shares: ClassVar = False
+    scaleless: ClassVar = True
+    if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
+        neighbors: NeighborCount  # type: ignore[assignment]
+        local_connectivity: float
+        mix_ratio: float
+        min_dist: float
+        spread: float
+        start: str
+        epochs: int | None
+        learning_rate: float
+        negative_samples: int
+        repulsion: float
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Return the neighbors; raises ConfigError for options that a given graph has no use for."""
+        if not isinstance(data, WeightedGraph):
+            return {"neighbors": self.neighbors.resolved(len(data.values))}
+        if isinstance(data, AffinityGraph):
+            self.refuse_unused("memberships are given", "local_connectivity", "mix_ratio")
+        return self.refuse_unused("the graph is given", "neighbors")
+
+    def epochs_of(self, data: Input) -> int:
+        """Return the number of epochs, chosen or by the number of points."""
+        return self.epochs or EPOCHS[len(data.values) > MANY]
+
+    def sampling(self, epochs: int, rate: float, seed: int) -> Sampling:
+        """Return how points move in so many epochs, from a first rate."""
+        return Sampling(epochs, self.negative_samples, self.repulsion, rate, seed)
+
+    def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
+        """Return the steps of neighbors, graph, start and epochs."""
+        return sampled_steps(data, Nearest(self.neighbors.count), compute, start=self.start, axes=self.axes.count,
+                             epochs=self.epochs_of(data), samples=self.negative_samples)
+
+    def layout(self, data: Joined, seed: int) -> Layout:
+        """Return the graph, the curve, the start, and the layout after all epochs, from a seed."""
+        graph = fuzzy_graph_of(data, Nearest(self.neighbors.count), self.local_connectivity, self.mix_ratio)
+        generator, curve = np.random.default_rng(seed), fit_curve(self.min_dist, self.spread)
+        start = start_points(data, graph, self.start, self.axes.count, generator)
+        sampling = self.sampling(self.epochs_of(data), self.learning_rate, int(generator.integers(2**62)))
+        return Layout(graph, curve, start, sampling, follow_edges(graph, start, sampling, curve))
+
+    def solve(self, data: Joined, compute: Compute) -> Model:
+        """Compute the layout, on principal axes, from the run's seed."""
+        found = self.layout(data, compute.seed)
+        points = principal(found.ended.state.points)
+        return Model(embedding=points, objective=Quantity(found.ended.trace),
+                     projector=self.projector(data, points, found),
+                     fit={"a": found.curve.a, "b": found.curve.b, "edges": found.graph.edges, "seed": compute.seed,
+                          "membership": float(found.graph.lengths.sum()), "kernel": describe(), **found.ended.facts})
+
+    def projector(self, data: Joined, points: Array, found: Layout) -> Projector | NoProjection:
+        """Return the map of new points into the layout (n x p); a given graph has none."""
+        if not isinstance(data, Features | Dissimilarities):
+            return NoProjection("this run was made from a graph: new points cannot be compared with its points, which "
+                                "have no features", "fit the graph with the new points in it")
+        epochs, axes = max(round(PLACING[0] * found.sampling.epochs), 1), points.shape[1]
+        training, metric = training_points(data)
+        similarity = SampledForces(points, training, Nearest(self.neighbors.count), self.local_connectivity,
+                                   found.curve, self.sampling(epochs, PLACING[1] * self.learning_rate,
+                                                              found.sampling.seed), metric)
+        return Projector(similarity, uncentered(axes), np.eye(axes))
+
+
+def sampled_steps(data: Joined, neighbors: Nearest, compute: Compute, *, start: str, epochs: int, samples: int,
+                  axes: int) -> list[Step]:
+    """Return the steps of the neighbor search, the graph, its start and all epochs."""
+    edges = len(data.indices) if isinstance(data, WeightedGraph) else BOTH_WAYS * len(data.values) * neighbors.count
+    threads = compute.thread_count()
+    forces = edges * SHARE * (2 + samples)
+    searching = [] if isinstance(data, WeightedGraph) else [neighbors.step(data, compute)]
+    size = 8.0 * len(data.values)
+    starting = [] if start == "random" else [
+        Step("eigensolve", f"a {start} start", (START * edges if start == "spectral" else size) * rates().moved,
+             HELD * edges + (16 * 6 + 3) * 2 * size * axes)]
+    return [*searching,
+            Step("weights", f"memberships of about {int(edges):,} edges", edges * rates().neighbor, ONCE * edges),
+            *starting,
+            Step("iterate", f"{epochs} epochs of sampled forces",
+                 epochs * (forces * SAMPLE * rates().bent + edges * rates().bent) / threads,
+                 HELD * 2 * edges + 6 * size * axes)]

@@ -1,0 +1,127 @@
+"""A layout by negative sampling, checked: memberships and curve by other formulas, coordinates by their seed."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.base.values.check import Check, ratio, skipped
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, WeightedGraph
+from mlcli.methods.frame.layouts import principal
+from mlcli.methods.frame.model import Model
+from mlcli.methods.identities.stress import axes_check
+from mlcli.native import available, describe
+from mlcli.stages.algebra.metrics.points import squares
+from mlcli.stages.layout.curve import target
+from mlcli.stages.layout.forces import move_rows
+from mlcli.stages.layout.memberships import LEAST
+from mlcli.stages.layout.sampling import move_points, phases_of
+
+PAIRS = 1_500  # points whose pairs are all compared, unless everything is checked
+STEPS = 20_000_000  # edges times epochs that are repeated, unless everything is checked
+FIRST = 3  # epochs that NumPy repeats
+SUM = 1e-8  # error of a sum of memberships, relatively: scales are solved to rounding
+
+
+def sampled_checks(method: Any, data: Joined, model: Model, full: bool) -> list[Check]:
+    """Return the checks of graph, curve, axes and seed of a layout (n x p)."""
+    points = np.asarray(model.embedding)
+    return [axes_check(points), _graph_check(method, data, model, full), curve_check(method, model),
+            *_seed_checks(method, data, model, full)]
+
+
+def curve_check(method: Any, model: Model) -> Check:
+    """Check that a and b as stated solve the least squares problem: its gradient vanishes there."""
+    a, b = float(model.fit["a"]), float(model.fit["b"])
+    distances, memberships = target(method.min_dist, method.spread)
+    powers = distances ** (2 * b)
+    found = 1 / (1 + a * powers)
+    logs = np.log(np.where(distances > 0, distances, 1.0))
+    slopes = np.stack([-powers * found**2, -2 * a * powers * logs * found**2])
+    errors = found - memberships
+    sizes = np.linalg.norm(slopes, axis=1) * np.linalg.norm(errors)
+    worst = float(np.max(np.abs(slopes @ errors) / np.where(sizes > 0, sizes, 1.0)))
+    return ratio("curve", worst, 1e-5, "a and b of the least squares fit to min_dist and spread")
+
+
+def _graph_check(method: Any, data: Joined, model: Model, full: bool) -> Check:
+    """Check the number of edges and the sum of memberships as stated, by dense matrices and a root of each row."""
+    said = "edges and the sum of their memberships, by dense matrices"
+    if len(data.values) > PAIRS and not full:
+        return skipped("graph", f"more than {PAIRS} points")
+    if isinstance(data, AffinityGraph):
+        total, edges = float(data.weights.sum()), int(np.sum(data.weights > 0)) // 2
+    else:
+        joined = dense_memberships(data, method.neighbors.count, method.local_connectivity, method.mix_ratio)
+        total, edges = float(joined.sum()), int(np.sum(joined > 0)) // 2
+    wrong = abs(total - float(model.fit["membership"])) / max(total, 1e-300)
+    return ratio("graph", wrong + abs(edges - int(model.fit["edges"])), SUM, said)
+
+
+def dense_memberships(data: Joined, count: int, connectivity: float, mix: float) -> Array:
+    """Return the joined memberships (n x n) of the nearest `count` others, or of the edges of a graph with lengths."""
+    size = len(data.values)
+    if isinstance(data, WeightedGraph):
+        lengths = np.full((size, size), np.inf)
+        lengths[np.repeat(np.arange(size), np.diff(data.starts)), data.indices] = data.weights
+    else:
+        assert isinstance(data, Features | Dissimilarities)
+        lengths = np.sqrt(squares(data))
+        np.fill_diagonal(lengths, np.inf)
+        order = np.argsort(lengths, axis=1, kind="stable")[:, count:]
+        np.put_along_axis(lengths, order, np.inf, axis=1)
+    np.fill_diagonal(lengths, np.inf)
+    there = np.isfinite(lengths)
+    overall = float(lengths[there].sum()) / max(int(there.sum()) + size, 1)
+    values = np.zeros((size, size))
+    for row in range(size):
+        values[row, there[row]] = _row(lengths[row, there[row]], connectivity, overall)
+    products = values * values.T
+    return np.asarray(mix * (values + values.T - products) + (1 - mix) * products)
+
+
+def _row(lengths: Array, connectivity: float, overall: float) -> Array:
+    """Return the memberships of one list of lengths (k), the scale by a root of its equation."""
+    from scipy.optimize import brentq
+
+    if not len(lengths):
+        return lengths
+    steps = np.concatenate([[0.0], np.sort(lengths[lengths > 0])])
+    nearest = float(np.interp(connectivity, np.arange(len(steps)), steps))
+    least = LEAST * (float(lengths.sum()) / (len(lengths) + 1) if nearest > 0 else overall)
+    beyond = np.maximum(lengths - nearest, 0.0)
+    if not beyond.any():
+        return np.ones_like(lengths)
+    aim = np.log2(len(lengths) + 1)
+
+    def over(scale: float) -> float:
+        return float(np.exp(-beyond / scale).sum() - aim)
+
+    with np.errstate(under="ignore"):
+        scale = least if over(least) >= 0 else brentq(over, least, least * 1e9, xtol=1e-300, rtol=1e-14) if (
+            over(least * 1e9) > 0) else least * 1e9
+        return np.asarray(np.exp(-beyond / scale))
+
+
+def _seed_checks(method: Any, data: Joined, model: Model, full: bool) -> list[Check]:
+    """Check that coordinates follow from the seed, and the first epochs' moves by NumPy instead of the kernel."""
+    work = float(model.fit["edges"]) * method.epochs_of(data)
+    if work > STEPS and not full:
+        return [skipped("seed", "many edges and epochs; `mlcli certify --full` repeats them")]
+    if model.fit["kernel"] != describe():
+        return [skipped("seed", "another instruction set than that of the run rounds in other places")]
+    found = method.layout(data, int(model.fit["seed"]))
+    again, points = principal(found.ended.state.points), np.asarray(model.embedding)
+    reach = float(np.abs(points).max(initial=0.0))
+    checks = [ratio("seed", float(np.abs(again - points).max(initial=0.0)), 1e-9 * max(reach, 1e-300),
+                    "coordinates by the same seed again")]
+    if not available():
+        return checks
+    phases, form = phases_of(found.graph, found.sampling.epochs), found.sampling.form(found.curve)
+    here, wrong = found.start, 0.0
+    for epoch in range(min(FIRST, found.sampling.epochs)):
+        draw, rate = found.sampling.draw(epoch), found.sampling.rate_at(epoch)
+        for edges in phases:  # each from the same positions, as rounding grows from step to step
+            before, here = here, move_points([edges], here, None, curve=form, draw=draw, rate=rate).points
+            wrong = max(wrong, float(np.abs(here - move_rows(edges, before, 0, before, form, draw, rate)[0]).max()))
+    return [*checks, ratio("epochs", wrong, 1e-9 * float(np.abs(here).max()), f"the steps of {FIRST} epochs, by NumPy")]

@@ -1,0 +1,178 @@
+// Steps of points along the edges of a fuzzy graph that are due, and away from sampled points (UMAP's negative sampling).
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+#include "curve.hpp"
+#include "lanes.hpp"
+
+namespace mlcli::LEVEL {
+
+constexpr int SAMPLES = 8;   // pairs whose forces are computed at once
+constexpr int FLUSHES = 8;   // products of so many factors stay in range before their logarithm is taken
+
+INLINE std::uint64_t as_bits(double x) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+INLINE double as_number(std::uint64_t bits) {
+    double x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+// The base-2 logarithm of a normal number above zero: of the mantissa by the series of atanh.
+INLINE double log2_of(double x) {
+    const std::uint64_t bits = as_bits(x);
+    double power = as_number((bits >> 52) | 0x4330000000000000ull) - 4503599627370496.0 - 1023.0;
+    double part = as_number((bits & 0x000fffffffffffffull) | 0x3ff0000000000000ull);
+    const bool high = part > 1.4142135623730951;
+    part = high ? 0.5 * part : part;
+    power = high ? power + 1.0 : power;
+    const double t = (part - 1.0) / (part + 1.0), s = t * t;
+    double sum = 1.0 / 17;
+    sum = sum * s + 1.0 / 15;
+    sum = sum * s + 1.0 / 13;
+    sum = sum * s + 1.0 / 11;
+    sum = sum * s + 1.0 / 9;
+    sum = sum * s + 1.0 / 7;
+    sum = sum * s + 1.0 / 5;
+    sum = sum * s + 1.0 / 3;
+    sum = sum * s + 1.0;
+    return power + 2.8853900817779268 * t * sum;  // 2 / log 2
+}
+
+// Two to a power, within the range of normal numbers.
+INLINE double exp2_of(double y) {
+    y = y < -1000.0 ? -1000.0 : y;
+    y = y > 1000.0 ? 1000.0 : y;
+    const double shifted = y + 6755399441055744.0;  // 1.5 * 2^52: the nearest integer is in the last bits
+    const double f = (y - (shifted - 6755399441055744.0)) * 0.69314718055994531;
+    double sum = 1.0 / 479001600;
+    sum = sum * f + 1.0 / 39916800;
+    sum = sum * f + 1.0 / 3628800;
+    sum = sum * f + 1.0 / 362880;
+    sum = sum * f + 1.0 / 40320;
+    sum = sum * f + 1.0 / 5040;
+    sum = sum * f + 1.0 / 720;
+    sum = sum * f + 1.0 / 120;
+    sum = sum * f + 1.0 / 24;
+    sum = sum * f + 1.0 / 6;
+    sum = sum * f + 0.5;
+    sum = sum * f + 1.0;
+    sum = sum * f + 1.0;
+    return sum * as_number((as_bits(shifted) + 1023) << 52);
+}
+
+// A number without order from a counter (splitmix64).
+INLINE std::uint64_t mixed(std::uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+constexpr std::uint64_t STRIDE = 0x9e3779b97f4a7c15ull;  // of the counter
+
+// Pairs whose forces wait to be computed, the sum of those that were, and the factors of the likelihood.
+struct Forces {
+    std::int64_t axes;
+    double *gaps;   // axes x SAMPLES
+    double *moves;  // axes x SAMPLES
+    int waiting, flushes;
+    double edges[SAMPLES];  // one along an edge, zero from a sampled point
+    double factors[SAMPLES];
+    double cost;  // to the base two
+};
+
+INLINE void take_logarithms(Forces &forces) {
+    for (int lane = 0; lane < SAMPLES; ++lane) {
+        forces.cost += log2_of(forces.factors[lane]);
+        forces.factors[lane] = 1;
+    }
+    forces.flushes = 0;
+}
+
+// Lanes that are left are edges of length zero, which have no force and no cost.
+INLINE void compute_forces(Forces &forces, const Curve &curve) {
+    for (int lane = forces.waiting; lane < SAMPLES; ++lane) {
+        forces.edges[lane] = 1;
+        for (std::int64_t axis = 0; axis < forces.axes; ++axis) forces.gaps[axis * SAMPLES + lane] = 0;
+    }
+    double squares[SAMPLES] = {}, strengths[SAMPLES];
+    for (std::int64_t axis = 0; axis < forces.axes; ++axis)
+        for (int lane = 0; lane < SAMPLES; ++lane) {
+            const double gap = forces.gaps[axis * SAMPLES + lane];
+            squares[lane] += gap * gap;
+        }
+    for (int lane = 0; lane < SAMPLES; ++lane) {
+        const double square = squares[lane], edge = forces.edges[lane];
+        const bool apart = square > 1e-300, along = edge > 0.5;
+        const double raised = curve.a * exp2_of(curve.b * log2_of(apart ? square : 1.0));
+        const double bent = apart ? raised : 0.0;
+        const double under = (1.0 + bent) * (square + (1.0 - edge) * curve.near + (apart ? 0.0 : 1.0));
+        const double over = along ? -2.0 * curve.b * bent : 2.0 * curve.gamma * curve.b;
+        strengths[lane] = apart ? over / under : 0.0;
+        forces.factors[lane] *= (1.0 + bent) / (along ? 1.0 : bent + curve.near);
+    }
+    for (std::int64_t axis = 0; axis < forces.axes; ++axis)
+        for (int lane = 0; lane < SAMPLES; ++lane) {
+            double move = strengths[lane] * forces.gaps[axis * SAMPLES + lane];
+            move = move > curve.most ? curve.most : move;
+            move = move < -curve.most ? -curve.most : move;
+            forces.moves[axis * SAMPLES + lane] += move;
+        }
+    forces.waiting = 0;
+    if (++forces.flushes == FLUSHES) take_logarithms(forces);
+}
+
+INLINE void add_force(Forces &forces, const Curve &curve, const double *own, const double *other, double edge) {
+    for (std::int64_t axis = 0; axis < forces.axes; ++axis)
+        forces.gaps[axis * SAMPLES + forces.waiting] = own[axis] - other[axis];
+    forces.edges[forces.waiting] = edge;
+    if (++forces.waiting == SAMPLES) compute_forces(forces, curve);
+}
+
+// Positions (rows x axes) after a step from `own`. The edges of a row are due where the fraction of epoch x rate falls
+// below the rate. Edges numbered below zero are those of which the row is the other end: they sample no points. `first` is
+// the number of the first row among the points, or below zero where rows are none of them. Returns the cost, and counts
+// the edges that were due with their samples.
+static double sample_rows(const Schedule &edges, const double *own, std::int64_t rows, std::int64_t first,
+                          const double *points, std::int64_t count, std::int64_t axes, const Curve &curve,
+                          const Draw &draw, double rate, double *scratch, double *out, std::int64_t *due) {
+    Forces forces{axes, scratch, scratch + axes * SAMPLES, 0, 0, {}, {}, 0};
+    for (int lane = 0; lane < SAMPLES; ++lane) forces.factors[lane] = 1;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const double *here = own + row * axes;
+        bool moved = false;
+        for (std::int64_t edge = edges.starts[row]; edge < edges.starts[row + 1]; ++edge) {
+            if (!(draw.epoch * edges.rates[edge] < edges.rates[edge])) continue;  // modulo 2^32
+            if (!moved) {
+                moved = true;
+                for (std::int64_t place = 0; place < axes * SAMPLES; ++place) forces.moves[place] = 0;
+            }
+            add_force(forces, curve, here, points + edges.columns[edge] * axes, 1);
+            if (edges.numbers[edge] < 0) continue;
+            ++*due;
+            const std::uint64_t base = mixed(draw.key + STRIDE * static_cast<std::uint64_t>(edges.numbers[edge]));
+            std::uint64_t drawn = 0;
+            for (std::int64_t sample = 0; sample < draw.samples; ++sample) {
+                drawn = sample % 2 == 0 ? mixed(base + STRIDE * static_cast<std::uint64_t>(sample / 2 + 1)) : drawn << 32;
+                const auto other = static_cast<std::int64_t>(((drawn >> 32) * static_cast<std::uint64_t>(count)) >> 32);
+                if (first < 0 || other != first + row) add_force(forces, curve, here, points + other * axes, 0);
+            }
+        }
+        if (moved && forces.waiting > 0) compute_forces(forces, curve);
+        for (std::int64_t axis = 0; axis < axes; ++axis) {
+            double sum = 0;
+            if (moved)
+                for (int lane = 0; lane < SAMPLES; ++lane) sum += forces.moves[axis * SAMPLES + lane];
+            out[row * axes + axis] = here[axis] + rate * sum;
+        }
+    }
+    take_logarithms(forces);
+    return forces.cost * 0.69314718055994531;
+}
+
+}  // namespace mlcli::LEVEL

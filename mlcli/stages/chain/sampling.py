@@ -1,0 +1,56 @@
+"""The fuzzy graph of an input, and the start of its layout by negative sampling."""
+
+import numpy as np
+
+from mlcli.base.stages.stage import running
+from mlcli.base.types import Array
+from mlcli.base.values.inputs import AffinityGraph, Features, Joined, WeightedGraph
+from mlcli.errors import ConfigError, GeometryError
+from mlcli.stages.chain.layouts import eigenmap_start
+from mlcli.stages.chain.starts import principal_scores
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.nearest import sort_lists
+from mlcli.stages.graph.neighborhoods import Nearest
+from mlcli.stages.layout.memberships import fuzzy_graph
+
+REACH, JITTER = 10.0, 1e-4  # extent of a start on each axis, and noise that parts equal points, as in umap-learn
+
+
+def fuzzy_graph_of(data: Joined, neighbors: Nearest, connectivity: float, mix: float) -> Graph:
+    """Return the graph of memberships of the data: of nearest neighbors, of the lengths of a graph, or its affinities.
+
+    Raises GeometryError for a graph without edges, and where all points are equal.
+    """
+    if isinstance(data, WeightedGraph) and not len(data.indices):
+        raise GeometryError("NO-EDGES", f"the graph of {len(data.values)} points has no edge, so none is near another",
+                            hint="check that the right column or matrix was read")
+    if isinstance(data, AffinityGraph):
+        return Graph(data.starts, data.indices, data.weights)
+    if not isinstance(data, WeightedGraph):
+        return fuzzy_graph(neighbors.lists(data), connectivity, mix)
+    rows = np.repeat(np.arange(len(data.values)), np.diff(data.starts))
+    return fuzzy_graph(sort_lists(len(data.values), rows, data.indices, data.weights), connectivity, mix)
+
+
+def start_points(data: Joined, graph: Graph, kind: str, axes: int, generator: np.random.Generator) -> Array:
+    """Return first coordinates (n x axes), from 0 to REACH on each axis.
+
+    Raises ConfigError for principal components without features.
+    """
+    size = graph.size
+    if kind == "pca":
+        if not isinstance(data, Features):
+            raise ConfigError("START", "principal components need features", where="method.start",
+                              hint="choose spectral or random")
+        scores = principal_scores(data.values)[:, :axes]
+        points = np.pad(scores, ((0, 0), (0, axes - scores.shape[1])))
+    elif kind == "spectral":
+        points = eigenmap_start(graph, axes, int(generator.integers(2**62)))
+    else:
+        points = generator.uniform(-REACH, REACH, (size, axes))
+    with running("prepare"):
+        top = float(np.abs(points).max(initial=0.0))
+        points = points * (REACH / top if top > 0 else 0.0) + generator.normal(scale=JITTER, size=points.shape)
+        low = points.min(axis=0)
+        extent = points.max(axis=0) - low
+        return np.asarray(REACH * (points - low) / np.where(extent > 0, extent, 1.0))

@@ -1,0 +1,109 @@
+"""The fuzzy graph of neighbors: memberships with a scale of each point, and their union (McInnes et al., 2018)."""
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import one_by_one, row_blocks
+from mlcli.base.stages.stage import stage
+from mlcli.base.stored import result
+from mlcli.base.types import Array, Indices
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.nearest import Lists
+
+LEAST = 1e-3  # scale of a point relative to the mean length of its list, itself included
+WIDEST = 1e9  # scale relative to the least, beyond which all memberships of a list are one
+HALVINGS = 85  # bisections of a scale: to the digits of a number, and the same in every unit of powers of two
+BLOCK = 2**18  # numbers of a block of lists
+
+
+@result("scales")
+@frozen
+class Scales:
+    """The length of each list up to which membership is one, ρ (m), and the scale of its fall beyond, σ (m)."""
+
+    nearest: Array
+    widths: Array
+
+
+def smooth_lengths(lists: Lists, connectivity: float, alone: bool = False) -> Scales:
+    """Return ρ and σ of each list, so that Σ exp(-max(d - ρ, 0) / σ) = log₂(k + 1) over its k lengths d.
+
+    ρ is the length at rank `connectivity` among those above zero, interpolated between ranks; of fewer, the largest.
+    Where more lengths than the sum allows are at most ρ, σ is LEAST times the mean length of the list, or of all
+    lists where ρ is zero, unless each counts `alone`; a point itself is a length of zero, as in the authors' code.
+    """
+    counts = lists.counts
+    size, widest = len(counts), int(counts.max(initial=0))
+    table = np.full((size, max(widest, 1)), np.inf)
+    places = np.arange(len(lists.indices)) - lists.starts[lists.rows]
+    table[lists.rows, places] = lists.lengths
+    nearest = _nearest(table, counts, connectivity)
+    sums = np.bincount(lists.rows, lists.lengths, size)
+    means = sums / (counts + 1)
+    overall = means if alone else float(sums.sum() / max(counts.sum() + size, 1))
+    floor = LEAST * np.where(nearest > 0, means, overall)
+    widths = np.empty(size)
+    for rows in one_by_one(row_blocks(size, BLOCK, table.shape[1])):
+        beyond = np.maximum(table[rows] - nearest[rows, None], 0.0)
+        widths[rows] = _solve(beyond, np.log2(counts[rows] + 1.0), floor[rows])
+    return Scales(nearest, widths)
+
+
+def _solve(beyond: Array, target: Array, floor: Array) -> Array:
+    """Return σ (m) of lengths beyond ρ (m x k) by bisection from `floor`, which stays where the sum is larger there."""
+    low, high = floor.copy(), floor * WIDEST
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            ratios = np.divide(beyond, middle[:, None], out=np.zeros_like(beyond), where=beyond > 0)
+            over = np.exp(-ratios).sum(axis=1) > target
+            high, low = np.where(over, middle, high), np.where(over, low, middle)
+    return np.asarray(low)
+
+
+def _nearest(table: Array, counts: Indices, connectivity: float) -> Array:
+    """Return ρ of ascending lengths (m x k, infinite beyond each list)."""
+    zeros = (table == 0).sum(axis=1)
+    there, index = counts - zeros, int(np.floor(connectivity))
+    part = connectivity - index
+    rows = np.arange(len(table))
+
+    def at(rank: int) -> Array:  # the length above zero at a rank from 1; zero at rank zero
+        place = np.minimum(zeros + rank - 1, np.maximum(counts - 1, 0))
+        return np.where(rank > 0, table[rows, np.maximum(place, 0)], 0.0)
+
+    enough = there >= connectivity
+    largest = np.where(there > 0, table[rows, np.maximum(counts - 1, 0)], 0.0)
+    low = at(index)
+    found = low + part * (at(index + 1) - low) if part > 0 else low
+    return np.asarray(np.where(enough & (counts > 0), found, largest))
+
+
+def memberships_of(lists: Lists, scales: Scales) -> Array:
+    """Return the membership of each entry (e): one up to ρ, then exp(-(d - ρ) / σ)."""
+    beyond = np.maximum(lists.lengths - scales.nearest[lists.rows], 0.0)
+    widths = scales.widths[lists.rows]
+    with np.errstate(under="ignore"):
+        return np.exp(-np.divide(beyond, widths, out=np.zeros_like(beyond), where=widths > 0))
+
+
+@stage("weights")
+def fuzzy_graph(lists: Lists, connectivity: float, mix: float) -> Graph:
+    """Return the graph whose lengths are memberships v + w - v w of both directions, v and w (mix 1), or v w (mix 0).
+
+    Between these, the mean with weights `mix` and 1 - `mix`. Edges of membership zero are left out.
+    """
+    values = memberships_of(lists, smooth_lengths(lists, connectivity))
+    size = len(lists.counts)
+    keys = lists.rows * size + lists.indices
+    back = lists.indices * size + lists.rows
+    every = np.union1d(keys, back)
+    there, other = np.zeros(len(every)), np.zeros(len(every))
+    there[np.searchsorted(every, keys)] = values
+    other[np.searchsorted(every, back)] = values
+    products = there * other
+    joined = mix * (there + other - products) + (1 - mix) * products
+    kept = joined > 0
+    rows, columns = np.divmod(every[kept], size)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
+    return Graph(starts, columns, joined[kept])

@@ -1,0 +1,127 @@
+"""Layouts that do not follow from graph and seed fail; those of hostile tables and graphs pass, or end by name."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli.base.values.check import Check
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import AffinityGraph, Given, LengthGraph
+from mlcli.certify.certificate import check_numbers
+from mlcli.certify.plan import Plan
+from mlcli.certify.subject import Subject
+from mlcli.errors import GeometryError
+from mlcli.methods import METHODS, Model
+from mlcli.stages.graph.graph import undirected
+from tests.support import dissimilarities, features
+
+RANDOM = np.random.default_rng(6)
+POINTS = RANDOM.standard_normal((40, 4)) * [3, 2, 1, 0.5]
+
+
+def of_data(data: Given, **options: Any) -> tuple[Any, Any, Model]:
+    """The method, its data with the metric, and its model."""
+    method: Any = METHODS["umap"](**{"epochs": 20, **options}).resolve(data)
+    return method, method.with_metric(data), method.fit(data, Compute())
+
+
+@cache
+def fitted() -> tuple[Any, Any, Model]:
+    return of_data(features(POINTS))
+
+
+def checked(method: Any, data: Any, model: Model) -> list[Check]:
+    return list(check_numbers(Subject.of(method, data, model, Plan())))
+
+
+def moved(change: Callable[[Any], Any]) -> Callable[[Model], Model]:
+    """The model at other coordinates, of which its similarity knows as well."""
+    def at_others(model: Model) -> Model:
+        points = change(np.array(model.embedding))
+        projector: Any = model.projector
+        return replace(model, embedding=points, projector=replace(
+            projector, similarity=replace(projector.similarity, coordinates=points)))
+
+    return at_others
+
+
+def stated(**figures: float) -> Callable[[Model], Model]:
+    return lambda model: replace(model, fit={**model.fit, **{
+        name: model.fit[name] * factor for name, factor in figures.items()}})
+
+
+LIES: dict[str, tuple[Callable[[Model], Model], set[str]]] = {
+    "mirrored": (moved(lambda points: points * [1, -1]), {"seed"}), "larger": (moved(lambda points: 1.001 * points), {
+        "seed"}), "off the center": (moved(lambda points: points + 1e-3), {"axes", "seed"}),
+    "axes in another order": (moved(lambda points: points[:, ::-1].copy()), {"axes", "seed"}),
+    "another curve": (stated(a=1.001), {"curve"}), "another power": (stated(b=1.001), {"curve"}),
+    "another membership": (stated(membership=1.00001), {"graph"}), "more edges": (stated(edges=2), {"graph"})}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_lies_are_seen(lie: str) -> None:
+    method, data, model = fitted()
+    change, seen = LIES[lie]
+    assert {check.name for check in checked(method, data, change(model)) if check.verdict == "fail"} >= seen
+
+
+def test_another_seed_is_seen() -> None:
+    method, data, model = fitted()
+    lie = replace(model, fit={**model.fit, "seed": 1})
+    assert {check.name for check in checked(method, data, lie) if check.verdict == "fail"} == {"seed"}
+
+
+def test_epochs_of_another_formula_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that repels half as much repeats its own coordinates; NumPy's epochs are others."""
+    from mlcli.stages.layout import sampling
+
+    method, data, _ = fitted()
+    kernel = sampling.sample_rows
+    monkeypatch.setattr(sampling, "sample_rows", lambda edges, own, first, points, curve, draw, rate: kernel(
+        edges, own, first, points, curve * [1, 1, 0.5, 1, 1], draw, rate))
+    model = method.fit(features(POINTS), Compute())
+    assert {check.name for check in checked(method, data, model) if check.verdict == "fail"} == {"epochs"}
+
+
+def graph_of(kind: type[Any], size: int, rows: list[int], columns: list[int], weights: list[float]) -> Any:
+    graph = undirected(size, np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), np.array(weights),
+                       "union")
+    return kind(np.zeros((size, 0)), [str(i) for i in range(size)], graph.starts, graph.indices, graph.lengths)
+
+
+PATH = list(range(11)), list(range(1, 12))
+HOSTILE: dict[str, Given] = {
+    **{name: features(values) for name, values in {
+        "huge": POINTS * 1e300, "tiny": POINTS * 1e-300, "far from zero": POINTS + 1e9, "two rows": POINTS[:2],
+        "three rows": POINTS[:3], "one point twice": POINTS[[0, 0, 1]], "on a line": POINTS[:, :1] * np.ones(3),
+        "more twins than neighbors": np.repeat(POINTS[:3], 20, axis=0),
+        "all equal but one": np.vstack([np.ones((30, 4)), POINTS[:1]]),
+        "one far group": np.vstack([POINTS, POINTS[:20] + 1e9]), "an outlier": np.vstack([POINTS, np.full(4, 1e9)]),
+        "lattice": np.argwhere(np.ones((5, 5))).astype(float)}.items()},
+    "of two lengths": dissimilarities((np.abs(POINTS @ POINTS.T) > 3) * 1.0 + 1 - 2 * np.eye(40) + np.diag(
+        1.0 - (np.abs(np.diag(POINTS @ POINTS.T)) > 3))),
+    "isolated points": graph_of(AffinityGraph, 20, *PATH, [1.0] * 11),
+    "weak edges": graph_of(AffinityGraph, 12, *PATH, [1.0] * 10 + [1e-12]),
+    "lengths of a path": graph_of(LengthGraph, 12, *PATH, [1.0] * 5 + [0.0] * 6),
+    "lengths with isolated points": graph_of(LengthGraph, 20, *PATH, [1.0] * 5 + [2.0] * 6)}
+
+
+@pytest.mark.medium
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", HOSTILE)
+def test_honest_runs_of_hostile_data_pass(case: str) -> None:
+    method, data, model = of_data(HOSTILE[case])
+    assert np.isfinite(model.embedding).all() and np.isfinite(np.asarray(model.trace)).all()
+    if data.kind != "graph":
+        assert np.isfinite(model.project(data.values)).all()
+    checks = checked(method, data, model)
+    assert {check.verdict for check in checks} <= {"pass", "skipped"}, checks
+
+
+def test_graphs_without_edges_are_refused_by_name() -> None:
+    with pytest.raises(GeometryError, match="has no edge"):
+        of_data(graph_of(AffinityGraph, 5, [], [], []))

@@ -1,0 +1,32 @@
+"""Fuzzy graphs and curves against umap-learn's, which computes in single precision."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mlcli.stages.graph.nearest import nearest
+from mlcli.stages.layout.curve import fit_curve
+from mlcli.stages.layout.memberships import fuzzy_graph
+from tests.laws.agreement.tables import facts, read
+
+POINTS = np.loadtxt(Path(__file__).parents[3] / "sample_data" / "us_arrests.csv", delimiter=",", skiprows=1,
+                    usecols=(1, 2, 3, 4))
+
+
+@pytest.mark.parametrize(("name", "count", "connectivity", "mix"), [
+    ("union", 14, 1.0, 1.0), ("between", 6, 1.5, 0.5), ("both", 6, 2.0, 0.0)])
+def test_memberships_are_those_of_umap_learn(name: str, count: int, connectivity: float, mix: float) -> None:
+    expected = np.zeros((len(POINTS), len(POINTS)))
+    table = read(f"umap/{name}.csv", names=False)
+    rows, columns = table[:, 0].astype(int), table[:, 1].astype(int)
+    expected[rows, columns] = expected[columns, rows] = table[:, 2]
+    found = fuzzy_graph(nearest(POINTS, count), connectivity, mix)
+    assert np.abs(found.matrix().toarray() - expected).max() < 1e-5
+
+
+@pytest.mark.parametrize("case", facts("umap/curves.json").items(), ids=lambda case: case[0])
+def test_curves_are_those_of_umap_learn(case: tuple[str, list[float]]) -> None:
+    min_dist, spread = map(float, case[0].split())
+    found = fit_curve(min_dist, spread)
+    assert [found.a, found.b] == pytest.approx(case[1], rel=1e-6)

@@ -1,0 +1,58 @@
+"""Steps by sampled forces against NumPy's, at every instruction set."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from mlcli import native
+from mlcli.native.library import kernels
+from mlcli.native.sampling import Draw, Edges, sample_rows
+from mlcli.stages.graph.nearest import nearest
+from mlcli.stages.layout.forces import move_rows
+from mlcli.stages.layout.memberships import fuzzy_graph
+from mlcli.stages.layout.sampling import phases_of
+from tests.native.support import levels, needs_native
+
+pytestmark = needs_native
+RANDOM = np.random.default_rng(5)
+EDGES = phases_of(fuzzy_graph(nearest(RANDOM.standard_normal((60, 3)), 7), 1.0, 1.0), 40)
+CURVE = np.array([1.577, 0.895, 1.5, 1e-3, 4.0])
+
+
+@pytest.mark.parametrize("level", levels())
+@pytest.mark.parametrize(("axes", "samples"), [(1, 5), (2, 5), (2, 0), (3, 1), (9, 8)])
+def test_steps_are_those_of_numpy(axes: int, samples: int, level: str) -> None:
+    points, usual = 5 * RANDOM.random((60, axes)), native.describe()
+    points[7] = points[8]
+    own, draw = points[10:30], Draw(samples, 6, 2**63 + 11)
+    try:
+        kernels().choose_level(level)
+        for edges in EDGES[:3]:
+            some = edges._replace(starts=edges.starts[10:31])
+            for place, first in ((own, 10), (5 * RANDOM.random((20, axes)), -1)):
+                found = sample_rows(some, place, first, points, CURVE, draw, 0.5)
+                expected = move_rows(some, place, first, points, CURVE, draw, 0.5)
+                assert np.allclose(found[0], expected[0], rtol=0, atol=1e-12)
+                assert found[1] == pytest.approx(expected[1], rel=1e-12, abs=1e-12) and found[2] == expected[2]
+    finally:
+        kernels().choose_level(usual)
+
+
+def test_extreme_positions_have_finite_steps() -> None:
+    for size in (1e-160, 1e-9, 1e9, 1e120):
+        points = size * RANDOM.random((60, 2))
+        moved, cost, _ = sample_rows(EDGES[0], points, 0, points, CURVE, Draw(5, 6, 1), 1.0)
+        assert np.isfinite(moved).all() and np.isfinite(cost)
+
+
+def test_edges_that_are_not_there_are_refused() -> None:
+    points = RANDOM.random((60, 2))
+    edges = EDGES[0]
+    changes: list[Callable[[Edges], Edges]] = [
+        lambda e: e._replace(columns=e.columns + np.int32(60)), lambda e: e._replace(columns=e.columns - np.int32(60)),
+        lambda e: e._replace(starts=e.starts + len(e.columns)), lambda e: e._replace(starts=e.starts[:-1]),
+        lambda e: e._replace(starts=e.starts[::-1].copy()), lambda e: e._replace(rates=e.rates[:-1])]
+    for change in changes:
+        with pytest.raises(ValueError, match=r"out of range|descend|must have"):
+            sample_rows(change(edges), points, 0, points, CURVE, Draw(5, 6, 1), 1.0)
