@@ -13,7 +13,7 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import Spatial
 from mlcli.base.values.options import option
 from mlcli.errors import DataError
-from mlcli.methods.frame.layouts import LayoutMethod
+from mlcli.methods.frame.layouts.stress import LayoutMethod
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.stress import rank_checks

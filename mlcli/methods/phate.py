@@ -4,8 +4,8 @@ from typing import Any, ClassVar, Literal
 
 from mlcli.base.values.check import Check
 from mlcli.base.values.options import option
+from mlcli.methods.frame.layouts.potential import PotentialMethod
 from mlcli.methods.frame.model import Model
-from mlcli.methods.frame.potential import PotentialMethod
 from mlcli.methods.frame.trials import MANY, InputSummary, Trials, single_trial
 from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.potential import potential_checks

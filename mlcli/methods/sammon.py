@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import Spatial
 from mlcli.base.values.options import option
-from mlcli.methods.frame.majorized import MajorizedMethod
+from mlcli.methods.frame.layouts.majorized import MajorizedMethod
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.stress import stress_checks

@@ -7,7 +7,7 @@ from pydantic import Field, Strict
 from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import Joined
 from mlcli.base.values.options import option
-from mlcli.methods.frame.calibrated import CalibratedMethod
+from mlcli.methods.frame.layouts.calibrated import CalibratedMethod
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.trials import MANY, InputSummary, Trials
 from mlcli.methods.frame.variants import variant

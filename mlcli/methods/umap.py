@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import Joined
 from mlcli.base.values.options import option
+from mlcli.methods.frame.layouts.sampled import SampledMethod
 from mlcli.methods.frame.model import Model
-from mlcli.methods.frame.sampled import SampledMethod
 from mlcli.methods.frame.trials import InputSummary, Trials, single_trial
 from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.sampled import sampled_checks

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mlcli.cli.program import run
-from mlcli.stages.graph.walk import POWERS, knee
+from mlcli.stages.graph.walks.walk import POWERS, knee
 
 IRIS = str(Path(__file__).parents[2] / "sample_data" / "iris.csv")
 

@@ -11,7 +11,7 @@ from mlcli.base.values.inputs import AffinityGraph, Features
 from mlcli.methods.identities.stress import axes_check, layout_checks
 from mlcli.stages.algebra.distances import squared_distances
 from mlcli.stages.algebra.metrics.points import metric_of
-from mlcli.stages.graph.decay import distance_rows
+from mlcli.stages.graph.walks.decay import distance_rows
 
 SMALL = 1500  # nodes whose distances and singular values are computed by slower libraries without `full`
 ROWS = 64  # training rows whose own probabilities are compared

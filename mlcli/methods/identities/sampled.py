@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.base.values.check import Check, ratio, skipped
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, WeightedGraph
-from mlcli.methods.frame.layouts import principal
+from mlcli.methods.frame.layouts.stress import principal
 from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.stress import axes_check
 from mlcli.native import available, describe

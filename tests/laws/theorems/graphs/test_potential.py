@@ -10,8 +10,8 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
-from mlcli.stages.graph.decay import Decay, decay_kernel, graph_kernel
-from mlcli.stages.graph.walk import entropy_curve, knee, potential, potential_distances, power, walk_between
+from mlcli.stages.graph.walks.decay import Decay, decay_kernel, graph_kernel
+from mlcli.stages.graph.walks.walk import entropy_curve, knee, potential, potential_distances, power, walk_between
 from tests.support import Notes, distances, features, fit
 
 RANDOM = np.random.default_rng(8)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
-from mlcli.methods.frame.layouts import LayoutMethod
+from mlcli.methods.frame.layouts.stress import LayoutMethod
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.layout.majorize import BLOCK, USUAL, laplacian_solver, minimize_stress, step_seconds
 from mlcli.stages.layout.pairs import Pairs

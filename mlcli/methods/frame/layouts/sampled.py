@@ -12,7 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, LengthGraph, WeightedGraph
 from mlcli.base.values.quantity import Quantity
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.layouts import principal
+from mlcli.methods.frame.layouts.stress import principal
 from mlcli.methods.frame.model import Model, Powers
 from mlcli.native import describe
 from mlcli.stages.algebra.centering import uncentered
@@ -24,8 +24,8 @@ from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.graph.neighbors import NeighborCount
 from mlcli.stages.layout.curve import MembershipCurve, fit_curve
 from mlcli.stages.layout.sampling import Epoch, Sampling, follow_edges
+from mlcli.stages.similarities.layouts.sampling import SampledForces
 from mlcli.stages.similarities.projector import NoProjection, Projector
-from mlcli.stages.similarities.sampling import SampledForces
 
 MANY, EPOCHS = 10_000, (500, 200)  # points up to which there are so many epochs, and beyond
 PLACING = 0.2, 0.25  # share of the epochs, and of the first rate, by which new points are placed

@@ -11,19 +11,19 @@ from mlcli.base.types import Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features
 from mlcli.base.values.quantity import Quantity
-from mlcli.methods.frame.layouts import best_of, principal_axes
-from mlcli.methods.frame.majorized import MajorizedMethod
+from mlcli.methods.frame.layouts.majorized import MajorizedMethod
+from mlcli.methods.frame.layouts.stress import best_of, principal_axes
 from mlcli.methods.frame.model import Model, Powers
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import pass_cost, product_rate
 from mlcli.stages.algebra.metrics.points import seconds_of_squares, training_points
-from mlcli.stages.graph.clusters import FUNCTIONS, PASSES, walk_clusters
-from mlcli.stages.graph.decay import Decay, decay_kernel, graph_kernel
 from mlcli.stages.graph.graph import by_size
 from mlcli.stages.graph.pieces import listed
-from mlcli.stages.graph.walk import entropy_curve, knee, potential_distances, walk_between
+from mlcli.stages.graph.walks.clusters import FUNCTIONS, PASSES, walk_clusters
+from mlcli.stages.graph.walks.decay import Decay, decay_kernel, graph_kernel
+from mlcli.stages.graph.walks.walk import entropy_curve, knee, potential_distances, walk_between
 from mlcli.stages.layout.pairs import Pairs
-from mlcli.stages.similarities.decay import DecaySteps, EdgeSteps
+from mlcli.stages.similarities.layouts.decay import DecaySteps, EdgeSteps
 from mlcli.stages.similarities.projector import Projector
 
 EXACT, LANDMARKS = 5_000, 2_000  # points that are not joined to clusters, and clusters of more of them

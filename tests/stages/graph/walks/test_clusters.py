@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mlcli.stages.graph.clusters import leading_functions, means, memberships, nearest_centers, walk_clusters
-from mlcli.stages.graph.decay import Decay, decay_kernel
+from mlcli.stages.graph.walks.clusters import leading_functions, means, memberships, nearest_centers, walk_clusters
+from mlcli.stages.graph.walks.decay import Decay, decay_kernel
 from tests.support import features
 
 RANDOM = np.random.default_rng(2)

@@ -12,7 +12,7 @@ from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.distances import CACHED, inner_products, squared_distances
-from mlcli.stages.graph.clusters import memberships
+from mlcli.stages.graph.walks.clusters import memberships
 
 if TYPE_CHECKING:
     from scipy import sparse

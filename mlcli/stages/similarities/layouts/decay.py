@@ -9,8 +9,8 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
 from mlcli.stages.algebra.metrics.blocks import squared
-from mlcli.stages.graph.clusters import memberships
-from mlcli.stages.graph.decay import Decay
+from mlcli.stages.graph.walks.clusters import memberships
+from mlcli.stages.graph.walks.decay import Decay
 from mlcli.stages.similarities.base import Parts, Similarity
 
 

@@ -14,7 +14,7 @@ from mlcli.base.values.products import Name, Sparse
 from mlcli.base.values.quantity import Quantity
 from mlcli.errors import ConfigError
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.layouts import principal
+from mlcli.methods.frame.layouts.stress import principal
 from mlcli.methods.frame.model import Model, Powers
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.metrics.points import training_points
@@ -48,7 +48,7 @@ from mlcli.stages.layout.repulsion import (
     repel_seconds,
 )
 from mlcli.stages.similarities.base import Similarity
-from mlcli.stages.similarities.entering import Calibrated, Entering
+from mlcli.stages.similarities.layouts.entering import Calibrated, Entering
 from mlcli.stages.similarities.projector import Projector
 
 MOST_AXES = 3

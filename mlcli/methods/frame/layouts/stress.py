@@ -23,8 +23,8 @@ from mlcli.stages.layout.disparities import Monotone
 from mlcli.stages.layout.goodness import Goodness, metric_goodness
 from mlcli.stages.layout.pairs import Pairs, Weights
 from mlcli.stages.layout.starts import Run, run_starts
+from mlcli.stages.similarities.layouts.stress import LeastStress
 from mlcli.stages.similarities.projector import Projector
-from mlcli.stages.similarities.stress import LeastStress
 
 SAME = 1e-3  # stress above the least up to which a run counts as having reached it, as in vegan's metaMDS
 

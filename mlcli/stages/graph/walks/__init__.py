@@ -1,0 +1,1 @@
+"""Random walks on points: their affinities, clusters of points by them, entropy and potential distances."""
