@@ -15,7 +15,8 @@ using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 constexpr std::size_t LANES = 8;  // of the widest instruction set: sources have as many numbers behind them, less one
 constexpr std::size_t REACH = 8;  // nodes along an axis that a point reaches
 
-void check_rows(std::int64_t first, std::int64_t last, std::size_t size, const Matrix<double> &forces, const Numbers &sums) {
+void check_rows(std::int64_t first, std::int64_t last, std::size_t size, const Matrix<double> &forces,
+                const Numbers &sums) {
     require(first >= 0 && first <= last && static_cast<std::size_t>(last) <= size, "rows are out of range");
     require(forces.shape(0) == static_cast<std::size_t>(last - first) && sums.shape(0) == forces.shape(0),
             "forces and sums must have a row for every row");
@@ -38,7 +39,8 @@ void repel_rows(Matrix<const double> points, Matrix<const double> sources, doubl
 
 void build_octree(Octree *self, Matrix<const double> points) {
     require(points.shape(1) >= 1 && points.shape(1) <= 3, "a tree has one to three axes");
-    for (std::size_t i = 0; i < points.size(); ++i) require(std::isfinite(points.data()[i]), "a coordinate is not finite");
+    for (std::size_t i = 0; i < points.size(); ++i)
+        require(std::isfinite(points.data()[i]), "a coordinate is not finite");
     nb::gil_scoped_release release;
     new (self) Octree(points.data(), static_cast<std::int64_t>(points.shape(0)), static_cast<int>(points.shape(1)));
 }
@@ -46,7 +48,8 @@ void build_octree(Octree *self, Matrix<const double> points) {
 void repel_groups(const Octree &tree, std::int64_t first, std::int64_t last, double theta, double dof,
                   Matrix<double> forces, Numbers totals) {
     const auto axes = static_cast<std::size_t>(tree.axes()), size = static_cast<std::size_t>(tree.size());
-    require(first >= 0 && first <= last && static_cast<std::size_t>(last) <= tree.groups().size(), "groups are out of range");
+    require(first >= 0 && first <= last && static_cast<std::size_t>(last) <= tree.groups().size(),
+            "groups are out of range");
     require(forces.shape(0) == size && forces.shape(1) == axes && totals.size() == size,
             "forces and totals must have a row for every point");
     require(theta >= 0 && dof > 0, "theta must not be negative, and the degrees of freedom positive");
@@ -58,7 +61,8 @@ void repel_groups(const Octree &tree, std::int64_t first, std::int64_t last, dou
         const auto count = static_cast<std::size_t>(group.end - group.begin);
         tree.list(group, theta, list);
         centers.clear();
-        for (std::size_t a = 0; a < axes; ++a) centers.insert(centers.end(), list.centers[a].begin(), list.centers[a].end());
+        for (std::size_t a = 0; a < axes; ++a)
+            centers.insert(centers.end(), list.centers[a].begin(), list.centers[a].end());
         pushed.assign(count * axes, 0), sums.assign(count, 0);
         const auto listed = static_cast<std::int64_t>(list.masses.size());
         kernels<double>().repel_rows(tree.points() + group.begin * tree.axes(), group.end - group.begin, centers.data(),
@@ -140,10 +144,10 @@ void bind_student(nb::module_ &m) {
           "forces"_a.noconvert(), "totals"_a.noconvert());
     m.def("attract_rows", &attract_rows, "starts"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(),
           "points"_a.noconvert(), "dof"_a, "first"_a, "last"_a, "forces"_a.noconvert(), "energies"_a.noconvert());
-    m.def("spread_points", &spread_points, "points"_a.noconvert(), "chosen"_a.noconvert(), "low"_a.noconvert(), "scale"_a,
-          "grid"_a.noconvert());
-    m.def("collect_points", &collect_points, "points"_a.noconvert(), "chosen"_a.noconvert(), "low"_a.noconvert(), "scale"_a,
-          "grid"_a.noconvert(), "factor"_a, "slopes"_a.noconvert(), "values"_a.noconvert());
+    m.def("spread_points", &spread_points, "points"_a.noconvert(), "chosen"_a.noconvert(), "low"_a.noconvert(),
+          "scale"_a, "grid"_a.noconvert());
+    m.def("collect_points", &collect_points, "points"_a.noconvert(), "chosen"_a.noconvert(), "low"_a.noconvert(),
+          "scale"_a, "grid"_a.noconvert(), "factor"_a, "slopes"_a.noconvert(), "values"_a.noconvert());
 }
 
 }  // namespace mlcli

@@ -8,8 +8,8 @@ using Knot = Lanes<double>;
 constexpr int ORDER = 8;  // nodes along an axis that a point reaches: splines of degree seven
 constexpr int PARTS = ORDER / Knot::width;
 
-// Coefficients of the splines of a point's nodes, by powers of its place t between nodes, and those of their slopes: one of
-// degree k at node j is ((j + 1 - t) B(j) + (t + k - j) B(j - 1)) / k by those B of degree k - 1 (de Boor).
+// Coefficients of the splines of a point's nodes, by powers of its place t between nodes, and those of their slopes: one
+// of degree k at node j is ((j + 1 - t) B(j) + (t + k - j) B(j - 1)) / k by those B of degree k - 1 (de Boor).
 struct Splines {
     double value[ORDER][ORDER] = {}, slope[ORDER][ORDER] = {};  // power, node
     constexpr Splines() {
@@ -80,8 +80,8 @@ static bool spread_points(const double *points, const std::int64_t *chosen, std:
 
 // Values at some points of the spline through what lies on the nodes, and slopes per unit of length, times `factor`.
 static bool collect_points(const double *points, const std::int64_t *chosen, std::int64_t count, int axes,
-                           const double *low, double scale, std::int64_t rows, std::int64_t columns, const double *grid, double factor,
-                           double *slopes, double *values) {
+                           const double *low, double scale, std::int64_t rows, std::int64_t columns, const double *grid,
+                           double factor, double *slopes, double *values) {
     for (std::int64_t p = 0; p < count; ++p) {
         const double *point = points + chosen[p] * axes;
         double s = 0, t = 0, heights[ORDER], rises[ORDER];

@@ -61,18 +61,18 @@ template <class T> struct Kernels {
                        std::int64_t sweeps, double *weights, double *products, double *scratch);
     // Forces by Student's kernel on rows from sources (axes x stride), once each or `masses` times, with sums of the
     // kernel: both are added to.
-    void (*repel_rows)(const double *rows, std::int64_t count, const double *sources, std::int64_t stride, std::int64_t size,
-                       const double *masses, int axes, double dof, double *forces, double *totals);
+    void (*repel_rows)(const double *rows, std::int64_t count, const double *sources, std::int64_t stride,
+                       std::int64_t size, const double *masses, int axes, double dof, double *forces, double *totals);
     // Forces and energies of rows of a graph.
     void (*attract_rows)(const std::int64_t *starts, const std::int32_t *indices, const double *values,
                          const double *points, int axes, double dof, std::int64_t first, std::int64_t last,
                          double *forces, double *energies);
     // Splines on a grid: points added to its nodes, and values and slopes at points; false where one lies beyond it.
-    bool (*spread_points)(const double *points, const std::int64_t *chosen, std::int64_t count, int axes, const double *low,
-                          double scale, std::int64_t rows, std::int64_t columns, double *grid);
-    bool (*collect_points)(const double *points, const std::int64_t *chosen, std::int64_t count, int axes, const double *low,
-                           double scale, std::int64_t rows, std::int64_t columns, const double *grid, double factor,
-                           double *slopes, double *values);
+    bool (*spread_points)(const double *points, const std::int64_t *chosen, std::int64_t count, int axes,
+                          const double *low, double scale, std::int64_t rows, std::int64_t columns, double *grid);
+    bool (*collect_points)(const double *points, const std::int64_t *chosen, std::int64_t count, int axes,
+                           const double *low, double scale, std::int64_t rows, std::int64_t columns,
+                           const double *grid, double factor, double *slopes, double *values);
     // Positions of rows of points (rows x axes) after a step by sampled forces; returns its cost. `scratch` holds
     // 2 x axes x 8 numbers.
     double (*sample_rows)(const Schedule &edges, const double *own, std::int64_t rows, std::int64_t first,

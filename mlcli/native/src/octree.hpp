@@ -19,7 +19,7 @@ public:
     const double *points() const { return points_.data(); }  // in this order
 
     // Centers of cells (axis by axis) and how many points each stands for: every point is in one of them. A cell is as
-    // wide as `theta` of its distance from all of the group, or less. Filled up to whole vectors by centers of no points.
+    // wide as `theta` of its distance from all of the group, or less. Centers of no points make up whole vectors.
     struct List { std::vector<double> centers[3], masses; };
     void list(const Group &group, double theta, List &out) const;
 

@@ -22,8 +22,9 @@ INLINE std::uint64_t bits_of(double number) {
     return bits;
 }
 
-// The logarithm of a number from 1 on and its inverse, without branches, so that loops over it become vectors: twice the
-// artanh of (m - 1)/(m + 1) for the mantissa m, taken from between the roots of 1/2 and 2. One division does for both.
+// The logarithm of a number from 1 on and its inverse, without branches, so that loops over it become vectors: twice
+// the artanh of (m - 1)/(m + 1) for the mantissa m, taken from between the roots of 1/2 and 2. One division does for
+// both.
 INLINE double logarithm(double x, double &inverse) {
     const std::uint64_t bits = bits_of(x) - 0x3fe6a09e667f3bcdull;  // below the root of 1/2 lies a smaller exponent
     const double exponent = from_bits(0x4330000000000000ull | (bits >> 52)) - 4503599627370496.0;
@@ -92,8 +93,8 @@ INLINE void kernel_of(const Point::V *stretched, double dof, Point::V *kernel, P
     }
 }
 
-// Forces on rows from all of `size` sources, whose coordinates lie axis by axis (axes x stride), once each or
-// `masses` times, which are zero up to a whole vector; `forces` (rows x axes) and `totals`, the sums of the kernel, are added to.
+// Forces on rows from all of `size` sources, whose coordinates lie axis by axis (axes x stride), once each or `masses`
+// times, which are zero up to a whole vector; `forces` (rows x axes) and `totals`, the sums of the kernel, are added to.
 template <int AXES, bool ONE, bool WEIGHED>
 static void repel(const double *rows, std::int64_t count, const double *sources, std::int64_t stride, std::int64_t size,
                   const double *masses, double dof, double *forces, double *totals) {
@@ -177,7 +178,7 @@ static void repel_any(const double *rows, std::int64_t count, const double *sour
 
 static void repel_rows(const double *rows, std::int64_t count, const double *sources, std::int64_t stride,
                        std::int64_t size, const double *masses, int axes, double dof, double *forces, double *totals) {
-#define REPEL(AXES)                                                                                                     \
+#define REPEL(AXES)                                                                                                    \
     if (axes == AXES && masses == nullptr)                                                                             \
         return dof == 1 ? repel<AXES, true, false>(rows, count, sources, stride, size, masses, dof, forces, totals)    \
                         : repel<AXES, false, false>(rows, count, sources, stride, size, masses, dof, forces, totals);  \
@@ -190,8 +191,8 @@ static void repel_rows(const double *rows, std::int64_t count, const double *sou
              : repel_any<false>(rows, count, sources, stride, size, axes, dof, forces, totals);
 }
 
-// Forces on a point along entries of its row, and the sum of -values log k. Coordinates are copied first, one by one: that
-// takes less time than to gather them.
+// Forces on a point along entries of its row, and the sum of -values log k. Coordinates are copied first, one by one:
+// that takes less time than to gather them.
 template <int AXES>
 static double attract(const std::int32_t *indices, const double *values, std::int64_t size, const double *points,
                       const double *own, double dof, double *force) {
@@ -250,8 +251,8 @@ static double attract_any(const std::int32_t *indices, const double *values, std
 
 // The same for rows from `first` to `last`; `forces` and `energies` hold a place for each of these.
 static void attract_rows(const std::int64_t *starts, const std::int32_t *indices, const double *values,
-                         const double *points, int axes, double dof, std::int64_t first, std::int64_t last, double *forces,
-                         double *energies) {
+                         const double *points, int axes, double dof, std::int64_t first, std::int64_t last,
+                         double *forces, double *energies) {
     for (std::int64_t row = first; row < last; ++row) {
         const std::int64_t start = starts[row], size = starts[row + 1] - start;
         double *force = forces + (row - first) * axes;
