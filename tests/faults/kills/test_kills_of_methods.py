@@ -32,7 +32,8 @@ METHODS = {
     "isomap": ("-m", "isomap", "-k", "9", "--set", "method.paths.store=streamed",
                "--set", "method.eigensolve.solver=krylov"),
     "lle": ("-m", "lle", "-k", "9", "--set", "method.eigensolve.solver=krylov"), "fa": ("-m", "fa", "-p", "1"),
-    "ica": ("-m", "ica"), "tsne": ("-m", "tsne", "--set", "method.descent={early_steps: 50, steps: 50}"), "gplvm": ("-m", "gplvm", "--set", "method.minimize.limit=8"),
+    "ica": ("-m", "ica"), "tsne": ("-m", "tsne", "--set", "method.descent={early_steps: 50, steps: 50}"),
+    "gplvm": ("-m", "gplvm", "--set", "method.minimize.limit=8"),
     "sde": ("-m", "sde", "-k", "4", "--set", "method.constraints=at_most")}
 ROWS = {"gplvm": 30, "sde": 40}
 SWEEP = """
