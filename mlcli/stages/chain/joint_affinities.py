@@ -21,7 +21,7 @@ from mlcli.stages.graph.pieces import first_ids
 
 FEWEST = 5  # points of which some have a perplexity above 1 and below (n - 1) / 3
 BOTH_WAYS = 1.6  # entries of joint affinities for each neighbor, as some of these are neighbors of each other
-WORKING = 6  # numbers in memory for each entry, while affinities are made
+WORKING = 12  # numbers in memory for each entry, while affinities are made
 TRIALS = 12  # evaluations of a row's entropy until it has the perplexity
 SAME = 1e-12  # difference of two points' dissimilarities to others, relative to the largest, that is rounding
 HELD = 2**20  # numbers of a block of distances
