@@ -20,7 +20,6 @@ NAMES = (
     "forecast",
     "trace",
     "information",
-    "entropy",
     "private",
 )
 
