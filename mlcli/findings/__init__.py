@@ -21,7 +21,6 @@ NAMES = (
     "forecast",
     "trace",
     "information",
-    "entropy",
     "private",
 )
 

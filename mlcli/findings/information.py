@@ -1,4 +1,4 @@
-"""The information curve: what a bottleneck keeps of a table, and what that tells of the relevant variable."""
+"""Curves of information: what a bottleneck keeps of a table and what that tells, and the entropy of a walk's powers."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,18 +12,26 @@ if TYPE_CHECKING:
     from mlcli.report.drawing.html import Part
 
 TABLE = File("information.csv", Columns(("beta", "axes", "kept", "relevant")))
+ENTROPY = File("entropy.csv", Columns(("power", "entropy")))
 FIGURE = "relevant_information"  # in the figures of a fit that has such a curve
 
 
 class InformationFinding(Finding["Rows"]):
-    """The information curve in nats, of the Gaussian information bottleneck."""
+    """The information curve of the Gaussian bottleneck, or the von Neumann entropy of powers of a walk, in nats."""
 
     name = "information"
-    files = (TABLE,)
+    files = (TABLE, ENTROPY)
+    either = True
 
     def compute(self, result: "Result", known: Mapping[str, Any]) -> "Rows | None":
-        """Return I(T; X) and I(T; Y) by rising β, with the number of axes that are open."""
-        fit = result.model.fit
+        """Return I(T; X) and I(T; Y) by rising β, with the number of open axes; or the entropy by the power."""
+        fit, entropy = result.model.fit, result.model.entropy
+        if entropy is not None:
+            import numpy as np
+
+            from mlcli.findings.frame.contents import Rows
+
+            return Rows({"power": np.arange(1.0, len(entropy) + 1), "entropy": entropy})
         if FIGURE not in fit:
             return None
         from mlcli.findings.frame.contents import Rows
@@ -34,23 +42,32 @@ class InformationFinding(Finding["Rows"]):
         return Rows(dict(information_curve(related, float(fit["beta"])))) if len(related) else None
 
     def write(self, value: "Rows", folder: Path, result: "Result") -> None:
-        """Write information.csv."""
+        """Write information.csv, or entropy.csv."""
         from mlcli.findings.frame.csv_text import csv_table, digits
         from mlcli.findings.frame.files import write_text
 
+        whole = {"axes", "power"}  # counts
         rows = zip(*(value.numbers(name) for name in value.columns), strict=True)
-        write_text(folder / TABLE.name, csv_table([*value.columns], (
-            [digits(beta), int(axes), digits(kept), digits(relevant)] for beta, axes, kept, relevant in rows)))
+        write_text(folder / (ENTROPY if "power" in value.columns else TABLE).name, csv_table([*value.columns], (
+            [int(cell) if name in whole else digits(cell) for name, cell in zip(value.columns, row, strict=True)]
+            for row in rows)))
 
     def read(self, folder: Path, run: "Contents") -> "Rows | None":
-        """Return the columns of information.csv."""
-        return TABLE.read(folder)
+        """Return the columns of information.csv, or of entropy.csv."""
+        found = TABLE.read(folder)
+        return ENTROPY.read(folder) if found is None else found
 
     def sections(self, value: "Rows", run: "Contents") -> Iterable[tuple[Place, "Part"]]:
-        """Return the curve, with a guide at the coordinates' own point."""
+        """Return the curve, in words too."""
         from mlcli.report.drawing.html import figure, section, sentence
         from mlcli.report.figures.curves import curve
 
+        if "power" in value.columns:
+            drawn = curve("Von Neumann entropy by the power of the walk", "power", "entropy, nats",
+                          value.numbers("power"), {"entropy": value.numbers("entropy")})
+            said = ("Of the powers of the walk (entropy.csv). It falls fast while noise is averaged out, then slowly: "
+                    f"at the knee t = {run.manifest['fit']['time']}, where the power is t + 1.")
+            return [(Place.DETAIL, section("Entropy of the walk", sentence(said, "soft"), figure(drawn)))]
         kept, relevant = value.numbers("kept"), value.numbers("relevant")
         if not kept:
             return []

@@ -1,10 +1,11 @@
-"""The information curve: written with a run of the bottleneck, and none with others."""
+"""The information curve of the bottleneck, and the entropy of a walk: written with their runs, and none with others."""
 
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from mlcli.stages.graph.walk import POWERS, knee
 
 from mlcli.cli.program import run
 
@@ -23,3 +24,19 @@ def test_the_curve_goes_through_the_point_of_the_coordinates(tmp_path: Path, met
         fit = json.loads((out / "run.json").read_text(encoding="utf-8"))["fit"]
         own = curve[curve[:, 0] == fit["beta"]][0]
         assert own[1:].tolist() == [2.0, fit["kept_information"], fit["relevant_information"]]
+
+
+@pytest.mark.parametrize("time", [None, 7])
+def test_the_time_of_a_walk_is_at_the_knee_of_its_entropy(tmp_path: Path, time: int | None) -> None:
+    iris, out = str(Path(__file__).parents[2] / "sample_data" / "iris.csv"), tmp_path / "out"
+    given = [] if time is None else ["--set", f"method.time={time}"]
+    assert run(["embed", iris, "--label-column", "Species", "-m", "phate", "-o", str(out), "-q", *given]) == 0
+    fit = json.loads((out / "run.json").read_text(encoding="utf-8"))["fit"]
+    assert (out / "entropy.csv").exists() == (time is None)
+    if time is None:
+        curve = np.loadtxt(out / "entropy.csv", delimiter=",", skiprows=1)
+        assert curve[:, 0].tolist() == [*range(1, POWERS + 1)]
+        assert fit["time"] == knee(curve[:, 1]) and np.all(np.diff(curve[:, 1]) < 0)
+        assert f"t = {fit['time']}" in (out / "report.html").read_text(encoding="utf-8")
+    else:
+        assert fit["time"] == time

@@ -7,8 +7,9 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.distances import squared_distances
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
-from mlcli.stages.algebra.metrics.blocks import squared
+from mlcli.stages.algebra.metrics.blocks import distances
 from mlcli.stages.graph.walks.clusters import memberships
 from mlcli.stages.graph.walks.decay import Decay
 from mlcli.stages.similarities.base import Parts, Similarity
@@ -28,11 +29,18 @@ class DecaySteps(Similarity):
 
     def rows(self, new: Array) -> Array:
         """Return probabilities that sum to one (m x nodes)."""
-        lengths = new if self.points is None else np.sqrt(squared(self.metric, new, self.points))
-        weights = self.decay.affinities(lengths, 0)
+        weights = self.decay.affinities(self.lengths(new), 0)
         if self.clusters is not None:
             weights = weights @ memberships(self.clusters, self.nodes).T
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def lengths(self, new: Array) -> Array:
+        """Return the distances from the training points (m x n); of other metrics than the Euclidean without squares.
+        """
+        if self.points is None:
+            return new
+        return np.sqrt(squared_distances(new, self.points)) if self.metric.plain else distances(
+            self.metric, new, self.points)
 
     @property
     def parts(self) -> Parts:
