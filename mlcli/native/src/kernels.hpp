@@ -60,7 +60,7 @@ template <class T> struct Kernels {
                        const double *parts, const double *gram, std::int64_t count, std::int64_t stride,
                        std::int64_t sweeps, double *weights, double *products, double *scratch);
     // Positions of rows of points (rows x axes) after a step by sampled forces; returns its cost. `scratch` holds
-    // 2 x axes x 8 numbers.
+    // axes x PAIRS numbers.
     double (*sample_rows)(const Schedule &edges, const double *own, std::int64_t rows, std::int64_t first,
                           const double *points, std::int64_t count, std::int64_t axes, const Curve &curve,
                           const Draw &draw, double rate, double *scratch, double *out, std::int64_t *due);
