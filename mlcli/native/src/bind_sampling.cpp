@@ -8,7 +8,6 @@
 namespace mlcli {
 namespace {
 
-constexpr std::size_t LANES = 8;  // pairs whose forces are computed at once
 
 nb::tuple sample_rows(Vector<std::int64_t> starts, Vector<std::int32_t> columns, Vector<std::uint32_t> rates,
                    Vector<std::int32_t> numbers, Matrix<const double> own, std::int64_t first,
@@ -30,7 +29,7 @@ nb::tuple sample_rows(Vector<std::int64_t> starts, Vector<std::int32_t> columns,
         inside &= columns.data()[item] >= 0 && static_cast<std::size_t>(columns.data()[item]) < count;
     require(inside, "a column is out of range");
     const double *form = curve.data();
-    std::vector<double> scratch(2 * axes * LANES);
+    std::vector<double> scratch(axes * PAIRS);
     std::int64_t due = 0;
     double cost;
     {

@@ -4,6 +4,8 @@
 
 namespace mlcli {
 
+constexpr int PAIRS = 64;  // whose forces are computed at once: some vectors, so that their steps overlap
+
 struct Curve {
     double a, b;   // membership 1 / (1 + a d^2b) at distance d
     double gamma;  // weight of sampled points

@@ -74,7 +74,7 @@ template <class T> struct Kernels {
                            const double *low, double scale, std::int64_t rows, std::int64_t columns,
                            const double *grid, double factor, double *slopes, double *values);
     // Positions of rows of points (rows x axes) after a step by sampled forces; returns its cost. `scratch` holds
-    // 2 x axes x 8 numbers.
+    // axes x PAIRS numbers.
     double (*sample_rows)(const Schedule &edges, const double *own, std::int64_t rows, std::int64_t first,
                           const double *points, std::int64_t count, std::int64_t axes, const Curve &curve,
                           const Draw &draw, double rate, double *scratch, double *out, std::int64_t *due);

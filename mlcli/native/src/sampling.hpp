@@ -8,8 +8,7 @@
 
 namespace mlcli::LEVEL {
 
-constexpr int SAMPLES = 8;   // pairs whose forces are computed at once
-constexpr int FLUSHES = 8;   // products of so many factors stay in range before their logarithm is taken
+constexpr int FLUSHES = 8;  // products of so many factors stay in range before their logarithm is taken
 
 INLINE std::uint64_t as_bits(double x) {
     std::uint64_t bits;
@@ -23,14 +22,15 @@ INLINE double as_number(std::uint64_t bits) {
     return x;
 }
 
+// One where a number of zero or more is above a limit, else zero: by their bits, as branches are not vectorized.
+INLINE std::uint64_t above(double x, double limit) { return (as_bits(limit) - as_bits(x)) >> 63; }
+
 // The base-2 logarithm of a normal number above zero: of the mantissa by the series of atanh.
 INLINE double log2_of(double x) {
-    const std::uint64_t bits = as_bits(x);
-    double power = as_number((bits >> 52) | 0x4330000000000000ull) - 4503599627370496.0 - 1023.0;
-    double part = as_number((bits & 0x000fffffffffffffull) | 0x3ff0000000000000ull);
-    const bool high = part > 1.4142135623730951;
-    part = high ? 0.5 * part : part;
-    power = high ? power + 1.0 : power;
+    const std::uint64_t bits = as_bits(x), raised = (bits & 0x000fffffffffffffull) | 0x3ff0000000000000ull;
+    const std::uint64_t high = above(as_number(raised), 1.4142135623730951);
+    const double power = as_number(((bits >> 52) + high) | 0x4330000000000000ull) - (4503599627370496.0 + 1023.0);
+    const double part = as_number(raised - (high << 52));
     const double t = (part - 1.0) / (part + 1.0), s = t * t;
     double sum = 1.0 / 17;
     sum = sum * s + 1.0 / 15;
@@ -46,8 +46,7 @@ INLINE double log2_of(double x) {
 
 // Two to a power, within the range of normal numbers.
 INLINE double exp2_of(double y) {
-    y = y < -1000.0 ? -1000.0 : y;
-    y = y > 1000.0 ? 1000.0 : y;
+    y = 0.5 * (__builtin_fabs(y + 1000.0) - __builtin_fabs(y - 1000.0));  // no further than 1000 from zero
     const double shifted = y + 6755399441055744.0;  // 1.5 * 2^52: the nearest integer is in the last bits
     const double f = (y - (shifted - 6755399441055744.0)) * 0.69314718055994531;
     double sum = 1.0 / 479001600;
@@ -75,63 +74,70 @@ INLINE std::uint64_t mixed(std::uint64_t z) {
 
 constexpr std::uint64_t STRIDE = 0x9e3779b97f4a7c15ull;  // of the counter
 
-// Pairs whose forces wait to be computed, the sum of those that were, and the factors of the likelihood.
+// Pairs whose forces wait to be computed, where they go, and the factors of the likelihood.
 struct Forces {
     std::int64_t axes;
-    double *gaps;   // axes x SAMPLES
-    double *moves;  // axes x SAMPLES
+    double rate;
+    double *gaps;  // axes x PAIRS
+    double *out;   // rows x axes
     int waiting, flushes;
-    double edges[SAMPLES];  // one along an edge, zero from a sampled point
-    double factors[SAMPLES];
+    std::int64_t rows[PAIRS];
+    double edges[PAIRS];  // one along an edge, zero from a sampled point
+    double factors[PAIRS];
     double cost;  // to the base two
 };
 
 INLINE void take_logarithms(Forces &forces) {
-    for (int lane = 0; lane < SAMPLES; ++lane) {
-        forces.cost += log2_of(forces.factors[lane]);
-        forces.factors[lane] = 1;
+    for (int pair = 0; pair < PAIRS; ++pair) {
+        forces.cost += log2_of(forces.factors[pair]);
+        forces.factors[pair] = 1;
     }
     forces.flushes = 0;
 }
 
-// Lanes that are left are edges of length zero, which have no force and no cost.
-INLINE void compute_forces(Forces &forces, const Curve &curve) {
-    for (int lane = forces.waiting; lane < SAMPLES; ++lane) {
-        forces.edges[lane] = 1;
-        for (std::int64_t axis = 0; axis < forces.axes; ++axis) forces.gaps[axis * SAMPLES + lane] = 0;
+// Forces of the pairs, added to their rows in the order of the pairs. Places that are left are edges of length zero, which
+// have no force and no cost.
+static void compute_forces(Forces &forces, const Curve &curve) {
+    for (int pair = forces.waiting; pair < PAIRS; ++pair) {
+        forces.edges[pair] = 1;
+        for (std::int64_t axis = 0; axis < forces.axes; ++axis) forces.gaps[axis * PAIRS + pair] = 0;
     }
-    double squares[SAMPLES] = {}, strengths[SAMPLES];
+    double squares[PAIRS] = {}, strengths[PAIRS];
     for (std::int64_t axis = 0; axis < forces.axes; ++axis)
-        for (int lane = 0; lane < SAMPLES; ++lane) {
-            const double gap = forces.gaps[axis * SAMPLES + lane];
-            squares[lane] += gap * gap;
+        for (int pair = 0; pair < PAIRS; ++pair) {
+            const double gap = forces.gaps[axis * PAIRS + pair];
+            squares[pair] += gap * gap;
         }
-    for (int lane = 0; lane < SAMPLES; ++lane) {
-        const double square = squares[lane], edge = forces.edges[lane];
-        const bool apart = square > 1e-300, along = edge > 0.5;
-        const double raised = curve.a * exp2_of(curve.b * log2_of(apart ? square : 1.0));
-        const double bent = apart ? raised : 0.0;
-        const double under = (1.0 + bent) * (square + (1.0 - edge) * curve.near + (apart ? 0.0 : 1.0));
-        const double over = along ? -2.0 * curve.b * bent : 2.0 * curve.gamma * curve.b;
-        strengths[lane] = apart ? over / under : 0.0;
-        forces.factors[lane] *= (1.0 + bent) / (along ? 1.0 : bent + curve.near);
+    for (int pair = 0; pair < PAIRS; ++pair) {
+        const double square = squares[pair], edge = forces.edges[pair], sample = 1.0 - edge;
+        const double there = as_number((0 - above(square, 1e-300)) & 0x3ff0000000000000ull);
+        const double bent = there * curve.a * exp2_of(curve.b * log2_of(square + (1.0 - there)));
+        const double under = (1.0 + bent) * (square + sample * curve.near + (1.0 - there));
+        const double over = sample * curve.gamma - edge * bent;
+        strengths[pair] = 2.0 * curve.b * there * over / under;
+        forces.factors[pair] *= (1.0 + bent) / (edge + sample * (bent + curve.near));
     }
-    for (std::int64_t axis = 0; axis < forces.axes; ++axis)
-        for (int lane = 0; lane < SAMPLES; ++lane) {
-            double move = strengths[lane] * forces.gaps[axis * SAMPLES + lane];
+    for (std::int64_t axis = 0; axis < forces.axes; ++axis) {
+        double moves[PAIRS];
+        for (int pair = 0; pair < PAIRS; ++pair) {
+            double move = strengths[pair] * forces.gaps[axis * PAIRS + pair];
             move = move > curve.most ? curve.most : move;
-            move = move < -curve.most ? -curve.most : move;
-            forces.moves[axis * SAMPLES + lane] += move;
+            moves[pair] = forces.rate * (move < -curve.most ? -curve.most : move);
         }
+        for (int pair = 0; pair < forces.waiting; ++pair)
+            forces.out[forces.rows[pair] * forces.axes + axis] += moves[pair];
+    }
     forces.waiting = 0;
     if (++forces.flushes == FLUSHES) take_logarithms(forces);
 }
 
-INLINE void add_force(Forces &forces, const Curve &curve, const double *own, const double *other, double edge) {
+INLINE void add_force(Forces &forces, const Curve &curve, std::int64_t row, const double *own, const double *other,
+                      double edge) {
     for (std::int64_t axis = 0; axis < forces.axes; ++axis)
-        forces.gaps[axis * SAMPLES + forces.waiting] = own[axis] - other[axis];
+        forces.gaps[axis * PAIRS + forces.waiting] = own[axis] - other[axis];
+    forces.rows[forces.waiting] = row;
     forces.edges[forces.waiting] = edge;
-    if (++forces.waiting == SAMPLES) compute_forces(forces, curve);
+    if (++forces.waiting == PAIRS) compute_forces(forces, curve);
 }
 
 // Positions (rows x axes) after a step from `own`. The edges of a row are due where the fraction of epoch x rate falls
@@ -141,18 +147,14 @@ INLINE void add_force(Forces &forces, const Curve &curve, const double *own, con
 static double sample_rows(const Schedule &edges, const double *own, std::int64_t rows, std::int64_t first,
                           const double *points, std::int64_t count, std::int64_t axes, const Curve &curve,
                           const Draw &draw, double rate, double *scratch, double *out, std::int64_t *due) {
-    Forces forces{axes, scratch, scratch + axes * SAMPLES, 0, 0, {}, {}, 0};
-    for (int lane = 0; lane < SAMPLES; ++lane) forces.factors[lane] = 1;
+    Forces forces{axes, rate, scratch, out, 0, 0, {}, {}, {}, 0};
+    for (int pair = 0; pair < PAIRS; ++pair) forces.factors[pair] = 1;
+    for (std::int64_t place = 0; place < rows * axes; ++place) out[place] = own[place];
     for (std::int64_t row = 0; row < rows; ++row) {
         const double *here = own + row * axes;
-        bool moved = false;
         for (std::int64_t edge = edges.starts[row]; edge < edges.starts[row + 1]; ++edge) {
             if (!(draw.epoch * edges.rates[edge] < edges.rates[edge])) continue;  // modulo 2^32
-            if (!moved) {
-                moved = true;
-                for (std::int64_t place = 0; place < axes * SAMPLES; ++place) forces.moves[place] = 0;
-            }
-            add_force(forces, curve, here, points + edges.columns[edge] * axes, 1);
+            add_force(forces, curve, row, here, points + edges.columns[edge] * axes, 1);
             if (edges.numbers[edge] < 0) continue;
             ++*due;
             const std::uint64_t base = mixed(draw.key + STRIDE * static_cast<std::uint64_t>(edges.numbers[edge]));
@@ -160,17 +162,11 @@ static double sample_rows(const Schedule &edges, const double *own, std::int64_t
             for (std::int64_t sample = 0; sample < draw.samples; ++sample) {
                 drawn = sample % 2 == 0 ? mixed(base + STRIDE * static_cast<std::uint64_t>(sample / 2 + 1)) : drawn << 32;
                 const auto other = static_cast<std::int64_t>(((drawn >> 32) * static_cast<std::uint64_t>(count)) >> 32);
-                if (first < 0 || other != first + row) add_force(forces, curve, here, points + other * axes, 0);
+                if (first < 0 || other != first + row) add_force(forces, curve, row, here, points + other * axes, 0);
             }
         }
-        if (moved && forces.waiting > 0) compute_forces(forces, curve);
-        for (std::int64_t axis = 0; axis < axes; ++axis) {
-            double sum = 0;
-            if (moved)
-                for (int lane = 0; lane < SAMPLES; ++lane) sum += forces.moves[axis * SAMPLES + lane];
-            out[row * axes + axis] = here[axis] + rate * sum;
-        }
     }
+    if (forces.waiting > 0) compute_forces(forces, curve);
     take_logarithms(forces);
     return forces.cost * 0.69314718055994531;
 }

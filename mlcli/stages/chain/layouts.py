@@ -1,6 +1,7 @@
 """First coordinates of a layout: classical scaling, Laplacian eigenmaps of a graph, and random ones."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +28,8 @@ EXACT = 1e-7  # error of distances, relative to the largest, that is rounding: a
 SMALL = 1e-2  # size of random coordinates on axes that classical scaling lacks, relative to its own
 FEW = 400  # points of a piece whose eigenvectors are all computed
 DEGREE, EDGE = 10, 0.9  # of the polynomial that raises eigenvalues above the edge over all below it
-CLOSE = 1e-4  # residual of a start's eigenvectors, relative to the largest eigenvalue of the polynomial
+# residuals of a start's eigenvectors, relative to the largest eigenvalue of the polynomial, and passes to reach them
+CLOSE = (1e-4, 40), (5e-2, 60)
 GOLDEN = np.pi * (3 - np.sqrt(5.0))  # angle between places of a spiral that fill a disk evenly
 
 
@@ -69,7 +71,7 @@ def eigenmap_start(graph: Graph, axes: int, seed: int) -> Array:
     """Return Laplacian eigenmaps (n x axes) of a graph whose lengths are weights; pieces of the graph lie apart.
 
     In each piece D⁻¹ W y = λ y with the largest λ below one, the smoothest functions first (Belkin and Niyogi, 2003),
-    to a residual of CLOSE, with signs by the sign rule. A piece of m points lies in a disk of radius √m; disks lie on
+    to a residual in CLOSE, with signs by the sign rule. A piece of m points lies in a disk of radius √m; disks lie on
     a spiral around the largest piece, by descending size, and do not touch each other. A piece of few points has zeros
     on axes that it lacks. The scale is of no meaning: callers choose their own.
     """
@@ -119,16 +121,14 @@ def _smoothest(weights: "sparse.csr_array", axes: int, generator: np.random.Gene
 def _top_vectors(even: "sparse.csr_array", constant: Array, start: Array, count: int) -> Array:
     """Return the `count` top eigenvectors (m x count) of D^(-1/2) W D^(-1/2) without the constant one, an (m,) array.
 
-    Krylov passes apply a Chebyshev polynomial of the matrix, which spreads the eigenvalues near one. Where that does
-    not converge, as with hundreds of groups that hardly meet, the start is what is at hand: random vectors.
+    Krylov passes apply a Chebyshev polynomial of the matrix, which spreads the eigenvalues near one. Where they are
+    not close soon, as with a noisy piece whose eigenvalues hardly differ, rough ones do, or else random vectors.
     """
-    try:
-        return krylov(_chebyshev(even, constant), start, count, CLOSE).vectors[:, :count]
-    except NumericalError as error:
-        if error.code != "E-KRYLOV":
-            raise
-        note("N-START", f"{error.what}: the start is random")
-        return start[:, :count]
+    for residual, passes in CLOSE:
+        with suppress(NumericalError):
+            return krylov(_chebyshev(even, constant), start, count, residual, passes=passes).vectors[:, :count]
+    note("N-START", "the eigenvectors of a piece did not converge: its start is random")
+    return start[:, :count]
 
 
 def _chebyshev(even: "sparse.csr_array", constant: Array) -> Callable[[Array], Array]:

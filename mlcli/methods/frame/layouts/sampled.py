@@ -17,6 +17,7 @@ from mlcli.methods.frame.model import Model, Powers
 from mlcli.native import describe
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterated
+from mlcli.stages.algebra.krylov import SPARE
 from mlcli.stages.algebra.metrics.points import training_points
 from mlcli.stages.chain.sampling import fuzzy_graph_of, start_points
 from mlcli.stages.graph.graph import Graph
@@ -33,6 +34,7 @@ BOTH_WAYS = 1.5  # edges of the graph for each neighbor
 SHARE = 0.35  # of the edges that are due in an epoch
 SAMPLE = 4.0  # work of a force, in functions of one distance
 HELD, ONCE = 24.0, 90.0  # bytes of an edge while points move, and while the graph is made
+BASIS = 34  # blocks of the eigensolve at once
 START = 1200.0  # work of a start for an edge, in bytes of a pass over memory
 
 
@@ -131,7 +133,7 @@ def sampled_steps(data: Joined, neighbors: Nearest, compute: Compute, *, start: 
     size = 8.0 * len(data.values)
     starting = [] if start == "random" else [
         Step("eigensolve", f"a {start} start", (START * edges if start == "spectral" else size) * rates().moved,
-             HELD * edges + (16 * 6 + 3) * 2 * size * axes)]
+             HELD * edges + BASIS * size * (axes + SPARE))]
     return [*searching,
             Step("weights", f"memberships of about {int(edges):,} edges", edges * rates().neighbor, ONCE * edges),
             *starting,
