@@ -72,6 +72,9 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
     from mlcli.runs.relate import Asked, relate
     from mlcli.runs.relate_files import PAGE, require_output, write_relation
 
+    if permutations.startswith("-"):
+        raise UsageError("PERMUTATIONS", f"{permutations[:40]!r} is no number of permutations", where="--permutations",
+                         hint="give a number of zero or more, or a file")
     folder = Path(output or f"{run.rstrip('/')}-relate")
     require_output(folder, force=force)
     require_standard_output()

@@ -12,7 +12,7 @@ from mlcli.base.values.missing import is_missing
 from mlcli.data.options.numbers import are_numbers, number
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import counted, duplicates, listed, nearest, place, shown
-from mlcli.data.read.labels import Labels, counts_rows, read_labels, shared_ids
+from mlcli.data.read.labels import Labels, counts_rows, own_ids, read_labels, shared_ids
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.errors import ConfigError, DataError
 from mlcli.stages.relation.model_terms import Factor
@@ -65,6 +65,9 @@ def read_environment(path: str, ids: Sequence[str], id_name: str, *, id_column: 
                                   hint=nearest(name, list(labels.columns)))
     key = id_column or shared_ids(ids, id_name, labels.columns)
     rows, theirs = _in_order(ids, labels) if key is None else _by_id(ids, labels, key)
+    if key is None and not columns and len(labels.columns) > 1:
+        first = next(iter(labels.columns))
+        key = first if counts_rows(labels.columns[first]) else own_ids(labels.columns)
     wanted = [name for name in columns or labels.columns if name != key]
     if not wanted:
         raise DataError("NO-VARIABLES", "the file holds ids and no variables", where=place(path),

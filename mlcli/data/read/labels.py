@@ -110,7 +110,7 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
                         hint="a column beside the ids is needed")
     if key is not None:
         return _by_id(ids, columns, key, wanted, path)
-    own = None if file.columns or isinstance(ids, RowNumbers) or counts_rows(ids) else _own_ids(columns)
+    own = None if file.columns or isinstance(ids, RowNumbers) or counts_rows(ids) else own_ids(columns)
     if own is not None:
         raise _none_in_common(ids, columns, own, path, columns_of_table)
     if labels.rows != len(ids):
@@ -132,14 +132,14 @@ def shared_ids(ids: Sequence[str], id_name: str, columns: Texts) -> str | None:
     known, files = set(ids), {_file(name) for name in ids}
     shares = {name: len(known.intersection(texts)) or len(files.intersection(map(_file, texts)))
               for name, texts in columns.items() if name == id_name or len(set(texts)) == len(texts)}
-    best, own = max(shares, key=lambda name: shares[name], default=""), _own_ids(columns)
+    best, own = max(shares, key=lambda name: shares[name], default=""), own_ids(columns)
     for name, needed in ((id_name, 1), (best, len(known) // 2 + 1), (own, 1)):
         if name is not None and shares.get(name, 0) >= needed:
             return name
     return id_name if id_name in columns and not counts_rows(columns[id_name]) else None
 
 
-def _own_ids(columns: Texts) -> str | None:
+def own_ids(columns: Texts) -> str | None:
     """Return the column that names the rows of a file of labels, if there are others.
 
     That is the first column of texts, if all differ; or a first column that numbers the rows in another

@@ -12,7 +12,7 @@ from mlcli.report.tables.table import Table, as_html
 
 BY = {"terms": "Terms are added one after the other, so that their order matters.",
       "margin": "Each term is tested after all others.", "none": "The model is tested as a whole."}
-MOST = 60  # rows of a table that is not folded
+MOST = 20  # rows of a table that is not folded
 
 
 def page(found: Relation, report: Report, title: str, drawn: bytes) -> str:

@@ -5,6 +5,7 @@ import numpy as np
 from mlcli.base.types import Array
 
 ROUNDS = 200
+ROUNDING = 2.0**-50  # of the sum of distances
 SMALL = 1e-14  # step over the spread of the points at which it has converged
 
 
@@ -36,7 +37,7 @@ def spatial_median(points: Array) -> Array:
         slope = units.sum(axis=0)
         curvature = np.eye(len(slope)) * (1 / lengths).sum() - units.T @ (units / lengths[:, None])
         step = np.linalg.lstsq(curvature, -slope, rcond=1e-13)[0]
-        size, now = 1.0, float(lengths.sum())
+        size, now = 1.0, float(lengths.sum()) * (1 + ROUNDING)
         while size > SMALL and np.linalg.norm(here + size * step - own, axis=1).sum() > now:
             size /= 2
         here = here + size * step

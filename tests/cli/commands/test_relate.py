@@ -117,7 +117,7 @@ def test_rows_are_matched_by_id_and_missing_cells_leave_a_row_out(mlcli: Caller)
     (("--formula", "Managment"), 78, "did you mean 'Management'"), (("--dispersion", "Usee"), 78, "did you mean 'Use'"),
     (("--strata", "Block"), 78, "E-UNKNOWN-COLUMN"), (("--columns", "None"), 78, "E-UNKNOWN-COLUMN"),
     (("--id-column", "site"), 78, "E-UNKNOWN-COLUMN"), (("--permutations", "dune.csv"), 65, "E-PERMUTATIONS"),
-    (("--permutations", "nothing.csv"), 66, "nothing.csv"),
+    (("--permutations", "nothing.csv"), 66, "nothing.csv"), (("--permutations", "-5"), 2, "E-PERMUTATIONS"),
     (("--factors", "A1", "--formula", "A1 + Management + Moisture + Use"), 65, "E-MODEL-FREEDOM"),
     (("--with", "nothing.csv"), 66, "nothing"),
     (("-o", "run"), 73, "E-OUTPUT-EXISTS"), (("-o", "run", "--force"), 73, "E-OUTPUT-FOREIGN")])
@@ -139,6 +139,16 @@ def test_rows_without_an_id_in_common_are_refused(mlcli: Caller) -> None:
     Path("twice.csv").write_text("\n".join([*text, text[1]]))
     called = mlcli("relate", "run", "--with", "twice.csv", "-q")
     assert (called.code, "E-DUPLICATE-IDS" in called.err) == (65, True)
+
+
+def test_rows_without_ids_are_taken_in_their_order(mlcli: Caller) -> None:
+    mlcli.finished("embed", "dune.csv", "-m", "mds", "--metric", "braycurtis", "-p", "3", "-o", "bare", "-q", "--format",
+                   "npy", "--set", "report.point_labels=none")
+    options = ("--with", "dune_env.csv", "--species", "none", "--permutations", "9", "--json", "--progress", "none")
+    one, two = (mlcli("relate", name, *options) for name in ("run", "bare"))
+    first, second = json.loads(one.out), json.loads(two.out)
+    assert first["vectors"].keys() == second["vectors"].keys() == {"A1", "Manure"}
+    assert first["vectors"]["A1"] == second["vectors"]["A1"]
 
 
 def test_variables_that_do_not_vary_are_named(mlcli: Caller) -> None:
