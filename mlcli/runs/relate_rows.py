@@ -25,7 +25,8 @@ from mlcli.runs.verify import dropped_rows, input_state, moved, remaining_rows
 from mlcli.stages.algebra.metrics.points import metric_of, squares
 
 AMOUNTS = ("braycurtis", "ruzicka", "jaccard", "dice", "canberra", "hellinger", "jensenshannon", "aitchison")
-OF_AMOUNTS = ("total", "hellinger", "cpm", "presence", "clr")  # transforms
+OF_AMOUNTS = ("total", "hellinger", "cpm", "presence", "clr", "rclr", "log", "wisconsin", "chisquare", "max",
+              "frequency")  # transforms
 
 
 @frozen
@@ -48,7 +49,7 @@ class InputRows:
         if start.source.kind != "features" or start.run is not None or start.source.categories:
             return None
         table, _, _ = prepare.completed(replace(start.source, view=None, labels={}))
-        table, _ = prepare.transformed(table)
+        table, _, _ = prepare.transformed(table)
         if len(table.ids) != len(self.start.prepared.table.ids):
             return None
         return table if self.places is None else table.take(self.places)

@@ -142,8 +142,8 @@ def test_rows_without_an_id_in_common_are_refused(mlcli: Caller) -> None:
 
 
 def test_rows_without_ids_are_taken_in_their_order(mlcli: Caller) -> None:
-    mlcli.finished("embed", "dune.csv", "-m", "mds", "--metric", "braycurtis", "-p", "3", "-o", "bare", "-q", "--format",
-                   "npy", "--set", "report.point_labels=none")
+    mlcli.finished("embed", "dune.csv", "-m", "mds", "--metric", "braycurtis", "-p", "3", "-o", "bare", "-q",
+                   "--format", "npy", "--set", "report.point_labels=none")
     options = ("--with", "dune_env.csv", "--species", "none", "--permutations", "9", "--json", "--progress", "none")
     one, two = (mlcli("relate", name, *options) for name in ("run", "bare"))
     first, second = json.loads(one.out), json.loads(two.out)

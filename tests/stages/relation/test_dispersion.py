@@ -21,9 +21,9 @@ def test_distances_are_those_in_the_space_of_the_points(center: Center, power: i
     products = inner_products(((points[:, None] - points) ** 2).sum(axis=2))
     found = dispersion(products, GROUPS, 3, center, Permutations(19))
     for group in range(3):
-        own = points[GROUPS == group]
+        own = points[group == GROUPS]
         middle = own.mean(axis=0) if center == "centroid" else spatial_median(own)
-        np.testing.assert_allclose(found.distances[GROUPS == group], np.linalg.norm(own - middle, axis=1), rtol=1e-7)
+        np.testing.assert_allclose(found.distances[group == GROUPS], np.linalg.norm(own - middle, axis=1), rtol=1e-7)
     assert found.ratio > 0 and 0 < found.p_value <= 1 and found.freedom == (2, 15)
 
 

@@ -15,7 +15,8 @@ def test_terms_stand_by_their_degree(text: str, labels: str) -> None:
     assert " ".join(found) == labels
 
 
-@pytest.mark.parametrize("text", ["", "~", "a +", "+ a", "a b", "a ++ b", "log(a)", "a - b", "a:", "1", "a ~ b", "a^2", "`"])
+@pytest.mark.parametrize("text", ["", "~", "a +", "+ a", "a b", "a ++ b", "log(a)", "a - b", "a:", "1", "a ~ b",
+                                  "a^2", "`"])
 def test_what_is_no_formula_is_refused(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         terms_of(text)

@@ -18,11 +18,9 @@ def test_a_species_lies_among_its_sites() -> None:
 
 def test_expanded_scores_have_the_variance_of_the_sites() -> None:
     found = weighted_averages(AXES, AMOUNTS, expand=True)
-    for values, weights in ((AXES, AMOUNTS.sum(axis=1)), (found, AMOUNTS.sum(axis=0))):
-        means = np.average(values, axis=0, weights=weights)
-        spread = np.average((values - means) ** 2, axis=0, weights=weights)
-        first = spread if values is AXES else first
-    np.testing.assert_allclose(spread, first, rtol=1e-12)
+    sites, species = (np.average((values - np.average(values, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
+                      for values, weights in ((AXES, AMOUNTS.sum(axis=1)), (found, AMOUNTS.sum(axis=0))))
+    np.testing.assert_allclose(sites, species, rtol=1e-12)
 
 
 def test_correlations_are_pearsons() -> None:
