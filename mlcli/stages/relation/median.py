@@ -4,7 +4,7 @@ import numpy as np
 
 from mlcli.base.types import Array
 
-ROUNDS = 200
+WARM, ROUNDS = 60, 200
 ROUNDING = 2.0**-50  # of the sum of distances
 SMALL = 1e-14  # step over the spread of the points at which it has converged
 
@@ -27,11 +27,13 @@ def spatial_median(points: Array) -> Array:
     at = _best_point(own)
     if at is not None:
         return np.asarray(origin + at @ frame)
+    for _ in range(WARM):  # to where Newton's method converges; the median is none of the points, but may be near one
+        here = _weiszfeld_step(own, here, spread)
     for _ in range(ROUNDS):
         offsets = here - own
         lengths = np.linalg.norm(offsets, axis=1)
-        if lengths.min() <= SMALL * spread:  # a given point that is not the median: leave it by Weiszfeld's step
-            here = _left(own, here, lengths, spread)
+        if lengths.min() <= SMALL * spread:
+            here = _weiszfeld_step(own, here, spread)
             continue
         units = offsets / lengths[:, None]
         slope = units.sum(axis=0)
@@ -48,15 +50,18 @@ def spatial_median(points: Array) -> Array:
 
 def _best_point(points: Array) -> Array | None:
     """Return the given point (d) that is the median, if one is: the pull of the others is no larger than its own."""
-    apart = np.linalg.norm(points[:, None] - points, axis=2)
+    from scipy.spatial.distance import cdist
+
+    apart = cdist(points, points)
     best = int(np.argmin(apart.sum(axis=1)))
     far = apart[best] > 0
     pull = ((points[far] - points[best]) / apart[best][far][:, None]).sum(axis=0)
     return points[best] if np.linalg.norm(pull) <= np.sum(~far) else None
 
 
-def _left(points: Array, here: Array, lengths: Array, spread: float) -> Array:
-    """Return a place (d) nearer to the median than the given point `here` (d)."""
+def _weiszfeld_step(points: Array, here: Array, spread: float) -> Array:
+    """Return a place (d) of a smaller sum of distances than `here` (d), which may be a given point."""
+    lengths = np.linalg.norm(points - here, axis=1)
     far = lengths > SMALL * spread
     weights = 1 / lengths[far]
     target = (weights[:, None] * points[far]).sum(axis=0) / weights.sum()

@@ -58,15 +58,16 @@ def permanova(products: Array, terms: Sequence[Term], variables: Variables, by: 
     if not whole > 0:
         raise GeometryError("ALL-EQUAL", "all dissimilarities of the rows are zero", hint="nothing can be partitioned")
     tested = _tested(terms, variables, sequence, by)
-    stacked = np.column_stack([model, *(basis for _, basis in tested)])
-    ends = np.cumsum([model.shape[1], *(basis.shape[1] for _, basis in tested)])
-    freedoms = np.diff(ends)
+    parts = [*([model] if by == "margin" else []), *(basis for _, basis in tested)]
+    stacked, ends = np.column_stack(parts), np.cumsum([0, *(basis.shape[1] for basis in parts)])
+    freedoms = np.array([basis.shape[1] for _, basis in tested])
 
     def sums(orders: Indices) -> Array:
         """Return the squares of the model and of each tested term (b x (1 + t)) for orders (b x n) of the data."""
         bases = stacked[np.argsort(orders, axis=1)].transpose(1, 0, 2).reshape(len(products), -1)
         each = (bases * (products @ bases)).sum(axis=0).reshape(len(orders), -1)
-        return np.add.reduceat(each, [0, *ends[:-1]], axis=1)
+        found = np.add.reduceat(each, ends[:-1], axis=1)
+        return found if by == "margin" else np.column_stack([found.sum(axis=1), found])
 
     def ratios(found: Array) -> Array:
         residual = whole - found[:, :1]

@@ -35,8 +35,7 @@ class Permutations:
         generator = np.random.default_rng(self.seed)
         home = None if strata is None else np.argsort(strata, kind="stable")
         for drawn in range(self.count):
-            keys = generator.random(size)
-            order = np.argsort(keys, kind="stable")
+            order = generator.permutation(size)
             if strata is not None and home is not None:
                 within = np.empty(size, dtype=np.int64)
                 within[home] = order[np.argsort(strata[order], kind="stable")]

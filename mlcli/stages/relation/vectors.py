@@ -39,7 +39,7 @@ def fit_vector(axes: Array, values: Array, permutations: Permutations, strata: I
 
     The variable is permuted. r² is NaN, and so is the p-value, where the variable is constant.
     """
-    weights = np.ones(len(axes)) if weights is None else weights
+    given, weights = weights, np.ones(len(axes)) if weights is None else weights
     left, sizes, right = np.linalg.svd(_weighted(axes, weights), full_matrices=False)
     kept = sizes > FLAT * sizes.max(initial=0.0)
     basis, back = left[:, kept], right[kept].T / sizes[kept]
@@ -48,9 +48,16 @@ def fit_vector(axes: Array, values: Array, permutations: Permutations, strata: I
     (r2,), length = _shares(basis, centered), float(np.linalg.norm(slopes))
     if np.ptp(values) == 0:
         return Vector(np.zeros(axes.shape[1]), float("nan"), float("nan"))
-    (p_value,) = permutations.p_values(
-        np.array([r2]), lambda orders: _shares(basis, _weighted(values[orders].T, weights))[:, None], len(axes),
-        strata=strata, most=max(1, AT_ONCE // len(axes)))
+    size = float(centered[:, 0] @ centered[:, 0])
+
+    def statistics(orders: Indices) -> Array:
+        """Return r² (b x 1) for orders (b x n) of the variable; without weights its mean and size stay."""
+        if given is None:
+            return np.asarray(((centered[orders, 0] @ basis) ** 2).sum(axis=1, keepdims=True) / size)
+        return _shares(basis, _weighted(values[orders].T, weights))[:, None]
+
+    (p_value,) = permutations.p_values(np.array([r2]), statistics, len(axes), strata=strata,
+                                       most=max(1, AT_ONCE // len(axes)))
     return Vector(slopes / (length or 1.0), float(r2), float(p_value))
 
 
@@ -78,20 +85,23 @@ def fit_centroids(axes: Array, codes: Indices, levels: int, permutations: Permut
     weights = np.ones(len(axes)) if weights is None else weights
     centered = axes - weights @ axes / weights.sum()
     moments, total = weights[:, None] * centered, float((weights[:, None] * centered**2).sum())
-    member = np.zeros((len(axes), levels))
-    member[np.arange(len(axes)), codes] = 1.0
+
+    def sums(orders: Indices, amounts: Array) -> Array:
+        """Return the sums of amounts (n) over the levels (b x levels) for orders (b x n) of the factor."""
+        places = (codes[orders] + levels * np.arange(len(orders))[:, None]).ravel()
+        added = np.bincount(places, np.tile(amounts, len(orders)), minlength=levels * len(orders))
+        return np.asarray(added.reshape(len(orders), levels))
 
     def between(orders: Indices) -> Array:
         """Return the share of squares between levels (b) for orders (b x n) of the factor."""
-        permuted = member[orders]  # b x n x levels
-        sums = np.einsum("bnl,np->blp", permuted, moments, optimize=True)
-        sizes = weights @ permuted
-        return np.asarray(((sums**2).sum(axis=2) / sizes).sum(axis=1) / total)
+        sizes, squares = sums(orders, weights), sum(sums(orders, moment) ** 2 for moment in moments.T)
+        return np.asarray((squares / sizes).sum(axis=1) / total)
 
-    means = (member.T @ (weights[:, None] * axes)) / (weights @ member)[:, None]
+    own = np.arange(len(axes))[None, :]
+    means = np.stack([sums(own, weights * axis)[0] for axis in axes.T], axis=1) / sums(own, weights).T
     if levels < 2 or not total > 0:
         return Centroids(means, float("nan"), float("nan"))
-    observed = between(np.arange(len(axes))[None, :])
+    observed = between(own)
     (p_value,) = permutations.p_values(observed, lambda orders: between(orders)[:, None], len(axes), strata=strata,
-                                       most=max(1, AT_ONCE // (len(axes) * levels)))
+                                       most=max(1, AT_ONCE // len(axes)))
     return Centroids(means, float(observed[0]), float(p_value))
