@@ -60,10 +60,10 @@ def relate(run: Run, *, environment: With, output: Output = None, id_column: IdC
     """Relate a finished run to other variables of its rows.
 
     \b
-    mlcli relate runs/dune-nmds --with environment.csv
-    mlcli relate runs/dune-nmds --with environment.csv --axes 1,2 --permutations 9999
-    mlcli relate runs/dune-nmds --with environment.csv --formula "A1 + Management" --by margin
-    mlcli relate runs/dune-nmds --with environment.csv --dispersion Management --strata Block
+    mlcli relate runs/dune --with env.csv
+    mlcli relate runs/dune --with env.csv --axes 1,2 --permutations 9999
+    mlcli relate runs/dune --with env.csv --formula "A1 + Use" --by margin
+    mlcli relate runs/dune --with env.csv --dispersion Use --strata Block
 
     Each variable is fitted to the axes: numbers as vectors, factors as the means of their levels, with r² and a
     permutation test. Columns of the run's input have species scores. The page, the tables and the figure go into one
