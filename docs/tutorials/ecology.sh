@@ -10,5 +10,8 @@ mlcli embed sites.csv --labels places.csv --method isomap --metric braycurtis -k
 
 mlcli compare runs/pcoa runs/isomap -o side-by-side.html
 
+mlcli relate runs/pcoa --with places.csv -o runs/places
+mlcli relate runs/pcoa --with places.csv --formula "t + h" --by margin -o runs/permanova
+
 mlcli report runs/pcoa --figures pdf,png --label-column t --size 4.5,3.2 --font-size 8 --title "Principal coordinates"
 mlcli report runs/isomap --figures pdf,png --label-column t --size 4.5,2.4 --font-size 8 --title "Isomap"

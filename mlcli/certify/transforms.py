@@ -10,6 +10,9 @@ from mlcli.base.values.check import EPS
 SERIES = 1e-5  # below it three terms of the series of log(1 + x) are enough
 
 
+BY_COLUMN = ("max", "frequency", "wisconsin", "chisquare")  # whose result depends on other rows
+
+
 def transform(values: Array, names: Sequence[str]) -> tuple[Array, Array]:
     """Return the rows after the transforms in their order, an (m, d) array, and rounding bounds, an (m, 1) array.
 
@@ -21,7 +24,8 @@ def transform(values: Array, names: Sequence[str]) -> tuple[Array, Array]:
         found = FORMULAS[name](values)
         if errors.any():  # of log-ratios
             errors = _grown(errors, values, found, name)
-        if name == "clr":
+        if name in ("clr", "rclr"):
+            values = np.where(values > 0, values, 1.0)
             errors += 64 * EPS * (1 + np.abs(np.log(values)).max(axis=1, keepdims=True))
         values = found
     return values, errors
@@ -53,6 +57,25 @@ def _clr(x: Array) -> Array:
     return np.asarray(np.log(2) * (powers - powers.sum(axis=1, keepdims=True) / x.shape[1]))
 
 
+def _robust_clr(x: Array) -> Array:
+    """Centered log-ratios of the cells over zero of each row, row by row."""
+    found = np.zeros(x.shape)
+    for row, values in zip(found, x, strict=True):
+        row[values > 0] = _clr(values[values > 0][None, :])[0]
+    return found
+
+
+def _ranks(x: Array) -> Array:
+    """Ranks by SciPy, less the number of zeros in the row."""
+    from scipy.stats import rankdata
+
+    return np.where(x > 0, rankdata(x, axis=1) - (x == 0).sum(axis=1, keepdims=True), 0.0)
+
+
+def _inverse(sizes: Array) -> Array:
+    return np.where(sizes > 0, 1 / np.where(sizes > 0, sizes, 1.0), 0.0)
+
+
 FORMULAS: dict[str, Callable[[Array], Array]] = {
     "log1p": _log1p,
     "sqrt": lambda x: np.asarray(x**0.5),
@@ -62,4 +85,13 @@ FORMULAS: dict[str, Callable[[Array], Array]] = {
     "unit": lambda x: _normalize(x, 2),
     "presence": lambda x: np.sign(np.abs(x)),
     "clr": _clr,
+    "rclr": _robust_clr,
+    "log": lambda x: np.where(x > 0, np.log(2 * np.where(x > 0, x, 1.0)) / np.log(2.0), 0.0),
+    "rank": _ranks,
+    "rrank": lambda x: _ranks(x) / (x > 0).sum(axis=1, keepdims=True),
+    "max": lambda x: x * _inverse(np.sort(x, axis=0)[-1]),
+    "frequency": lambda x: x * _inverse(np.array([np.mean(column[column > 0]) if column.any() else 0.0
+                                                  for column in x.T])),
+    "wisconsin": lambda x: _normalize(FORMULAS["max"](x), 1),
+    "chisquare": lambda x: _normalize(x, 1) * _inverse(np.sqrt(_normalize(x.sum(axis=0)[None, :], 1)[0])),
 }

@@ -33,6 +33,7 @@ COMMANDS = {
     "route": "Find the shortest path between two points on a run's graph.",
     "reconstruct": "Compute features from coordinates, for methods that can.",
     "compare": "Compare finished runs: shapes, spans, neighbors, spectra.",
+    "relate": "Relate a finished run to other variables of its rows.",
     "collect": "Make one table and one page of finished runs.",
     "report": "Make the report of a finished run again.",
     "export": "Write a finished run in the format of another program.",

@@ -16,7 +16,7 @@ from mlcli.base.values.check import Check, count
 from mlcli.certify.certificate import Certificate, check_numbers, facts_of
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
-from mlcli.certify.transforms import transform
+from mlcli.certify.transforms import BY_COLUMN, transform
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare.missing import Dropped
 from mlcli.data.prepare.prepare import Preparation
@@ -182,7 +182,12 @@ class Left:
 def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Left, plan: Plan) -> Check:
     """Check that prepared numbers `data`, an (n, k) array, lead back to the transformed numbers of the input."""
     chosen = plan.sample_in_memory(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
-    (original, errors), exact = unscaled(source.values[kept[chosen]], preparation), len(chosen) == len(kept)
+    places = kept[chosen]
+    if set(preparation.transform).isdisjoint(BY_COLUMN):
+        original, errors = unscaled(source.values[places], preparation)
+    else:
+        original, errors = (part[places] for part in unscaled(np.asarray(source.values), preparation))
+    exact = len(chosen) == len(kept)
     stated = data[chosen]
     back, there = preparation.undo(stated), np.isfinite(original) & (preparation.spread != 0)
     origin = preparation.undo(np.zeros((1, data.shape[1])))  # the center, and the spread beside it
@@ -196,8 +201,15 @@ def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Le
 def unscaled(values: Array, preparation: Preparation) -> tuple[Array, Array]:
     """Return the input's numbers before scaling and their errors, for an (m, d) array; NaN for unfilled cells."""
     values = np.where(np.isfinite(values), values, preparation.fill if preparation.fill.size else np.nan)
-    values, errors = transform(values, preparation.transform)
+    there = np.isfinite(values).all(axis=1) if preparation.sizes is not None else np.full(len(values), True)
+    transformed, errors = transform(values[there], preparation.transform)
+    values, bounds = np.full(values.shape, np.nan), np.zeros((len(values), 1))
+    values[there], bounds[there] = transformed, errors
+    errors = bounds
     return values if preparation.chosen is None else values[:, preparation.chosen], errors
+
+
+PREPARED = ("columns", "missing", "fill", "exponent", "center", "spread", "transform", "chosen", "sizes")
 
 
 def same_model(stored: Mapping[str, Any], record: Record) -> Check:
@@ -213,7 +225,7 @@ def same_model(stored: Mapping[str, Any], record: Record) -> Check:
     wrong += abs(len(held) - len(made))
     wrong += sum(not np.array_equal(getattr(one, name), getattr(other, name))
                  for one, other in zip(held, made, strict=False)
-                 for name in ("columns", "missing", "fill", "exponent", "center", "spread", "transform", "chosen"))
+                 for name in PREPARED)
     views = archive.ARCHIVE.stored({"": stored["views"]}), archive.ARCHIVE.stored({"": meant.views})
     wrong += views[0] != views[1]
     previous = start.previous_steps  # of another run, which are the same to the last bit

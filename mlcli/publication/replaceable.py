@@ -31,6 +31,7 @@ class Listing:
 
 RUN = Listing("run.json", "mlcli", "a run")
 FAILURE = Listing("error.json", "error", "a failed run")
+RELATION = Listing("relate.json", "with", "the output of mlcli relate")
 
 
 def require_run(folder: Path) -> tuple[str, ...]:
@@ -45,6 +46,11 @@ def require_run(folder: Path) -> tuple[str, ...]:
 def require_failure(folder: Path) -> tuple[str, ...]:
     """Return the names of the files of a failed run, its error.json last; raises as `require_run` does."""
     return _require(folder, FAILURE)
+
+
+def require_relation(folder: Path) -> tuple[str, ...]:
+    """Return the names of the files that `mlcli relate` wrote, its relate.json last; raises as `require_run` does."""
+    return _require(folder, RELATION)
 
 
 def require_either(folder: Path) -> tuple[str, ...]:

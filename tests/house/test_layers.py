@@ -23,7 +23,7 @@ cli/screen, explore
 cli/line
 planning, runs, checkup
 pipeline
-certify, report/interactive, report/comparison
+certify, report/interactive, report/comparison, report/relation
 report/page
 report/paper
 findings/*
@@ -46,7 +46,7 @@ methods/frame
 stages/chain
 stages/similarities
 stages/unfolding, stages/latent, stages/neural, stages/gaussian, stages/layout
-stages/paths, stages/linear
+stages/paths, stages/linear, stages/relation
 stages/kernels
 stages/eigen, stages/graph
 stages/algebra

@@ -47,6 +47,7 @@ OTHERS: Mapping[str, str] = {  # what comes after findings; then the stages of o
     "certify": "Computes results again by other means, and compares.",
     "project": "Places new points on the axes of a run.",
     "compare": "Compares embeddings of the same points.",
+    "relate": "Relates variables of the rows to an embedding.",
     "features": "Examines the columns and rows of a table.",
     "metric": "Examines whether a matrix of dissimilarities holds distances.",
     "triangle inequality": "Looks for three points of which two are farther apart than by way of the third.",

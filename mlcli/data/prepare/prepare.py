@@ -19,13 +19,13 @@ from mlcli.data.options.wording import counted, shown
 from mlcli.data.prepare import missing
 from mlcli.data.prepare.missing import Dropped, dropped_row
 from mlcli.data.prepare.scales import Scale, fit_scale, most_variable, times_power
-from mlcli.data.prepare.transforms import TRANSFORMS, Name, apply_transforms, invert_transforms
+from mlcli.data.prepare.transforms import TRANSFORMS, Name, apply_transforms, fit_sizes, invert_transforms
 from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.stages.eigen.axes import Count, Share
 
 
-@stored("preparation", within={"chosen": "i"}, exponent="k", center="k", spread="k", chosen="k")
+@stored("preparation", within={"chosen": "i"}, exponent="k", center="k", spread="k", chosen="k", sizes="ti")
 @frozen
 class Preparation:
     """A preparation applied to a table: repeats it for new rows, and leads back to the input's units."""
@@ -38,6 +38,7 @@ class Preparation:
     spread: Array  # k; 0 where the column becomes 0
     transform: tuple[Name, ...] = ()  # before the scale, in this order
     chosen: Indices | None = None  # k, the columns that are kept after the transforms; all where None
+    sizes: Array | None = None  # t x i, by which transforms by column divide
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,7 +56,7 @@ class Preparation:
 
     def transformed(self, table: Table) -> Table:
         """Return complete rows before the scale: transformed, and their chosen columns."""
-        return of_columns(apply_transforms(table, self.transform), self.chosen)
+        return of_columns(apply_transforms(table, self.transform, self.sizes), self.chosen)
 
     def scaled(self, table: Table) -> Table:
         """Center and scale finite values; raises DataError on overflow."""
@@ -107,7 +108,8 @@ class Preparation:
 
     def parts(self) -> tuple[Any, ...]:
         """Return the values that determine the preparation of given columns, for cache keys."""
-        return (self.missing, self.fill, self.exponent, self.center, self.spread, self.transform, self.chosen)
+        return (self.missing, self.fill, self.exponent, self.center, self.spread, self.transform, self.chosen,
+                self.sizes)
 
     @property
     def unscaled(self) -> bool:
@@ -129,10 +131,10 @@ class Prepare(Options):
     """Preparation of the data before the method."""
 
     transform: Annotated[tuple[Name, ...], Strict(False)] = option(
-        (), "Transforms of the rows before the scaling, applied in the order given. log1p: ln(1 + x); sqrt: square "
-        "root; total: shares of the row's sum; hellinger: square roots of these shares; cpm: counts per million; "
-        "unit: rows of length 1; presence: 1 where a cell is not zero, else 0; clr: centered log-ratios (empty: "
-        "none).")
+        (), "Transforms of the rows before the scaling, applied in the order given: log1p, ln(1 + x); sqrt, square "
+        "roots; log, log2(x) + 1; total, shares of the row's sum; hellinger, their roots; cpm, counts per million; "
+        "unit, rows of length 1; presence, 0 or 1; rank, rrank, ranks in the row; clr, rclr, log-ratios; max and "
+        "frequency, over each column's maximum or mean; wisconsin, max, then total; chisquare (empty: none).")
     top_variance: int | None = option(
         None, "Number of columns to keep: those with the largest variance after the transforms (default: all).", ge=1)
     scale: Literal["none", "center", "standard", "range", "robust"] = option(
@@ -176,8 +178,9 @@ class Prepare(Options):
         if (rows := rows_of(table.values)) is not None:
             return self._of_rows(table, rows)
         whole, fill, dropped = self.completed(table)
-        ready, chosen = self.transformed(whole)
-        preparation = preparation_of(table.columns, self.missing, fill, self.fit_scale(ready), self.transform, chosen)
+        ready, chosen, sizes = self.transformed(whole)
+        preparation = preparation_of(table.columns, self.missing, fill, self.fit_scale(ready), self.transform, chosen,
+                                     sizes)
         return Prepared(preparation.scaled(ready), preparation, dropped)
 
     def _of_rows(self, table: Table, rows: Rows) -> Prepared:
@@ -198,7 +201,8 @@ class Prepare(Options):
         from mlcli.data.prepare.views import prepare_views
 
         found = prepare_views(self, table.views)
-        first, *others = [preparation_of(view.columns, self.missing, view.fill, view.scale, self.transform, view.chosen)
+        first, *others = [preparation_of(view.columns, self.missing, view.fill, view.scale, self.transform, view.chosen,
+                                         view.sizes)
                           for view in found.views]
         alone = [dropped_row(table, row, found.reason) for row in found.alone]
         return Prepared(found.table, first, (*alone, *found.gaps), tuple(others))
@@ -223,16 +227,17 @@ class Prepare(Options):
             missing.require_columns(whole)
         return whole, fill, dropped
 
-    def transformed(self, table: Table) -> tuple[Table, Indices | None]:
-        """Return the table before the scale, and its chosen columns."""
-        table, count = apply_transforms(table, self.transform), self.top_variance
+    def transformed(self, table: Table) -> tuple[Table, Indices | None, Array | None]:
+        """Return the table before the scale, its chosen columns, and the sizes of transforms by column."""
+        sizes, count = fit_sizes(table, self.transform), self.top_variance
+        table = apply_transforms(table, self.transform, sizes)
         if count is None or count >= len(table.columns):
             if count is not None:
                 note("N-TOP-VARIANCE", f"all {counted(len(table.columns), 'column')} are kept: there are not more than "
                      "prepare.top_variance")
-            return table, None
+            return table, None, sizes
         chosen = most_variable(table.values, count)
-        return of_columns(table, chosen), chosen
+        return of_columns(table, chosen), chosen, sizes
 
     def fit_scale(self, table: Table) -> Scale:
         """Return the centers and spreads of the columns."""
@@ -248,9 +253,11 @@ class Prepare(Options):
 
 
 def preparation_of(columns: tuple[str, ...], policy: str, fill: Array, scale: Scale,
-                   transform: tuple[Name, ...] = (), chosen: Indices | None = None) -> Preparation:
+                   transform: tuple[Name, ...] = (), chosen: Indices | None = None,
+                   sizes: Array | None = None) -> Preparation:
     """Return a preparation of its parts; `fill` is a (d,) array, or empty if the policy does not fill."""
-    return Preparation(columns, policy, fill, scale.exponent, scale.center, scale.spread, transform, chosen)
+    return Preparation(columns, policy, fill, scale.exponent, scale.center, scale.spread, transform, chosen,
+                       sizes=sizes)
 
 
 def no_preparation(columns: tuple[str, ...]) -> Preparation:

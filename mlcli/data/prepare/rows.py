@@ -17,7 +17,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.data.options.wording import counted
 from mlcli.data.prepare import missing
 from mlcli.data.prepare.scales import FARTHEST, NEAR_ZERO, Scale, warn_of_constants
-from mlcli.data.prepare.transforms import Name, keep_zeros, times_columns, transformed_entries
+from mlcli.data.prepare.transforms import Name, by_column, keep_zeros, times_columns, transformed_entries
 from mlcli.data.table.cells import refuse_gaps
 from mlcli.data.table.row_numbers import RowNumbers, take_ids
 from mlcli.data.table.table import Source, Table
@@ -177,6 +177,10 @@ def prepared_rows(options: PrepareOptions, table: Table, rows: Rows,
     `make` constructs a preparation from a fill, an array of shape (d,), a scale and the chosen columns.
     Raises ConfigError and DataError.
     """
+    if columnwise := by_column(options.transform):
+        raise ConfigError("STREAM", f"{columnwise[0]} needs all numbers of a column at once, and the table is read in "
+                          "blocks", where="prepare.transform", hint="choose transforms of single rows, or give more "
+                          "memory ({compute.memory_limit})")
     whole, fill, dropped = completed_rows(table, rows, options.missing)
     kept = table if not dropped else replace(_without(table, rows.gaps.rows), values=as_array(whole))
     if options.missing == "mean" and not rows.finite:

@@ -131,3 +131,25 @@ def warn_of_constants(constant: AnyArray, columns: tuple[str, ...]) -> None:
     names = [columns[column] for column in np.flatnonzero(constant)]
     if names:
         note("W-CONST", f"{counted(len(names), 'column')} constant, set to zero: {listed(names)}", columns=names[:100])
+
+
+def largest(values: Array) -> Array:
+    """Return the largest number of each column (d) of numbers of zero or more (n x d)."""
+    found: Array = values.max(axis=0, initial=0.0)
+    return found
+
+
+def means_present(values: Array) -> Array:
+    """Return the mean of the numbers over zero of each column (d) of numbers of zero or more (n x d)."""
+    tops = largest(values)
+    shares = np.divide(values, tops, out=np.zeros(values.shape), where=tops > 0)  # whose sums cannot overflow
+    found: Array = tops * (shares.sum(axis=0) / np.maximum(np.count_nonzero(values, axis=0), 1))
+    return found
+
+
+def root_masses(values: Array) -> Array:
+    """Return the roots of the columns' shares (d) of the total of numbers of zero or more (n x d)."""
+    top = float(values.max(initial=0.0))
+    sums = (values / top).sum(axis=0) if top else np.zeros(values.shape[1])
+    found: Array = np.sqrt(sums / (sums.sum() or 1.0))
+    return found

@@ -1,4 +1,4 @@
-"""Transforms of features, row by row: logarithms, roots, shares, presence, log-ratios."""
+"""Transforms of features, row by row: logarithms, roots, shares, ranks, log-ratios; some after a size by column."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,11 +12,22 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.base.values.scaling import all_finite
 from mlcli.data.options.wording import shown
 from mlcli.data.prepare import missing
+from mlcli.data.prepare.scales import largest, means_present, root_masses
 from mlcli.data.table.table import Table
 from mlcli.errors import DataError
-from mlcli.stages.algebra.rows import log_ratios, root_shares, shares, unit
+from mlcli.stages.algebra.rows import (
+    doublings,
+    log_ratios,
+    ranks,
+    relative_ranks,
+    robust_log_ratios,
+    root_shares,
+    shares,
+    unit,
+)
 
-Name = Literal["log1p", "sqrt", "total", "hellinger", "cpm", "unit", "presence", "clr"]
+Name = Literal["log1p", "sqrt", "log", "total", "hellinger", "cpm", "unit", "presence", "rank", "rrank", "clr", "rclr",
+               "max", "frequency", "wisconsin", "chisquare"]
 BLOCK = 2**20  # numbers of a block: 8 MiB for each thread
 
 
@@ -32,12 +43,47 @@ class Transform:
     inverse: Callable[[Array], Array] | None = None
     entries: Callable[[Any], Array] | None = None  # for sparse rows, if a cell's result depends on its row
     keeps_zeros: bool = True
+    sizes: Callable[[Array], Array] | None = None  # of the columns of all rows of the fit, by which cells are divided
+    last: bool = False  # whether they are divided after the map, not before
 
 
-def apply_transforms(table: Table, names: Sequence[Name]) -> Table:
+def by_column(names: Sequence[Name]) -> list[Name]:
+    """Return the transforms that divide columns by sizes of theirs, which the fit finds."""
+    return [name for name in names if TRANSFORMS[name].sizes is not None]
+
+
+def fit_sizes(table: Table, names: Sequence[Name]) -> Array | None:
+    """Return the sizes of the columns (t x d) for each transform that has any; None where none has.
+
+    Raises DataError for missing cells, and as `apply_transforms` does.
+    """
+    if not (wanted := by_column(names)):
+        return None
+    if not all_finite(table.values):
+        row = int(np.flatnonzero(~np.isfinite(table.values).all(axis=1))[0])
+        with table.rows_named():
+            raise _undefined(f"{wanted[0]} needs all cells of a column, and one is missing",
+                             "choose prepare.missing: drop or mean, or transforms of single cells", table, row)
+    found = np.empty((len(wanted), len(table.columns)))
+    for place in [place for place, name in enumerate(names) if name in wanted]:
+        before = by_column(names[:place])
+        found[len(before)] = _sizes_of(names[place], apply_transforms(table, names[:place], found[: len(before)]))
+    return found
+
+
+def _sizes_of(name: Name, table: Table) -> Array:
+    sizes = TRANSFORMS[name].sizes
+    assert sizes is not None
+    with table.rows_named():
+        _require_domain(name, table.values, table, 0)
+    return sizes(table.values)
+
+
+def apply_transforms(table: Table, names: Sequence[Name], sizes: Array | None = None) -> Table:
     """Return the table after the transforms, in their order; raises DataError for a row outside a domain.
 
-    NaN stay NaN. Rows do not depend on each other, so new rows are treated as the first ones were.
+    NaN stay NaN. Rows do not depend on each other, so new rows are treated as the first ones were. `sizes` are those
+    of `fit_sizes`.
     """
     if not names:
         return table
@@ -45,9 +91,9 @@ def apply_transforms(table: Table, names: Sequence[Name]) -> Table:
 
     def fill(rows: slice) -> None:
         block = table.values[rows]
+        own = iter(() if sizes is None else sizes)
         for name in names:
-            require_defined(name, block, table, rows.start)
-            block = TRANSFORMS[name].apply(block)
+            block = _applied(name, block, table, rows.start, next(own) if TRANSFORMS[name].sizes else None)
         values[rows] = block
 
     with table.rows_named():
@@ -55,14 +101,35 @@ def apply_transforms(table: Table, names: Sequence[Name]) -> Table:
     return replace(table, values=values)
 
 
-def require_defined(name: Name, block: Array, table: Table, start: int) -> None:
-    """Raise DataError for a row of an (m, d) array, from row `start` of the table on, outside a transform's domain."""
+def _applied(name: Name, block: Array, table: Table, start: int, sizes: Array | None) -> Array:
+    """Return rows (m x d), from row `start` of the table on, after a transform; raises DataError outside its domain."""
+    transform = TRANSFORMS[name]
+    _require_domain(name, block, table, start)
+    if sizes is not None and not transform.last:
+        block = _divided(block, sizes)
+    _require_whole(name, block, table, start)
+    block = transform.apply(block)
+    return _divided(block, sizes) if sizes is not None and transform.last else block
+
+
+def _divided(rows: Array, sizes: Array) -> Array:
+    """Return rows (m x d) with each column over its size, zero where that is zero."""
+    found: Array = np.divide(rows, sizes, out=np.zeros(rows.shape), where=sizes > 0)
+    return found
+
+
+def _require_domain(name: Name, block: Array, table: Table, start: int) -> None:
+    """Raise DataError for a cell of an (m, d) array, from row `start` of the table on, outside a transform's domain."""
     transform = TRANSFORMS[name]
     if transform.outside is not None and (wrong := transform.outside(block)).any():
         row, column = np.argwhere(wrong)[0]
         raise _undefined(f"column {shown(table.columns[column])}: {name} is defined for numbers {transform.domain}, "
                          f"not {block[row, column]:g}", transform.remedy, table, start + int(row))
-    if not transform.whole:
+
+
+def _require_whole(name: Name, block: Array, table: Table, start: int) -> None:
+    """Raise DataError for a row with a missing cell, or of zeros, where a transform needs the whole row."""
+    if not TRANSFORMS[name].whole:
         return
     if not all_finite(block):
         row = int(np.flatnonzero(np.isnan(block).any(axis=1))[0])
@@ -129,6 +196,7 @@ def _exponentials(rows: Array) -> Array:
 
 TRANSFORMS: dict[Name, Transform] = {
     "log1p": Transform(np.log1p, lambda rows: rows <= -1, "over -1", inverse=_exponentials),
+    "log": Transform(doublings, _below_zero, "of zero or more"),
     "sqrt": Transform(np.sqrt, _below_zero, "of zero or more", inverse=lambda rows: np.square(np.maximum(rows, 0.0))),
     "total": Transform(shares, _below_zero, "of zero or more", whole=True, entries=_shared),
     "hellinger": Transform(root_shares, _below_zero, "of zero or more", whole=True,
@@ -138,6 +206,13 @@ TRANSFORMS: dict[Name, Transform] = {
     "unit": Transform(unit, whole=True, entries=lambda rows: _over(
         rows, np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()))),
     "presence": Transform(lambda rows: np.where(np.isnan(rows), rows, rows != 0)),
+    "rank": Transform(ranks, _below_zero, "of zero or more", whole=True, keeps_zeros=False),
+    "rrank": Transform(relative_ranks, _below_zero, "of zero or more", whole=True, keeps_zeros=False),
+    "rclr": Transform(robust_log_ratios, _below_zero, "of zero or more", whole=True, keeps_zeros=False),
+    "max": Transform(np.asarray, _below_zero, "of zero or more", sizes=largest),
+    "frequency": Transform(np.asarray, _below_zero, "of zero or more", sizes=means_present),
+    "wisconsin": Transform(shares, _below_zero, "of zero or more", whole=True, sizes=largest),
+    "chisquare": Transform(shares, _below_zero, "of zero or more", whole=True, sizes=root_masses, last=True),
     "clr": Transform(log_ratios, lambda rows: rows <= 0, "over zero", "add a small amount to all cells, or replace "
                      "zeros by one (a pseudocount), or choose log1p or sqrt", whole=True, keeps_zeros=False),
 }

@@ -23,8 +23,8 @@ class Steps(Protocol):
     def completed(self, table: Table) -> tuple[Table, Array, tuple[Any, ...]]:
         """Apply the policy for missing cells; return the table, the fill of each column, and the dropped rows."""
 
-    def transformed(self, table: Table) -> tuple[Table, Indices | None]:
-        """Return the table before the scale, and its chosen columns."""
+    def transformed(self, table: Table) -> tuple[Table, Indices | None, Array | None]:
+        """Return the table before the scale, its chosen columns, and the sizes of transforms by column."""
 
     def fit_scale(self, table: Table) -> Scale:
         """Return the centers and spreads of the columns."""
@@ -41,6 +41,7 @@ class PreparedView:
     fill: Array  # one for each, or none
     scale: Scale
     chosen: Indices | None  # the columns that are kept; all where None
+    sizes: Array | None  # of transforms by column
 
 
 @frozen
@@ -62,11 +63,11 @@ def prepare_views(steps: Steps, tables: Sequence[Table]) -> PreparedViews:
             missing.refuse(part)
     whole, fill, gaps = steps.completed(side_by_side(pairs.table.views))
     ready = [steps.transformed(part) for part in split_views(whole, tables)]  # a row's total is that of its view
-    parts = [part for part, _ in ready]
+    parts = [part for part, _, _ in ready]
     joint = side_by_side(parts)
     scale = steps.fit_scale(joint)
-    views = [PreparedView(table.columns, fill[before], scale.of_columns(place), chosen)
-             for table, before, place, (_, chosen) in zip(tables, places_of(tables), places_of(parts), ready,
+    views = [PreparedView(table.columns, fill[before], scale.of_columns(place), chosen, sizes)
+             for table, before, place, (_, chosen, sizes) in zip(tables, places_of(tables), places_of(parts), ready,
                                                           strict=True)]
     return PreparedViews(chain_views(split_views(steps.scaled(joint, scale), parts)), views,
                          _alone(tables, pairs.kept), _reason(tables), gaps)

@@ -103,14 +103,14 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
             if name not in columns:
                 raise ConfigError("UNKNOWN-COLUMN", f"{path} has no column {shown(name)}",
                                   where=f"input.labels.{where}", hint=nearest(name, list(columns)))
-    key = file.id_column or _key(ids, id_name, columns)
+    key = file.id_column or shared_ids(ids, id_name, columns)
     wanted = [name for name in file.columns or columns if name != key]
     if not wanted:
         raise DataError("NO-LABELS", "the file holds ids and no labels", where=path,
                         hint="a column beside the ids is needed")
     if key is not None:
         return _by_id(ids, columns, key, wanted, path)
-    own = None if file.columns or isinstance(ids, RowNumbers) or _counts(ids) else _own_ids(columns)
+    own = None if file.columns or isinstance(ids, RowNumbers) or counts_rows(ids) else own_ids(columns)
     if own is not None:
         raise _none_in_common(ids, columns, own, path, columns_of_table)
     if labels.rows != len(ids):
@@ -122,7 +122,7 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
     return {name: columns[name] for name in wanted}
 
 
-def _key(ids: Sequence[str], id_name: str, columns: Texts) -> str | None:
+def shared_ids(ids: Sequence[str], id_name: str, columns: Texts) -> str | None:
     """Return the column of the rows' ids: the one of their name, else the first with most of them, each once.
 
     In the column of that name, or of the file's own ids, one common id is enough.
@@ -132,14 +132,14 @@ def _key(ids: Sequence[str], id_name: str, columns: Texts) -> str | None:
     known, files = set(ids), {_file(name) for name in ids}
     shares = {name: len(known.intersection(texts)) or len(files.intersection(map(_file, texts)))
               for name, texts in columns.items() if name == id_name or len(set(texts)) == len(texts)}
-    best, own = max(shares, key=lambda name: shares[name], default=""), _own_ids(columns)
+    best, own = max(shares, key=lambda name: shares[name], default=""), own_ids(columns)
     for name, needed in ((id_name, 1), (best, len(known) // 2 + 1), (own, 1)):
         if name is not None and shares.get(name, 0) >= needed:
             return name
-    return id_name if id_name in columns and not _counts(columns[id_name]) else None
+    return id_name if id_name in columns and not counts_rows(columns[id_name]) else None
 
 
-def _own_ids(columns: Texts) -> str | None:
+def own_ids(columns: Texts) -> str | None:
     """Return the column that names the rows of a file of labels, if there are others.
 
     That is the first column of texts, if all differ; or a first column that numbers the rows in another
@@ -155,14 +155,14 @@ def _own_ids(columns: Texts) -> str | None:
     return first if _shuffled(columns[first]) else None
 
 
-def _counts(texts: Sequence[str]) -> bool:
+def counts_rows(texts: Sequence[str]) -> bool:
     """Whether texts count the rows, from 0 or 1."""
     return any(tuple(texts) == tuple(map(str, range(first, first + len(texts)))) for first in (0, 1))
 
 
 def _shuffled(texts: Sequence[str]) -> bool:
     """Whether texts are the numbers of the rows in another order."""
-    return not _counts(texts) and all(text.isdecimal() for text in texts) and _counts(sorted(texts, key=int))
+    return not counts_rows(texts) and all(text.isdecimal() for text in texts) and counts_rows(sorted(texts, key=int))
 
 
 def _file(name: str) -> str:

@@ -11,6 +11,7 @@ from mlcli.report.paper.sheet import fix_layout
 
 ROUNDS = 30  # rounds of moving labels apart; no time limit, so that results repeat
 FEW = 60  # largest number of labels for all rounds: a round takes time proportional to the square of it
+MARKS = 500  # marks that labels are moved away from; of more, some evenly
 MOVED = 200  # largest number of labels that are moved: more find no room
 SHAFT, STEP = 2.0, 8.0  # width of an arrow's shaft, and distance of places on it, in points
 TURNS = np.linspace(0, 2 * np.pi, 24, endpoint=False)
@@ -32,7 +33,8 @@ def place(figure: Any, texts: Sequence[Any], places: Array, marker: float, arrow
     from adjustText import adjust_text
 
     anchors = [text.get_position() for text in texts]
-    static = [*_boxes(axes, places, marker), *_boxes(axes, _shaft_points(axes, arrows), SHAFT)]
+    marks = places[:: 1 + len(places) // MARKS]
+    static = [*_boxes(axes, marks, marker), *_boxes(axes, _shaft_points(axes, arrows), SHAFT)]
     adjust_text(list(texts), objects=static, ax=axes, iter_lim=_rounds(len(texts)),
                 expand=(1.05, 1.1), force_text=(0.15, 0.25), force_static=(0.1, 0.25), prevent_crossings=False)
     corners = np.array([box.get_points() for box in static]).reshape(-1, 2)

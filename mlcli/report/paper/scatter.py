@@ -25,9 +25,20 @@ SHARE, LETTER = 0.3, 0.56  # largest share of the sheet's width for a legend; wi
 ROW = 1.4  # distance of two names of the legend, in heights of a letter
 LOWEST, HIGHEST = 0.45, 1.05  # range of the panel's height over its width
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
+NAMED = 0.7  # size of the mark of a named place, in that of a point
 IMAGE = 5_000  # more points are an image in SVG and PDF
 MODERATE = (1e-30, 1e30)  # range of sizes that Matplotlib's axes can show
 COLORMAPS = {"tab10": "tab10", "set2": "Set2", "dark2": "Dark2"}
+
+
+@frozen
+class Named:
+    """Places with names over the points: means of groups, or species."""
+
+    names: Sequence[str]  # k, or none
+    places: Array  # (k, 2) array
+    mark: str = "D"  # Matplotlib's marker
+    ink: str = "title"
 
 
 @frozen
@@ -42,6 +53,7 @@ class Plot:
     outlines: Outlines = NoOutlines()
     arrows: Arrows | None = None
     deviations: Array | None = None  # (rows, columns) array: a decoder's deviations over the panel
+    named: Sequence[Named] = ()
 
     def draw(self, format: str) -> bytes:
         """Return the plot as a file: svg, pdf or png."""
@@ -96,6 +108,8 @@ class Plot:
         self._draw_outlines(axes)
         ends = self._ends
         named = self._draw_arrows(axes, ends)
+        for places in self.named:
+            named += self._draw_named(axes, places)
         _key(figure, self.points.colors, self.look)
         beside = [axes.text(x, y, one_line(text, 24), fontsize=0.8 * self.look.font_size, in_layout=False)
                   for (x, y), text in zip(self._places.tolist(), self.texts, strict=False)]
@@ -136,6 +150,13 @@ class Plot:
             curve = outline(self._places[rows], self.outlines)
             if curve is not None:
                 axes.plot(*curve.T, color=color, linewidth=1.1, zorder=1.5)
+
+    def _draw_named(self, axes: Any, named: Named) -> list[Any]:
+        """Draw marks at places with names, and return the names."""
+        places, color = named.places / self._unit, INKS[named.ink].light
+        axes.plot(*places.T, named.mark, color=color, markersize=NAMED * self._marker, zorder=3, linestyle="")
+        return [axes.text(x, y, one_line(name, 24), color=color, fontsize=0.8 * self.look.font_size, in_layout=False)
+                for name, (x, y) in zip(named.names, places.tolist(), strict=False)]
 
     @property
     def _ends(self) -> Array:

@@ -62,6 +62,41 @@ def unit(rows: Array) -> Array:
 
 
 @by_blocks
+def ranks(rows: Array) -> Array:
+    """Return the ranks from 1 of the numbers over zero within each row (m x d), equal ones their mean; 0 for a zero."""
+    found = np.zeros(rows.shape)
+    for row, values in enumerate(rows):
+        there = values > 0
+        _, places, counts = np.unique(values[there], return_inverse=True, return_counts=True)
+        found[row, there] = (np.cumsum(counts) - (counts - 1) / 2)[places]
+    return found
+
+
+def relative_ranks(rows: Array) -> Array:
+    """Return ranks over the number of cells over zero, of rows (m x d) that are not all zero."""
+    found: Array = ranks(rows) / np.count_nonzero(rows > 0, axis=1)[:, None]
+    return found
+
+
+def doublings(rows: Array) -> Array:
+    """Return log2(x) + 1 of numbers over zero, and zeros (Anderson, Ellingsen and McArdle, 2006)."""
+    there = rows > 0
+    found: Array = np.where(there, np.log2(np.where(there, rows, 1.0)) + 1, np.where(np.isnan(rows), rows, 0.0))
+    return found
+
+
+@by_blocks
+def robust_log_ratios(rows: Array) -> Array:
+    """Return ln x - mean(ln x) over the cells over zero of each row (m x d), and zeros (Martino and others, 2019)."""
+    there = rows > 0
+    logarithms = np.log(np.where(there, rows, 1.0))
+    first = np.take_along_axis(logarithms, there.argmax(axis=1)[:, None], axis=1)  # so that equal ones are zero
+    logarithms = np.where(there, logarithms - first, 0.0)
+    means = logarithms.sum(axis=1, keepdims=True) / there.sum(axis=1, keepdims=True)
+    return np.where(there, logarithms - means, 0.0)
+
+
+@by_blocks
 def centered(rows: Array) -> Array:
     """Return x - mean(x) of each row (m x d), up to a power of two for each row."""
     rows = to_size(rows)

@@ -23,7 +23,7 @@ def test_a_terminal_shows_every_line_whole(mlcli: Caller, monkeypatch: pytest.Mo
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     piped = mlcli(*SHOWN[name])
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    shown = mlcli(*SHOWN[name], *["--force"] * (name in ("compare", "explore")))
+    shown = mlcli(*SHOWN[name], *["--force"] * (name in ("compare", "explore", "relate")))
     assert piped.code == shown.code == 0, piped.err + shown.err
     assert shown.out and [line for line in shown.out.splitlines() if len(line) > WIDTH] == []
     if name != "explore":  # whose clock decides on what is tried

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 
 from mlcli.certify.transforms import FORMULAS
 from mlcli.certify.transforms import transform as certified
@@ -14,6 +15,7 @@ from mlcli.data.table.table import Table
 from mlcli.errors import ConfigError, MlcliError
 from tests.data.helpers import noted
 from tests.data.prepare.test_prepare import NAN, table
+from tests.laws.agreement.tables import read
 
 COUNTS = np.random.default_rng(3).integers(1, 40, (30, 6)) * [1.0, 2, 3, 10, 1, 7]
 DEFINITIONS: dict[str, Any] = {
@@ -25,6 +27,14 @@ DEFINITIONS: dict[str, Any] = {
     "unit": lambda x: x / np.linalg.norm(x, axis=1)[:, None],
     "presence": lambda x: (x != 0) * 1.0,
     "clr": lambda x: np.log(x / np.exp(np.log(x).mean(axis=1))[:, None]),
+    "rclr": lambda x: np.log(x / np.exp(np.log(x).mean(axis=1))[:, None]),  # without a zero
+    "log": lambda x: np.log2(x) + 1,
+    "rank": lambda x: rankdata(x, axis=1),
+    "rrank": lambda x: rankdata(x, axis=1) / x.shape[1],
+    "max": lambda x: x / x.max(axis=0),
+    "frequency": lambda x: x / x.mean(axis=0),
+    "wisconsin": lambda x: (x / x.max(axis=0)) / (x / x.max(axis=0)).sum(axis=1)[:, None],
+    "chisquare": lambda x: np.sqrt(x.sum()) * x / np.outer(x.sum(axis=1), np.sqrt(x.sum(axis=0))),
 }
 
 
@@ -52,7 +62,8 @@ def test_every_transform_has_a_definition_here() -> None:
 @pytest.mark.parametrize("size", [1e-12, 1.0, 1e300])
 def test_the_certificate_has_formulas_of_its_own(name: str, size: float) -> None:
     found = prepared(COUNTS * size, name).table.values
-    np.testing.assert_allclose(FORMULAS[name](COUNTS * size), found, rtol=1e-12, atol=1e-12 if name == "clr" else 0)
+    near_zero = 1e-12 if name in ("clr", "rclr", "log") else 0
+    np.testing.assert_allclose(FORMULAS[name](COUNTS * size), found, rtol=1e-12, atol=near_zero)
 
 
 @pytest.mark.parametrize("then", ["presence", "sqrt", "log1p"])
@@ -91,13 +102,14 @@ def test_a_row_does_not_depend_on_the_others(name: str, monkeypatch: pytest.Monk
     assert result.preparation.apply(fortran).values.tobytes() == result.table.values.tobytes()
 
 
-@pytest.mark.parametrize("name", ["total", "hellinger", "cpm", "unit", "presence", "clr"])
+@pytest.mark.parametrize("name", ["total", "hellinger", "cpm", "unit", "presence", "clr", "rclr", "rank", "rrank",
+                                  "max", "frequency", "wisconsin", "chisquare"])
 @pytest.mark.parametrize("power", [-1000, 1015])
 def test_the_unit_of_a_row_does_not_matter(name: str, power: int) -> None:
     """Neither overflow nor vanishing squares; exactly so where no logarithm is taken."""
     found = prepared(np.ldexp(COUNTS, power), name).table.values
     expected = prepared(COUNTS, name).table.values
-    if name == "clr":
+    if name in ("clr", "rclr"):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     else:
         assert found.tobytes() == expected.tobytes()
@@ -119,7 +131,7 @@ def test_cells_outside_of_a_domain_are_named(name: str, value: float, words: str
     assert ("pseudocount" in error.hint) == (name == "clr") and error.hint
 
 
-@pytest.mark.parametrize("name", ["total", "hellinger", "cpm", "unit"])
+@pytest.mark.parametrize("name", ["total", "hellinger", "cpm", "unit", "rank", "rclr", "wisconsin", "chisquare"])
 def test_rows_of_zeros_are_named(name: str) -> None:
     values = COUNTS.copy()
     values[7] = 0
@@ -225,3 +237,26 @@ def test_square_matrices_are_not_transformed(kind: str, options: Any) -> None:
     with pytest.raises(ConfigError) as caught:
         Prepare(**options).apply(table([[0, 1], [1, 0]], kind=kind))
     assert (caught.value.code, caught.value.where) == ("E-PREPARE-OPTION", f"prepare.{next(iter(options))}")
+
+
+@pytest.mark.parametrize("name", ["wisconsin", "max", "frequency", "chisquare", "log", "rclr", "rank", "rrank"])
+def test_sparse_communities_are_those_of_decostand(name: str) -> None:
+    found = prepared(read("metrics/dune.csv"), name).table.values[:6]
+    np.testing.assert_allclose(found, read(f"relation/dune_{name}.csv"), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("names", [("wisconsin",), ("sqrt", "wisconsin"), ("max", "chisquare", "frequency")])
+def test_new_rows_are_divided_by_the_sizes_of_the_fit(names: tuple[str, ...]) -> None:
+    result = prepared(COUNTS, *names)
+    assert result.preparation.sizes is not None and result.preparation.sizes.shape == (
+        sum(name != "sqrt" for name in names), 6)
+    assert result.preparation.apply(table(COUNTS[3:5])).values.tobytes() == result.table.values[3:5].tobytes()
+    for step in names:
+        assert prepared(np.hstack([COUNTS, np.zeros((30, 1))]), step).table.values[:, 6].tolist() == [0.0] * 30
+
+
+def test_columns_need_all_their_cells() -> None:
+    values = COUNTS.copy()
+    values[4, 2] = NAN
+    assert "row 5 ('r4'), wisconsin needs all cells of a column" in refused(values, "wisconsin", missing="model").what
+    assert len(prepared(values, "wisconsin", missing="drop").table.ids) == 29

@@ -98,9 +98,15 @@ CHAIN_FAULTS: dict[str, Fault] = {
     "a million is a thousand": Fault(
         {"name": "pca"}, transform("cpm", apply=lambda x: rows.shares(x) * 1e3), {"prepared"}, COUNTS,
         {"prepare": {"transform": ["cpm"]}}),
+    "sizes of columns are those of means": Fault(
+        {"name": "pca"}, transform("wisconsin", sizes=lambda x: x.mean(axis=0)), {"prepared"}, COUNTS,
+        {"prepare": {"transform": ["wisconsin"]}}),
+    "a chi-square distance takes masses for their roots": Fault(
+        {"name": "pca"}, transform("chisquare", sizes=lambda x: x.sum(axis=0) / x.sum()), {"prepared"}, COUNTS,
+        {"prepare": {"transform": ["chisquare"]}}),
     "transforms are applied in another order": Fault(
         {"name": "pca"}, replacing("mlcli.data.prepare.prepare.apply_transforms",
-                                   lambda whole, x, names: whole(x, names[::-1])),
+                                   lambda whole, x, names, *a: whole(x, names[::-1], *a)),
         {"prepared"}, COUNTS, {"prepare": {"transform": ["sqrt", "unit"]}}),
     "a sigmoid's offset is left out": Fault(
         chain(kernel={"name": "sigmoid", "gamma": 0.05, "coef0": 0.5}), instead(

@@ -22,7 +22,8 @@ TALKING = {  # what a command needs to have something to say on standard output
     "embed": ["data.csv", "-o", "new", "--json"], "run": ["config.yaml", "--json"], "check": ["data.csv"],
     "plan": ["data.csv"], "project": ["run", "data.csv"], "reconstruct": ["run", "run/embedding.csv"],
     "route": ["run", "1", "2"], "explore": ["data.csv", "--budget", "1s"],
-    "compare": ["run", "run", "-o", "page.html"], "collect": ["run", "-o", "table", "--json"],
+    "compare": ["run", "run", "-o", "page.html"],
+    "relate": ["run", "--with", "data.csv", "--permutations", "9"], "collect": ["run", "-o", "table", "--json"],
     "report": ["run", "--json"], "export": ["run"], "verify": ["run"], "methods": [],
     "schema": [], "sample": ["torus"], "doctor": [],
     "cache": ["--folder", "nothing"], "help": ["embed"]}
@@ -36,7 +37,7 @@ from mlcli.cli.program import COMMANDS
 for name in COMMANDS:  # once for all of them, since it takes longer than what they do
     importlib.import_module(f"mlcli.cli.commands.{name}")
 import mlcli.runs.export, mlcli.pipeline.run, mlcli.runs.reuse, mlcli.runs.compare, mlcli.runs.verify
-import mlcli.pipeline.read_run
+import mlcli.pipeline.read_run, mlcli.runs.relate, mlcli.runs.relate_files
 ends = []
 for call in json.loads(sys.argv[1]):
     child = os.fork()

@@ -1,0 +1,121 @@
+"""Dispersion of groups: distances of rows to the median or centroid of their group, and the test of their equality."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stages.stage import note
+from mlcli.base.types import Array, Indices
+from mlcli.errors import DataError
+from mlcli.stages.algebra.linalg import symmetric_eigen
+from mlcli.stages.relation.median import spatial_median
+from mlcli.stages.relation.permutations import Permutations
+
+Center = Literal["median", "centroid"]
+FLAT = 2.0**-26  # eigenvalues over the first, up to which they are rounding (vegan's TOL)
+ROUNDING = 2.0**-96  # squared deviations within a group over the largest square, up to which they are rounding
+
+
+@frozen
+class Dispersion:
+    """Distances to the centers of groups, with the analysis of variance of them."""
+
+    distances: Array  # n
+    means: Array  # the mean distance of each group
+    freedom: tuple[int, int]  # between groups, and within
+    squares: tuple[float, float]
+    ratio: float  # F
+    p_value: float
+    pairs: "Sequence[Pair]"
+
+
+@frozen
+class Pair:
+    """Two groups compared: Student's t of their distances, and its p-value by the same permutations."""
+
+    first: int
+    second: int
+    t: float
+    p_value: float
+
+
+def dispersion(products: Array, codes: Indices, levels: int, center: Center, permutations: Permutations,
+               strata: Indices | None = None) -> Dispersion:
+    """Return distances of rows to their groups' centers in principal coordinates, as vegan's `betadisper`.
+
+    `products` are centered inner products G (n x n), `codes` the groups (n) from 0. On axes of negative eigenvalues
+    squared distances are subtracted. Residuals of the distances are permuted (Anderson, 2006). Raises DataError for
+    fewer than two groups, or as many groups as rows.
+    """
+    if levels < 2 or len(codes) <= levels:
+        raise DataError("GROUPS", f"{levels} group{'s' * (levels != 1)} of {len(codes):,} rows: dispersions cannot be "
+                        "compared", where="--dispersion", hint="name a factor with at least two levels and more rows")
+    distances = distances_to_centers(products, codes, levels, center)
+    member = np.asarray(codes[:, None] == np.arange(levels), dtype=np.float64)
+    sizes = member.sum(axis=0)
+    means = member.T @ distances / sizes
+    residuals = distances - means[codes]
+    freedom = levels - 1, len(codes) - levels
+
+    def parts(values: Array) -> tuple[Array, Array]:
+        """Return the squares of columns (n x b) between groups, and within."""
+        centers = member.T @ values / sizes[:, None]
+        grand = values.mean(axis=0)
+        return (sizes[:, None] * (centers - grand) ** 2).sum(axis=0), ((values - centers[codes]) ** 2).sum(axis=0)
+
+    def ratios(values: Array) -> Array:
+        between, within = parts(values)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((between / freedom[0]) / (within / freedom[1]))
+
+    (between,), (within,) = parts(distances[:, None])
+    observed = ratios(distances[:, None])
+    (p_value,) = permutations.p_values(observed, lambda orders: ratios(residuals[orders].T)[:, None], len(codes),
+                                       strata=strata)
+    pairs = list(combinations(range(levels), 2))
+
+    def students(values: Array) -> Array:
+        """Return |t| of every two groups (b x pairs) for columns (n x b)."""
+        return np.abs(students_of(values, member, pairs))
+
+    signed = students_of(distances[:, None], member, pairs)[0]
+    values = permutations.p_values(np.abs(signed), lambda orders: students(distances[orders].T), len(codes),
+                                   strata=strata, slack=0.0)
+    return Dispersion(distances, means, freedom, (float(between), float(within)), float(observed[0]), float(p_value),
+                      [Pair(i, j, float(t), float(p)) for (i, j), t, p in zip(pairs, signed, values, strict=True)])
+
+
+def students_of(values: Array, member: Array, pairs: Sequence[tuple[int, int]]) -> Array:
+    """Return Student's t with a pooled variance (b x pairs) of every two groups, for columns (n x b).
+
+    `member` has a column of ones and zeros for each group. NaN for a pair of single rows.
+    """
+    sizes = member.sum(axis=0)
+    means = (member.T @ values).T / sizes
+    spreads = np.stack([((values - means[:, group]) ** 2 * member[:, group, None]).sum(axis=0)
+                        for group in range(member.shape[1])], axis=1)
+    spreads[spreads <= ROUNDING * (values**2).max(axis=0)[:, None]] = 0.0
+    i, j = (np.array([pair[side] for pair in pairs]) for side in (0, 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pooled = np.sqrt((spreads[:, i] + spreads[:, j]) / (sizes[i] + sizes[j] - 2))
+        return np.asarray((means[:, i] - means[:, j]) / (pooled * np.sqrt(1 / sizes[i] + 1 / sizes[j])))
+
+
+def distances_to_centers(products: Array, codes: Indices, levels: int, center: Center) -> Array:
+    """Return the distance (n) of each row to the spatial median or the mean of its group, in principal coordinates."""
+    values, vectors = symmetric_eigen(products)
+    squared = np.zeros(len(products))
+    for sign in (1.0, -1.0):
+        kept = sign * values > FLAT * values[0]
+        points = vectors[:, kept] * np.sqrt(np.abs(values[kept]))
+        for group in range(levels) if kept.any() else ():
+            own = points[codes == group]
+            middle = own.mean(axis=0) if center == "centroid" else spatial_median(own)
+            squared[codes == group] += sign * ((own - middle) ** 2).sum(axis=1)
+    if (lost := int(np.sum(squared < 0))):
+        note("W-NEGATIVE-SQUARES", f"{lost:,} squared distance{'s' * (lost > 1)} to the centers of groups below zero, "
+             "taken as zero: the dissimilarities are not Euclidean", rows=lost)
+    return np.sqrt(np.maximum(squared, 0.0))
