@@ -1,6 +1,7 @@
 """Frozen values: dataclasses that share their methods, so that importing hundreds of them takes no time."""
 
-from dataclasses import Field, FrozenInstanceError, dataclass, field
+from collections.abc import Callable
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field
 from dataclasses import fields as fields_of
 from typing import Any, TypeVar, dataclass_transform
 
@@ -9,8 +10,9 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(kind: type[T]) -> type[T]:
-    """A dataclass whose fields are set once; `dataclass(frozen=True)` would write and compile five methods more."""
-    made = dataclass(repr=False, eq=False)(kind)
+    """A dataclass whose fields are set once; `dataclass(frozen=True)` would write and compile six methods of its own.
+    """
+    made = dataclass(init=False, repr=False, eq=False)(kind)
     for name, method in methods(fields_of(made)).items():  # type: ignore[arg-type]
         if name not in vars(made):
             setattr(made, name, method)
@@ -38,5 +40,31 @@ def methods(fields: tuple[Field[Any], ...]) -> dict[str, Any]:
     def shown(self: Any) -> str:
         return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
-    return {"__setattr__": set_once, "__delattr__": delete, "__eq__": equal,
+    return {"__init__": initializer(fields), "__setattr__": set_once, "__delattr__": delete, "__eq__": equal,
             "__hash__": lambda self: hash(parts(self)), "__repr__": shown}
+
+
+def initializer(fields: tuple[Field[Any], ...]) -> Callable[..., None]:
+    """Return the `__init__` of frozen values with these fields; it raises TypeError as that of a dataclass does."""
+    places = tuple(field.name for field in fields if not field.kw_only)
+    starts: list[tuple[str, Any, Any]] = [(field.name, field.default, field.default_factory) for field in fields]
+
+    def initialize(self: Any, *values: Any, **named: Any) -> None:
+        given, own = dict(zip(places, values, strict=False)) | named, self.__dict__
+        if len(given) < len(values) + len(named):
+            raise TypeError(f"{type(self).__qualname__} takes one value a name, and {len(places)} by place")
+        for name, default, factory in starts:  # their order is that of `vars`
+            if name in given:
+                own[name] = given.pop(name)
+            elif default is not MISSING:
+                own[name] = default
+            elif factory is not MISSING:
+                own[name] = factory()
+            else:
+                raise TypeError(f"{type(self).__qualname__} lacks a value for {name!r}")
+        if given:
+            raise TypeError(f"{type(self).__qualname__} has no {', '.join(map(repr, given))}")
+        if hasattr(self, "__post_init__"):
+            self.__post_init__()
+
+    return initialize
