@@ -13,7 +13,9 @@ def frozen(kind: type[T]) -> type[T]:
     """A dataclass whose fields are set once; `dataclass(frozen=True)` would write and compile six methods of its own.
     """
     made = dataclass(init=False, repr=False, eq=False)(kind)
-    for name, method in methods(fields_of(made)).items():  # type: ignore[arg-type]
+    fields = fields_of(made)  # type: ignore[arg-type]
+    first = {"__init__": initializer(fields, checks=hasattr(made, "__post_init__"))}
+    for name, method in {**first, **methods(fields)}.items():
         if name not in vars(made):
             setattr(made, name, method)
     return made
@@ -40,31 +42,36 @@ def methods(fields: tuple[Field[Any], ...]) -> dict[str, Any]:
     def shown(self: Any) -> str:
         return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
-    return {"__init__": initializer(fields), "__setattr__": set_once, "__delattr__": delete, "__eq__": equal,
+    return {"__setattr__": set_once, "__delattr__": delete, "__eq__": equal,
             "__hash__": lambda self: hash(parts(self)), "__repr__": shown}
 
 
-def initializer(fields: tuple[Field[Any], ...]) -> Callable[..., None]:
-    """Return the `__init__` of frozen values with these fields; it raises TypeError as that of a dataclass does."""
+def initializer(fields: tuple[Field[Any], ...], *, checks: bool) -> Callable[..., None]:
+    """Return the `__init__` of frozen values with these fields; it raises TypeError as that of a dataclass does.
+
+    `checks` says whether they have a `__post_init__`.
+    """
+    starts: list[tuple[str, Any, Any]] = [(field.name, field.default, field.default_factory)
+                                          for field in sorted(fields, key=lambda field: bool(field.kw_only))]
     places = tuple(field.name for field in fields if not field.kw_only)
-    starts: list[tuple[str, Any, Any]] = [(field.name, field.default, field.default_factory) for field in fields]
 
     def initialize(self: Any, *values: Any, **named: Any) -> None:
-        given, own = dict(zip(places, values, strict=False)) | named, self.__dict__
-        if len(given) < len(values) + len(named):
-            raise TypeError(f"{type(self).__qualname__} takes one value a name, and {len(places)} by place")
-        for name, default, factory in starts:  # their order is that of `vars`
-            if name in given:
-                own[name] = given.pop(name)
+        own, count = self.__dict__, len(values)
+        if count > len(places):
+            raise TypeError(f"{type(self).__qualname__} takes {len(places)} values by place, not {count}")
+        own.update(zip(places, values, strict=False))
+        for name, default, factory in starts[count:]:
+            if name in named:
+                own[name] = named.pop(name)
             elif default is not MISSING:
                 own[name] = default
             elif factory is not MISSING:
                 own[name] = factory()
             else:
                 raise TypeError(f"{type(self).__qualname__} lacks a value for {name!r}")
-        if given:
-            raise TypeError(f"{type(self).__qualname__} has no {', '.join(map(repr, given))}")
-        if hasattr(self, "__post_init__"):
+        if named:
+            raise TypeError(f"{type(self).__qualname__} has no {', '.join(map(repr, named))}, or has it already")
+        if checks:
             self.__post_init__()
 
     return initialize
