@@ -66,7 +66,9 @@ def _rows(subject: Subject) -> Indices:
     cost = ROW + NUMBER * len(subject.projector.axes) * min(values.shape[1], NARROW)
     cost += 0.0 if graph is None else PATH * (graph.size + len(graph.indices))
     held = subject.plan.sample_in_memory(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=1)
-    rows = np.union1d(held, [0, subject.size - 1])
+    chosen = np.zeros(subject.size, dtype=bool)
+    chosen[[*held, 0, -1]] = True
+    rows = np.flatnonzero(chosen)
     correction = similarity.parts.correction
     if correction is None or correction.constant == 0:
         return rows

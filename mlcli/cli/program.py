@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 import mlcli
 from mlcli.base.machine import blas, limits
 from mlcli.cli.line import completion
-from mlcli.cli.line.parsing import Command
+from mlcli.cli.line.parsing import Command, Given
 from mlcli.cli.screen import streams
 from mlcli.cli.screen.failure import Form, attempt, last_words, stopped
 from mlcli.process import signals
@@ -50,7 +50,7 @@ READER_GONE = 128 + signal.SIGPIPE
 OBJECTS = 200_000  # made before garbage is collected; start-up makes half as many, and they all stay
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(Given, TyperGroup):
     """A group that imports a command's module when the command is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -134,6 +134,7 @@ def main() -> None:
     """Carries out the command line and ends the process with its exit code; signals must be blocked."""
     gc.set_threshold(OBJECTS)
     blas.export(sys.argv[1:])  # before NumPy loads
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # to look for one reads the metadata of every package
     limits.spare_addresses(os.environ)
     streams.own()
     form = Form.of(sys.argv[1:])

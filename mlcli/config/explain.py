@@ -13,7 +13,6 @@ from mlcli.base.values.choices import TAG
 from mlcli.base.values.options import Options
 from mlcli.config.describe import LIST, Row, listed, rows, show, unique
 from mlcli.config.layers import Layer
-from mlcli.config.several_values import sweep_of
 from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError
 from mlcli.methods import remedy_for
@@ -35,6 +34,8 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
     if isinstance(given, str) and any(row.path == dotted(keys) and row.words.startswith(LIST) for row in known):
         hint = hint if ":" in layer.origin(keys) else f"give --set {dotted(keys)}=[{given[:40]}]"
     elif problem[0]["type"] != "extra_forbidden":
+        from mlcli.config.several_values import sweep_of
+
         hint = sweep_of(keys, given, layer) or hint
     more = ", ".join(dotted(path) for path, _ in others[:5]) + (", ..." if len(others) > 5 else "")
     rest = f"and {len(others)} more: {more}" if others else ""

@@ -2,7 +2,8 @@
 
 import platform
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution
+from re import MULTILINE, search
 from typing import Any
 
 import mlcli
@@ -46,11 +47,13 @@ def environment(threads: int) -> dict[str, Any]:
 
 @cache
 def installed(name: str) -> str | None:
-    """A package's version, if it is there."""
+    """A package's version, if it is there; only its line of the metadata, which hold the package's description too."""
     try:
-        return version(name)
+        found = distribution(name)
     except PackageNotFoundError:
         return None
+    line = search("^Version: *(.+)$", found.read_text("METADATA") or "", MULTILINE)
+    return line[1].strip() if line else found.version
 
 
 def libraries() -> list[dict[str, Any]]:

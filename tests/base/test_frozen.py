@@ -87,8 +87,14 @@ def test_the_same_text_hash_and_errors() -> None:
             hash(kind(1.0))  # a dictionary has no hash
         with pytest.raises(TypeError):
             kind()
-        with pytest.raises(TypeError):
-            kind(1.0, (), {}, 3)
+        for values, named in [((1.0, (), {}, 3), {}), ((1.0,), {"x": 2.0}), ((1.0,), {"z": 2.0})]:
+            with pytest.raises(TypeError):
+                kind(*values, **named)
+
+
+def test_values_stand_in_the_order_of_the_fields() -> None:
+    for kind in (Ours, Theirs):
+        assert [*vars(kind(place=3, names=("a",), x=1.0))] == ["x", "names", "parts", "place"]
 
 
 def test_it_is_a_dataclass() -> None:

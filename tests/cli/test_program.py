@@ -11,7 +11,7 @@ from tests.journeys.support import Caller
 from tests.processes import neutral, process, python
 
 HEAVY = ("numpy", "scipy", "pyarrow", "pydantic", "yaml", "rich", "threadpoolctl")
-MOST = 384  # modules of mlcli that an Isomap run imports, of nearly 700
+MOST = 375  # modules of mlcli that an Isomap run imports, of more than 700
 STATE = "import sys; from mlcli.cli.program import run; run(sys.argv[1:]); print([m for m in sys.modules if m in {}])"
 
 
@@ -57,7 +57,7 @@ def test_a_run_imports_the_parts_of_the_program_that_it_needs(tmp_path: Path) ->
     others = {f"mlcli.{name}" for name in ("cli.batch.runs", "data.read.blocks", "data.read.for_run", "methods.lle",
                                            "engine.cluster.connect", "report.paper.drawings", "stages.chain.points",
                                            "stages.algebra.metrics.counts")}
-    assert not others & set(loaded)
+    assert not others & set(loaded) and "numpy.ma" not in loaded  # which quantiles and sets of NumPy import
 
 
 def test_version_is_one_line(mlcli: Caller) -> None:

@@ -1,6 +1,7 @@
 """What is said of the machine does not depend on what this process has loaded already."""
 
 import json
+from importlib.metadata import version
 from types import SimpleNamespace
 
 import pytest
@@ -34,3 +35,8 @@ def test_libraries_stand_in_one_order(turned: bool, monkeypatch: pytest.MonkeyPa
              for package in ("numpy", "scipy")]
     monkeypatch.setattr(machine, "blas_libraries", lambda: SimpleNamespace(info=lambda: found[:: -1 if turned else 1]))
     assert [library["used_by"] for library in machine.libraries()] == ["numpy", "scipy"]
+
+
+def test_versions_are_those_of_the_packages() -> None:
+    found = {name: machine.installed(name) for name in (*machine.PACKAGES, "no-such-package")}
+    assert found == {**{name: version(name) for name in machine.PACKAGES}, "no-such-package": None}

@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mlcli.base.context import context, set_context
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 DUPLICATES = "KMP_DUPLICATE_LIB_OK"  # of OpenMP, which threadpoolctl sets when it is imported
+WITHOUT = {"mlcli", *sys.stdlib_module_names}  # packages whose modules load no linear algebra of their own
 LATE = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # read by libraries that are loaded only during the run (SciPy's)
 
 
@@ -43,14 +43,30 @@ def single_threaded_blas() -> Iterator[None]:
         yield
 
 
+class _Known:
+    """The libraries that the last search found, and the number of modules that were loaded by then."""
+
+    libraries: "ThreadpoolController | None" = None
+    modules = 0
+
+
 def blas_libraries() -> "ThreadpoolController":
-    """The linear algebra libraries in use, their threads as they are now."""
-    return _libraries(len(sys.modules))
+    """The linear algebra libraries in use, their threads as they are now.
+
+    They are searched for again once modules of other packages are loaded: that takes a millisecond.
+    """
+    loaded = len(sys.modules)
+    if _Known.libraries is None or loaded != _Known.modules:
+        first = _Known.modules if loaded > _Known.modules else 0  # modules stand in the order in which they were loaded
+        new = [*sys.modules][first:]
+        _Known.modules = loaded
+        if _Known.libraries is None or any(name.partition(".")[0] not in WITHOUT for name in new):
+            _Known.libraries = _found()
+    return _Known.libraries
 
 
-@lru_cache(maxsize=1)
-def _libraries(modules: int) -> "ThreadpoolController":
-    """The libraries in use, searched for again once more modules are loaded: that takes a millisecond."""
+def _found() -> "ThreadpoolController":
+    """The libraries of this process."""
     given = os.environ.get(DUPLICATES)
     from threadpoolctl import ThreadpoolController
 

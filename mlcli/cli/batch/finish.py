@@ -8,8 +8,6 @@ import typer
 from mlcli.cli.batch.launch import Presentation
 from mlcli.cli.batch.planned import Batch, PlannedRun, launched
 from mlcli.cli.screen.failure import Form
-from mlcli.cli.screen.headline import print_headlines
-from mlcli.cli.screen.output import print_json
 
 
 def finish(runs: Sequence[PlannedRun], presentation: Presentation, batch: Batch, *, debug: bool) -> NoReturn:
@@ -23,7 +21,11 @@ def finish(runs: Sequence[PlannedRun], presentation: Presentation, batch: Batch,
         form = Form(bool(presentation.json) or presentation.progress == "json", debug)
         documents, code = carry_out(runs, presentation, form, batch)
     if presentation.json == "full":
+        from mlcli.cli.screen.output import print_json
+
         print_json(documents[0] if alone else {"runs": documents})
     elif presentation.json:
+        from mlcli.cli.screen.headline import print_headlines
+
         print_headlines(documents, alone=alone)
     raise typer.Exit(code)

@@ -10,9 +10,7 @@ from mlcli.base.machine import limits
 from mlcli.base.values.compute import Compute
 from mlcli.cli.line.behavior import Mode
 from mlcli.cli.screen.failure import say
-from mlcli.cli.screen.output import standard_output
 from mlcli.cli.screen.progress import watching
-from mlcli.cli.screen.run_summary import ending
 from mlcli.cli.screen.streams import require_standard_output
 from mlcli.config.run_config import RunConfig
 from mlcli.engine.cache import Folder, folder_of
@@ -69,11 +67,15 @@ def launch(config: RunConfig, presentation: Presentation) -> Document:
         from mlcli.pipeline import run as pipeline
 
         if config.output == "-":
+            from mlcli.cli.screen.output import standard_output
+
             summary = pipeline.stream(config, standard_output(), presentation.process, strict=presentation.strict)
         else:
             summary = pipeline.run(config, presentation.process, force=presentation.force, strict=presentation.strict,
                                    cache=presentation.folder(config))
     if presentation.for_people:
+        from mlcli.cli.screen.run_summary import ending
+
         for line in ending(summary):
             say(line)
     return summary

@@ -4,10 +4,10 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlcli.base.frozen import frozen
 from mlcli.cli.batch.launch import Document, Presentation, launch
-from mlcli.cli.batch.shard import Shard
 from mlcli.cli.line.build_config import built
 from mlcli.cli.screen.failure import escaped, say
 from mlcli.config.explain import locate_errors
@@ -17,6 +17,9 @@ from mlcli.config.run_names import flatten, text
 from mlcli.config.sweep import Variant
 from mlcli.errors import ConfigError, OutputRefused
 from mlcli.publication.publish import vacant
+
+if TYPE_CHECKING:
+    from mlcli.cli.batch.shard import Shard
 
 
 @frozen
@@ -47,7 +50,7 @@ class Batch:
 
     jobs: int = 1  # at once
     skip_existing: bool = False
-    shard: Shard | None = None  # which of them
+    shard: "Shard | None" = None  # which of them
     time_budget: TimeBudget | None = None  # of trials, which go on quietly; what does not fit is left out
 
 

@@ -10,7 +10,6 @@ import typer
 from mlcli.cli.batch.finish import finish
 from mlcli.cli.batch.launch import Presentation
 from mlcli.cli.batch.planned import Batch, planned
-from mlcli.cli.batch.shard import shard_of
 from mlcli.cli.line import behavior
 from mlcli.cli.line.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.screen.progress import mode_of
@@ -45,7 +44,12 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     runs = planned(inputs(data, outside, flags["output"]))
     presentation = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
                                 cache="none" if no_cache else "chosen")
-    batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
+    part = None
+    if shard is not None:
+        from mlcli.cli.batch.shard import shard_of
+
+        part = shard_of(shard, os.environ)
+    batch = Batch(jobs, skip_existing, part)
     finish(runs, presentation, batch, debug=debug)
 
 

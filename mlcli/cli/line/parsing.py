@@ -1,7 +1,7 @@
 """How a command line is read: an option once unless it is repeatable, and `--json` with or without a word."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from typer.core import TyperCommand
@@ -10,10 +10,44 @@ from mlcli.base.context import set_context
 from mlcli.cli.line.spelling import spelling_of
 from mlcli.errors import MlcliError, UsageError
 
+GIVEN = "mlcli.given"  # in a context: the options and arguments whose values are being read
 JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it takes a word; alone it is the first
 
 
-class Command(TyperCommand):
+class Given:
+    """A part of commands: the values of options that are given are read, and the others have their defaults.
+
+    Typer would build a validator for each of sixty options, and have it check the default.
+    """
+
+    params: list[Any]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the arguments; raises UsageError for an option that is given twice and would be read once."""
+        read: Callable[..., list[str]] = super().parse_args  # type: ignore[misc]
+        if ctx.resilient_parsing:
+            return read(ctx, args)
+        every = self.get_params(ctx)
+        given = self.make_parser(ctx).parse_args(args=list(args))[2]  # type: ignore[attr-defined]
+        require_once(given)
+        if any({*option.opts} & {*ctx.help_option_names} for option in given):  # which shows every option
+            return read(ctx, args)
+        ctx.meta[GIVEN] = [option for option in every if option in given or option.required]
+        try:
+            rest = read(ctx, args)
+        finally:
+            del ctx.meta[GIVEN]
+        ctx.params |= {option.name: option.get_default(ctx) for option in every
+                       if option.expose_value and option.name not in ctx.params}
+        return rest
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options and arguments; while values are read, those that have one."""
+        found: list[Any] = ctx.meta[GIVEN] if GIVEN in ctx.meta else super().get_params(ctx)  # type: ignore[misc]
+        return found
+
+
+class Command(Given, TyperCommand):
     """A command that refuses repeated options, and names options in errors as its own flags."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -37,11 +71,9 @@ class Command(TyperCommand):
         describe(self.params)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Reads the arguments; raises UsageError for an option that is given twice and would be read once."""
+        """Reads the arguments, `--json` with or without a word; raises UsageError as `Given` does."""
         if any(JSON in option.opts and not getattr(option, "is_flag", False) for option in self.params):
             args = with_word(args)
-        if not ctx.resilient_parsing:
-            require_once(self.make_parser(ctx).parse_args(args=list(args))[2])
         return super().parse_args(ctx, args)
 
 

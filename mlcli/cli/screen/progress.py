@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol, cast, get_args
 
+from mlcli.base.allocators import resident_memory
 from mlcli.base.context import context
 from mlcli.base.stages.stage import Listener, Note, Watcher, listening
 from mlcli.base.units import duration
@@ -121,7 +121,7 @@ class Log(Watcher):
         """The state of the run in one line."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S")
         stage, seconds = self.running or STARTING, time.monotonic() - self.started
-        return f"{now} mlcli: {stage}, {seconds:.0f} s, {resident_memory():.0f} MiB"
+        return f"{now} mlcli: {stage}, {seconds:.0f} s, {resident_memory() / 2**20:.0f} MiB"
 
     def begin(self, name: str) -> None:
         """A stage starts."""
@@ -228,12 +228,3 @@ def shown_as(mode: Mode, quiet: bool) -> Shown:
 def on_terminal() -> bool:
     """Whether standard error is a terminal that can move its cursor."""
     return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "")
-
-
-def resident_memory() -> float:
-    """The memory that the process holds, in MiB; 0 where the system does not say."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0.0
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20

@@ -1,4 +1,4 @@
-"""The sha256 of a file, computed by a thread in parallel, and checks that the file did not change."""
+"""The sha256 of a file, of a large one computed by a thread in parallel, and checks that the file did not change."""
 
 import hashlib
 import os
@@ -9,22 +9,27 @@ from mlcli.data.files.shared_handle import CHUNK, SharedFile
 from mlcli.data.options.wording import place
 from mlcli.errors import StorageError
 
+SMALL = 2**18  # bytes that are hashed in the time in which a thread starts
 COURTESY = 5  # added to the thread's niceness: the hash uses time that other threads leave
 
 
 class Digest:
-    """A hash that a thread computes; the program does not wait for it at exit."""
+    """A hash that a thread computes, unless the file is small; the program does not wait for it at exit."""
 
     def __init__(self, path: str, descriptor: int) -> None:
         self._path, self._before, self._file = path, state(descriptor), SharedFile(descriptor)
         self._same, self._text, self._stopped = True, "", Event()
         self._error: OSError | None = None
-        self._thread = Thread(target=self._work, daemon=True)
-        self._thread.start()
+        self._thread = Thread(target=self._work_aside, daemon=True) if self._before[0] > SMALL else None
+        if self._thread is None:
+            self._work(SMALL)
+        else:
+            self._thread.start()
 
     def result(self) -> str:
         """Wait for the hash and return it; raises StorageError if the file changed or cannot be read."""
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
         if self._error is not None:
             reason = self._error.strerror or self._error
             raise StorageError("READ", f"reading failed: {reason}", where=place(self._path),
@@ -36,9 +41,13 @@ class Digest:
         """Abandon the hash."""
         self._stopped.set()
 
-    def _work(self) -> None:
+    def _work_aside(self) -> None:
         lower_priority()
-        hashed, chunk = hashlib.sha256(), memoryview(bytearray(CHUNK))
+        self._work(CHUNK)
+
+    def _work(self, size: int) -> None:
+        """Hash the file, read by `size` bytes at a time."""
+        hashed, chunk = hashlib.sha256(), memoryview(bytearray(size))
         with self._file as file:
             try:
                 while not self._stopped.is_set() and (count := file.readinto(chunk)):

@@ -13,6 +13,7 @@ from mlcli.base.values.scaling import Unit
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table.table import Table
 from mlcli.findings.decoded.decoded import CANDIDATES, CELLS, FEWEST, IMAGES, LINES, ROWS, SHADES, Decoded
+from mlcli.findings.frame.quantiles import quantiles
 from mlcli.findings.frame.result import Result
 from mlcli.methods import Model
 from mlcli.report.figures.scatter import panel_of, sample_rows
@@ -59,7 +60,7 @@ def _decode(projector: Projector, embedding: Array, points: Array, features: Map
     seed, width, decode, decode_rows = config.compute.seed, points.shape[1], projector.decode, projector.decode_rows
     assert decode is not None and decode_rows is not None
     rows, errors = _spread(decode_rows, points, embedding, seed)
-    ends = np.quantile(embedding[:, :2], INNER, axis=0).T
+    ends = quantiles(embedding[:, :2], INNER).T
     originals = features(points[rows])
     plane = _map_places(decode, _grid(embedding, ends, _side(originals.shape[1], config.report.image)), width)
     return Decoded(rows=rows, originals=originals, errors=errors, plane=features(plane), ends=ends,

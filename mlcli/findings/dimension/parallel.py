@@ -11,6 +11,7 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.findings.dimension.verdict import Evidence, NotApplicable, Verdict, count_leading
+from mlcli.findings.frame.quantiles import quantiles
 from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 
 MOST, FEWEST = 100, 20  # replicates; fewer have no 95th percentile
@@ -38,7 +39,7 @@ def parallel_analysis(evidence: Evidence) -> Verdict | NotApplicable:
     if not evidence.spectrum.solved_trace > 0:
         return NotApplicable("the squares of these numbers vanish")
     generator = evidence.generator()
-    null = np.percentile([replicate(generator) for _ in range(count)], PERCENTILE, axis=0)
+    null = quantiles(np.array([replicate(generator) for _ in range(count)]), [PERCENTILE / 100])[0]
     values = evidence.spectrum.solved[: len(null)]
     kept = count_leading(values > null[: len(values)])
     if kept == len(values) < len(null):

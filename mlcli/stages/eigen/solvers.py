@@ -11,7 +11,6 @@ from mlcli.errors import NumericalError
 from mlcli.stages.algebra.krylov import SPARE, Ritz, krylov
 from mlcli.stages.algebra.linalg import leading_eigen
 from mlcli.stages.eigen.landmarks import landmark_start
-from mlcli.stages.eigen.power import POWER_TOLERANCE, power_iteration
 from mlcli.stages.eigen.solved import Solved, rounding_floor
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
@@ -135,6 +134,8 @@ def note_krylov(ritz: Ritz, single: int = 0) -> None:
 def solve_by_power(matrix: Array, rank: int, demand: SpectrumRequest, compute: Compute) -> Solved:
     """Return leading eigenpairs of a positive semidefinite matrix (n x n) by power iteration with deflation."""
     size = len(matrix)
+    from mlcli.stages.eigen.power import POWER_TOLERANCE, power_iteration
+
     tolerance = demand.tolerance or POWER_TOLERANCE
     found = power_iteration(matrix, demand, rank, tolerance, compute.generator())
     values = found.values

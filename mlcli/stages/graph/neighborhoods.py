@@ -21,10 +21,8 @@ from mlcli.stages.algebra.metrics.costs import pairs_cost
 from mlcli.stages.algebra.metrics.domain import FIRST
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.candidates import BLOCK
-from mlcli.stages.graph.connecting import shortest_links
 from mlcli.stages.graph.metric_neighbors import nearest, nearest_of_new, neighbors_step
 from mlcli.stages.graph.nearest import Lists, nearest_in_matrix, within_matrix
-from mlcli.stages.graph.radius import within
 from mlcli.stages.graph.searching import search_passes
 
 PASSES = 20  # cost of a search in a matrix of dissimilarities, in passes over it
@@ -117,6 +115,8 @@ class Within:
         """Return the neighbors among (n, d) points under a metric, or in (n, n) dissimilarities (None)."""
         if metric is None:
             return within_matrix(values, self.radius, without_self=True)
+        from mlcli.stages.graph.radius import within
+
         return within(metric, values, values, self.radius, without_self=True)
 
     def from_nearest(self, data: Spatial, lists: Lists) -> Lists:
@@ -128,6 +128,8 @@ class Within:
 
         Without points, new ones are given by their dissimilarities to the training points (m x n).
         """
+        from mlcli.stages.graph.radius import within
+
         lists = (within_matrix(new, self.radius, without_self=False) if points is None
                  else within(metric, new, points, self.radius, without_self=False))
         return _or_nearest(lists, Nearest(1).of_new(new, points, metric))
@@ -144,6 +146,8 @@ class Within:
 
     def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int]) -> str:
         """Return advice that connects the pieces, an (n,) array: the longest of the links between them, rounded up."""
+        from mlcli.stages.graph.connecting import shortest_links
+
         radius = Decimal(data.unit.number(shortest_links(data, pieces)[2].max()))
         return f"use a radius of {Context(prec=7, rounding=ROUND_UP).plus(radius):g} or more"
 

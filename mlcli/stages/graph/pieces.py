@@ -16,7 +16,6 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Joined, Spatial, WeightedGraph
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.algebra.costs import pass_cost
-from mlcli.stages.graph.connecting import connecting_count, leaving_edges, shortest_links
 from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighborhoods import Neighborhood, first_neighbors, nearest_lists
@@ -84,6 +83,8 @@ def _in_one_piece(data: Spatial, neighbors: Neighborhood, policy: Policy, graph:
     pieces = graph.pieces()
     if pieces.max() == 0:
         return graph, None
+    from mlcli.stages.graph.connecting import connecting_count, shortest_links
+
     if policy == "error":
         fewest = partial(fewest_neighbors, data, lambda lists: graph_of(lists, rule).pieces().max() == 0)
         raise _error_of_pieces(data, neighbors, pieces, consequence, fewest=fewest if rule == "mutual" else (
@@ -215,6 +216,8 @@ def _open_groups(data: Spatial, lists: Lists) -> Lists:
     Points that lead into one closed group only are skipped: with them the group would only grow. So every closed group
     comes to lead into another one, and each round leaves half of them at most (Borůvka's algorithm).
     """
+    from mlcli.stages.graph.connecting import leaving_edges
+
     added = 0
     while _closed_count(lists) > 1:
         groups = closed_groups(lists)

@@ -13,7 +13,6 @@ from mlcli.base.values.scaling import Unit
 from mlcli.errors import GeometryError
 from mlcli.stages.algebra.distances import GAUSSIAN_RATE, inner_products, squared_distances
 from mlcli.stages.algebra.linalg import require_finite
-from mlcli.stages.kernels.median_distance import median_squared_distance
 from mlcli.stages.kernels.pairwise import OF_DISTANCES, OfProducts
 
 NARROW = 64.0  # rate times the largest squared norm up to which passes may start in single precision
@@ -88,6 +87,8 @@ class Gaussian(OfProducts):
         """Return the kernel with a default rate fixed from an (n, d) array of points, measured in `unit`."""
         if self.rate is not None:
             return self
+        from mlcli.stages.kernels.median_distance import median_squared_distance
+
         return self._of_median(median_squared_distance(points), unit)
 
     def __call__(self, left: Array, right: Array) -> Array:

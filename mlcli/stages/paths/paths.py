@@ -23,7 +23,6 @@ from mlcli.stages.kernels.forms import CACHED, Dense
 from mlcli.stages.kernels.square import lower_of_both, square_array
 from mlcli.stages.kernels.streamed import Streamed
 from mlcli.stages.paths.elimination import EliminationRows
-from mlcli.stages.paths.floyd import floyd_warshall
 from mlcli.stages.paths.geodesics import (
     LANDMARKS,
     WIDTH,
@@ -137,6 +136,8 @@ class Paths(Options):
         source = None if plan.algorithm == "floyd" else _source(graph, plan)
         with running("paths"):
             if source is None:
+                from mlcli.stages.paths.floyd import floyd_warshall
+
                 floyd_warshall(graph, distances)
             else:
                 each(lambda strip: source.write(strip, distances), range(source.strips), progress=True)

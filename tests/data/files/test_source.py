@@ -136,8 +136,9 @@ def test_a_file_that_changes_before_its_hash_is_known_is_refused(tmp_path: Path)
     assert caught.value.code == "E-CHANGED"
 
 
-def test_the_hash_gives_way_and_nothing_else_does(tmp_path: Path) -> None:
-    path = Path(written(tmp_path, "1,2\n3,4\n" * 1000))
+@pytest.mark.parametrize("lines", [1000, 100_000])  # hashed at once, and by a thread
+def test_the_hash_gives_way_and_nothing_else_does(tmp_path: Path, lines: int) -> None:
+    path = Path(written(tmp_path, "1,2\n3,4\n" * lines))
     before = os.getpriority(os.PRIO_PROCESS, 0)
     descriptor = os.open(path, os.O_RDONLY)
     try:
