@@ -22,7 +22,7 @@ from mlcli.stages.algebra.minimize import Minimize
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.layout.disparities import Monotone, Order, Ties
 from mlcli.stages.layout.goodness import Goodness, rank_goodness
-from mlcli.stages.layout.nonmetric import PASSES, USUAL, Ranks, function_at_rest
+from mlcli.stages.layout.nonmetric import LEAST, PASSES, USUAL, Ranks, function_at_rest
 from mlcli.stages.layout.pairs import Pairs
 from mlcli.stages.layout.starts import Run, workers
 
@@ -48,6 +48,7 @@ class NMDS(LayoutMethod):
     Source: Kruskal, "Nonmetric multidimensional scaling: a numerical method", 1964; Minchin, 1987.
     """
 
+    keeps_order: ClassVar = True
     repeat_tolerance: ClassVar = 1e-4
     variants: ClassVar = (variant("", starts=1, minimize=EXACT),
                           variant("secondary", starts=1, ties="secondary", minimize=EXACT),
@@ -78,7 +79,7 @@ class NMDS(LayoutMethod):
             points = ended.state.values.reshape(start.shape)
             stress = float(np.sqrt(max(ended.state.objective, 0.0)))
             return Run(points * np.sqrt(pairs.size / ranks.fit(points).spread), stress,
-                       np.sqrt(np.maximum(ended.trace, 0.0)), ended.converged)
+                       np.sqrt(np.maximum(ended.trace, 0.0)), ended.converged or stress < LEAST)
 
         return run
 
