@@ -97,8 +97,8 @@ class NMDS(LayoutMethod):
         beside = workers(self.starts, count, threads)
         each = self.starts / beside * pairs * (PASSES + 4 * self.axes.count) * rates().bent
         return repeated("iterate", f"L-BFGS from {self.starts} start{'s' * (self.starts > 1)}", each,
-                        8.0 * (ARRAYS[0] + ARRAYS[1] * beside) * pairs, usual=USUAL, most=self.minimize.limit,
-                        square=True)
+                        8.0 * ((ARRAYS[0] + ARRAYS[1] * beside) * pairs + count**2), usual=USUAL,
+                        most=self.minimize.limit, square=True)
 
     def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
         """Check principal axes, size and stress by distances of another library, and that the stress has no slope."""
