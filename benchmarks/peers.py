@@ -11,6 +11,8 @@ def read(path: str) -> np.ndarray:
         import pyarrow.parquet as pq
 
         return np.column_stack([column.to_numpy() for column in pq.read_table(path).columns])
+    if path.endswith(".csv"):
+        return np.loadtxt(path, delimiter=",", skiprows=1)
     return np.load(path)
 
 
@@ -32,6 +34,12 @@ def embed(method: str, points: np.ndarray) -> np.ndarray:
         from sklearn.decomposition import NMF
 
         return NMF(16, init="nndsvda", solver="cd", tol=1e-4, max_iter=10_000, random_state=0).fit_transform(points)
+    if method == "nmds":
+        from scipy.spatial.distance import pdist, squareform
+        from sklearn.manifold import MDS
+
+        return MDS(2, metric="precomputed", metric_mds=False, n_init=1, init="classical_mds",
+                   normalized_stress=True).fit_transform(squareform(pdist(points, "braycurtis")))
     from sklearn.manifold import Isomap, LocallyLinearEmbedding
 
     if method == "lle":

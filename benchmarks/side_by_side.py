@@ -4,7 +4,7 @@
     python benchmarks/side_by_side.py isomap-swiss-20000  one job
     python benchmarks/side_by_side.py --rounds 5 --write  and writes docs/scale.md
 
-Needs scikit-learn (and tapkee for one job) beside mlcli; MNIST is read from `--data`, a folder
+Needs scikit-learn (tapkee for one job, R with vegan for another) beside mlcli; MNIST is read from `--data`, a folder
 that holds mnist/X.npy.
 """
 
@@ -40,7 +40,7 @@ class Job:
     peer: str
     data: Callable[[Path, Path], Path]  # scratch and data folders -> the input file
     ours: tuple[str, ...]  # arguments of mlcli embed
-    script: str  # of the peer, run as `python peers.py SCRIPT INPUT OUTPUT`
+    script: str  # of the peer, run as `python peers.py SCRIPT INPUT OUTPUT`, or `Rscript SCRIPT INPUT OUTPUT`
 
 
 def swiss(rows: int) -> Callable[[Path, Path], Path]:
@@ -62,6 +62,20 @@ def mnist(rows: int) -> Callable[[Path, Path], Path]:
         path = scratch / f"mnist_{rows}.npy"
         if not path.exists():
             np.save(path, np.load(data / "mnist" / "X.npy")[:rows].astype(np.float64))
+        return path
+
+    return make
+
+
+def counts(rows: int) -> Callable[[Path, Path], Path]:
+    """Random counts of 40 species at so many sites as CSV."""
+
+    def make(scratch: Path, data: Path) -> Path:
+        path = scratch / f"counts_{rows}.csv"
+        if not path.exists():
+            values = np.random.default_rng(1).negative_binomial(0.5, 0.5 / 3.5, (rows, 40))
+            values[values.sum(axis=1) == 0, 0] = 1
+            np.savetxt(path, values, delimiter=",", fmt="%d", header=",".join(f"s{k}" for k in range(40)), comments="")
         return path
 
     return make
@@ -102,6 +116,10 @@ JOBS = [
         ("--method", "nmf", "-p", "16", "--set", "method.iterate.tolerance=1e-4"), "nmf"),
     Job("kpca-20000x50", "scikit-learn", gauss(20000, 50),
         ("--method", "kpca", "--kernel", "gaussian", "--set", "method.kernel.rate=0.02"), "kpca"),
+    *(Job(f"nmds-counts-1000 ({peer})", peer, counts(1000),  # the layout alone: the peers measure no quality
+          ("--method", "nmds", "--metric", "braycurtis", "--set", "method.starts=1", "--outputs", "embedding",
+           "--outputs", "spectrum"), script)
+      for peer, script in (("vegan", "monomds.R"), ("scikit-learn", "nmds"))),
     Job("pca-200000x500", "scikit-learn", gauss(200000, 500), ("--method", "pca"), "pca"),
     Job("pca-200000x500-parquet", "scikit-learn", gauss(200000, 500, "parquet"), ("--method", "pca"), "pca"),
 ]
@@ -125,6 +143,13 @@ def timed(command: list[str]) -> tuple[float, float]:
     return seconds, usage.ru_maxrss / 1024
 
 
+def peer_command(script: str) -> list[str]:
+    """The command of a peer, but for input and output."""
+    if script.endswith(".R"):
+        return ["Rscript", str(HERE / script)]
+    return [sys.executable, str(HERE / "peers.py"), script]
+
+
 def measure(job: Job, rounds: int, scratch: Path, data: Path) -> dict[str, float | str]:
     """Both sides in turn, and the medians."""
     making = multiprocessing.get_context("fork").Process(target=job.data, args=(scratch, data))
@@ -137,7 +162,7 @@ def measure(job: Job, rounds: int, scratch: Path, data: Path) -> dict[str, float
         out = scratch / f"{job.name}-{number}"
         command = [sys.executable, "-P", "-m", "mlcli", "embed", str(path), *job.ours, "-o", str(out), "--force", "-q"]
         one = timed(command)
-        other = timed([sys.executable, str(HERE / "peers.py"), job.script, str(path), str(scratch / "peer.csv")])
+        other = timed([*peer_command(job.script), str(path), str(scratch / "peer.csv")])
         if number < 0:
             continue
         ours.append(one)

@@ -22,7 +22,7 @@ from mlcli.stages.algebra.minimize import Minimize
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.layout.disparities import Monotone, Order, Ties
 from mlcli.stages.layout.goodness import Goodness, rank_goodness
-from mlcli.stages.layout.nonmetric import PASSES, USUAL, Ranks, function_at_rest
+from mlcli.stages.layout.nonmetric import LEAST, PASSES, USUAL, Ranks, function_at_rest
 from mlcli.stages.layout.pairs import Pairs
 from mlcli.stages.layout.starts import Run, workers
 
@@ -48,6 +48,7 @@ class NMDS(LayoutMethod):
     Source: Kruskal, "Nonmetric multidimensional scaling: a numerical method", 1964; Minchin, 1987.
     """
 
+    keeps_order: ClassVar = True
     repeat_tolerance: ClassVar = 1e-4
     variants: ClassVar = (variant("", starts=1, minimize=EXACT),
                           variant("secondary", starts=1, ties="secondary", minimize=EXACT),
@@ -78,7 +79,7 @@ class NMDS(LayoutMethod):
             points = ended.state.values.reshape(start.shape)
             stress = float(np.sqrt(max(ended.state.objective, 0.0)))
             return Run(points * np.sqrt(pairs.size / ranks.fit(points).spread), stress,
-                       np.sqrt(np.maximum(ended.trace, 0.0)), ended.converged)
+                       np.sqrt(np.maximum(ended.trace, 0.0)), ended.converged or stress < LEAST)
 
         return run
 
@@ -96,8 +97,8 @@ class NMDS(LayoutMethod):
         beside = workers(self.starts, count, threads)
         each = self.starts / beside * pairs * (PASSES + 4 * self.axes.count) * rates().bent
         return repeated("iterate", f"L-BFGS from {self.starts} start{'s' * (self.starts > 1)}", each,
-                        8.0 * (ARRAYS[0] + ARRAYS[1] * beside) * pairs, usual=USUAL, most=self.minimize.limit,
-                        square=True)
+                        8.0 * ((ARRAYS[0] + ARRAYS[1] * beside) * pairs + count**2), usual=USUAL,
+                        most=self.minimize.limit, square=True)
 
     def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
         """Check principal axes, size and stress by distances of another library, and that the stress has no slope."""

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mlcli.stages.graph.walk import POWERS, knee
 
 from mlcli.cli.program import run
+from mlcli.stages.graph.walks.walk import POWERS, knee
 
 VIEW = ("--columns", "Sepal.Length,Sepal.Width", "--label-column", "Species", "--set",
         "input.view.columns=[Petal.Length,Petal.Width]")

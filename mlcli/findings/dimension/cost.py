@@ -7,6 +7,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.findings.frame.planned import Planned
 from mlcli.stages.algebra.costs import neighbors_cost, pass_cost
 
+MOST, FEW = 6, 150  # fits of the rule of layouts, and points up to which all their runs make them
 SAMPLED = 2000  # rows in the rules' search for neighbors
 SMALL = 0.015  # constant part of the time, in starts of the program
 COLUMNS = 0.05  # additional part for rules about columns
@@ -23,5 +24,9 @@ def rules_step(planned: Planned, first: Sequence[Step] = ()) -> Step:
         points=rows, columns=columns, count=10, tree=False, threads=planned.threads, native=True)
     seconds += of_columns * 20 * pass_cost(rows * columns)
     seconds += sum(step.seconds for step in first)
-    return Step("dimension", f"rules for the number of axes{', and a fit for them' if first else ''}", seconds,
-                planned.memory)
+    memory = planned.memory
+    if "stress" in planned.method.rules and (first or planned.table.values.shape[0] <= FEW):
+        starts = getattr(planned.method, "starts", 1)
+        seconds += MOST * sum(step.seconds for step in planned.fit) / starts
+        memory += max((step.memory for step in planned.fit), default=0.0)
+    return Step("dimension", f"rules for the number of axes{', and a fit for them' if first else ''}", seconds, memory)

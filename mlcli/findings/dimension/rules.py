@@ -39,6 +39,10 @@ def dimension(method: Method, model: Model, data: Input, compute: Compute) -> di
     with single_threaded_blas():  # threads would not speed up such small products, and change their rounding
         evidence = evidence_of(method, model, data, compute)
         reached = apply_rules(evidence)
+    if "stress" in method.rules:
+        from mlcli.findings.dimension.stress import stress_verdict
+
+        reached["stress"] = stress_verdict(method, data, compute)
     applied = {name: verdict for name, verdict in reached.items() if isinstance(verdict, Verdict)}
     return {
         "kept": model.embedding.shape[1],

@@ -17,6 +17,7 @@ def dimension(document: Mapping[str, Any], kept: int) -> Part:
     inapplicable = "1 rule that does not apply" if len(left) == 1 else f"{len(left)} rules that do not apply"
     return section("How many dimensions", sentence(document["recommendation"]["sentence"], "lead"),
                    table(("rule", "axes", "found", "what it says"), rows, (1,), said=True), residuals(document, kept),
+                   stresses(document, kept),
                    fold(inapplicable, table(("rule", "why"), left)))
 
 
@@ -30,3 +31,13 @@ def residuals(document: Mapping[str, Any], kept: int) -> Part:
                   {"residual variance": values}, marked=float(kept))
     return figure(drawn, "1 - r² of the distances, by the number of axes; keep as many axes as it takes until the "
                   "curve stops falling.")
+
+
+def stresses(document: Mapping[str, Any], kept: int) -> Part:
+    """Return the curve of a layout's stress by the number of axes."""
+    values = document.get("rules", {}).get("stress", {}).get("figures", {}).get("stresses", ())
+    if not values:
+        return None
+    drawn = curve("Stress by number of axes", "axes", "stress", [i + 1.0 for i in range(len(values))],
+                  {"stress": values}, marked=float(kept))
+    return figure(drawn, "Stress of fits from classical scaling, by the number of axes: more axes always lower it.")

@@ -29,6 +29,7 @@ class Declarations(Options):
     # the linear-Gaussian model of the columns: with equal noise in all, or noise of its own in each
     columns_model: ClassVar[Literal["none", "equal noise", "own noise"]] = "none"
     scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
+    keeps_order: ClassVar[bool] = False  # whether only the order of dissimilarities counts
     has_loadings: ClassVar[bool] = True  # whether columns have loadings on the axes; for a chain its kernel decides
     variance_shares: ClassVar[bool] = True  # whether an eigenvalue over the trace is a share of variance
     loses: ClassVar[str] = ""  # what its pictures do not show although they seem to, as a sentence of the report

@@ -15,6 +15,7 @@ from mlcli.stages.layout.pairs import Pairs
 
 USUAL = 100  # iterations of most fits
 PASSES = 16  # numbers of a pair that an evaluation touches, in functions of one distance
+LEAST = 1e-12  # stress below which there is only rounding
 BLOCK = 2**18  # pairs of a block
 
 

@@ -112,7 +112,7 @@ def test_help_says_what_the_options_say(mlcli: Caller) -> None:
         if flag.constant is None:
             assert rows_at(flag.path)[0].sentence.removesuffix(".").split("(")[0].split("-")[0] in text
     assert "auto|dijkstra|floyd|elimination" in text
-    assert f"For {', '.join([*OWNERS, 'chain'])}. [default: 10]" in text
+    assert f"For {', '.join([*OWNERS, 'chain'])}. [default: 10 (" in text
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

@@ -15,6 +15,7 @@ from mlcli.base.values.quantity import Quantity
 from mlcli.base.values.signs import leading_signs
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.model import Model
+from mlcli.methods.frame.trials import InputSummary, Trials, single_trial
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.metrics.points import seconds_of_squares, squares, training_points
 from mlcli.stages.chain.layouts import classical_chain, classical_start, layout_starts, reproduces
@@ -26,6 +27,7 @@ from mlcli.stages.layout.starts import Run, run_starts
 from mlcli.stages.similarities.layouts.stress import LeastStress
 from mlcli.stages.similarities.projector import Projector
 
+FEW = 3_000  # rows up to which exploration tries layouts
 SAME = 1e-3  # stress above the least up to which a run counts as having reached it, as in vegan's metaMDS
 
 
@@ -35,13 +37,18 @@ class LayoutMethod(Method):
     accepts: ClassVar[tuple[type[Given], ...]] = (Features, Dissimilarities)
     ranked_by: ClassVar = None
     decodes: ClassVar = None
-    rules: ClassVar = ()
+    rules: ClassVar = ("stress",)
     has_loadings: ClassVar = False
     variance_shares: ClassVar = False
     weights: ClassVar[Weights] = "one"
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         starts: int
         axes: Axes
+
+    @classmethod
+    def trials(cls, seen: InputSummary) -> Trials:
+        """Return one setting where all pairs of points are few enough."""
+        return single_trial() if seen.rows <= FEW else Trials(reason=f"of more than {FEW:,} rows it takes long")
 
     def runner(self, pairs: Pairs) -> Callable[[Array], Run]:
         """Return the minimization of the stress from coordinates (u x p); what all starts need is computed once."""

@@ -1,0 +1,56 @@
+"""Axes of layouts by the stress of fits with one axis and more."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mlcli.base.types import Array
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Features
+from mlcli.cli.program import run
+from mlcli.findings.dimension.stress import FEW, MOST, stress_verdict
+from mlcli.findings.dimension.verdict import NotApplicable, Verdict
+from mlcli.methods import METHODS
+
+RANDOM = np.random.default_rng(3)
+PLANE = RANDOM.standard_normal((40, 2)) * (3, 2)
+CLOUD = np.column_stack([PLANE, 0.05 * RANDOM.standard_normal((40, 3))])
+
+
+def verdict(method: str, points: Array) -> Verdict | NotApplicable:
+    return stress_verdict(METHODS[method](), Features(points, [str(i) for i in range(len(points))],
+                                                      [str(i) for i in range(points.shape[1])]), Compute())
+
+
+@pytest.mark.parametrize("method", ["nmds", "smacof", "sammon"])
+def test_points_near_a_plane_need_two_axes(method: str) -> None:
+    found = verdict(method, CLOUD)
+    assert isinstance(found, Verdict) and found.components == 2
+    stresses = found.figures["stresses"]
+    assert stresses == sorted(stresses, reverse=True) and len(stresses) <= MOST
+
+
+def test_axes_end_where_there_is_no_stress() -> None:
+    found = verdict("smacof", PLANE)
+    assert isinstance(found, Verdict) and found.components == 2 and len(found.figures["stresses"]) == 2
+
+
+def test_random_points_of_high_dimension_are_left_to_more_axes() -> None:
+    found = verdict("nmds", RANDOM.standard_normal((60, 30)))
+    assert isinstance(found, Verdict)
+    stresses = found.figures["stresses"]
+    assert found.components is None or stresses[found.components - 1] < 0.2 <= stresses[found.components - 2]
+
+
+def test_many_points_are_fitted_only_where_it_is_asked_for() -> None:
+    assert isinstance(verdict("smacof", np.zeros((FEW + 1, 2))), NotApplicable)
+
+
+@pytest.mark.medium
+def test_as_many_axes_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("\n".join(["a,b,c,d,e", *(",".join(map(str, row)) for row in CLOUD)]))
+    out = tmp_path / "out"
+    assert run(["embed", str(tmp_path / "data.csv"), "-m", "smacof", "-p", "auto", "-o", str(out), "-q"]) == 0
+    assert (out / "embedding.csv").read_text(encoding="utf-8").splitlines()[0].count(",") == 2
+    assert "Stress by number of axes" in (out / "report.html").read_text(encoding="utf-8")
