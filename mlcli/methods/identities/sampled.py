@@ -11,7 +11,9 @@ from mlcli.methods.frame.layouts import principal
 from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.stress import axes_check
 from mlcli.native import available, describe
-from mlcli.stages.algebra.metrics.points import squares
+from mlcli.stages.algebra.metrics.points import is_euclidean
+from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.layout.curve import target
 from mlcli.stages.layout.forces import move_rows
 from mlcli.stages.layout.memberships import LEAST
@@ -66,10 +68,9 @@ def dense_memberships(data: Joined, count: int, connectivity: float, mix: float)
         lengths[np.repeat(np.arange(size), np.diff(data.starts)), data.indices] = data.weights
     else:
         assert isinstance(data, Features | Dissimilarities)
-        lengths = np.sqrt(squares(data))
-        np.fill_diagonal(lengths, np.inf)
-        order = np.argsort(lengths, axis=1, kind="stable")[:, count:]
-        np.put_along_axis(lengths, order, np.inf, axis=1)
+        lists = Nearest(count).lists(data)  # which of equally near points are neighbors only the search can tell
+        lengths = np.full((size, size), np.inf)
+        lengths[lists.rows, lists.indices] = _listed_lengths(data, lists)
     np.fill_diagonal(lengths, np.inf)
     there = np.isfinite(lengths)
     overall = float(lengths[there].sum()) / max(int(there.sum()) + size, 1)
@@ -78,6 +79,15 @@ def dense_memberships(data: Joined, count: int, connectivity: float, mix: float)
         values[row, there[row]] = _row(lengths[row, there[row]], connectivity, overall)
     products = values * values.T
     return np.asarray(mix * (values + values.T - products) + (1 - mix) * products)
+
+
+def _listed_lengths(data: Features | Dissimilarities, lists: Lists) -> Array:
+    """Return the length of each entry by its definition; of other metrics than the Euclidean, as listed."""
+    if isinstance(data, Dissimilarities):
+        return np.asarray(data.values[lists.rows, lists.indices])
+    if not is_euclidean(data):
+        return lists.lengths
+    return np.sqrt(np.sum((data.values[lists.rows] - data.values[lists.indices]) ** 2, axis=1))
 
 
 def _row(lengths: Array, connectivity: float, overall: float) -> Array:
