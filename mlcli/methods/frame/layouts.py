@@ -121,3 +121,9 @@ def principal(points: Array) -> Array:
     _, axes = np.linalg.eigh(centered.T @ centered)
     turned = centered @ axes[:, ::-1]
     return np.asarray(turned * leading_signs(turned))
+
+
+def centered_axes(points: Array) -> Array:
+    """Return coordinates (n x p) on principal axes, where they may lie far from zero: with small means taken again."""
+    centered = points - points.mean(axis=0)
+    return principal(centered - centered.mean(axis=0))

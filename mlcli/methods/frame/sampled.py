@@ -12,7 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, LengthGraph, WeightedGraph
 from mlcli.base.values.quantity import Quantity
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.layouts import principal
+from mlcli.methods.frame.layouts import centered_axes
 from mlcli.methods.frame.model import Model, Powers
 from mlcli.native import describe
 from mlcli.stages.algebra.centering import uncentered
@@ -104,7 +104,7 @@ class SampledMethod(Method):
     def solve(self, data: Joined, compute: Compute) -> Model:
         """Compute the layout, on principal axes, from the run's seed."""
         found = self.layout(data, compute.seed)
-        points = principal(found.ended.state.points)
+        points = centered_axes(found.ended.state.points)
         return Model(embedding=points, objective=Quantity(found.ended.trace),
                      projector=self.projector(data, points, found),
                      fit={"a": found.curve.a, "b": found.curve.b, "edges": found.graph.edges, "seed": compute.seed,
