@@ -101,6 +101,7 @@ HOSTILE: dict[str, Given] = {
         "more twins than neighbors": np.repeat(POINTS[:3], 20, axis=0),
         "all equal but one": np.vstack([np.ones((30, 4)), POINTS[:1]]),
         "one far group": np.vstack([POINTS, POINTS[:20] + 1e9]), "an outlier": np.vstack([POINTS, np.full(4, 1e9)]),
+        "ties that rounding breaks": np.round(POINTS[:, :2], 1),
         "lattice": np.argwhere(np.ones((5, 5))).astype(float)}.items()},
     "of two lengths": dissimilarities((np.abs(POINTS @ POINTS.T) > 3) * 1.0 + 1 - 2 * np.eye(40) + np.diag(
         1.0 - (np.abs(np.diag(POINTS @ POINTS.T)) > 3))),

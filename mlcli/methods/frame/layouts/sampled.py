@@ -12,7 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, LengthGraph, WeightedGraph
 from mlcli.base.values.quantity import Quantity
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.layouts.stress import principal
+from mlcli.methods.frame.layouts.stress import centered_axes
 from mlcli.methods.frame.model import Model, Powers
 from mlcli.native import describe
 from mlcli.stages.algebra.centering import uncentered
@@ -32,10 +32,10 @@ MANY, EPOCHS = 10_000, (500, 200)  # points up to which there are so many epochs
 PLACING = 0.2, 0.25  # share of the epochs, and of the first rate, by which new points are placed
 BOTH_WAYS = 1.5  # edges of the graph for each neighbor
 SHARE = 0.35  # of the edges that are due in an epoch
-SAMPLE = 4.0  # work of a force, in functions of one distance
-HELD, ONCE = 24.0, 90.0  # bytes of an edge while points move, and while the graph is made
+SAMPLE = 8.0  # work of a force, in functions of one distance
+HELD, ONCE = 24.0, 150.0  # bytes of an edge while points move, and while the graph is made
 BASIS = 34  # blocks of the eigensolve at once
-START = 1200.0  # work of a start for an edge, in bytes of a pass over memory
+START = 10_000.0  # work of a start for an edge, in bytes of a pass over memory
 
 
 @frozen
@@ -104,7 +104,7 @@ class SampledMethod(Method):
     def solve(self, data: Joined, compute: Compute) -> Model:
         """Compute the layout, on principal axes, from the run's seed."""
         found = self.layout(data, compute.seed)
-        points = principal(found.ended.state.points)
+        points = centered_axes(found.ended.state.points)
         return Model(embedding=points, objective=Quantity(found.ended.trace),
                      projector=self.projector(data, points, found),
                      fit={"a": found.curve.a, "b": found.curve.b, "edges": found.graph.edges, "seed": compute.seed,
@@ -135,7 +135,7 @@ def sampled_steps(data: Joined, neighbors: Nearest, compute: Compute, *, start: 
         Step("eigensolve", f"a {start} start", (START * edges if start == "spectral" else size) * rates().moved,
              HELD * edges + BASIS * size * (axes + SPARE))]
     return [*searching,
-            Step("weights", f"memberships of about {int(edges):,} edges", edges * rates().neighbor, ONCE * edges),
+            Step("weights", f"memberships of about {int(edges):,} edges", 4 * edges * rates().neighbor, ONCE * edges),
             *starting,
             Step("iterate", f"{epochs} epochs of sampled forces",
                  epochs * (forces * SAMPLE * rates().bent + edges * rates().bent) / threads,

@@ -146,3 +146,9 @@ def principal_axes(points: Array) -> tuple[Array, Array]:
     _, axes = np.linalg.eigh(centered.T @ centered)
     turn = axes[:, ::-1]
     return center, turn * leading_signs(centered @ turn)
+
+
+def centered_axes(points: Array) -> Array:
+    """Return coordinates (n x p) on principal axes, where they may lie far from zero: with small means taken again."""
+    centered = points - points.mean(axis=0)
+    return principal(centered - centered.mean(axis=0))
