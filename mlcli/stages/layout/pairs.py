@@ -38,8 +38,8 @@ class Pairs:
         if len(unequal) and power < 0:
             row, first = int(unequal[0]), int(firsts[unequal[0]])
             raise DataError("ZERO-PAIRS", f"points {ids[first]} and {ids[row]} have dissimilarity zero, but differ in "
-                            f"their dissimilarities to others: the weight {weight_name(power)} of this pair is infinite",
-                            where=f"row {row + 1}", hint=UNWEIGHTED)
+                            f"their dissimilarities to others: the weight {weight_name(power)} of this pair is "
+                            "infinite", where=f"row {row + 1}", hint=UNWEIGHTED)
         firsts[unequal] = unequal
         kept, places = np.unique(firsts, return_inverse=True)
         return cls(lengths[np.ix_(kept, kept)] if len(kept) < len(lengths) else lengths,
