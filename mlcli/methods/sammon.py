@@ -12,24 +12,23 @@ from mlcli.methods.identities.stress import stress_checks
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.eigen.axes import Axes
-from mlcli.stages.layout.pairs import Weights
 
 
 class Sammon(MajorizedMethod):
     """Points whose distances are nearest to given dissimilarities, relative to their size (Sammon's mapping).
 
     Coordinates minimize Sammon's stress (1 / Σ δ) Σ (δ - d)² / δ over all pairs, with δ the dissimilarities and d the
-    distances of the coordinates: errors of small dissimilarities count more than under `smacof`. Steps of majorization
-    never raise it. They start from classical scaling and, with more `starts`, from random coordinates; the layout of
-    least stress is kept. Equal points are one point of that multiplicity. Axes are principal. There is no spectrum;
-    `trace.csv` holds the stress after each step.
+    distances of the coordinates: errors of small dissimilarities count more than under `smacof`, whose `weights` of -1
+    are these. Steps of majorization, and of L-BFGS where they lower stress as much, never raise it. They start from
+    classical scaling and, with more `starts`, from random coordinates; the layout of least stress is kept. Equal points
+    are one point of that multiplicity. Axes are principal. There is no spectrum; `trace.csv` holds the stress after
+    each step.
 
     A new point is placed where its own stress is least, with the others fixed. It fails where two points that differ
     have dissimilarity zero: their pair has no finite weight. Source: Sammon, "A nonlinear mapping for data structure
     analysis", 1969; de Leeuw and Heiser, 1980.
     """
 
-    weights: ClassVar[Weights] = "inverse"
     squared: ClassVar = True
     variants: ClassVar = (variant(), variant("cosine", "shift", metric="cosine"))
     repeat_tolerance: ClassVar = 1e-6
@@ -40,7 +39,12 @@ class Sammon(MajorizedMethod):
     iterate: Iterate = Iterate(tolerance=1e-6)
     axes: Axes = Axes()
 
+    @property
+    def exponent(self) -> float:
+        """The power of a dissimilarity that is the weight of its pair."""
+        return -1.0
+
     def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
         """Check principal axes, the stress by distances of another library, and that a step moves no point."""
-        return stress_checks(data, model.embedding, model.fit, inverse=True, squared=True,
+        return stress_checks(data, model.embedding, model.fit, power=-1.0, squared=True,
                              tolerance=self.iterate.tolerance)

@@ -37,14 +37,16 @@ def axes_check(points: Array) -> Check:
                  "axes are centered, uncorrelated and in the order of their variances")
 
 
-def stress_checks(data: Spatial, points: Array, stated: Mapping[str, Any], *, inverse: bool, squared: bool,
+def stress_checks(data: Spatial, points: Array, stated: Mapping[str, Any], *, power: float, squared: bool,
                   tolerance: float) -> list[Check]:
     """Check a metric layout (n x p): axes, stress Σ w (δ - d)² / Σ w δ² as stated, and that a step moves no point.
 
+    Weights are powers of dissimilarities.
     With all but one point fixed, majorization moves it to Σ w (xⱼ + δ (x - xⱼ) / d) / Σ w.
     """
     lengths = condensed(data)
-    weights = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0) if inverse else np.ones_like(
+    top = float(lengths.max(initial=0.0)) or 1.0
+    weights = np.power(lengths / top, power, out=np.zeros_like(lengths), where=lengths > 0) if power else np.ones_like(
         lengths)
     return [axes_check(points), *layout_checks(points, lengths, stated, weights=weights, squared=squared,
                                                tolerance=tolerance)]

@@ -18,6 +18,7 @@ NB_MODULE(_kernels, m) {
     mlcli::bind_paths(m);
     mlcli::bind_ranks(m);
     mlcli::bind_sampling(m);
+    mlcli::bind_stress(m);
     mlcli::bind_student(m);
     mlcli::bind_sweeps(m);
     mlcli::bind_text(m);

@@ -43,6 +43,7 @@ void bind_nearest(nb::module_ &m);
 void bind_paths(nb::module_ &m);
 void bind_ranks(nb::module_ &m);
 void bind_sampling(nb::module_ &m);
+void bind_stress(nb::module_ &m);
 void bind_student(nb::module_ &m);
 void bind_sweeps(nb::module_ &m);
 void bind_text(nb::module_ &m);

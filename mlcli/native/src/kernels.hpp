@@ -59,6 +59,10 @@ template <class T> struct Kernels {
     void (*sweep_rows)(const std::int64_t *starts, const std::int32_t *columns, const double *values, std::int64_t rows,
                        const double *parts, const double *gram, std::int64_t count, std::int64_t stride,
                        std::int64_t sweeps, double *weights, double *products, double *scratch);
+    // Sums over pairs of rows and sources (axes x stride) for a step of majorization of stress; `weights` may be null.
+    void (*stress_rows)(const double *rows, std::int64_t count, const double *sources, std::int64_t stride,
+                        std::int64_t size, const double *lengths, const double *weights, int axes, double *pulled,
+                        double *spread, double *sums);
     // Forces by Student's kernel on rows from sources (axes x stride), once each or `masses` times, with sums of the
     // kernel: both are added to.
     void (*repel_rows)(const double *rows, std::int64_t count, const double *sources, std::int64_t stride,

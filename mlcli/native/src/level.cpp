@@ -9,6 +9,7 @@
 #include "sampling.hpp"
 #include "sinks.hpp"
 #include "solve.hpp"
+#include "stress.hpp"
 #include "student.hpp"
 #include "sweeps.hpp"
 #include "triangles.hpp"
@@ -47,8 +48,8 @@ template <class T> static const Kernels<T> table = {
     distances<T, double>, fold<T>, refold<T>, Fold<T, BLOCK<T>>::scratch, floyd_pivot<T>, floyd_rows<T>, select<T>,
     select_row, select_columns, refine, around<T>,
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
-     differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, repel_rows, attract_rows,
-    spread_points, collect_points, sample_rows};
+     differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows, repel_rows,
+    attract_rows, spread_points, collect_points, sample_rows};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;

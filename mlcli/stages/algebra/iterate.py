@@ -125,22 +125,23 @@ class Iterate(Options):
 
     @stage("iterate")
     def __call__(self, step: Callable[[S], S], start: S, change: "Change[S] | None" = None, *,
-                 rising: bool = False, patience: int | None = None) -> Iterated[S]:
+                 rising: bool = False, steady: bool = True, patience: int | None = None) -> Iterated[S]:
         """Repeat `step` from `start` until converged or at the limit; the limit warns (exit code 80 under --strict).
 
         `change` is a relative distance of two states, by default of their objectives. Where changes shrink by a
         steady factor r, the distance from the limit is r / (1 - r) of the last one, so slow progress does not pass
-        for convergence. Small changes that stop shrinking are rounding errors: they end the iteration with a note. So
-        does an objective that is `rising` in exact arithmetic, if its rises are no larger than its falls. With
-        `patience`, that many steps without a smaller change end it like the limit does. Raises NumericalError where
-        the objective is no longer finite. Each step offers a checkpoint.
+        for convergence; where they are not `steady`, `change` is itself an estimate of that distance. Small changes
+        that stop shrinking are rounding errors: they end the iteration with a note. So does an objective that is
+        `rising` in exact arithmetic, if its rises are no larger than its falls. With `patience`, that many steps
+        without a smaller change end it like the limit does. Raises NumericalError where the objective is no longer
+        finite. Each step offers a checkpoint.
         """
         with loop(Checkpoint) as place:
-            return self._from(place.left or Checkpoint.before(start), step, change or objective_change, place, rising,
-                              patience or self.limit)
+            return self._from(place.left or Checkpoint.before(start), step, change or objective_change, place,
+                              rising=rising, steady=steady, patience=patience or self.limit)
 
     def _from(self, begun: Checkpoint[S], step: Callable[[S], S], change: "Change[S]", place: Place[Checkpoint[S]],
-              rising: bool, patience: int) -> Iterated[S]:
+              *, rising: bool, steady: bool, patience: int) -> Iterated[S]:
         """Continue an iteration from a checkpoint."""
         state, trace, last, least, still = begun.state, begun.trace.tolist(), begun.last, begun.least, begun.still
         climb = begun.climb
@@ -149,7 +150,7 @@ class Iterate(Options):
             trace.append(require_finite(state.objective, done))
             moved = change(before, state)
             advance(done, self.limit)
-            if moved <= ROUNDING or remaining(moved, last) <= self.tolerance:
+            if moved <= ROUNDING or (remaining(moved, last) if steady else moved) <= self.tolerance:
                 return Iterated(state, np.array(trace), True)
             least, still = min(least, moved), 0 if moved < least else still + 1
             climb = climb.to(state.objective)

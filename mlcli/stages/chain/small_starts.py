@@ -34,7 +34,7 @@ def principal_start(data: Spatial, axes: int, compute: Compute) -> Array:
     """
     with mute_notes():
         if not isinstance(data, Features):
-            pairs = Pairs.of(data.values, "one", list(data.ids))
+            pairs = Pairs.of(data.values, 0.0, list(data.ids))
             return classical_start(pairs, axes, compute)[pairs.places]
         return np.asarray(principal_chain(data, axes, compute).fit().embedding)
 

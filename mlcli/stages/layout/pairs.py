@@ -1,7 +1,6 @@
 """Pairs of distinct points, with dissimilarities and weights; points that equal each other are one of them."""
 
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -9,39 +8,42 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.errors import DataError
 
-Weights = Literal["one", "inverse"]  # of a pair: one, or the inverse of its dissimilarity (Sammon)
+UNWEIGHTED = "use smacof with method.weights: 0, so that all weights are one"
 SAME = 1e-12  # difference of two points' dissimilarities to others, relative to the largest, that is rounding
 
 
 @frozen
 class Pairs:
-    """Dissimilarities of u distinct points, their multiplicities, and the distinct point of each of n points."""
+    """Dissimilarities of u distinct points, their multiplicities, and the distinct point of each of n points.
+
+    A pair has the weight δ^q, with δ relative to the largest: 1 for a power q of 0, and for -1 that of Sammon.
+    """
 
     lengths: Array  # u x u
     counts: Array  # u, points that each one stands for
     places: Indices  # n, from 0 to below u
-    kind: Weights = "one"
+    power: float = 0.0
 
     @classmethod
-    def of(cls, lengths: Array, kind: Weights, ids: list[str]) -> "Pairs":
+    def of(cls, lengths: Array, power: float, ids: list[str]) -> "Pairs":
         """Merge points at dissimilarity zero in (n x n) `lengths`.
 
-        Raises DataError if inverse weights are needed of two points at dissimilarity zero that are not equal, as they
-        differ in their dissimilarities to others.
+        Raises DataError if the power is negative and two points at dissimilarity zero are not equal, as they differ in
+        their dissimilarities to others.
         """
         firsts = (lengths == 0).argmax(axis=1)
         top = float(lengths.max(initial=0.0))
         later = np.flatnonzero(firsts < np.arange(len(lengths)))
         unequal = later[[bool(np.any(np.abs(lengths[row] - lengths[firsts[row]]) > SAME * top)) for row in later]]
-        if len(unequal) and kind == "inverse":
+        if len(unequal) and power < 0:
             row, first = int(unequal[0]), int(firsts[unequal[0]])
             raise DataError("ZERO-PAIRS", f"points {ids[first]} and {ids[row]} have dissimilarity zero, but differ in "
-                            "their dissimilarities to others: the weight 1/δ of this pair is infinite",
-                            where=f"row {row + 1}", hint="use smacof, whose weights are all one")
+                            f"their dissimilarities to others: the weight {weight_name(power)} of this pair is "
+                            "infinite", where=f"row {row + 1}", hint=UNWEIGHTED)
         firsts[unequal] = unequal
         kept, places = np.unique(firsts, return_inverse=True)
         return cls(lengths[np.ix_(kept, kept)] if len(kept) < len(lengths) else lengths,
-                   np.bincount(places, minlength=len(kept)).astype(np.float64), places, kind)
+                   np.bincount(places, minlength=len(kept)).astype(np.float64), places, power)
 
     def __len__(self) -> int:
         """Return u, the number of distinct points."""
@@ -50,7 +52,7 @@ class Pairs:
     @property
     def uniform(self) -> bool:
         """Whether all pairs have weight one."""
-        return self.kind == "one" and bool(np.all(self.counts == 1))
+        return self.power == 0 and bool(np.all(self.counts == 1))
 
     @cached_property
     def firsts(self) -> Indices:
@@ -65,14 +67,25 @@ class Pairs:
         return left[order].astype(np.int32), right[order].astype(np.int32)
 
     def weights(self, rows: slice) -> Array:
-        """Return the weights of some rows of pairs (r x u): products of multiplicities, over δ if inverse."""
+        """Return the weights of some rows of pairs (r x u): products of multiplicities and of δ^q."""
         products = self.counts[rows, None] * self.counts
-        if self.kind == "inverse":
+        if self.power != 0:
             lengths = self.lengths[rows]
-            np.divide(products, lengths, out=products, where=lengths > 0)
+            with np.errstate(over="ignore"):  # infinite weights are refused where they are factored
+                products *= np.power(lengths / self.top, self.power, out=np.zeros_like(lengths), where=lengths > 0)
         places = np.arange(len(self))[rows]
         products[np.arange(len(places)), places] = 0.0
         return products
+
+    @cached_property
+    def top(self) -> float:
+        """The largest dissimilarity; one where all are zero."""
+        return float(self.lengths.max(initial=0.0)) or 1.0
+
+    @cached_property
+    def table(self) -> Array:
+        """The weights of all pairs (u x u)."""
+        return self.weights(slice(None))
 
     @cached_property
     def size(self) -> float:
@@ -81,3 +94,8 @@ class Pairs:
             return float(np.einsum("ij,ij->", self.lengths, self.lengths)) / 2
         return sum(float(np.sum(self.weights(slice(row, row + 1)) * self.lengths[row] ** 2))
                    for row in range(len(self))) / 2
+
+
+def weight_name(power: float) -> str:
+    """Return the weight of a pair as messages show it."""
+    return f"1/δ{'' if power == -1 else f'^{-power:g}'}" if power < 0 else f"δ^{power:g}"

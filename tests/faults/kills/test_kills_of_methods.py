@@ -34,7 +34,8 @@ METHODS = {
     "lle": ("-m", "lle", "-k", "9", "--set", "method.eigensolve.solver=krylov"), "fa": ("-m", "fa", "-p", "1"),
     "ica": ("-m", "ica"), "tsne": ("-m", "tsne", "--set", "method.descent={early_steps: 50, steps: 50}"),
     "gplvm": ("-m", "gplvm", "--set", "method.minimize.limit=8"), "sammon": ("-m", "sammon"),
-    "nmds": ("-m", "nmds", "--set", "method.starts=4"), "smacof": ("-m", "smacof", "--set", "method.starts=2"),
+    "nmds": ("-m", "nmds", "--set", "method.starts=4"),
+    "smacof": ("-m", "smacof", "--set", "method.starts=2", "--set", "method.weights=-2"),
     "phate": ("-m", "phate"), "umap": ("-m", "umap", "--set", "method.epochs=100"),
     "sde": ("-m", "sde", "-k", "4", "--set", "method.constraints=at_most")}
 ROWS = {"gplvm": 30, "sde": 40}

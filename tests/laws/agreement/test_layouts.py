@@ -45,6 +45,32 @@ def test_metric_stress_is_that_of_scikit_learn(name: str) -> None:
     assert fit("smacof", name).fit["stress"] == pytest.approx(SMACOF[name], rel=1e-9)
 
 
+@pytest.mark.parametrize("weights", [-2.0, 1.0])
+@pytest.mark.parametrize("name", SMACOF)
+def test_weighted_stress_is_that_of_plain_transforms(name: str, weights: float) -> None:
+    """By the formulas of R's smacof: X = V⁺ B(X) X, with V⁺ = (V + 11ᵀ/n)⁻¹ - 11ᵀ/n (de Leeuw and Mair, 2009)."""
+    lengths = read(f"pcoa/{name}/D.csv")
+    apart = np.where(lengths > 0, lengths, 1.0)
+    factors = np.where(lengths > 0, apart**weights, 0.0)
+    inverse = np.linalg.inv(np.diag(factors.sum(axis=1)) - factors + 1 / len(lengths)) - 1 / len(lengths)
+    points = fit("mds", name).embedding
+    for _ in range(3000):
+        distances = np.linalg.norm(points[:, None] - points, axis=2)
+        ratios = factors * lengths / np.where(distances > 0, distances, np.inf)
+        points = inverse @ (np.diag(ratios.sum(axis=1)) - ratios) @ points
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    stress = np.sqrt(np.sum(factors * (lengths - distances) ** 2) / np.sum(factors * lengths**2))
+    assert fit("smacof", name, weights=weights).fit["stress"] == pytest.approx(stress, rel=1e-9)
+
+
+def test_weights_of_minus_one_are_those_of_sammon() -> None:
+    smacof, sammon = fit("smacof", "eurodist", weights=-1.0), fit("sammon", "eurodist")
+    assert smacof.fit["stress"] ** 2 == pytest.approx(sammon.fit["stress"], rel=1e-12)
+    assert np.allclose(smacof.embedding, sammon.embedding, rtol=0, atol=1e-9 * np.abs(sammon.embedding).max())
+    new = read("pcoa/eurodist/D.csv")[:3] * 1.1 + 5
+    assert np.allclose(smacof.project(new), sammon.project(new), rtol=1e-8)
+
+
 def test_the_result_of_another_program_is_a_minimum_here() -> None:
     """Started at its own result, the stress does not change."""
     model = fit("nmds", "dune_bray", starts=1)
@@ -55,7 +81,7 @@ def test_the_result_of_another_program_is_a_minimum_here() -> None:
 
 def test_stress_of_points_is_vegans_goodness() -> None:
     table = read("stress/dune_goodness.csv", names=False)
-    pairs = Pairs.of(read("pcoa/dune_bray/D.csv"), "one", [""] * 20)
+    pairs = Pairs.of(read("pcoa/dune_bray/D.csv"), 0.0, [""] * 20)
     found = rank_goodness(pairs, Order.of(pairs, "primary"), table[:, :2])
     assert np.allclose(found.points, table[:, 2], rtol=0, atol=1e-8)
     assert found.linear == pytest.approx(LINEAR, rel=1e-7)

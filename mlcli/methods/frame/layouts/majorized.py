@@ -7,7 +7,7 @@ from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.methods.frame.layouts.stress import LayoutMethod
 from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.layout.majorize import BLOCK, USUAL, laplacian_solver, minimize_stress, step_seconds
+from mlcli.stages.layout.majorize import MEMORY, USUAL, laplacian_solver, minimize_stress, step_seconds
 from mlcli.stages.layout.pairs import Pairs
 from mlcli.stages.layout.starts import Run, workers
 
@@ -34,8 +34,10 @@ class MajorizedMethod(LayoutMethod):
 
     def iteration_step(self, count: int, threads: int) -> Step:
         """Return the step of majorization from all starts."""
-        held = 8.0 * count**2 * (COPIES if self.weights == "inverse" else 0.0) + 8.0 * 6 * BLOCK * threads
         beside = workers(self.starts, count, threads)
-        each = self.starts / beside * step_seconds(count, self.axes.count, 1 if beside > 1 else threads)
+        held = 8.0 * count**2 * (COPIES if self.exponent != 0 else 0.0) + 16.0 * (
+            MEMORY + 6) * count * self.axes.count * beside
+        each = self.starts / beside * step_seconds(
+            count, self.axes.count, 1 if beside > 1 else threads, self.exponent != 0)
         return repeated("iterate", f"majorization from {self.starts} start{'s' * (self.starts > 1)}", each, held,
                         usual=USUAL, most=self.iterate.limit, square=True)

@@ -100,7 +100,7 @@ class PotentialMethod(MajorizedMethod):
             time = knee(curve) if curve is not None else self.time or 1
         with running("distances"):
             nodes = [str(number) for number in range(len(walk.steps))]
-            pairs = Pairs.of(potential_distances(walk.steps, time, self.gamma), "one", nodes)
+            pairs = Pairs.of(potential_distances(walk.steps, time, self.gamma), 0.0, nodes)
         runs = self.runs(pairs, compute)
         best = best_of(runs)
         layout = best.points[pairs.places]

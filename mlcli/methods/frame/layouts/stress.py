@@ -22,7 +22,7 @@ from mlcli.stages.chain.layouts import classical_chain, classical_start, layout_
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.layout.disparities import Monotone
 from mlcli.stages.layout.goodness import Goodness, metric_goodness
-from mlcli.stages.layout.pairs import Pairs, Weights
+from mlcli.stages.layout.pairs import Pairs
 from mlcli.stages.layout.starts import Run, run_starts
 from mlcli.stages.similarities.layouts.stress import LeastStress
 from mlcli.stages.similarities.projector import Projector
@@ -40,10 +40,14 @@ class LayoutMethod(Method):
     rules: ClassVar = ("stress",)
     has_loadings: ClassVar = False
     variance_shares: ClassVar = False
-    weights: ClassVar[Weights] = "one"
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         starts: int
         axes: Axes
+
+    @property
+    def exponent(self) -> float:
+        """The power of a dissimilarity that is the weight of its pair."""
+        return 0.0
 
     @classmethod
     def trials(cls, seen: InputSummary) -> Trials:
@@ -83,7 +87,7 @@ class LayoutMethod(Method):
     def solve(self, data: Spatial, compute: Compute) -> Model:
         """Compute the coordinates of least stress of those reached from all starts, on principal axes."""
         with running("distances"):
-            pairs = Pairs.of(np.sqrt(squares(data)), self.weights, list(data.ids))
+            pairs = Pairs.of(np.sqrt(squares(data)), self.exponent, list(data.ids))
         return self.model(data, pairs, self.runs(pairs, compute))
 
     def runs(self, pairs: Pairs, compute: Compute) -> list[Run]:
@@ -109,7 +113,7 @@ class LayoutMethod(Method):
         axes = best.points.shape[1]
         embedding = principal(best.points[pairs.places])
         points, metric = training_points(data)
-        similarity = LeastStress(embedding, points, self.weights, self.disparities(pairs, best), metric)
+        similarity = LeastStress(embedding, points, self.exponent, self.disparities(pairs, best), metric)
         goodness = self.goodness(pairs, best)
         return Model(embedding=embedding, objective=Quantity(best.trace), goodness=goodness,
                      projector=Projector(similarity, uncentered(axes), np.eye(axes)),

@@ -10,7 +10,6 @@ from mlcli.base.types import Array
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
 from mlcli.stages.algebra.metrics.blocks import squared
 from mlcli.stages.layout.disparities import Monotone
-from mlcli.stages.layout.pairs import Weights
 from mlcli.stages.layout.placing import place_by_stress
 from mlcli.stages.similarities.base import Parts, Similarity
 
@@ -23,7 +22,7 @@ class LeastStress(Similarity):
     on_equals: ClassVar[bool] = True
     coordinates: Array  # n x p
     points: Array | None  # n x d; None where dissimilarities are given
-    weights: Weights
+    power: float  # of dissimilarities, as weights of pairs
     disparities: Monotone | None = None  # of ranks: the lengths that distances should have
     metric: Fitted = EUCLIDEAN
 
@@ -31,11 +30,11 @@ class LeastStress(Similarity):
         """Return coordinates (m x p); a point at dissimilarity zero from a training point is placed on it."""
         lengths = new if self.points is None else np.sqrt(squared(self.metric, new, self.points))
         equal = lengths == 0
-        weights = np.ones_like(lengths) if self.weights == "one" else 1 / np.where(equal, 1.0, lengths)
         targets = lengths if self.disparities is None else self.disparities(lengths)
         placed = self.coordinates[equal.argmax(axis=1)]
         off = np.flatnonzero(~equal.any(axis=1))
-        placed[off] = place_by_stress(targets[off], self.coordinates, weights[off])
+        weights = relative_weights(lengths[off], self.power)
+        placed[off] = place_by_stress(targets[off], self.coordinates, weights)
         return placed
 
     @property
@@ -46,3 +45,11 @@ class LeastStress(Similarity):
     def width(self, given: int) -> int:
         """Return the number of axes."""
         return self.coordinates.shape[1]
+
+
+def relative_weights(lengths: Array, power: float) -> Array:
+    """Return powers of dissimilarities above zero (m x n), relative to the largest weight of each row."""
+    if power == 0 or not lengths.size:
+        return np.ones_like(lengths)
+    heaviest = lengths.min(axis=1, keepdims=True) if power < 0 else lengths.max(axis=1, keepdims=True)
+    return np.asarray((lengths / heaviest) ** power)

@@ -9,7 +9,7 @@ from mlcli.errors import DataError
 from mlcli.methods import METHODS
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.layout.disparities import Order
-from mlcli.stages.layout.majorize import layout_at, minimize_stress
+from mlcli.stages.layout.majorize import laplacian_solver, layout_at, minimize_stress
 from mlcli.stages.layout.nonmetric import Ranks
 from mlcli.stages.layout.pairs import Pairs
 from tests.support import dissimilarities, distances, features, fit
@@ -19,15 +19,16 @@ POINTS = RANDOM.standard_normal((40, 4)) * [3, 2, 1, 0.5]
 LENGTHS, DATA = distances(POINTS), features(POINTS)
 
 
-def pairs_of(lengths: Array, kind: str = "one") -> Pairs:
-    return Pairs.of(lengths, kind, [str(number) for number in range(len(lengths))])  # type: ignore[arg-type]
+def pairs_of(lengths: Array, power: float = 0.0) -> Pairs:
+    return Pairs.of(lengths, power, [str(number) for number in range(len(lengths))])
 
 
-@pytest.mark.parametrize("kind", ["one", "inverse"])
-def test_stress_never_rises_under_majorization(kind: str) -> None:
+@pytest.mark.parametrize("power", [0.0, -1.0, 1.5])
+def test_stress_never_rises_under_majorization(power: float) -> None:
     start = RANDOM.standard_normal((40, 2))
-    ended = minimize_stress(pairs_of(LENGTHS, kind), start, Iterate(limit=300))
-    course = np.append(layout_at(pairs_of(LENGTHS, kind), start).stress, ended.trace)
+    ended = minimize_stress(pairs_of(LENGTHS, power), start, Iterate(limit=300))
+    pairs = pairs_of(LENGTHS, power)
+    course = np.append(layout_at(pairs, start, laplacian_solver(pairs)).stress, ended.trace)
     assert np.all(np.diff(course) <= 1e-14)
 
 
@@ -102,6 +103,13 @@ def test_bad_input_is_refused_by_name() -> None:
     with pytest.raises(DataError, match="dissimilarity zero") as caught:
         fit("sammon", dissimilarities(bent))
     assert caught.value.where == "row 2"
+    with pytest.raises(DataError, match=r"weight 1/δ\^2 of this pair") as caught:
+        fit("smacof", dissimilarities(bent), weights=-2)
+    assert fit("smacof", dissimilarities(bent), weights=0.5).fit["stress"] < 0.5
+    near = LENGTHS.copy()
+    near[0, 1] = near[1, 0] = 1e-90
+    with pytest.raises(DataError, match=r"weights 1/δ\^4 of which"):
+        fit("smacof", dissimilarities(near), weights=-4)
 
 
 @pytest.mark.parametrize("method", ["smacof", "nmds"])
