@@ -13,6 +13,7 @@ from mlcli.base.values.inputs import Features
 from mlcli.findings.dimension.evidence import evidence_of
 from mlcli.findings.dimension.rules import apply_rules
 from mlcli.findings.quality.measure import quality
+from mlcli.findings.quality.section import in_words
 from mlcli.methods import METHODS
 from tests import support
 from tests.findings.quality.support import measured
@@ -241,3 +242,9 @@ def test_geodesics_from_the_fit_give_what_geodesics_found_anew_give() -> None:
                      for m in (model, anew))
     curves = [found["residual_variance"].figures["residual_variances"] for found in (first, second)]
     np.testing.assert_allclose(*curves, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["tsne", "umap", "phate"])
+def test_words_say_what_a_layout_does_not_keep(method: str) -> None:
+    assert METHODS[method].loses in in_words({}, METHODS[method].loses).text
+    assert "sizes and densities of groups" in METHODS[method].loses

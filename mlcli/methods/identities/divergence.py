@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
-from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Joined, WeightedGraph
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, WeightedGraph
 from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.stress import axes_check
 from mlcli.stages.algebra.metrics.points import metric_of
@@ -68,16 +68,20 @@ def lengths_of(data: Joined, rows: Indices, nearest: int) -> Iterator[tuple[Arra
             lengths = data.weights[data.starts[row] : data.starts[row + 1]]
             yield lengths, EPS * lengths
         return
-    if isinstance(data, Dissimilarities):
-        distances = data.values[rows]
-        errors = EPS * distances
-    else:
-        found = bounded_distances(metric_of(data), data.values[rows], data.values)
-        distances, errors = found.distances.copy(), found.errors
+    distances, errors = distances_from(data, rows)
     distances[np.arange(len(rows)), rows] = np.inf
     for lengths, wrong in zip(distances, errors, strict=True):
         order = np.argpartition(lengths, nearest - 1)[:nearest]
         yield lengths[order], wrong[order]
+
+
+def distances_from(data: Features | Dissimilarities, rows: Indices) -> tuple[Array, Array]:
+    """Return distances (m x n) from some rows to all points, with bounds of their errors."""
+    if isinstance(data, Dissimilarities):
+        distances = data.values[rows]
+        return distances, EPS * distances
+    found = bounded_distances(metric_of(data), data.values[rows], data.values)
+    return found.distances.copy(), found.errors
 
 
 def off_aim(lengths: Array, errors: Array, precision: float, perplexity: float) -> float:

@@ -4,20 +4,23 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
 from mlcli.base.values.check import Check, ratio, skipped
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, WeightedGraph
 from mlcli.methods.frame.layouts.stress import centered_axes
 from mlcli.methods.frame.model import Model
+from mlcli.methods.identities.divergence import distances_from
 from mlcli.methods.identities.stress import axes_check
 from mlcli.native import available, describe
-from mlcli.stages.algebra.metrics.points import is_euclidean
+from mlcli.stages.chain.sampling import lists_of
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.layout.curve import target
 from mlcli.stages.layout.forces import move_rows
 from mlcli.stages.layout.memberships import LEAST
 from mlcli.stages.layout.sampling import move_points, phases_of
+from mlcli.stages.similarities.squares import CACHED
 
 PAIRS = 1_500  # points whose pairs are all compared, unless everything is checked
 STEPS = 20_000_000  # edges times epochs that are repeated, unless everything is checked
@@ -48,52 +51,55 @@ def curve_check(method: Any, model: Model) -> Check:
 
 
 def _graph_check(method: Any, data: Joined, model: Model, full: bool) -> Check:
-    """Check the number of edges and the sum of memberships as stated, by dense matrices and a root of each row."""
-    said = "edges and the sum of their memberships, by dense matrices"
-    if len(data.values) > PAIRS and not full:
+    """Check the number of edges and the sum of memberships as stated, by a root of each row's equation.
+
+    Where neighbors tie, any choice among them is right: the neighbors are those of the run, and their distances must
+    be the least ones.
+    """
+    said = "neighbors by other distances, edges and the sum of their memberships, by a root for each row"
+    size = len(data.values)
+    if size > PAIRS and not full:
         return skipped("graph", f"more than {PAIRS} points")
     if isinstance(data, AffinityGraph):
-        total, least = float(data.weights.sum()), len(data.weights)
+        total, farther, least = float(data.weights.sum()), 0.0, len(data.weights)
         most = least
     else:
-        joined, most = dense_memberships(data, method.neighbors.count, method.local_connectivity, method.mix_ratio)
-        total, least = float(joined.sum()), int(np.sum(joined > FAINT))
+        lists = lists_of(data, Nearest(method.neighbors.count))
+        joined = joined_memberships(lists, method.local_connectivity, method.mix_ratio)
+        total, least, most = float(joined.sum()), int(np.sum(joined.data > FAINT)), joined.nnz
+        farther = 0.0 if isinstance(data, WeightedGraph) else excess(data, lists)
     wrong, edges = abs(total - float(model.fit["membership"])) / max(total, 1e-300), 2 * int(model.fit["edges"])
-    return ratio("graph", wrong + max(least - edges, edges - most, 0), SUM, said)
+    return ratio("graph", max((wrong + max(least - edges, edges - most, 0)) / SUM, farther), 1.0, said)
 
 
-def dense_memberships(data: Joined, count: int, connectivity: float, mix: float) -> tuple[Array, int]:
-    """Return the joined memberships (n x n) of the nearest `count` others, or of a graph's lengths, and the most edges.
-
-    Edges are counted both ways; memberships of some may be too small for a number above zero.
-    """
-    size = len(data.values)
-    if isinstance(data, WeightedGraph):
-        lengths = np.full((size, size), np.inf)
-        lengths[np.repeat(np.arange(size), np.diff(data.starts)), data.indices] = data.weights
-    else:
-        assert isinstance(data, Features | Dissimilarities)
-        lists = Nearest(count).lists(data)  # which of equally near points are neighbors only the search can tell
-        lengths = np.full((size, size), np.inf)
-        lengths[lists.rows, lists.indices] = _listed_lengths(data, lists)
-    np.fill_diagonal(lengths, np.inf)
-    there = np.isfinite(lengths)
-    overall = float(lengths[there].sum()) / max(int(there.sum()) + size, 1)
-    values = np.zeros((size, size))
-    for row in range(size):
-        values[row, there[row]] = _row(lengths[row, there[row]], connectivity, overall)
-    products = values * values.T
-    most = int(np.sum(there | there.T if mix > 0 else there & there.T))
-    return np.asarray(mix * (values + values.T - products) + (1 - mix) * products), most
+def excess(data: Features | Dissimilarities, lists: Lists) -> float:
+    """Return by how much lengths of neighbors differ from distances to them, or from the least ones, over rounding."""
+    worst = 0.0
+    for some in row_blocks(len(lists.counts), CACHED, len(data.values)):
+        rows = np.arange(some.start, some.stop)
+        distances, errors = distances_from(data, rows)
+        distances[rows - some.start, rows] = np.inf
+        for row, (far, slack) in enumerate(zip(distances, errors, strict=True), some.start):
+            entries = slice(lists.starts[row], lists.starts[row + 1])
+            places, lengths = lists.indices[entries], lists.lengths[entries]
+            least = np.argsort(far, kind="stable")[: len(places)]
+            gaps = np.maximum(np.abs(lengths - far[places]), np.abs(lengths - far[least]))
+            allowed = slack[places] + slack[least]
+            over = np.divide(gaps, allowed, out=np.where(gaps > 0, np.inf, 0.0), where=allowed > 0)
+            worst = max(worst, float(over.max(initial=0.0)), np.inf if len({*places}) < len(places) else 0.0)
+    return worst
 
 
-def _listed_lengths(data: Features | Dissimilarities, lists: Lists) -> Array:
-    """Return the length of each entry by its definition; of other metrics than the Euclidean, as listed."""
-    if isinstance(data, Dissimilarities):
-        return np.asarray(data.values[lists.rows, lists.indices])
-    if not is_euclidean(data):
-        return lists.lengths
-    return np.sqrt(np.sum((data.values[lists.rows] - data.values[lists.indices]) ** 2, axis=1))
+def joined_memberships(lists: Lists, connectivity: float, mix: float) -> Any:
+    """Return the joined memberships (n x n, sparse) of lists of neighbors; some may be too small to be above zero."""
+    from scipy import sparse
+
+    size = len(lists.counts)
+    overall = float(lists.lengths.sum()) / max(len(lists.lengths) + size, 1)
+    values = [_row(lengths, connectivity, overall) for lengths in np.split(lists.lengths, lists.starts[1:-1])]
+    ways = sparse.coo_array((np.concatenate(values), (lists.rows, lists.indices)), shape=(size, size)).tocsr()
+    products = ways * ways.T
+    return mix * (ways + ways.T - products) + (1 - mix) * products
 
 
 def _row(lengths: Array, connectivity: float, overall: float) -> Array:

@@ -9,7 +9,7 @@ from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.chain.layouts import eigenmap_start
 from mlcli.stages.chain.starts import principal_scores
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.nearest import sort_lists
+from mlcli.stages.graph.nearest import Lists, sort_lists
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.layout.memberships import fuzzy_graph
 
@@ -26,10 +26,15 @@ def fuzzy_graph_of(data: Joined, neighbors: Nearest, connectivity: float, mix: f
                             hint="check that the right column or matrix was read")
     if isinstance(data, AffinityGraph):
         return Graph(data.starts, data.indices, data.weights)
+    return fuzzy_graph(lists_of(data, neighbors), connectivity, mix)
+
+
+def lists_of(data: Joined, neighbors: Nearest) -> Lists:
+    """Return the nearest neighbors of every point, or those to which a graph has edges."""
     if not isinstance(data, WeightedGraph):
-        return fuzzy_graph(neighbors.lists(data), connectivity, mix)
+        return neighbors.lists(data)
     rows = np.repeat(np.arange(len(data.values)), np.diff(data.starts))
-    return fuzzy_graph(sort_lists(len(data.values), rows, data.indices, data.weights), connectivity, mix)
+    return sort_lists(len(data.values), rows, data.indices, data.weights)
 
 
 def start_points(data: Joined, graph: Graph, kind: str, axes: int, generator: np.random.Generator) -> Array:

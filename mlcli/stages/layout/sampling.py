@@ -6,6 +6,7 @@ fuzzy cross entropy with repulsion by the weights of the edges instead of one mi
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -113,4 +114,6 @@ def follow_edges(graph: Graph, start: Array, sampling: Sampling, curve: Membersh
                             rate=sampling.rate_at(epoch))
         return moved if moved.objective else Epoch(moved.points, state.objective)
 
-    return follow_schedule(step, Epoch(np.ascontiguousarray(start), 0.0), sampling.epochs)
+    ended = follow_schedule(step, Epoch(np.ascontiguousarray(start), 0.0), sampling.epochs)
+    costs = ended.trace[ended.trace > 0]  # no edge is due in the first epoch, which then has the cost of the next
+    return replace(ended, trace=np.where(ended.trace > 0, ended.trace, costs[0])) if len(costs) else ended

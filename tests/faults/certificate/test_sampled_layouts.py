@@ -17,6 +17,8 @@ from mlcli.certify.subject import Subject
 from mlcli.errors import GeometryError
 from mlcli.methods import METHODS, Model
 from mlcli.stages.graph.graph import undirected
+from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.graph.neighborhoods import Nearest
 from tests.support import dissimilarities, features
 
 RANDOM = np.random.default_rng(6)
@@ -67,6 +69,12 @@ def test_lies_are_seen(lie: str) -> None:
     method, data, model = fitted()
     change, seen = LIES[lie]
     assert {check.name for check in checked(method, data, change(model)) if check.verdict == "fail"} >= seen
+
+
+def test_the_first_epoch_has_a_cost() -> None:
+    """No edge is due in it: the trace begins with the cost of the second."""
+    costs = np.asarray(fitted()[2].trace)
+    assert costs[0] == costs[1] > 0
 
 
 def test_another_seed_is_seen() -> None:
@@ -121,6 +129,31 @@ def test_honest_runs_of_hostile_data_pass(case: str) -> None:
         assert np.isfinite(model.project(data.values)).all()
     checks = checked(method, data, model)
     assert {check.verdict for check in checks} <= {"pass", "skipped"}, checks
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_points_that_nothing_repels_pass() -> None:
+    """They fall together, much nearer to each other than to the origin of the start."""
+    method, data, model = of_data(features(np.vstack([POINTS, np.full(4, 1e4)])), negative_samples=0, epochs=500,
+                                  neighbors={"count": 5})
+    assert {check.verdict for check in checked(method, data, model)} <= {"pass", "skipped"}
+
+
+def test_neighbors_that_are_not_the_nearest_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Nearest.lists
+
+    def others(neighbors: Nearest, data: Any) -> Lists:
+        lists = found(replace(neighbors, count=neighbors.count + 1), data)
+        return some_entries(lists, np.arange(len(lists.indices)) % (neighbors.count + 1) > 0)
+
+    monkeypatch.setattr(Nearest, "lists", others)
+    method, data, model = of_data(features(POINTS))
+    assert {check.name for check in checked(method, data, model) if check.verdict == "fail"} == {"graph"}
+
+
+def some_entries(lists: Lists, kept: Any) -> Lists:
+    counts = np.bincount(lists.rows[kept], minlength=len(lists.counts))
+    return Lists(np.concatenate([[0], np.cumsum(counts)]), lists.indices[kept], lists.lengths[kept])
 
 
 def test_graphs_without_edges_are_refused_by_name() -> None:

@@ -21,6 +21,7 @@ CONFIGS = [path for path in EVERY if path.stem not in ELSEWHERE]
 SCHEMA = ROOT / "configs" / "mlcli.schema.json"
 ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "scatter.svg", "report.html", "quality.json",
           "shepard.csv", "certificate.json", "dimension.json", "dimension.csv", "model.json", "model.npz"}
+STRESS = {"stress.csv", "disparities.csv"}  # of layouts by stress
 # what methods and examples write besides
 MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv", "trace.csv"},
         "sde": {"trace.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}, "lda": {"loadings.csv", "classes.csv"},
@@ -30,8 +31,9 @@ MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv"
         "ica": {"loadings.csv", "trace.csv"}, "lgssm": {"loadings.csv", "trace.csv", "posterior.csv"},
         "gplvm": {"trace.csv"}, "mvgplvm": {"trace.csv", "posterior.csv"}, "gpdm": {"trace.csv", "forecast.csv"},
         "autoencoder": {"trace.csv"}, "lpp": {"loadings.csv"}, "npe": {"loadings.csv"}, "lltsa": {"loadings.csv"},
-        "nmf": {"loadings.csv", "trace.csv"}, "random": {"loadings.csv"}, "smacof": {"trace.csv"},
-        "sammon": {"trace.csv"}, "nmds": {"trace.csv"}, "phate": {"trace.csv", "entropy.csv"}, "tsne": {"trace.csv"},
+        "nmf": {"loadings.csv", "trace.csv"}, "random": {"loadings.csv"}, "smacof": {"trace.csv", *STRESS},
+        "sammon": {"trace.csv", *STRESS}, "nmds": {"trace.csv", *STRESS},
+        "phate": {"trace.csv", "entropy.csv", *STRESS}, "tsne": {"trace.csv"},
         "umap": {"trace.csv"},
         "vae": {"trace.csv", "posterior.csv"}}
 # whose decoder leads back to three columns or more, so that the report draws it

@@ -34,6 +34,8 @@ USUAL_TIME = 32  # steps of most walks
 class PotentialMethod(MajorizedMethod):
     """The base of methods that lay out potential distances of points, or of clusters of them, by majorization."""
 
+    loses: ClassVar = ("Paths of a random walk are kept: sizes and densities of groups mean little here, and distances "
+                       "between groups that no walk connects mean nothing.")
     accepts: ClassVar = (Features, Dissimilarities, AffinityGraph)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     if TYPE_CHECKING:

@@ -60,6 +60,8 @@ class SampledMethod(Method):
     has_loadings: ClassVar = False
     variance_shares: ClassVar = False
     scaleless: ClassVar = True
+    loses: ClassVar = ("Neighbors are kept, and little else: distances between groups and the sizes and densities of "
+                       "groups mean little here, and another seed gives another picture.")
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         neighbors: NeighborCount  # type: ignore[assignment]
         local_connectivity: float
