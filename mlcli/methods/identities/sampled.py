@@ -1,12 +1,14 @@
 """A layout by negative sampling, checked: memberships and curve by other formulas, coordinates by their seed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.base.values.check import Check, ratio, skipped
-from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, WeightedGraph
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Labeled, WeightedGraph
+from mlcli.base.values.missing import is_missing
 from mlcli.methods.frame.layouts.stress import centered_axes
 from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.stress import axes_check
@@ -57,6 +59,8 @@ def _graph_check(method: Any, data: Joined, model: Model, full: bool) -> Check:
         most = least
     else:
         joined, most = dense_memberships(data, method.neighbors.count, method.local_connectivity, method.mix_ratio)
+        if method.target_weight is not None and isinstance(data, Labeled):
+            joined, most = dense_intersection(joined, data.labels, method.target_weight)
         total, least = float(joined.sum()), int(np.sum(joined > FAINT))
     wrong, edges = abs(total - float(model.fit["membership"])) / max(total, 1e-300), 2 * int(model.fit["edges"])
     return ratio("graph", wrong + max(least - edges, edges - most, 0), SUM, said)
@@ -85,6 +89,21 @@ def dense_memberships(data: Joined, count: int, connectivity: float, mix: float)
     products = values * values.T
     most = int(np.sum(there | there.T if mix > 0 else there & there.T))
     return np.asarray(mix * (values + values.T - products) + (1 - mix) * products), most
+
+
+def dense_intersection(joined: Array, labels: Sequence[str], weight: float) -> tuple[Array, int]:
+    """Return memberships (n x n) intersected with classes at a weight, and the most edges, counted both ways."""
+    size, result = len(labels), np.zeros_like(joined)
+    for row, own in enumerate(labels):
+        there = np.flatnonzero(joined[row]).tolist()
+        apart = np.array([1.0 if is_missing(own) or is_missing(labels[other]) else 0.0 if own == labels[other]
+                          else np.inf if weight == 1 else 2.5 / (1 - weight) for other in there])
+        near = np.array(there, dtype=np.int64)[np.isfinite(apart)]
+        if len(near):
+            sizes = np.log(joined[row, near]) - apart[np.isfinite(apart)]
+            result[row, near] = np.exp(sizes - sizes.max())
+    most = int(np.sum((result > 0) | (result.T > 0))) if size else 0
+    return np.asarray(1 - (1 - result) * (1 - result.T)), most
 
 
 def _listed_lengths(data: Features | Dissimilarities, lists: Lists) -> Array:
