@@ -27,6 +27,11 @@ class UMAP(SampledMethod):
     a share w / max w of the epochs, and away from samples that edges draw. `umap-learn` counts a point itself among its
     neighbors: its `n_neighbors` is `neighbors.count` plus one.
 
+    With a `target_weight` t, UMAP is supervised: the classes of the first label column change memberships, as in
+    `umap-learn`. Those between classes are multiplied by exp(-2.5 / (1 - t)), by zero at t = 1, and those of a row
+    without label by exp(-1). Each point's are then divided by its largest, and joined again. A weight of zero is thus
+    not without labels. Classes then part in the picture whether or not they do in the data.
+
     The expected step follows the gradient of Σ w log(1 + a d^2b) over the edges, both ways, with γ s / n Σ w Σ -log(1 -
     q(d)) over all points for s samples, weight γ and q the membership in the layout: not quite of fuzzy cross entropy.
     `trace.csv` holds its estimate by the edges and samples of each epoch, for an edge that is due. Coordinates are
@@ -35,7 +40,8 @@ class UMAP(SampledMethod):
 
     Distances between groups, sizes of groups and their densities mean little here, and another `seed` gives another
     picture. A new point starts at the mean of its neighbors by membership and takes a fifth of the epochs with all
-    training points fixed; one that equals a training point is placed on it. It fails with few neighbors, which break
+    training points fixed; one that equals a training point is placed on it. It needs no
+    label. It fails with few neighbors, which break
     data into groups that are none. Source: McInnes, Healy and Melville, "UMAP: uniform manifold approximation and
     projection for dimension reduction", 2018; Damrich and Hamprecht, "On UMAP's true loss function", 2021.
     """
@@ -49,6 +55,9 @@ class UMAP(SampledMethod):
     neighbors: NeighborCount = NeighborCount()
     local_connectivity: float = option(1.0, "Rank of the neighbor up to which memberships are one.", ge=0)
     mix_ratio: float = option(1.0, "Union (1) or intersection (0) of the memberships of both directions.", ge=0, le=1)
+    target_weight: float | None = option(
+        None, "Weight of the classes of the first label column, up to 1, where neighbors of two classes have no edge "
+        "(default: labels are not used).", ge=0, le=1)
     min_dist: float = option(0.1, "Distance in the layout up to which points count as together.", ge=0)
     spread: float = option(1.0, "Distance in the layout over which memberships fall by e.", gt=0)
     start: Literal["spectral", "pca", "random"] = option(

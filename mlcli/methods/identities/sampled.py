@@ -1,5 +1,6 @@
 """A layout by negative sampling, checked: memberships and curve by other formulas, coordinates by their seed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,8 @@ import numpy as np
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.types import Array
 from mlcli.base.values.check import Check, ratio, skipped
-from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, WeightedGraph
+from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Labeled, WeightedGraph
+from mlcli.base.values.missing import is_missing
 from mlcli.methods.frame.layouts.stress import centered_axes
 from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.divergence import distances_from
@@ -66,7 +68,11 @@ def _graph_check(method: Any, data: Joined, model: Model, full: bool) -> Check:
     else:
         lists = lists_of(data, Nearest(method.neighbors.count))
         joined = joined_memberships(lists, method.local_connectivity, method.mix_ratio)
-        total, least, most = float(joined.sum()), int(np.sum(joined.data > FAINT)), joined.nnz
+        least, most = int(np.sum(joined.data > FAINT)), joined.nnz
+        if method.target_weight is not None and isinstance(data, Labeled):
+            joined, most = dense_intersection(joined.toarray(), data.labels, method.target_weight)
+            least = int(np.sum(joined > FAINT))
+        total = float(joined.sum())
         farther = 0.0 if isinstance(data, WeightedGraph) else excess(data, lists)
     wrong, edges = abs(total - float(model.fit["membership"])) / max(total, 1e-300), 2 * int(model.fit["edges"])
     return ratio("graph", max((wrong + max(least - edges, edges - most, 0)) / SUM, farther), 1.0, said)
@@ -100,6 +106,21 @@ def joined_memberships(lists: Lists, connectivity: float, mix: float) -> Any:
     ways = sparse.coo_array((np.concatenate(values), (lists.rows, lists.indices)), shape=(size, size)).tocsr()
     products = ways * ways.T
     return mix * (ways + ways.T - products) + (1 - mix) * products
+
+
+def dense_intersection(joined: Array, labels: Sequence[str], weight: float) -> tuple[Array, int]:
+    """Return memberships (n x n) intersected with classes at a weight, and the most edges, counted both ways."""
+    size, result = len(labels), np.zeros_like(joined)
+    for row, own in enumerate(labels):
+        there = np.flatnonzero(joined[row]).tolist()
+        apart = np.array([1.0 if is_missing(own) or is_missing(labels[other]) else 0.0 if own == labels[other]
+                          else np.inf if weight == 1 else 2.5 / (1 - weight) for other in there])
+        near = np.array(there, dtype=np.int64)[np.isfinite(apart)]
+        if len(near):
+            sizes = np.log(joined[row, near]) - apart[np.isfinite(apart)]
+            result[row, near] = np.exp(sizes - sizes.max())
+    most = int(np.sum((result > 0) | (result.T > 0))) if size else 0
+    return np.asarray(1 - (1 - result) * (1 - result.T)), most
 
 
 def _row(lengths: Array, connectivity: float, overall: float) -> Array:

@@ -1,17 +1,20 @@
 """The fuzzy graph of an input, and the start of its layout by negative sampling."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mlcli.base.stages.stage import running
-from mlcli.base.types import Array
-from mlcli.base.values.inputs import AffinityGraph, Features, Joined, WeightedGraph
+from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import AffinityGraph, Features, Joined, Labeled, WeightedGraph
+from mlcli.base.values.missing import is_missing
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.chain.layouts import eigenmap_start
 from mlcli.stages.chain.starts import principal_scores
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.nearest import Lists, sort_lists
 from mlcli.stages.graph.neighborhoods import Nearest
-from mlcli.stages.layout.memberships import fuzzy_graph
+from mlcli.stages.layout.memberships import fuzzy_graph, intersect_classes
 
 REACH, JITTER = 10.0, 1e-4  # extent of a start on each axis, and noise that parts equal points, as in umap-learn
 
@@ -35,6 +38,33 @@ def lists_of(data: Joined, neighbors: Nearest) -> Lists:
         return neighbors.lists(data)
     rows = np.repeat(np.arange(len(data.values)), np.diff(data.starts))
     return sort_lists(len(data.values), rows, data.indices, data.weights)
+
+
+def known_classes(labels: Sequence[str]) -> Indices:
+    """Return the class of each row from 0 (n), in alphabetical order, and -1 for a row without label.
+
+    Raises GeometryError for fewer than two classes.
+    """
+    without = np.array([is_missing(label) for label in labels])
+    names, classes = np.unique(np.asarray(labels)[~without], return_inverse=True)
+    if len(names) < 2:
+        raise GeometryError("ONE-CLASS", "the labels name one class only" if len(names) else "no row has a label",
+                            where="input.label_columns", hint="name two classes, or leave target_weight out")
+    found = np.full(len(labels), -1)
+    found[~without] = classes
+    return found
+
+
+def class_graph(graph: Graph, data: Labeled, weight: float) -> Graph:
+    """Return the graph of memberships intersected with the classes of the data, at a weight from 0 to 1.
+
+    Raises GeometryError for fewer than two classes, and where no edge is left.
+    """
+    found = intersect_classes(graph, known_classes(data.labels), weight)
+    if not found.edges:
+        raise GeometryError("NO-EDGES", "no neighbors share a class, so their graph has no edge",
+                            where="method.target_weight", hint="choose a weight below 1, or labels that name classes")
+    return found
 
 
 def start_points(data: Joined, graph: Graph, kind: str, axes: int, generator: np.random.Generator) -> Array:

@@ -10,7 +10,7 @@ import pytest
 
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import AffinityGraph, Given, LengthGraph
+from mlcli.base.values.inputs import AffinityGraph, Given, Labeled, LengthGraph
 from mlcli.certify.certificate import check_numbers
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
@@ -154,6 +154,36 @@ def test_neighbors_that_are_not_the_nearest_are_seen(monkeypatch: pytest.MonkeyP
 def some_entries(lists: Lists, kept: Any) -> Lists:
     counts = np.bincount(lists.rows[kept], minlength=len(lists.counts))
     return Lists(np.concatenate([[0], np.cumsum(counts)]), lists.indices[kept], lists.lengths[kept])
+
+
+def of_classes(weight: float, values: Any = POINTS, metric: str = "euclidean") -> tuple[Any, Any, Model]:
+    """A supervised layout of two classes, with every fifth class unknown."""
+    data = features(values)
+    names = ["" if row % 5 == 0 else f"class {row % 2}" for row in range(len(values))]
+    return of_data(Labeled(data.values, data.ids, data.columns, labels=names), target_weight=weight, metric=metric)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
+def test_a_graph_of_other_classes_or_of_none_is_seen(weight: float) -> None:
+    method, data, model = of_classes(weight)
+    assert {check.verdict for check in checked(method, data, model)} <= {"pass", "skipped"}
+    for lie, of in ((stated(membership=1.00001), data), (stated(edges=2), data), (lambda same: same, replace(
+            data, labels=data.labels[1:] + data.labels[:1]))):
+        assert "graph" in {check.name for check in checked(method, of, lie(model)) if check.verdict == "fail"}
+    without = method.replace(target_weight=None)
+    assert "graph" in {check.name for check in checked(without, data, model) if check.verdict == "fail"}
+
+
+@pytest.mark.medium
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("weight", [0.3, 0.9965, 1.0])  # the second makes products too small for all their digits
+def test_honest_supervised_runs_of_hostile_data_pass(weight: float) -> None:
+    tables = [data.values for data in HOSTILE.values() if data.kind == "features" and len(data.values) > 3]
+    for values, metric in [*((values, "euclidean") for values in tables), (POINTS, "cityblock")]:
+        method, data, model = of_classes(weight, values, metric)
+        assert np.isfinite(model.embedding).all() and np.isfinite(model.project(values)).all()
+        checks = checked(method, data, model)
+        assert {check.verdict for check in checks} <= {"pass", "skipped"}, checks
 
 
 def test_graphs_without_edges_are_refused_by_name() -> None:

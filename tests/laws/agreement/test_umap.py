@@ -7,22 +7,35 @@ import pytest
 
 from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.layout.curve import fit_curve
-from mlcli.stages.layout.memberships import fuzzy_graph
+from mlcli.stages.layout.memberships import fuzzy_graph, intersect_classes
 from tests.laws.agreement.tables import facts, read
 
 POINTS = np.loadtxt(Path(__file__).parents[3] / "sample_data" / "us_arrests.csv", delimiter=",", skiprows=1,
                     usecols=(1, 2, 3, 4))
 
 
+def expected(name: str) -> np.ndarray:
+    """The memberships of a table (n x n)."""
+    found = np.zeros((len(POINTS), len(POINTS)))
+    table = read(f"umap/{name}.csv", names=False)
+    rows, columns = table[:, 0].astype(int), table[:, 1].astype(int)
+    found[rows, columns] = found[columns, rows] = table[:, 2]
+    return found
+
+
 @pytest.mark.parametrize(("name", "count", "connectivity", "mix"), [
     ("union", 14, 1.0, 1.0), ("between", 6, 1.5, 0.5), ("both", 6, 2.0, 0.0)])
 def test_memberships_are_those_of_umap_learn(name: str, count: int, connectivity: float, mix: float) -> None:
-    expected = np.zeros((len(POINTS), len(POINTS)))
-    table = read(f"umap/{name}.csv", names=False)
-    rows, columns = table[:, 0].astype(int), table[:, 1].astype(int)
-    expected[rows, columns] = expected[columns, rows] = table[:, 2]
     found = fuzzy_graph(nearest(POINTS, count), connectivity, mix)
-    assert np.abs(found.matrix().toarray() - expected).max() < 1e-5
+    assert np.abs(found.matrix().toarray() - expected(name)).max() < 1e-5
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
+def test_intersections_with_classes_are_those_of_umap_learn(weight: float) -> None:
+    found = intersect_classes(fuzzy_graph(nearest(POINTS, 6), 1.5, 0.5), np.arange(50) % 5 - 1, weight)
+    there = expected(f"classes_{weight:g}")
+    assert np.abs(found.matrix().toarray() - there).max() < 1e-5
+    assert found.edges == np.count_nonzero(there) // 2
 
 
 @pytest.mark.parametrize("case", facts("umap/curves.json").items(), ids=lambda case: case[0])

@@ -9,8 +9,18 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, LengthGraph, WeightedGraph
+from mlcli.base.values.inputs import (
+    AffinityGraph,
+    Dissimilarities,
+    Features,
+    Input,
+    Joined,
+    Labeled,
+    LengthGraph,
+    WeightedGraph,
+)
 from mlcli.base.values.quantity import Quantity
+from mlcli.errors import ConfigError
 from mlcli.methods.frame.base import Method
 from mlcli.methods.frame.layouts.stress import centered_axes
 from mlcli.methods.frame.model import Model, Powers
@@ -19,7 +29,7 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterated
 from mlcli.stages.algebra.krylov import SPARE
 from mlcli.stages.algebra.metrics.points import training_points
-from mlcli.stages.chain.sampling import fuzzy_graph_of, start_points
+from mlcli.stages.chain.sampling import class_graph, fuzzy_graph_of, known_classes, start_points
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.graph.neighbors import NeighborCount
@@ -66,6 +76,7 @@ class SampledMethod(Method):
         neighbors: NeighborCount  # type: ignore[assignment]
         local_connectivity: float
         mix_ratio: float
+        target_weight: float | None
         min_dist: float
         spread: float
         start: str
@@ -75,7 +86,11 @@ class SampledMethod(Method):
         repulsion: float
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Return the neighbors; raises ConfigError for options that a given graph has no use for."""
+        """Return the neighbors; raises ConfigError for options that a given graph has no use for, or without labels."""
+        if self.target_weight is not None and not isinstance(data, Labeled):
+            raise ConfigError("NEEDS", "a target_weight needs features with a label column" + (
+                "" if isinstance(data, Features) else f", not {data.kind}"), where="method.target_weight",
+                hint="give {input.label_columns}, or leave target_weight out")
         if not isinstance(data, WeightedGraph):
             return {"neighbors": self.neighbors.resolved(len(data.values))}
         if isinstance(data, AffinityGraph):
@@ -98,6 +113,8 @@ class SampledMethod(Method):
     def layout(self, data: Joined, seed: int) -> Layout:
         """Return the graph, the curve, the start, and the layout after all epochs, from a seed."""
         graph = fuzzy_graph_of(data, Nearest(self.neighbors.count), self.local_connectivity, self.mix_ratio)
+        if self.target_weight is not None and isinstance(data, Labeled):
+            graph = class_graph(graph, data, self.target_weight)
         generator, curve = np.random.default_rng(seed), fit_curve(self.min_dist, self.spread)
         start = start_points(data, graph, self.start, self.axes.count, generator)
         sampling = self.sampling(self.epochs_of(data), self.learning_rate, int(generator.integers(2**62)))
@@ -110,7 +127,15 @@ class SampledMethod(Method):
         return Model(embedding=points, objective=Quantity(found.ended.trace),
                      projector=self.projector(data, points, found),
                      fit={"a": found.curve.a, "b": found.curve.b, "edges": found.graph.edges, "seed": compute.seed,
-                          "membership": float(found.graph.lengths.sum()), "kernel": describe(), **found.ended.facts})
+                          "membership": float(found.graph.lengths.sum()), "kernel": describe(),
+                          **self.class_facts(data), **found.ended.facts})
+
+    def class_facts(self, data: Joined) -> dict[str, int]:
+        """Return the number of classes and of rows without one, where labels are used."""
+        if self.target_weight is None or not isinstance(data, Labeled):
+            return {}
+        classes = known_classes(data.labels)
+        return {"classes": int(classes.max()) + 1, "unlabeled": int(np.sum(classes < 0))}
 
     def projector(self, data: Joined, points: Array, found: Layout) -> Projector | NoProjection:
         """Return the map of new points into the layout (n x p); a given graph has none."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.base.values.inputs import Dissimilarities, Features, Input, Spatial, TwoViews
+from mlcli.base.values.inputs import Dissimilarities, Features, Input, Labeled, Spatial, TwoViews
 from mlcli.base.values.scaling import Unit
 from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric, Fitted, Metric
 from mlcli.stages.algebra.metrics.blocks import squared
@@ -52,6 +52,11 @@ class MetricViews(TwoViews, MetricFeatures):
     """Points with a metric, and a second view of them."""
 
 
+@frozen
+class MetricLabels(Labeled, MetricFeatures):
+    """Points with a metric, and their classes."""
+
+
 def with_metric(metric: Metric, data: Input) -> Input:
     """Return features with the metric, after a check of its domain; other data as it is. Raises DataError outside."""
     if metric.plain or not isinstance(data, Features):
@@ -60,6 +65,8 @@ def with_metric(metric: Metric, data: Input) -> Input:
     fitted = metric.fitted(data.values, data.categories)
     if isinstance(data, TwoViews):
         return MetricViews(data.values, data.ids, data.columns, data.view, categories=data.categories, metric=fitted)
+    if isinstance(data, Labeled):
+        return MetricLabels(data.values, data.ids, data.columns, data.labels, categories=data.categories, metric=fitted)
     return MetricFeatures(data.values, data.ids, columns=data.columns, categories=data.categories, metric=fitted)
 
 
