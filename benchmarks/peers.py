@@ -34,6 +34,14 @@ def embed(method: str, points: np.ndarray) -> np.ndarray:
         from sklearn.decomposition import NMF
 
         return NMF(16, init="nndsvda", solver="cd", tol=1e-4, max_iter=10_000, random_state=0).fit_transform(points)
+    if method == "tsne":
+        from openTSNE import TSNE
+
+        return np.asarray(TSNE(n_jobs=-1, random_state=0).fit(points))
+    if method in ("umap", "umap-seed"):  # a seed turns its threads off
+        from umap import UMAP
+
+        return UMAP(random_state=0 if method == "umap-seed" else None).fit_transform(points)
     if method == "nmds":
         from scipy.spatial.distance import pdist, squareform
         from sklearn.manifold import MDS

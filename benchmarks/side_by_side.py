@@ -4,8 +4,8 @@
     python benchmarks/side_by_side.py isomap-swiss-20000  one job
     python benchmarks/side_by_side.py --rounds 5 --write  and writes docs/scale.md
 
-Needs scikit-learn (tapkee for one job, R with vegan for another) beside mlcli; MNIST is read from `--data`, a folder
-that holds mnist/X.npy.
+Needs scikit-learn (tapkee, openTSNE, umap-learn for some jobs, R with vegan for another) beside mlcli, or in an
+interpreter of their own (`--peers PYTHON`); MNIST is read from `--data`, a folder that holds mnist/X.npy.
 """
 
 import argparse
@@ -105,6 +105,9 @@ JOBS = [
     Job("isomap-swiss-8000-tapkee", "tapkee", swiss(8000), ("--method", "isomap"), "tapkee"),
     Job("isomap-swiss-20000", "scikit-learn", swiss(20000), ("--method", "isomap"), "isomap"),
     Job("isomap-mnist-10000", "scikit-learn", mnist(10000), ("--method", "isomap"), "isomap"),
+    *(Job(f"tsne-mnist-{rows}", "openTSNE", mnist(rows), ("--method", "tsne"), "tsne") for rows in (10000, 70000)),
+    *(Job(f"umap-mnist-{rows} ({kind})", "umap-learn", mnist(rows), ("--method", "umap"), kind)
+      for rows in (10000, 70000) for kind in ("umap", "umap-seed")),
     Job("lle-mnist-10000", "scikit-learn", mnist(10000), ("--method", "lle"), "lle"),
     Job("ltsa-swiss-20000", "scikit-learn", swiss(20000),
         ("--method", "ltsa", "--set", "method.neighbors.count=12"), "ltsa"),
@@ -143,14 +146,14 @@ def timed(command: list[str]) -> tuple[float, float]:
     return seconds, usage.ru_maxrss / 1024
 
 
-def peer_command(script: str) -> list[str]:
+def peer_command(script: str, python: str) -> list[str]:
     """The command of a peer, but for input and output."""
     if script.endswith(".R"):
         return ["Rscript", str(HERE / script)]
-    return [sys.executable, str(HERE / "peers.py"), script]
+    return [python, str(HERE / "peers.py"), script]
 
 
-def measure(job: Job, rounds: int, scratch: Path, data: Path) -> dict[str, float | str]:
+def measure(job: Job, rounds: int, scratch: Path, data: Path, *, python: str) -> dict[str, float | str]:
     """Both sides in turn, and the medians."""
     making = multiprocessing.get_context("fork").Process(target=job.data, args=(scratch, data))
     making.start()  # apart: what this process ever held would count as the peak of every process that it starts
@@ -162,7 +165,7 @@ def measure(job: Job, rounds: int, scratch: Path, data: Path) -> dict[str, float
         out = scratch / f"{job.name}-{number}"
         command = [sys.executable, "-P", "-m", "mlcli", "embed", str(path), *job.ours, "-o", str(out), "--force", "-q"]
         one = timed(command)
-        other = timed([*peer_command(job.script), str(path), str(scratch / "peer.csv")])
+        other = timed([*peer_command(job.script, python), str(path), str(scratch / "peer.csv")])
         if number < 0:
             continue
         ours.append(one)
@@ -214,13 +217,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--data", type=Path, default=HERE.parents[1] / "shared" / "data")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--peers", default=sys.executable, metavar="PYTHON", help="interpreter that has the peers")
     chosen = parser.parse_args()
     results = HERE / "results.json"
     known = {row["job"]: row for row in json.loads(results.read_text())} if results.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         for job in JOBS:
             if not chosen.jobs or job.name in chosen.jobs:
-                known[job.name] = measure(job, chosen.rounds, Path(folder), chosen.data)
+                known[job.name] = measure(job, chosen.rounds, Path(folder), chosen.data, python=chosen.peers)
     text = table([known[job.name] for job in JOBS if job.name in known])
     print(text)
     if chosen.write:
