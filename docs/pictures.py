@@ -14,7 +14,7 @@ from generate import ROOT, SCRIPTS
 from PIL import Image
 
 WIDTH = 760  # pixels
-COLORS = 64
+COLORS = 40
 
 
 def main(wanted: list[str]) -> None:

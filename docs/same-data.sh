@@ -30,16 +30,16 @@ mlcli embed --method nmds --dissimilarities sample_data/eurodist.csv -o runs/nmd
 mlcli report runs/nmds --figures png --size 4,3.2 --title "Europe: non-metric scaling"
 
 mlcli sample cells --rows 800 --columns 300 --labels types.csv -o cells.csv
-mlcli embed cells.csv --labels types.csv --transform log --method pca -o runs/cells-pca --quiet
+mlcli embed cells.csv --labels types.csv --transform log1p --method pca -o runs/cells-pca --quiet
 mlcli report runs/cells-pca --figures png --size 4,2.6 --title "Cells: PCA"
 
-mlcli embed cells.csv --labels types.csv --transform log --method tsne -o runs/tsne --quiet
+mlcli embed cells.csv --labels types.csv --transform log1p --method tsne -o runs/tsne --quiet
 mlcli report runs/tsne --figures png --size 4,2.6 --title "Cells: t-SNE"
 
-mlcli embed cells.csv --labels types.csv --transform log --method umap -o runs/umap --quiet
+mlcli embed cells.csv --labels types.csv --transform log1p --method umap -o runs/umap --quiet
 mlcli report runs/umap --figures png --size 4,2.6 --title "Cells: UMAP"
 
-mlcli embed cells.csv --labels types.csv --transform log --method phate -o runs/phate --quiet
+mlcli embed cells.csv --labels types.csv --transform log1p --method phate -o runs/phate --quiet
 mlcli report runs/phate --figures png --size 4,2.6 --title "Cells: PHATE"
 
 mlcli embed sample_data/hair_eye.csv --method ca -o runs/ca --quiet

@@ -423,7 +423,7 @@ FAULTS: dict[str, Fault] = {
         PCA, replacing("mlcli.rundir.archive.save", without_transform), {"model"},
         sections={"prepare": {"transform": ["unit"]}}),
     "a transform is left out": Fault(
-        PCA, replacing("mlcli.data.prepare.prepare.apply_transforms", lambda whole, table, names: table), {"prepared"},
+        PCA, replacing("mlcli.data.prepare.prepare.apply_transforms", lambda whole, table, *more: table), {"prepared"},
         sections={"prepare": {"transform": ["unit"]}}),
     "other columns than chosen are kept": Fault(
         PCA, replacing("mlcli.data.prepare.prepare.of_columns", lambda whole, table, chosen: (

@@ -113,8 +113,9 @@ def test_the_checkup_looks_at_transformed_points(mlcli: Caller) -> None:
 
 
 @pytest.mark.parametrize(("flags", "message"), [
-    (("--transform", "log"), "prepare.transform[0] must be 'log1p', 'sqrt', 'total', 'hellinger', 'cpm', 'unit', "
-     "'presence' or 'clr', not 'log'; --transform; did you mean 'log1p'?"),
+    (("--transform", "logg"), "prepare.transform[0] must be 'log1p', 'sqrt', 'log', 'total', 'hellinger', 'cpm', "
+     "'unit', 'presence', 'rank', 'rrank', 'clr', 'rclr', 'max', 'frequency', 'wisconsin' or 'chisquare', not 'logg'; "
+     "--transform; did you mean 'log'?"),
     (("--top-variance", "0"), "prepare.top_variance must be at least 1, not 0; --top-variance"),
     (("--dissimilarities", "-m", "mds", "--transform", "sqrt"),
      "transform cannot be used with input.kind: dissimilarities; --transform"),

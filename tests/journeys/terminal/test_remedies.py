@@ -55,7 +55,7 @@ def test_a_remedy_is_one_that_the_command_takes(mlcli: Caller, command: str, rem
 def test_what_the_next_configuration_would_be_refused_for_is_said(mlcli: Caller) -> None:
     line = mlcli("embed", "-m", "trimap", "-k", "3", "--set", "method.least=1", "data.csv").err.splitlines()[-1]
     said = line.split("; besides, ")
-    assert "is umap" in said[0] and "unknown key 'method.least'" in said[1] and len(said) == 2, said
+    assert "is tsne" in said[0] and "unknown key 'method.least'" in said[1] and len(said) == 2, said
 
 
 @pytest.mark.parametrize("command", ["embed -m som data.csv", "report data.csv", "embed -m som nothing.csv",
