@@ -13,8 +13,9 @@ from pathlib import Path
 from generate import ROOT, SCRIPTS
 from PIL import Image
 
-WIDTH = 760  # pixels
-COLORS = 40
+WIDTH = {"same-data": 640}  # pixels, where it is not USUAL
+USUAL = 760
+COLORS = 64
 
 
 def main(wanted: list[str]) -> None:
@@ -30,7 +31,7 @@ def main(wanted: list[str]) -> None:
             subprocess.run(["sh", page.with_suffix(".sh")], cwd=place, env={**os.environ, "PATH": path}, check=True)
             drawn = {called(file.relative_to(Path(place) / "runs")): file for file in Path(place).rglob("*.png")}
             for name in re.findall(rf"pictures/{page.stem}/([\w-]+)\.png", page.read_text(encoding="utf-8")):
-                smaller(drawn[name]).save(folder / f"{name}.png", optimize=True)
+                smaller(drawn[name], WIDTH.get(page.stem, USUAL)).save(folder / f"{name}.png", optimize=True)
 
 
 def called(file: Path) -> str:
@@ -38,10 +39,10 @@ def called(file: Path) -> str:
     return re.sub(r"[^a-z0-9]+", "-", str(file.with_suffix("")))
 
 
-def smaller(file: Path) -> Image.Image:
+def smaller(file: Path, width: int) -> Image.Image:
     """A picture at most so wide, with few colors."""
     picture = Image.open(file).convert("RGB")
-    picture.thumbnail((WIDTH, WIDTH), Image.Resampling.LANCZOS)
+    picture.thumbnail((width, width), Image.Resampling.LANCZOS)
     return picture.quantize(COLORS, dither=Image.Dither.NONE)
 
 
