@@ -163,8 +163,8 @@ def compare_best(best: Sequence[Trial], start: Start, axes: int, generator: np.r
 def recommend(candidates: Sequence[Candidate], examined: Examination, verdict: Verdict, surface: Surface | None,
               flat: Refit | None) -> Recommendation:
     """Return the choice of a method and of a number of axes, with sentences on both and on their stability."""
-    options = [Option(one.entry.method, one.entry.words, one.entry.linear, one.entry.judged, one.place)
-               for one in candidates]
+    options = [Option(one.entry.method, one.entry.words, one.entry.linear, one.entry.judged, one.place,
+                      loses=METHODS[one.entry.method].loses) for one in candidates]
     if len(options) == 1:
         return replace(no_choice(options), verdict=Verdict(verdict.name, "", verdict.statistics))
     said = [verdict.sentence] if verdict.sentence else []

@@ -8,7 +8,7 @@ from mlcli.native.library import kernels
 NONE = np.zeros((0, 0))
 
 
-def stress_rows(points: Array, sources: Array, lengths: Array, weights: Array | None,
+def stress_rows(points: Array, sources: Array, *, lengths: Array, weights: Array | None,
                 rows: slice) -> tuple[Array, Array, Array]:
     """Return Σ w δ / d (x - x'), Σ w (x - x') (m x p each), and Σ w (δ - d)², Σ w δ d and Σ w d² (m x 3) of some rows.
 

@@ -33,7 +33,8 @@ def test_sums_are_those_of_the_formula(size: int, axes: int, weighted: bool) -> 
     ratios = np.divide(lengths, distances, out=np.zeros_like(lengths), where=distances > 0)
     factors = weights if weighted else np.ones_like(weights)
     some = slice(size // 3, size)
-    pulled, spread, sums = stress_rows(points, turn_sources(points), lengths, weights if weighted else None, some)
+    pulled, spread, sums = stress_rows(points, turn_sources(points), lengths=lengths,
+                                       weights=weights if weighted else None, rows=some)
     assert np.allclose(pulled, np.einsum("ij,ijk->ik", factors * ratios, gaps)[some], rtol=1e-12, atol=1e-12)
     if weighted:
         assert np.allclose(spread, np.einsum("ij,ijk->ik", factors, gaps)[some], rtol=1e-12, atol=1e-12)
@@ -44,7 +45,7 @@ def test_sums_are_those_of_the_formula(size: int, axes: int, weighted: bool) -> 
 def test_rows_of_a_block_have_the_bits_that_they_have_alone() -> None:
     generator = np.random.default_rng(3)
     points, (lengths, weights) = generator.normal(size=(150, 2)), generator.random((2, 150, 150))
-    whole, some = (stress_rows(points, turn_sources(points), lengths, weights, rows)
+    whole, some = (stress_rows(points, turn_sources(points), lengths=lengths, weights=weights, rows=rows)
                    for rows in (slice(0, 150), slice(40, 71)))
     assert all(np.array_equal(left[40:71], right) for left, right in zip(whole, some, strict=True))
 
@@ -52,10 +53,10 @@ def test_rows_of_a_block_have_the_bits_that_they_have_alone() -> None:
 def test_rows_and_pairs_that_are_not_there_are_refused() -> None:
     points, lengths = np.zeros((4, 2)), np.zeros((4, 4))
     with pytest.raises(ValueError, match="rows are out of range"):
-        stress_rows(points, turn_sources(points), lengths, None, slice(2, 5))
+        stress_rows(points, turn_sources(points), lengths=lengths, weights=None, rows=slice(2, 5))
     with pytest.raises(ValueError, match="room behind them"):
-        stress_rows(points, np.zeros((2, 4)), lengths, None, slice(0, 4))
+        stress_rows(points, np.zeros((2, 4)), lengths=lengths, weights=None, rows=slice(0, 4))
     with pytest.raises(ValueError, match="a length for every pair"):
-        stress_rows(points, turn_sources(points), lengths[:3], None, slice(0, 4))
+        stress_rows(points, turn_sources(points), lengths=lengths[:3], weights=None, rows=slice(0, 4))
     with pytest.raises(ValueError, match="a weight for every pair"):
-        stress_rows(points, turn_sources(points), lengths, lengths[:3], slice(0, 4))
+        stress_rows(points, turn_sources(points), lengths=lengths, weights=lengths[:3], rows=slice(0, 4))

@@ -21,6 +21,7 @@ class Option:
     linear: bool
     judged: Assessment
     place: Place
+    loses: str = ""  # a sentence on what the method does not keep; empty: nothing besides neighbors
 
     @property
     def name(self) -> str:
@@ -70,7 +71,8 @@ def choose(options: Sequence[Option]) -> tuple[int, bool, list[str]]:
     top = better[0]
     won = gains[top]
     sentences = [f"{options[top].name}: it keeps R_NX {options[top].r_nx:.3f} where {base.name} keeps "
-                 f"{base.r_nx:.3f}, a difference of {won.value:.3f} ± {won.error:.3f}.", *ties_sentence(top, options)]
+                 f"{base.r_nx:.3f}, a difference of {won.value:.3f} ± {won.error:.3f}.", *ties_sentence(top, options),
+                 *losses_sentences(top, options)]
     return top, False, sentences
 
 
@@ -97,6 +99,14 @@ def ties_sentence(place: int, options: Sequence[Option]) -> list[str]:
     mine = options[place]
     names = [other.name for other in options if other is not mine and not gain(mine.judged, other.judged).counts]
     return [f"About as good: {', '.join(names)}."] if names else []
+
+
+def losses_sentences(place: int, options: Sequence[Option]) -> list[str]:
+    """Return what a method does not keep, and the best one without such a loss; none for a method without."""
+    if not options[place].loses:
+        return []
+    others = [one.name for one in options if not one.loses and not one.linear]
+    return [options[place].loses, *([f"First of the methods without this loss: {others[0]}."] if others else [])]
 
 
 def fewer_axes_sentence(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Assessment]]], place: int,

@@ -63,7 +63,7 @@ def class_graph(graph: Graph, data: Labeled, weight: float) -> Graph:
     found = intersect_classes(graph, known_classes(data.labels), weight)
     if not found.edges:
         raise GeometryError("NO-EDGES", "no neighbors share a class, so their graph has no edge",
-                            where="method.target_weight", hint="choose a weight below 1, or labels that name classes")
+                            hint="choose a target_weight below 1, or labels that name classes")
     return found
 
 

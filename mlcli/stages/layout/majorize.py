@@ -86,8 +86,9 @@ def layout_at(pairs: Pairs, points: Array, solve: Callable[[Array], Array]) -> L
     errors = terms.errors - (1 - scale) ** 2 * terms.squares
     scaled, step = scale * centered, scale * centered - solve(terms.pulled)
     none = np.zeros((0, *points.shape))
-    return Layout(scaled, scale * terms.spread - terms.pulled, step, float(np.sqrt(max(errors, 0.0) / pairs.size)),
-                  none, none, 1.0, np.zeros(0))
+    return Layout(scaled, slope=scale * terms.spread - terms.pulled, step=step,
+                  stress=float(np.sqrt(max(errors, 0.0) / pairs.size)), moves=none, bends=none, stretch=1.0,
+                  lengths=np.zeros(0))
 
 
 def follow(before: Layout, after: Layout) -> Layout:
@@ -156,7 +157,8 @@ def stress_terms(pairs: Pairs, points: Array) -> StressTerms:
     if native.available():
         lengths, sources = np.ascontiguousarray(pairs.lengths), turn_sources(points)
         blocks = row_blocks(len(points), PAIRS, len(points))
-        parts = list(in_order(lambda rows: stress_rows(points, sources, lengths, weights, rows), blocks))
+        parts = list(in_order(lambda rows: stress_rows(points, sources, lengths=lengths, weights=weights, rows=rows),
+                              blocks))
     else:
         parts = list(in_order(lambda rows: _sums_of_rows(points, pairs.lengths, weights, rows),
                               row_blocks(len(points), BLOCK, len(points))))

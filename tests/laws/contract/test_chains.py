@@ -157,8 +157,8 @@ def test_a_plan_names_the_options_of_a_chain() -> None:
 
 # those of methods that are no chains are left out
 ROOMS = [path for path in FILES if path.is_relative_to(PACKAGE / "stages")
-         and path.parent.name not in ("gaussian", "latent", "linear", "neural")
-         and path.name not in ("axes.py", "gaussian.py", "networks.py", "starts.py")]
+         and path.parent.name not in ("gaussian", "latent", "layout", "linear", "neural")
+         and path.name not in ("axes.py", "gaussian.py", "networks.py", "sampling.py", "starts.py")]
 OF_CHAINS = {row.path for row in rows(RunConfig) if row.only.get("method") == "chain"}
 KERNELS: list[Any] = list(kernels.KERNELS.values())
 
