@@ -41,16 +41,15 @@ def require_points(data: Joined) -> None:
                                 hint="leave them out, or join them by edges")
 
 
-def joint_affinities(data: Joined, perplexities: tuple[float, ...]) -> Affinities:
-    """Return the joint affinities: given ones over their sum, or calibrated ones.
+def joint_affinities(data: Joined, lists: Lists, perplexities: tuple[float, ...]) -> Affinities:
+    """Return the joint affinities of points with the neighbors of `lists_of`: given ones over their sum, or calibrated.
 
     Raises GeometryError where all points are equal, or all at one distance from each other.
     """
     if isinstance(data, AffinityGraph):
         with running("weights"):
-            return joint(Lists(data.starts, data.indices, data.weights), data.weights * (
-                len(data.values) / float(data.weights.sum())), np.zeros((len(data.values), 0)))
-    lists = lists_of(data, perplexities)
+            return joint(lists, data.weights * (len(data.values) / float(data.weights.sum())),
+                         np.zeros((len(data.values), 0)))
     if isinstance(data, WeightedGraph):
         few = int(np.sum(lists.counts <= max(perplexities)))
         if few:
@@ -62,7 +61,7 @@ def joint_affinities(data: Joined, perplexities: tuple[float, ...]) -> Affinitie
 
 
 def lists_of(data: Joined, perplexities: tuple[float, ...]) -> Lists:
-    """Return the neighbors that affinities are calibrated over: the nearest, or the ends of a graph's edges."""
+    """Return the neighbors that affinities are of: the nearest, or the ends of a graph's edges."""
     if isinstance(data, WeightedGraph):
         return Lists(data.starts, data.indices, data.weights)
     return Nearest(reach(perplexities)).lists(data)
@@ -106,12 +105,11 @@ def alike(square: Array, left: Indices, right: Indices) -> AnyArray:
                     dtype=bool)
 
 
-def groups_of(data: Joined, perplexities: tuple[float, ...]) -> Indices | None:
+def groups_of(data: Joined, lists: Lists) -> Indices | None:
     """Return the groups of equal points; None where all differ, and for a graph, whose points have places of their own.
     """
     if isinstance(data, WeightedGraph):
         return None
-    lists = lists_of(data, perplexities)
     with running("weights"):
         return equal_groups(lists, data.values if isinstance(data, Dissimilarities) else None)
 

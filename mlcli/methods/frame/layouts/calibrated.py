@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, LengthGraph, WeightedGraph
 from mlcli.base.values.products import Name, Sparse
@@ -23,6 +23,7 @@ from mlcli.stages.chain.joint_affinities import (
     entries_of,
     groups_of,
     joint_affinities,
+    lists_of,
     require_points,
 )
 from mlcli.stages.chain.small_starts import (
@@ -158,9 +159,9 @@ class CalibratedMethod(Method):
 
     def solve(self, data: Joined, compute: Compute) -> Model:
         """Compute coordinates by descent from the start, on principal axes."""
-        affinities = joint_affinities(data, self.perplexities)
+        affinities, equal = self.affinities(data)
         start = self.first(data, affinities, compute)
-        divergence = Divergence(affinities, self.dof, groups_of(data, self.perplexities))
+        divergence = Divergence(affinities, self.dof, equal)
         ended = self.descent(divergence, start, choose_summation(len(start), start.shape[1]))
         with running("coordinates"), single_threaded_blas():
             points = principal(ended.state.points)
@@ -174,6 +175,11 @@ class CalibratedMethod(Method):
                      projector=Projector(similarity, uncentered(axes), np.eye(axes)),
                      fit={"divergence": found.divergence, "slope": found.slope, "iterations": len(ended.trace)},
                      products={"weights": Sparse(affinities.starts, affinities.indices, affinities.values)})
+
+    def affinities(self, data: Joined) -> tuple[Affinities, Indices | None]:
+        """Return the joint affinities, and the groups of equal points (n), from one search of neighbors."""
+        lists = lists_of(data, self.perplexities)
+        return joint_affinities(data, lists, self.perplexities), groups_of(data, lists)
 
     @staticmethod
     def last(count: int, axes: int) -> Summation:
