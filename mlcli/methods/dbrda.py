@@ -15,6 +15,7 @@ from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.constrained import distance_checks
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric, metric_of
+from mlcli.stages.algebra.permutations import Permutations
 from mlcli.stages.eigen.axes import first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.corrections import Correction
@@ -84,7 +85,7 @@ class DBRDA(ConstrainedMethod):
         found = constraints_of(data.view.values, data.view.columns, self.condition)
         project_out(kernel.matrix, found.condition)
         value = permutation_test(found, lambda bases: np.sum(bases * (kernel.matrix @ bases), axis=0), kernel.trace,
-                                 self.permutations, compute.generator())
+                                 Permutations(self.permutations, compute.seed))
         axes = distance_redundancy(kernel.matrix, found, self.axes.count, compute)
         count, first = self.axes.available_count(axes.axes), int(axes.constrained[: axes.axes].sum())
         scores = first_columns(axes.sums if self.scores == "wa" else axes.combinations, count)

@@ -15,6 +15,7 @@ from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.constrained import redundancy_checks
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
+from mlcli.stages.algebra.permutations import Permutations
 from mlcli.stages.eigen.axes import first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.constraints import Explained, constraints_of, permutation_steps, permutation_test
@@ -79,7 +80,7 @@ class RDA(ConstrainedMethod):
         explained = Explained(float(axes.squares[axes.constrained].sum()), float(axes.squares[~axes.constrained].sum()),
                               (found.rank, found.residual_freedom))
         value = permutation_test(found, lambda bases: np.sum((bases.T @ axes.rest) ** 2, axis=1),
-                                 float(np.sum(axes.rest**2)), self.permutations, compute.generator())
+                                 float(np.sum(axes.rest**2)), Permutations(self.permutations, compute.seed))
         return Model(embedding=scores * signs, spectrum=spectrum,
                      projector=self.not_placed(first, count) or Projector(
                          Columns(), Centering(axes.means, across=False), directions),

@@ -24,11 +24,11 @@ from mlcli.report.relation.contents import FittedFactor, FittedVector, Partition
 from mlcli.rundir.disk_space import in_temporary_files
 from mlcli.rundir.journal import recording
 from mlcli.runs.relate_rows import InputRows, kept_distances, read_input, row_masses, squared_distances
+from mlcli.stages.algebra.permutations import Permutations, permutations_of
 from mlcli.stages.relation.dispersion import Center, dispersion
 from mlcli.stages.relation.formula import Term, label_of, terms_of
 from mlcli.stages.relation.model_terms import Factor
 from mlcli.stages.relation.permanova import By, inner_products, permanova
-from mlcli.stages.relation.permutations import Permutations, permutations_of
 from mlcli.stages.relation.species import correlations, weighted_averages
 from mlcli.stages.relation.vectors import fit_centroids, fit_vector
 

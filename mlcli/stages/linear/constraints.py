@@ -10,11 +10,11 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.costs import product_rate
+from mlcli.stages.algebra.permutations import TIED, Permutations
 from mlcli.stages.linear.whitening import centered_columns, column_lengths
 
 ALIASED = 1e-7  # share of a column's length, outside of the span of earlier ones, up to which it is dependent (R's qr)
 AT_ONCE = 2**20  # numbers in the bases of the permutations that are computed together
-TIED = 2.0**-26  # differences of F up to which a permutation counts as one that explains as much
 LOST = 2.0**-40  # rounding of F for a residual as large as the whole, relative to F
 EXACT = 1e-12  # share of the constrained inertia up to which the residual is rounding
 SHOWN = 10  # columns named in a note
@@ -116,28 +116,23 @@ def _note_aliased(aliased: Sequence[str]) -> None:
              columns=list(aliased))
 
 
-def permutation_test(found: Constraints, squares: Callable[[Array], Array], total: float, count: int,
-                     generator: np.random.Generator) -> float:
+def permutation_test(found: Constraints, squares: Callable[[Array], Array], total: float,
+                     permutations: Permutations) -> float:
     """Return the p-value of pseudo-F under permutations of the rows, those with the condition partialed out.
 
     `squares` returns the inertia that each column of an array (n x k) explains, and `total` is that of all rows. It is
     the share of permutations whose F is no lower, the observed one included (Legendre and Legendre). NaN where F is.
     """
-    size, width = len(found.basis), found.basis.shape[1] + found.condition.shape[1]
-    if count < 1:
+    size, width = found.both.shape
+    if permutations.count < 1 or not found.rank or found.residual_freedom < 1:
         return float("nan")
-    with running("permutations"):
-        there = found.rank and found.residual_freedom > 0
-        (observed,), (lost,) = _ratios(found, squares, total, np.arange(size)[None, :]) if there else ([np.nan], [1.0])
-        if not np.isfinite(observed):
-            return float("nan")
-        slack = max(TIED * max(abs(observed), 1.0), LOST * abs(observed) * lost)
-        reached, step = 0, max(1, min(count, AT_ONCE // max(size * width, 1)))
-        for start in range(0, count, step):
-            orders = np.stack([generator.permutation(size) for _ in range(min(step, count - start))])
-            ratios, _ = _ratios(found, squares, total, orders)
-            reached += int(np.sum(ratios >= observed - slack))
-    return (reached + 1) / (count + 1)
+    observed, lost = _ratios(found, squares, total, np.arange(size)[None, :])
+    if not np.isfinite(observed[0]):
+        return float("nan")
+    slack = max(TIED * max(abs(observed[0]), 1.0), LOST * abs(observed[0]) * lost[0])
+    p_values = permutations.p_values(observed, lambda orders: _ratios(found, squares, total, orders)[0][:, None], size,
+                                     most=max(1, AT_ONCE // max(size * width, 1)), slack=float(slack))
+    return float(p_values[0])
 
 
 def _ratios(found: Constraints, squares: Callable[[Array], Array], total: float,

@@ -11,8 +11,8 @@ from mlcli.base.stages.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.errors import DataError
 from mlcli.stages.algebra.linalg import symmetric_eigen
+from mlcli.stages.algebra.permutations import Permutations
 from mlcli.stages.relation.median import spatial_median
-from mlcli.stages.relation.permutations import Permutations
 
 Center = Literal["median", "centroid"]
 FLAT = 2.0**-26  # eigenvalues over the first, up to which they are rounding (vegan's TOL)

@@ -8,9 +8,9 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.errors import DataError, GeometryError
+from mlcli.stages.algebra.permutations import Permutations
 from mlcli.stages.relation.formula import Term, droppable, label_of
 from mlcli.stages.relation.model_terms import Variables, sequential_bases
-from mlcli.stages.relation.permutations import Permutations
 
 By = Literal["terms", "margin", "none"]
 AT_ONCE = 2**22  # numbers of the bases of the permutations that are held together

@@ -4,7 +4,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
-from mlcli.stages.relation.permutations import Permutations
+from mlcli.stages.algebra.permutations import Permutations
 
 FLAT = 1e-12  # singular value of the axes, relative to the largest, up to which they have no such direction
 AT_ONCE = 2**22  # numbers of the permuted variables that are held together

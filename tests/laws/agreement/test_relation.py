@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.permutations import Permutations, permutations_of
 from mlcli.stages.relation.dispersion import dispersion
 from mlcli.stages.relation.formula import terms_of
 from mlcli.stages.relation.model_terms import Factor
 from mlcli.stages.relation.permanova import By, inner_products, permanova
-from mlcli.stages.relation.permutations import Permutations, permutations_of
 from mlcli.stages.relation.species import weighted_averages
 from mlcli.stages.relation.vectors import fit_centroids, fit_vector
 from tests.laws.agreement.tables import TABLES, read

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from mlcli.errors import DataError
+from mlcli.stages.algebra.permutations import Permutations
 from mlcli.stages.relation.dispersion import Center, dispersion
 from mlcli.stages.relation.median import spatial_median
 from mlcli.stages.relation.permanova import inner_products
-from mlcli.stages.relation.permutations import Permutations
 from tests.data.helpers import noted
 
 POINTS = np.random.default_rng(2).standard_normal((18, 3))

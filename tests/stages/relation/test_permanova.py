@@ -6,10 +6,10 @@ from scipy import stats
 
 from mlcli.base.types import Array
 from mlcli.errors import DataError, GeometryError
+from mlcli.stages.algebra.permutations import Permutations
 from mlcli.stages.relation.formula import terms_of
 from mlcli.stages.relation.model_terms import Factor
 from mlcli.stages.relation.permanova import By, Row, inner_products, permanova
-from mlcli.stages.relation.permutations import Permutations
 
 GENERATOR = np.random.default_rng(5)
 POINTS = GENERATOR.standard_normal((30, 4)) * [3, 2, 1, 1]

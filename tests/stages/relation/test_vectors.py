@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mlcli.stages.relation.permutations import Permutations
+from mlcli.stages.algebra.permutations import Permutations
 from mlcli.stages.relation.vectors import fit_centroids, fit_vector
 
 GENERATOR = np.random.default_rng(8)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mlcli.errors import DataError
-from mlcli.stages.relation import permutations as drawn
-from mlcli.stages.relation.permutations import Permutations, permutations_of
+from mlcli.stages.algebra import permutations as drawn
+from mlcli.stages.algebra.permutations import Permutations, permutations_of
 
 
 def test_batches_do_not_change_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

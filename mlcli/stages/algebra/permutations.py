@@ -67,7 +67,7 @@ class Permutations:
             for orders in self.batches(size, strata, most):
                 found = statistics(orders)
                 reached += (found >= observed - slack).sum(axis=0)
-                defined += np.isfinite(found).sum(axis=0)
+                defined += (~np.isnan(found)).sum(axis=0)
                 done += len(orders)
                 advance(done, self.count)
         return np.where(np.isnan(observed) | (self.count < 1), np.nan, (reached + 1) / (defined + 1))
