@@ -6,7 +6,7 @@ from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import one_by_one, row_blocks
 from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
-from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Spatial, WeightedGraph
 from mlcli.errors import GeometryError
@@ -18,12 +18,12 @@ from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.graph.perplexity import Affinities, calibrate, joint, reach
 from mlcli.stages.graph.pieces import first_ids
+from mlcli.stages.layout.pairs import SAME, alike
 
 FEWEST = 5  # points of which some have a perplexity above 1 and below (n - 1) / 3
 BOTH_WAYS = 1.6  # entries of joint affinities for each neighbor, as some of these are neighbors of each other
 WORKING = 12  # numbers in memory for each entry, while affinities are made
 TRIALS = 12  # evaluations of a row's entropy until it has the perplexity
-SAME = 1e-12  # difference of two points' dissimilarities to others, relative to the largest, that is rounding
 HELD = 2**20  # numbers of a block of distances
 
 
@@ -96,13 +96,6 @@ def equal_groups(lists: Lists, square: Array | None) -> Indices | None:
         rows, columns = rows[same], columns[same]
     groups = undirected(size, rows, columns, np.zeros(len(rows)), "union").pieces()
     return groups if groups.max() + 1 < size else None
-
-
-def alike(square: Array, left: Indices, right: Indices) -> AnyArray:
-    """Return whether pairs of points (e each) have the same dissimilarities (n x n) to all points, an (e,) mask."""
-    slack = SAME * float(square.max())
-    return np.array([bool(np.all(np.abs(square[a] - square[b]) <= slack)) for a, b in zip(left, right, strict=True)],
-                    dtype=bool)
 
 
 def groups_of(data: Joined, lists: Lists) -> Indices | None:

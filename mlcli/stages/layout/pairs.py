@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import DataError
 
 UNWEIGHTED = "use smacof with method.weights: 0, so that all weights are one"
@@ -32,9 +32,8 @@ class Pairs:
         their dissimilarities to others.
         """
         firsts = (lengths == 0).argmax(axis=1)
-        top = float(lengths.max(initial=0.0))
         later = np.flatnonzero(firsts < np.arange(len(lengths)))
-        unequal = later[[bool(np.any(np.abs(lengths[row] - lengths[firsts[row]]) > SAME * top)) for row in later]]
+        unequal = later[~alike(lengths, later, firsts[later])]
         if len(unequal) and power < 0:
             row, first = int(unequal[0]), int(firsts[unequal[0]])
             raise DataError("ZERO-PAIRS", f"points {ids[first]} and {ids[row]} have dissimilarity zero, but differ in "
@@ -99,3 +98,10 @@ class Pairs:
 def weight_name(power: float) -> str:
     """Return the weight of a pair as messages show it."""
     return f"1/δ{'' if power == -1 else f'^{-power:g}'}" if power < 0 else f"δ^{power:g}"
+
+
+def alike(square: Array, left: Indices, right: Indices) -> AnyArray:
+    """Return whether pairs of points (e each) have the same dissimilarities (n x n) to all points, an (e,) mask."""
+    slack = SAME * float(square.max(initial=0.0))
+    return np.array([bool(np.all(np.abs(square[a] - square[b]) <= slack)) for a, b in zip(left, right, strict=True)],
+                    dtype=bool)

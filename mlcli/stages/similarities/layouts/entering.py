@@ -11,7 +11,8 @@ from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.graph.perplexity import conditional, gaps_of, reach
 from mlcli.stages.layout.entering import enter
-from mlcli.stages.similarities.base import Parts, Similarity
+from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.layouts.fixed import AmongFixed
 
 
 @stored("calibrated", precisions="ns")
@@ -30,7 +31,7 @@ class Calibrated(Similarity):
 
 @stored("entering", coordinates="np", points="nd", precisions="ns")
 @frozen
-class Entering(Similarity):
+class Entering(AmongFixed):
     """Coordinates whose divergence from a new point's affinities is least, with those of training points fixed."""
 
     on_equals: ClassVar[bool] = True
@@ -55,12 +56,3 @@ class Entering(Similarity):
     def neighborhood(self) -> Nearest:
         """The neighbors that affinities are computed from."""
         return Nearest(reach(self.perplexities))
-
-    @property
-    def parts(self) -> Parts:
-        """The points and their metric."""
-        return Parts(points=self.points, metric=self.metric)
-
-    def width(self, given: int) -> int:
-        """Return the number of axes."""
-        return self.coordinates.shape[1]

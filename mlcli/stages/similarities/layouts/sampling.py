@@ -13,14 +13,14 @@ from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.layout.curve import MembershipCurve
 from mlcli.stages.layout.memberships import memberships_of, smooth_lengths
 from mlcli.stages.layout.sampling import HALF, Sampling, move_points
-from mlcli.stages.similarities.base import Parts, Similarity
+from mlcli.stages.similarities.layouts.fixed import AmongFixed
 
 PHASES = 4  # parts of an epoch of a new point
 
 
 @stored("sampled-forces", coordinates="np", points="nd")
 @frozen
-class SampledForces(Similarity):
+class SampledForces(AmongFixed):
     """Coordinates of new points among those of the training points, which stay where they are."""
 
     keeps_distances: ClassVar[bool] = False
@@ -60,12 +60,3 @@ class SampledForces(Similarity):
         rates = np.minimum(np.rint(values.ravel() * HALF), HALF - 1).astype(np.uint32)
         return Edges(np.arange(size + 1) * count, columns.ravel().astype(np.int32), rates,
                      np.tile(ranks, size).astype(np.int32))
-
-    @property
-    def parts(self) -> Parts:
-        """The points and their metric."""
-        return Parts(points=self.points, metric=self.metric)
-
-    def width(self, given: int) -> int:
-        """Return the number of axes."""
-        return self.coordinates.shape[1]

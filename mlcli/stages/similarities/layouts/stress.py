@@ -11,12 +11,12 @@ from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
 from mlcli.stages.algebra.metrics.blocks import squared
 from mlcli.stages.layout.disparities import Monotone
 from mlcli.stages.layout.placing import place_by_stress
-from mlcli.stages.similarities.base import Parts, Similarity
+from mlcli.stages.similarities.layouts.fixed import AmongFixed
 
 
 @stored("least-stress", coordinates="np", points="nd")
 @frozen
-class LeastStress(Similarity):
+class LeastStress(AmongFixed):
     """Coordinates that minimize a new point's own stress, with those of the training points fixed."""
 
     on_equals: ClassVar[bool] = True
@@ -36,15 +36,6 @@ class LeastStress(Similarity):
         weights = relative_weights(lengths[off], self.power)
         placed[off] = place_by_stress(targets[off], self.coordinates, weights)
         return placed
-
-    @property
-    def parts(self) -> Parts:
-        """The points and their metric."""
-        return Parts(points=self.points, metric=self.metric)
-
-    def width(self, given: int) -> int:
-        """Return the number of axes."""
-        return self.coordinates.shape[1]
 
 
 def relative_weights(lengths: Array, power: float) -> Array:
