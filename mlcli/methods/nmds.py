@@ -13,7 +13,7 @@ from mlcli.base.values.check import Check
 from mlcli.base.values.inputs import Spatial
 from mlcli.base.values.options import option
 from mlcli.errors import DataError
-from mlcli.methods.frame.layouts.stress import LayoutMethod
+from mlcli.methods.frame.layouts.stress import StressMethod
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.stress import rank_checks
@@ -31,7 +31,7 @@ ARRAYS = 5, 5  # numbers of a pair at once: for all starts, and for each that ru
 EXACT = {"tolerance": 1e-9}  # as invariances ask for
 
 
-class NMDS(LayoutMethod):
+class NMDS(StressMethod):
     """Points whose distances have the order of given dissimilarities (NMDS).
 
     Coordinates minimize Kruskal's stress-1, √(Σ (d - d̂)² / Σ d²) over all pairs, with d the distances of the

@@ -10,7 +10,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.check import Check, ratio, skipped
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, Labeled, WeightedGraph
 from mlcli.base.values.missing import is_missing
-from mlcli.methods.frame.layouts.stress import centered_axes
+from mlcli.methods.frame.layouts.layout import centered_axes
 from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.divergence import distances_from
 from mlcli.methods.identities.stress import axes_check

@@ -9,13 +9,12 @@ from mlcli.base.stages.stage import note, running
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
-from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, LengthGraph, WeightedGraph
+from mlcli.base.values.inputs import AffinityGraph, Input, Joined, WeightedGraph
 from mlcli.base.values.products import Name, Sparse
 from mlcli.base.values.quantity import Quantity
 from mlcli.errors import ConfigError
-from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.layouts.stress import principal
-from mlcli.methods.frame.model import Model, Powers
+from mlcli.methods.frame.layouts.layout import NeighborEmbedding, principal
+from mlcli.methods.frame.model import Model
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.metrics.points import training_points
 from mlcli.stages.chain.joint_affinities import (
@@ -59,17 +58,9 @@ FEW = 1.2  # least perplexity of a graph by default
 ENTRY = 12.0  # bytes of an affinity and its column
 
 
-class CalibratedMethod(Method):
+class CalibratedMethod(NeighborEmbedding):
     """The base of methods that minimize the divergence of affinities from those of the layout."""
 
-    accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)
-    powers: ClassVar = Powers(coordinates=0, spectrum=0)
-    ranked_by: ClassVar = None
-    decodes: ClassVar = None
-    rules: ClassVar = ()
-    has_loadings: ClassVar = False
-    variance_shares: ClassVar = False
-    scaleless: ClassVar = True
     loses: ClassVar = ("Neighbors are kept, and nothing else: distances between groups and the sizes and densities of "
                        "groups mean little here, and there may be groups that the data does not have.")
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mlcli.base.stages.steps import Step, repeated
 from mlcli.base.types import Array
-from mlcli.methods.frame.layouts.stress import LayoutMethod
+from mlcli.methods.frame.layouts.stress import StressMethod
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.layout.majorize import MEMORY, USUAL, laplacian_solver, minimize_stress, step_seconds
 from mlcli.stages.layout.pairs import Pairs
@@ -14,7 +14,7 @@ from mlcli.stages.layout.starts import Run, workers
 COPIES = 2.0  # n x n matrices beside the dissimilarities: weights and their factor
 
 
-class MajorizedMethod(LayoutMethod):
+class MajorizedMethod(StressMethod):
     """The base of methods whose stress is Σ w (δ - d)², divided by Σ w δ²."""
 
     squared: ClassVar[bool] = False  # whether the stress is that ratio, and not its root

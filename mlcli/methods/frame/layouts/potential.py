@@ -11,8 +11,9 @@ from mlcli.base.types import Indices
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features
 from mlcli.base.values.quantity import Quantity
+from mlcli.methods.frame.layouts.layout import principal_axes
 from mlcli.methods.frame.layouts.majorized import MajorizedMethod
-from mlcli.methods.frame.layouts.stress import best_of, principal_axes
+from mlcli.methods.frame.layouts.stress import best_of
 from mlcli.methods.frame.model import Model, Powers
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import pass_cost, product_rate

@@ -16,14 +16,12 @@ from mlcli.base.values.inputs import (
     Input,
     Joined,
     Labeled,
-    LengthGraph,
     WeightedGraph,
 )
 from mlcli.base.values.quantity import Quantity
 from mlcli.errors import ConfigError
-from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.layouts.stress import centered_axes
-from mlcli.methods.frame.model import Model, Powers
+from mlcli.methods.frame.layouts.layout import NeighborEmbedding, centered_axes
+from mlcli.methods.frame.model import Model
 from mlcli.native import describe
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterated
@@ -59,17 +57,9 @@ class Layout:
     ended: Iterated[Epoch]
 
 
-class SampledMethod(Method):
+class SampledMethod(NeighborEmbedding):
     """The base of methods that move points along the edges of a fuzzy graph, and away from samples."""
 
-    accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)
-    powers: ClassVar = Powers(coordinates=0, spectrum=0)
-    ranked_by: ClassVar = None
-    decodes: ClassVar = None
-    rules: ClassVar = ()
-    has_loadings: ClassVar = False
-    variance_shares: ClassVar = False
-    scaleless: ClassVar = True
     loses: ClassVar = ("Neighbors are kept, and little else: distances between groups and the sizes and densities of "
                        "groups mean little here, and another seed gives another picture.")
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order

@@ -1,4 +1,4 @@
-"""The base of layouts: coordinates of least stress, from several starts, without an eigenproblem."""
+"""The base of layouts of least stress, from several starts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,8 +12,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Features, Given, Spatial
 from mlcli.base.values.quantity import Quantity
-from mlcli.base.values.signs import leading_signs
-from mlcli.methods.frame.base import Method
+from mlcli.methods.frame.layouts.layout import LayoutMethod, principal
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.trials import InputSummary, Trials, single_trial
 from mlcli.stages.algebra.centering import uncentered
@@ -31,15 +30,11 @@ FEW = 3_000  # rows up to which exploration tries layouts
 SAME = 1e-3  # stress above the least up to which a run counts as having reached it, as in vegan's metaMDS
 
 
-class LayoutMethod(Method):
+class StressMethod(LayoutMethod):
     """The base of methods that minimize a stress of dissimilarities, given or of features under a metric."""
 
     accepts: ClassVar[tuple[type[Given], ...]] = (Features, Dissimilarities)
-    ranked_by: ClassVar = None
-    decodes: ClassVar = None
     rules: ClassVar = ("stress",)
-    has_loadings: ClassVar = False
-    variance_shares: ClassVar = False
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         starts: int
         axes: Axes
@@ -135,24 +130,3 @@ def best_of(runs: Sequence[Run]) -> Run:
         note("W-UNCONVERGED", f"stopped after {len(best.trace)} iterations without convergence",
              iterations=len(best.trace), change=None)
     return best
-
-
-def principal(points: Array) -> Array:
-    """Return coordinates (n x p), centered and turned to their principal axes, with the common rule of signs."""
-    center, axes = principal_axes(points)
-    return np.asarray((points - center) @ axes)
-
-
-def principal_axes(points: Array) -> tuple[Array, Array]:
-    """Return the mean (p) and the principal axes (p x p, columns) of coordinates (n x p), with the rule of signs."""
-    center = points.mean(axis=0)
-    centered = points - center
-    _, axes = np.linalg.eigh(centered.T @ centered)
-    turn = axes[:, ::-1]
-    return center, turn * leading_signs(centered @ turn)
-
-
-def centered_axes(points: Array) -> Array:
-    """Return coordinates (n x p) on principal axes, where they may lie far from zero: with small means taken again."""
-    centered = points - points.mean(axis=0)
-    return principal(centered - centered.mean(axis=0))
