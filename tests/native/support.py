@@ -1,5 +1,6 @@
 """Graphs to try the kernels on, and what SciPy says of them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,14 @@ def levels() -> list[str]:
     found = [name for name in ("base", "v3", "v4") if kernels().choose_level(name)]
     kernels().choose_level(usual)
     return found
+
+
+def at_level(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The kernels at the instruction set that a fixture asks for."""
+    usual = native.describe()
+    kernels().choose_level(request.param)
+    yield request.param
+    kernels().choose_level(usual)
 
 
 def pairs(size: int, left: Any, right: Any, lengths: Any) -> Graph:

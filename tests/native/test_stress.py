@@ -1,25 +1,15 @@
 """Sums over pairs for a step of majorization, against NumPy's at every instruction set."""
 
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from mlcli import native
-from mlcli.native.library import kernels
 from mlcli.native.stress import stress_rows
 from mlcli.native.student import turn_sources
-from tests.native.support import levels, needs_native
+from tests.native.support import at_level, levels, needs_native
 
 pytestmark = needs_native
-
-
-@pytest.fixture(params=levels(), autouse=True)
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    usual = native.describe()
-    kernels().choose_level(request.param)
-    yield request.param
-    kernels().choose_level(usual)
+level = pytest.fixture(params=levels(), autouse=True)(at_level)
 
 
 @pytest.mark.parametrize("weighted", [True, False])

@@ -1,11 +1,9 @@
 """Forces by Student's kernel, and splines on a grid, against their formulas at every instruction set."""
 
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
-from mlcli import native
 from mlcli.base.types import Array
 from mlcli.native.library import kernels
 from mlcli.native.student import (
@@ -17,17 +15,10 @@ from mlcli.native.student import (
     turn_sources,
 )
 from mlcli.stages.layout.splines import collect_rows, spread_rows
-from tests.native.support import levels, needs_native
+from tests.native.support import at_level, levels, needs_native
 
 pytestmark = needs_native
-
-
-@pytest.fixture(params=levels(), autouse=True)
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    usual = native.describe()
-    kernels().choose_level(request.param)
-    yield request.param
-    kernels().choose_level(usual)
+level = pytest.fixture(params=levels(), autouse=True)(at_level)
 
 
 def formula(points: Array, dof: float) -> tuple[Array, Array]:

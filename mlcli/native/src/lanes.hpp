@@ -14,6 +14,18 @@
 
 namespace mlcli::LEVEL {
 
+INLINE double from_bits(std::uint64_t bits) {
+    double number;
+    std::memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+INLINE std::uint64_t bits_of(double number) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
 template <class T> struct Lanes;
 
 #if defined(__AVX512F__)

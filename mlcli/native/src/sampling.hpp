@@ -1,7 +1,6 @@
 // Steps of points along the edges of a fuzzy graph that are due, and away from sampled points (UMAP's negative sampling).
 #pragma once
 #include <cstdint>
-#include <cstring>
 
 #include "curve.hpp"
 #include "lanes.hpp"
@@ -10,27 +9,15 @@ namespace mlcli::LEVEL {
 
 constexpr int FLUSHES = 8;  // products of so many factors stay in range before their logarithm is taken
 
-INLINE std::uint64_t as_bits(double x) {
-    std::uint64_t bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-INLINE double as_number(std::uint64_t bits) {
-    double x;
-    std::memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 // One where a number of zero or more is above a limit, else zero: by their bits, as branches are not vectorized.
-INLINE std::uint64_t above(double x, double limit) { return (as_bits(limit) - as_bits(x)) >> 63; }
+INLINE std::uint64_t above(double x, double limit) { return (bits_of(limit) - bits_of(x)) >> 63; }
 
 // The base-2 logarithm of a normal number above zero: of the mantissa by the series of atanh.
 INLINE double log2_of(double x) {
-    const std::uint64_t bits = as_bits(x), raised = (bits & 0x000fffffffffffffull) | 0x3ff0000000000000ull;
-    const std::uint64_t high = above(as_number(raised), 1.4142135623730951);
-    const double power = as_number(((bits >> 52) + high) | 0x4330000000000000ull) - (4503599627370496.0 + 1023.0);
-    const double part = as_number(raised - (high << 52));
+    const std::uint64_t bits = bits_of(x), raised = (bits & 0x000fffffffffffffull) | 0x3ff0000000000000ull;
+    const std::uint64_t high = above(from_bits(raised), 1.4142135623730951);
+    const double power = from_bits(((bits >> 52) + high) | 0x4330000000000000ull) - (4503599627370496.0 + 1023.0);
+    const double part = from_bits(raised - (high << 52));
     const double t = (part - 1.0) / (part + 1.0), s = t * t;
     double sum = 1.0 / 17;
     sum = sum * s + 1.0 / 15;
@@ -62,7 +49,7 @@ INLINE double exp2_of(double y) {
     sum = sum * f + 0.5;
     sum = sum * f + 1.0;
     sum = sum * f + 1.0;
-    return sum * as_number((as_bits(shifted) + 1023) << 52);
+    return sum * from_bits((bits_of(shifted) + 1023) << 52);
 }
 
 // A number without order from a counter (splitmix64).
@@ -110,7 +97,7 @@ static void compute_forces(Forces &forces, const Curve &curve) {
         }
     for (int pair = 0; pair < PAIRS; ++pair) {
         const double square = squares[pair], edge = forces.edges[pair], sample = 1.0 - edge;
-        const double there = as_number((0 - above(square, 1e-300)) & 0x3ff0000000000000ull);
+        const double there = from_bits((0 - above(square, 1e-300)) & 0x3ff0000000000000ull);
         const double bent = there * curve.a * exp2_of(curve.b * log2_of(square + (1.0 - there)));
         const double under = (1.0 + bent) * (square + sample * curve.near + (1.0 - there));
         const double over = sample * curve.gamma - edge * bent;

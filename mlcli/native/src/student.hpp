@@ -10,18 +10,6 @@ constexpr int HELD = 16;               // axes whose sums stay in vectors, where
 constexpr int CHUNK = 64;              // entries of a row that are copied at once
 constexpr int LOTS = 8;                // and that are summed side by side
 
-INLINE double from_bits(std::uint64_t bits) {
-    double number;
-    std::memcpy(&number, &bits, sizeof number);
-    return number;
-}
-
-INLINE std::uint64_t bits_of(double number) {
-    std::uint64_t bits;
-    std::memcpy(&bits, &number, sizeof bits);
-    return bits;
-}
-
 // The logarithm of a number from 1 on and its inverse, without branches, so that loops over it become vectors: twice
 // the artanh of (m - 1)/(m + 1) for the mantissa m, taken from between the roots of 1/2 and 2. One division does for
 // both.
