@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
-from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Given, LengthGraph
 from mlcli.errors import ConfigError, DataError, GeometryError
-from mlcli.methods import METHODS, Model
+from mlcli.methods import Model
 from mlcli.rundir import archive
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.graph.perplexity import ALONE
-from tests.faults.certificate.test_layouts import HOSTILE, checked, turned
+from tests.faults.certificate.layout_lies import checked, fit_of, turned
+from tests.faults.certificate.test_layouts import HOSTILE
 from tests.support import Notes, dissimilarities, features
 
 POINTS = np.random.default_rng(6).standard_normal((40, 4)) * [3, 2, 1, 0.5]
@@ -31,9 +31,7 @@ GRAPHS = {"lengths": LengthGraph(NONE, NAMES, starts=EDGES.starts, indices=EDGES
 
 
 def of_data(data: Given, **options: Any) -> tuple[Any, Any, Model]:
-    """The method, its data with the metric, and its model."""
-    method: Any = METHODS["tsne"](**{"descent": FEW, **options}).resolve(data)  # type: ignore[arg-type]
-    return method, method.with_metric(data), method.fit(data, Compute())
+    return fit_of("tsne", data, **{"descent": FEW, **options})
 
 
 @cache

@@ -9,14 +9,10 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
-from mlcli.base.values.check import Check
-from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Spatial
-from mlcli.certify.certificate import check_numbers
-from mlcli.certify.plan import Plan
-from mlcli.certify.subject import Subject
 from mlcli.errors import DataError, GeometryError
-from mlcli.methods import METHODS, Model
+from mlcli.methods import Model
+from tests.faults.certificate.layout_lies import checked, fit_of, moved, stated, turned
 from tests.support import Notes, dissimilarities, features
 
 RANDOM = np.random.default_rng(6)
@@ -28,9 +24,7 @@ FEW: dict[str, dict[str, Any]] = {"smacof": {}, "sammon": {}, "nmds": {"starts":
 
 
 def of_data(name: str, data: Spatial, **options: Any) -> tuple[Any, Any, Model]:
-    """The method, its data with the metric, and its model."""
-    method: Any = METHODS[name](**{**FEW[name], **options}).resolve(data)
-    return method, method.with_metric(data), method.fit(data, Compute())
+    return fit_of(name, data, **{**FEW[name], **options})
 
 
 @cache
@@ -38,34 +32,9 @@ def fitted(name: str) -> tuple[Any, Any, Model]:
     return of_data(name, features(POINTS))
 
 
-def checked(method: Any, data: Any, model: Model) -> list[Check]:
-    return list(check_numbers(Subject.of(method, data, model, Plan())))
-
-
-def moved(change: Callable[[Array], Array]) -> Callable[[Model], Model]:
-    """The model at other coordinates, of which its similarity knows as well."""
-    def at_others(model: Model) -> Model:
-        points = change(np.array(model.embedding))
-        projector: Any = model.projector
-        return replace(model, embedding=points, projector=replace(
-            projector, similarity=replace(projector.similarity, coordinates=points)))
-
-    return at_others
-
-
-def turned(points: Array) -> Array:
-    cosine, sine = np.cos(1e-6), np.sin(1e-6)
-    return points @ np.array([[cosine, -sine], [sine, cosine]])
-
-
 def one_point(points: Array) -> Array:
     points[3, 1] += 1e-3 * np.abs(points).max()
     return points
-
-
-def stated(**figures: Callable[[Any], Any]) -> Callable[[Model], Model]:
-    return lambda model: replace(model, fit={**model.fit, **{
-        name: change(model.fit[name]) for name, change in figures.items()}})
 
 
 LIES: dict[str, tuple[Callable[[Model], Model], set[str]]] = {

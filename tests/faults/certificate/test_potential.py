@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
-from mlcli.base.values.compute import Compute
-from mlcli.methods import METHODS, Model
-from tests.faults.certificate.test_layouts import HOSTILE, POINTS, checked, turned
+from mlcli.methods import Model
+from tests.faults.certificate.layout_lies import checked, fit_of, stated, turned
+from tests.faults.certificate.test_layouts import HOSTILE, POINTS
 from tests.support import features
 
 MORE = np.vstack([POINTS, POINTS[:, ::-1], POINTS * [1, 0.5, 2, 3]])
@@ -23,13 +23,7 @@ def fitted(**options: Any) -> tuple[Any, Any, Model]:
 
 
 def of_data(data: Any, **options: Any) -> tuple[Any, Any, Model]:
-    method: Any = METHODS["phate"](**options).resolve(data)
-    return method, method.with_metric(data), method.fit(data, Compute())
-
-
-def stated(**figures: Callable[[Any], Any]) -> Callable[[Model], Model]:
-    return lambda model: replace(model, fit={**model.fit, **{
-        name: change(model.fit[name]) for name, change in figures.items()}})
+    return fit_of("phate", data, **options)
 
 
 def layout(change: Callable[[Array], Array], *, all_points: bool = True) -> Callable[[Model], Model]:

@@ -2,23 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from operator import mul
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import AffinityGraph, Given, Labeled, LengthGraph
-from mlcli.certify.certificate import check_numbers
-from mlcli.certify.plan import Plan
-from mlcli.certify.subject import Subject
 from mlcli.errors import GeometryError
-from mlcli.methods import METHODS, Model
+from mlcli.methods import Model
 from mlcli.stages.graph.graph import undirected
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighborhoods import Nearest
+from tests.faults.certificate import layout_lies
+from tests.faults.certificate.layout_lies import checked, fit_of, moved
 from tests.support import dissimilarities, features
 
 RANDOM = np.random.default_rng(6)
@@ -26,9 +25,7 @@ POINTS = RANDOM.standard_normal((40, 4)) * [3, 2, 1, 0.5]
 
 
 def of_data(data: Given, **options: Any) -> tuple[Any, Any, Model]:
-    """The method, its data with the metric, and its model."""
-    method: Any = METHODS["umap"](**{"epochs": 20, **options}).resolve(data)
-    return method, method.with_metric(data), method.fit(data, Compute())
+    return fit_of("umap", data, **{"epochs": 20, **options})
 
 
 @cache
@@ -36,24 +33,9 @@ def fitted() -> tuple[Any, Any, Model]:
     return of_data(features(POINTS))
 
 
-def checked(method: Any, data: Any, model: Model) -> list[Check]:
-    return list(check_numbers(Subject.of(method, data, model, Plan())))
-
-
-def moved(change: Callable[[Any], Any]) -> Callable[[Model], Model]:
-    """The model at other coordinates, of which its similarity knows as well."""
-    def at_others(model: Model) -> Model:
-        points = change(np.array(model.embedding))
-        projector: Any = model.projector
-        return replace(model, embedding=points, projector=replace(
-            projector, similarity=replace(projector.similarity, coordinates=points)))
-
-    return at_others
-
-
 def stated(**figures: float) -> Callable[[Model], Model]:
-    return lambda model: replace(model, fit={**model.fit, **{
-        name: model.fit[name] * factor for name, factor in figures.items()}})
+    """The model with figures times so much."""
+    return layout_lies.stated(**{name: partial(mul, factor) for name, factor in figures.items()})
 
 
 LIES: dict[str, tuple[Callable[[Model], Model], set[str]]] = {
