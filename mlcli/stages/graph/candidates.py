@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
@@ -91,6 +92,11 @@ def _tree(new: Array, points: Array, count: int) -> Finder:
     return find
 
 
+def rounding_of(columns: int, kind: type[np.floating[Any]]) -> float:
+    """Return a bound of the rounding of ‖x - y‖² by products of so many columns, relative to ‖x‖² and ‖y‖²."""
+    return 4 * (columns + 4) * float(np.finfo(kind).eps)
+
+
 class _Centered:
     """Points in single precision, centered and scaled to unit size first, so that squares neither overflow nor
     underflow.
@@ -108,7 +114,7 @@ class _Centered:
 
         each(center, blocks(len(points), points.shape[1]))
         self.norms = np.einsum("ij,ij->i", self.points, self.points)
-        self._rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
+        self._rounding = rounding_of(points.shape[1], np.float32)
 
     def beyond(self, last: AnyArray, norms: AnyArray) -> Array:
         """Return lower bounds of the squared distances to points that are not candidates: (m,) arrays in and out."""
@@ -173,8 +179,7 @@ def finer_candidates(new: Array, points: Array, count: int, excluded: Indices | 
             numbers[:, part] = squares - 2 * (left @ right.T)
             most = max(most, float(squares.max()))
         candidates, last = _smallest(numbers, count, excluded)
-        rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float64).eps)
-        return candidates, last + norms - rounding * (norms + most)
+        return candidates, last + norms - rounding_of(points.shape[1], np.float64) * (norms + most)
 
 
 def _smallest(quick: AnyArray, count: int, excluded: Indices | None) -> tuple[Indices, AnyArray]:
