@@ -18,7 +18,7 @@ import pytest
 
 from mlcli.data.samples.surfaces import sample
 from tests.journeys.support import forked, process, write_points
-from tests.processes import code_of, neutral
+from tests.processes import OWN_KERNEL, code_of, neutral
 
 pytestmark = pytest.mark.medium
 
@@ -27,10 +27,15 @@ EMBED = ["embed", "data.csv", "-o", "out", "-q", "--method", "fa", "-p", "1", "-
          "--set", "report.quality=null", "--set", "report.dimension=false", "--set", "method.iterate.tolerance=1e-12"]
 
 
+def keeping(pause: float, *arguments: str, **settings: str) -> subprocess.Popen[bytes]:
+    """Starts the program so that it keeps every checkpoint; forks, whose linear algebra it shares, go on from them."""
+    return subprocess.Popen([*KEEPING, str(pause), *arguments], stderr=subprocess.PIPE,
+                            env=neutral(**OWN_KERNEL, **settings))
+
+
 def begin(*more: str, pause: float = 0.02) -> subprocess.Popen[bytes]:
     """Begins a run that keeps a checkpoint of every step of an iteration."""
-    return subprocess.Popen([*KEEPING, str(pause), *EMBED, *more],
-                            stderr=subprocess.PIPE, env=neutral())
+    return keeping(pause, *EMBED, *more)
 
 
 def after_steps(child: subprocess.Popen[bytes], count: int) -> None:
@@ -214,8 +219,7 @@ RUNS = ("out/seed=0", "out/seed=1")
 def sweep(*more: str, pause: float = 0.0) -> subprocess.Popen[bytes]:
     """Begins two runs at once."""
     Path("sweep.yaml").write_text(SWEEP)
-    return subprocess.Popen([*KEEPING, str(pause), "run", "sweep.yaml", "--jobs", "2", "-q", *more],
-                            stderr=subprocess.PIPE, env=neutral(MLCLI_THREADS="2"))
+    return keeping(pause, "run", "sweep.yaml", "--jobs", "2", "-q", *more, MLCLI_THREADS="2")
 
 
 @pytest.mark.slow

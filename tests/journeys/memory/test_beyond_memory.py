@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,9 +23,9 @@ from mlcli.data.read import fill_array
 from mlcli.report.figures import scatter
 from mlcli.rundir import disk_space as rundir_room
 from mlcli.stages.algebra import gathering
-from tests.faults.kills.test_going_on import KEEPING, after_steps
+from tests.faults.kills.test_going_on import after_steps, keeping
 from tests.journeys.support import BARE, Caller
-from tests.processes import call, code_of, neutral
+from tests.processes import call, code_of
 
 ROWS, COLUMNS = 900, 12
 GROUP = ROWS // 4  # rows of a group of Parquet
@@ -624,7 +623,7 @@ def test_the_parquet_files_of_a_directory_are_one_table(mlcli: Caller, files: Ar
 
 def interrupted(arguments: list[str]) -> dict[str, object]:
     """The run of a command that was killed after two of its passes, given again."""
-    child = subprocess.Popen([*KEEPING, "0.2", *arguments], stderr=subprocess.PIPE, env=neutral())
+    child = keeping(0.2, *arguments)
     after_steps(child, 3)
     child.kill()
     child.communicate()
