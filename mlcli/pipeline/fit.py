@@ -94,8 +94,8 @@ def labels_named(table: Table) -> Iterator[None]:
     except ConfigError as error:
         if error.code != "E-COMPONENTS" or not table.labels:
             raise
-        raise error.changed(hint=f"{error.hint}; columns of labels are no numbers: {listed(list(table.labels), 20)}"
-                            ) from error
+        labels = listed(list(table.labels), 20)
+        raise error.changed(hint=f"{error.hint}; text columns are labels, not features: {labels}") from error
 
 
 def _rows_left_out(model: Model, table: Table) -> list[Dropped]:

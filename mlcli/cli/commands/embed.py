@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,11 +12,11 @@ from mlcli.cli.batch.finish import finish
 from mlcli.cli.batch.launch import Presentation
 from mlcli.cli.batch.planned import Batch, planned
 from mlcli.cli.line import behavior
-from mlcli.cli.line.flags import FLAGS, layer_of, with_flags
+from mlcli.cli.line.flags import FLAGS, layer_of, several_values, with_flags
 from mlcli.cli.screen.progress import mode_of
 from mlcli.config.build import outside_layer
-from mlcli.config.layers import Layer, assignment
-from mlcli.config.run_names import INPUT, directory_names
+from mlcli.config.layers import assignment
+from mlcli.config.run_names import INPUT, directory_names, file_name
 from mlcli.config.sweep import Variant
 from mlcli.errors import UsageError
 
@@ -37,11 +38,19 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     mlcli embed -p 0.95 --scale standard --label-column species iris.csv
     mlcli embed --method mds --dissimilarities distances.csv -o - > embedding.csv
     mlcli embed --method isomap runs/iris-pca
+    mlcli embed -m pca,isomap,laplacian -k 8,12 data.csv
 
+    Several values of an option of a method, of --scale or of --seed, separated by commas, make a run for each.
     Values also come from the environment: MLCLI__COMPUTE__THREADS=4 sets compute.threads.
     """
-    outside = outside_layer(os.environ, assignments or [], layer_of(flags))
-    runs = planned(inputs(data, outside, flags["output"]))
+    outer = partial(outside_layer, os.environ, assignments or [])
+    if several_values(flags):
+        from mlcli.cli.line.flag_sweep import flag_sweep
+
+        settings = flag_sweep(flags, outer)
+    else:
+        settings = [Variant(outer(layer_of(flags)), {})]
+    runs = planned(runs_of(data, settings, flags["output"]))
     presentation = Presentation(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
                                 cache="none" if no_cache else "chosen")
     part = None
@@ -53,16 +62,24 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     finish(runs, presentation, batch, debug=debug)
 
 
-def inputs(files: Sequence[str], outside: Layer, output: str | None) -> list[Variant]:
-    """A run of each file; several are written to OUTPUT/NAME, or where each would be written alone."""
-    given = [outside.over(assignment("input.path", file, "DATA")) for file in files]
-    if len(files) == 1:
-        return [Variant(given[0], {})]
-    values = [{INPUT: file} for file in files]
-    if output is None:
-        return [Variant(layer, value) for layer, value in zip(given, values, strict=True)]
+def runs_of(files: Sequence[str], settings: Sequence[Variant], output: str | None) -> list[Variant]:
+    """Return a run of each file in each setting.
+
+    Several are written to OUTPUT/NAME. Without an output those of a sweep are written to runs/DATA-sweep/NAME, and
+    those of several files where each would be written alone. Raises UsageError for several runs to standard output.
+    """
+    runs = [Variant(setting.layer.over(assignment("input.path", file, "DATA")),
+                    {**({INPUT: file} if len(files) > 1 else {}), **setting.values})
+            for file in files for setting in settings]
+    if len(runs) == 1 or (output is None and len(settings) == 1):
+        return runs
     if output == "-":
-        raise UsageError("ONE-OUTPUT", f"{len(files)} embeddings cannot share standard output", where="-o -",
+        raise UsageError("ONE-OUTPUT", f"{len(runs)} embeddings cannot share standard output", where="-o -",
                          hint="give a directory with -o")
-    return [Variant(assignment("output", str(Path(output) / name), "-o").over(layer), value)
-            for layer, name, value in zip(given, directory_names(values), values, strict=True)]
+    if output is None:
+        names = [str(Path(f"runs/{file_name(file)}-sweep", name)) for file in files
+                 for name in directory_names([setting.values for setting in settings])]
+    else:
+        names = [str(Path(output, name)) for name in directory_names([run.values for run in runs])]
+    return [Variant(assignment("output", name, "-o").over(run.layer), run.values)
+            for run, name in zip(runs, names, strict=True)]

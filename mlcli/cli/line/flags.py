@@ -90,6 +90,9 @@ EVERY = {**FLAGS, **DRAWING}
 COMMAS = ("input.columns", "input.missing_markers", "prepare.transform", "report.outputs", "report.keep",
           "report.figures", "report.look.size")
 
+SWEPT = ("prepare.scale", "compute.seed")  # options besides those of methods whose flags may have several values
+YAML = ("[", "{", '"', "'")  # with which a list or a text begins that is one value
+
 
 def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a command these flags; their values reach it as keywords."""
@@ -202,6 +205,20 @@ def layer_of(values: Mapping[str, Any]) -> Layer:
         path = flag.path.removesuffix(f".{TAG}") if whole else flag.path
         layer = assignment(path, given, flag.names[0], other=flag.also).over(layer)
     return layer
+
+
+def several_values(values: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the texts of flags that have several values, separated by commas; raises UsageError for an empty one."""
+    several = {}
+    for name, given in values.items():
+        path = FLAGS[name].path
+        if (isinstance(given, str) and "," in given and not given.lstrip().startswith(YAML)
+                and (path.startswith("method.") or path in SWEPT)):
+            several[name] = [part.strip() for part in given.split(",")]
+            if not all(several[name]):
+                raise UsageError("EMPTY-VALUE", f"{given[:80]!r} has an empty value", where=FLAGS[name].names[0],
+                                 hint="separate values by single commas, as in 5,8,12")
+    return several
 
 
 def value_for(flag: Flag, given: Any) -> Any:

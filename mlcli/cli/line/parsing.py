@@ -83,7 +83,7 @@ def require_once(given: Sequence[Any]) -> None:
         if count > 1 and option.param_type_name == "option" and not (option.is_flag or option.multiple):
             from mlcli.cli.line.flags import FLAGS
 
-            several = "; a run for each of several is a sweep (docs/sweeps.md)" if option.name in FLAGS else ""
+            several = "; for a run of each: values separated by commas (docs/sweeps.md)" if option.name in FLAGS else ""
             raise UsageError("TWICE", f"{option.opts[0]} is given {'twice' if count == 2 else f'{count} times'}",
                              where=" or ".join(option.opts), hint=f"it takes one value{several}")
 

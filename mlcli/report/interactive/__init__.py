@@ -1,1 +1,1 @@
-"""The interactive page: the embedding as points to turn, zoom and name, drawn by Plotly in the reader's browser."""
+"""The interactive page: a scatter plot of the embedding in two or three axes, drawn by Plotly in the browser."""
