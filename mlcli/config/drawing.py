@@ -1,20 +1,31 @@
 """Options of the scatter and scree plots: size, fonts, colors, and outlines of groups."""
 
-from typing import Annotated, Literal
+from re import fullmatch
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, Strict
+from pydantic import BeforeValidator, Field, Strict, WithJsonSchema
 
 from mlcli.base.values.options import Options, option
 
-Inches = Annotated[float, Field(ge=1, le=40)]
+UNITS = {"mm": 25.4, "cm": 2.54, "in": 1.0}  # of a length in inches
+
+
+def in_inches(length: Any) -> Any:
+    """Return a length as a text with its unit, as 90mm, 9cm or 3.5in, in inches; anything else as it is."""
+    parts = fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(mm|cm|in)\s*", length) if isinstance(length, str) else None
+    return length if parts is None else float(parts[1]) / UNITS[parts[2]]
+
+
+Inches = Annotated[float, BeforeValidator(in_inches), Field(ge=1, le=40), WithJsonSchema(
+    {"anyOf": [{"type": "number", "minimum": 1, "maximum": 40}, {"type": "string"}]})]
 
 
 class Look(Options):
     """The look of scatter and scree plot."""
 
     size: Annotated[tuple[Inches, ...], Strict(False), Field(min_length=2, max_length=2)] | None = option(
-        None, "Width and height of the figures in inches (default: width 6.5, height from the proportions of the "
-        "plot).")
+        None, "Width and height of the figures in inches, or with a unit as in 90mm,70mm (default: width 6.5, height "
+        "from the proportions of the plot).")
     font_size: float = option(9.0, "Font size in points; titles are 20% larger.", ge=4, le=40)
     marker_size: float | None = option(
         None, "Diameter of the markers in points (default: smaller for more rows).", gt=0, le=40)

@@ -139,6 +139,11 @@ def test_the_same_plot_gives_the_same_bytes_at_the_size_that_was_chosen(format: 
     assert shape in drawn
 
 
+def test_sizes_with_a_unit_are_inches() -> None:
+    assert Look.model_validate({"size": ["90mm", " 7 cm"]}).size == pytest.approx((90 / 25.4, 7 / 2.54), rel=1e-15)
+    assert Look.model_validate({"size": ["3.5in", 3]}).size == (3.5, 3)
+
+
 @pytest.mark.medium
 @pytest.mark.parametrize("look", [Look(palette="tab10"), Look(palette="gray"), Look(palette="set2", marker_size=2.5),
                                   Look(font_size=6), Look(aspect="free")])

@@ -139,7 +139,8 @@ def test_figures_that_cannot_be_drawn_here_are_no_dead_end(
 
 @pytest.mark.parametrize(("arguments", "said"), [
     (["--point-labels", "kind"], "E-POINT-LABELS"), (["--level", "0.5"], "report.outlines.level"),
-    (["--size", "3"], "report.look.size"), (["--palette", "rainbow"], "report.look.palette"),
+    (["--size", "3"], "report.look.size"), (["--size", "90kg,70mm"], "report.look.size[0]"),
+    (["--palette", "rainbow"], "report.look.palette"),
     (["--arrows", "3"], "E-NO-LOADINGS")])
 def test_drawings_that_cannot_be_are_refused_and_the_run_stays(mlcli: Caller, arguments: list[str], said: str) -> None:
     mlcli.finished("embed", "data.csv", "-m", "mds", "-q", "-o", "run")
