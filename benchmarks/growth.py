@@ -12,9 +12,11 @@ import json
 import statistics
 import sys
 import tempfile
+from datetime import date
 from pathlib import Path
 
-from side_by_side import HERE, machine, swiss, timed
+from jobs import HERE, swiss
+from side_by_side import machine, timed, version_of, versions
 
 SIZES = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 MOST = {"mlcli": 100_000, "scikit-learn": 20_000}
@@ -68,6 +70,11 @@ def draw(document: dict, path: Path) -> None:
     figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
 
 
+def described() -> str:
+    """The machine, the versions and the date, in a line."""
+    return f"{machine()}, {versions()}, {version_of('scikit-learn', sys.executable)}; {date.today().isoformat()}"
+
+
 def main() -> None:
     """Measures and draws, or only draws."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -76,7 +83,7 @@ def main() -> None:
     chosen = parser.parse_args()
     results = HERE / "growth.json"
     if not chosen.draw:
-        results.write_text(json.dumps({"machine": machine(), "rows": measured(chosen.rounds)}, indent=1) + "\n")
+        results.write_text(json.dumps({"machine": described(), "rows": measured(chosen.rounds)}, indent=1) + "\n")
     draw(json.loads(results.read_text()), HERE.parent / "docs" / "growth.svg")
 
 

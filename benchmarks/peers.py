@@ -1,6 +1,7 @@
-"""What a user of a peer writes today: read the file, embed it, write the coordinates."""
+"""What a user of a peer writes today: read the file, embed it, write the coordinates; of a folder, file by file."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -48,16 +49,47 @@ def embed(method: str, points: np.ndarray) -> np.ndarray:
 
         return MDS(2, metric="precomputed", metric_mds=False, n_init=1, init="classical_mds",
                    normalized_stress=True).fit_transform(squareform(pdist(points, "braycurtis")))
-    from sklearn.manifold import Isomap, LocallyLinearEmbedding
+    if method.startswith("pcoa"):
+        from skbio.stats.distance import DistanceMatrix
+        from skbio.stats.ordination import pcoa
 
-    if method == "lle":
-        return LocallyLinearEmbedding(n_neighbors=10, n_components=2, eigen_solver="arpack", random_state=0,
-                                      n_jobs=-1).fit_transform(points)
+        solver = {"pcoa-exact": "eigh", "pcoa-randomized": "fsvd"}[method]
+        return pcoa(DistanceMatrix(points), method=solver, dimensions=2).samples.to_numpy()
+    from sklearn.manifold import Isomap, LocallyLinearEmbedding, SpectralEmbedding
+
+    if method == "laplacian":
+        return SpectralEmbedding(n_neighbors=10, n_components=2, random_state=0, n_jobs=-1).fit_transform(points)
+    if method in ("lle", "lle12"):
+        return LocallyLinearEmbedding(n_neighbors=12 if method == "lle12" else 10, n_components=2,
+                                      eigen_solver="arpack", random_state=0, n_jobs=-1).fit_transform(points)
     if method in ("ltsa", "hessian", "modified"):
         return LocallyLinearEmbedding(n_neighbors=12, n_components=2, method=method, random_state=0,
                                       n_jobs=-1).fit_transform(points)
     return Isomap(n_neighbors=10, n_components=2, n_jobs=-1).fit_transform(points)
 
 
+def embed_iris(path: str, out: str) -> None:
+    """Reads the table with pandas and writes two principal components beside the labels."""
+    import pandas as pd
+    from sklearn.decomposition import PCA
+
+    table = pd.read_csv(path, index_col=0)
+    scores = PCA(n_components=2).fit_transform(table.select_dtypes("number"))
+    pd.DataFrame(scores, table.index, ["axis_1", "axis_2"]).assign(Species=table["Species"]).to_csv(out)
+
+
+def main(method: str, source: str, out: str) -> None:
+    """Embeds a file, or each file of a folder into a file of that name."""
+    if method == "iris":
+        embed_iris(source, out)
+        return
+    paths = {source: out}
+    if Path(source).is_dir():
+        Path(out).mkdir(exist_ok=True)
+        paths = {str(path): str(Path(out) / path.name) for path in Path(source).iterdir()}
+    for path, coordinates in paths.items():
+        np.savetxt(coordinates, embed(method, read(path)), delimiter=",", fmt="%.17g")
+
+
 if __name__ == "__main__":
-    np.savetxt(sys.argv[3], embed(sys.argv[1], read(sys.argv[2])), delimiter=",", fmt="%.17g")
+    main(*sys.argv[1:])
