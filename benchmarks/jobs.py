@@ -177,6 +177,8 @@ JOBS: list[Job | Geodesics] = [
     *(Job(f"nmds-counts-1000 ({peer})", peer, counts(1000),  # the layout alone: the peers measure no quality
           ("--method", "nmds", "--metric", "braycurtis", "--set", "method.starts=1", *LAYOUT), script)
       for peer, script in (("vegan", "monomds.R"), (SKLEARN, "nmds"))),
+    Job("nmds-counts-1000-20-starts", "vegan", counts(1000),
+        ("--method", "nmds", "--metric", "braycurtis", "--set", "method.starts=20", *LAYOUT), "metamds.R"),
     *(Job(f"pcoa-5000 ({kind})", SKBIO, distances(5000), ("--method", "mds", "--dissimilarities"), f"pcoa-{kind}")
       for kind in ("exact", "randomized")),
     Job("pca-200000x500", SKLEARN, gauss(200000, 500), ("--method", "pca"), "pca"),
