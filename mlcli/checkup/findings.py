@@ -23,6 +23,7 @@ from mlcli.data.options.wording import counted, listed, shown
 from mlcli.data.pairs.square import look_like_similarities
 from mlcli.data.table.table import Table
 from mlcli.errors import spell
+from mlcli.stages.graph.neighborhoods import MANY
 
 SPREAD, DOMINANT = 10.0, 0.5  # ratio of standard deviations, and share of the variance in one column
 NEAR_IS_FAR = 0.5  # median ratio of nearest to farthest distance above which distances are concentrated
@@ -161,8 +162,11 @@ def _of_geometry(report: Report) -> Iterator[Finding]:
     if graph and graph.pieces > 1:
         enough = (f"-k {graph.connecting_k}" if graph.neighbors
                   else f"--radius {Context(prec=7, rounding=ROUND_UP).create_decimal(graph.connecting_radius):g}")
+        otherwise = "{method.neighbors.pieces=largest} or connect"
+        many = graph.neighbors and graph.connecting_k > MANY
         yield Finding("C-PIECES", "warning", f"the neighbor graph of {graph.rule} is in {graph.pieces} pieces; isomap "
-                      "and lle would stop", f"use {enough}, or {{method.neighbors.pieces=largest}} or connect")
+                      "and lle would stop", f"give {otherwise}; only {enough} or more would connect it" if many else (
+                          f"use {enough}, or {otherwise}"))
     if near and report.rows_compared >= FEWEST and near.nearest_over_farthest > NEAR_IS_FAR:
         yield Finding("C-CONCENTRATED", "warning", f"the nearest neighbor is {near.nearest_over_farthest:.0%} as far "
                       "as the farthest point: distances hardly distinguish near points from far ones", "before a "

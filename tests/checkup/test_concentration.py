@@ -100,6 +100,11 @@ def test_two_far_clusters_need_as_many_neighbors_as_one_holds(tmp_path: Path) ->
     assert (report.graph.pieces, report.graph.piece_sizes, report.graph.connecting_k) == (2, (50, 30), 30)
     assert report.graph.connecting_radius == pytest.approx(np.sqrt(2) * 1e6, rel=1e-4)
     assert "C-PIECES" in codes(report)
+    assert next(found.advice for found in report.findings if found.code == "C-PIECES").startswith("use -k 30")
+    points = np.concatenate([rng.standard_normal((60, 2)), rng.standard_normal((70, 2)) + 1e6])
+    report = examined(written(tmp_path, points), "features")
+    advice = next(found.advice for found in report.findings if found.code == "C-PIECES")
+    assert advice.index("largest") < advice.index("-k 60")
 
 
 def test_of_too_many_points_a_sample_is_drawn_by_the_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

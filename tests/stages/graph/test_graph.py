@@ -77,6 +77,16 @@ def test_the_radius_that_connects_is_suggested_too() -> None:
         fit("isomap", CLUSTERS, neighbors={"radius": suggested * (1 - 1e-5)})
 
 
+def test_more_neighbors_are_the_last_advice_where_it_takes_many() -> None:
+    """A point's nearest are all in its own cluster, until there are no more."""
+    draw = np.random.default_rng(0).standard_normal((140, 2))
+    draw[70:] += 1e3
+    with pytest.raises(GeometryError) as caught:
+        fit("isomap", draw, neighbors=5)
+    hint = caught.value.hint
+    assert hint.index("largest") < hint.index("70 neighbors")
+
+
 @pytest.mark.parametrize("method", ["isomap", "lle"])
 def test_the_largest_piece_is_the_fit_of_its_rows(method: str) -> None:
     with Notes() as notes:
