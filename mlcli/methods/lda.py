@@ -10,6 +10,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.values.check import Check
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Input, Labeled
+from mlcli.base.values.missing import is_missing
 from mlcli.base.values.options import option
 from mlcli.base.values.signs import leading_signs
 from mlcli.methods.frame.base import Method
@@ -21,7 +22,7 @@ from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes, first_columns
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.classifier import Classifier, Memberships, Priors, priors_of
-from mlcli.stages.linear.discriminant import classes_of, discriminant_steps, discriminants, score_points
+from mlcli.stages.linear.discriminant import classes_of, discriminant_steps, discriminants, labeled_rows, score_points
 from mlcli.stages.similarities.classes import ClassProjector
 from mlcli.stages.similarities.columns import Columns
 
@@ -32,7 +33,8 @@ class LDA(Method):
     Coordinates have covariance one within the classes (divisor n - g). `spectrum.csv` holds the
     ratio of variance between classes (divisor g - 1) to that within, and its share of the trace,
     which axes are ranked by; `loadings.csv` the coefficients that make coordinates of centered
-    columns. There are at most g - 1 axes. The classes are those of the first label column.
+    columns. There are at most g - 1 axes. The classes are those of the first label column. Rows without a label are
+    left out with a note, and `project` places them.
 
     `classes.csv` holds the most probable class of each row, and the posterior probability of each class: its prior
     times its normal density with the covariance within classes, over the sum of these (`predict.lda` of MASS, plug-in).
@@ -71,7 +73,9 @@ class LDA(Method):
 
     def limit(self, data: Input) -> int:
         """Return the smaller of d and the number of classes less one."""
-        return min(data.values.shape[1], len(set(data.labels)) - 1) if isinstance(data, Labeled) else 1
+        if not isinstance(data, Labeled):
+            return 1
+        return min(data.values.shape[1], sum(not is_missing(name) for name in set(data.labels)) - 1)
 
     def steps(self, data: Labeled, compute: Compute, share: float | None) -> list[Step]:
         """Return the step of the singular values of deviations from the classes' means."""
@@ -79,7 +83,9 @@ class LDA(Method):
 
     def solve(self, data: Labeled, compute: Compute) -> Model:
         """Compute y = Sᵀ (x - mean) with Sᵀ W S = I and Sᵀ B S diagonal, W and B covariances within and between."""
-        names, classes = classes_of(data.labels, data.ids)
+        known = labeled_rows(data)
+        data = data if known is None else data.take(known)
+        names, classes = classes_of(data.labels)
         counts = np.bincount(classes)
         priors = priors_of(self.priors, names, counts)
         found = discriminants(data.values, classes, priors, None if self.shrinkage == "none" else self.shrinkage)
@@ -88,7 +94,7 @@ class LDA(Method):
         signs = leading_signs(scores)
         scaling = first_columns(found.scaling, count) * signs
         errors = int(np.sum(chances.argmax(axis=1) != classes))
-        return Model(embedding=map_blocks(lambda some: some * signs, scores),
+        return Model(kept=known, left_out="no label", embedding=map_blocks(lambda some: some * signs, scores),
                      spectrum=Spectrum.of_values(found.ratios, float(found.ratios.sum()), complete=True),
                      projector=ClassProjector(
                          Columns(), Centering(found.mean, across=False), scaling,

@@ -99,8 +99,8 @@ def labels_named(table: Table) -> Iterator[None]:
 
 
 def _rows_left_out(model: Model, table: Table) -> list[Dropped]:
-    """Return the rows that the policy for a graph in pieces left out."""
+    """Return the rows that the fit left out, with its reason."""
     if model.kept is None:
         return []
     outside = np.setdiff1d(np.arange(len(table.ids)), model.kept)
-    return [dropped_row(table, row, "outside the largest piece of the neighbor graph") for row in outside.tolist()]
+    return [dropped_row(table, row, model.left_out) for row in outside.tolist()]

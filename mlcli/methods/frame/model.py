@@ -70,7 +70,8 @@ class Model:
     embedding: Array  # n x p, or the kept rows only; 0 x p where the input has no rows
     spectrum: Spectrum | None = None  # None where axes have no rank
     projector: Projector | NoProjection = OF_COVARIANCE
-    kept: Indices | None = None  # the rows embedded, where a policy left some out
+    kept: Indices | None = None  # the rows embedded, where some are left out
+    left_out: str = "outside the largest piece of the neighbor graph"  # the reason of the others
     fit: Mapping[str, Any] = field(default_factory=dict)  # figures of the fit: quantities, and plain values
     objective: Quantity | None = None  # after each iteration, of an iterative method
     entropy: Array | None = None  # of the powers of a random walk, in nats

@@ -9,6 +9,7 @@ from mlcli.base.rows.source import rows_of
 from mlcli.base.stages.stage import note, stage
 from mlcli.base.stages.steps import Step
 from mlcli.base.types import Array, Indices
+from mlcli.base.values.inputs import Labeled
 from mlcli.base.values.missing import is_missing
 from mlcli.errors import DataError, GeometryError
 from mlcli.stages.algebra.costs import singular_step
@@ -32,13 +33,25 @@ from mlcli.stages.linear.whitening import (
 )
 
 
-def classes_of(labels: Sequence[str], ids: Sequence[str]) -> tuple[list[str], Indices]:
-    """Return the sorted names of the classes and each row's class (n); raises DataError for a row without label."""
-    without = [name for name, label in zip(ids, labels, strict=True) if is_missing(label)]
-    if without:
-        raise DataError("NO-LABEL", f"{len(without)} rows have no label (empty, NA or NaN), the first is "
-                        f"{without[0][:80]!r}", where="input.label_columns",
-                        hint="leave them out; they can be placed later with `project`")
+def labeled_rows(data: Labeled) -> Indices | None:
+    """Return the rows that have a label, an (m,) array, with a note that counts the others; None where all have one.
+
+    Raises DataError for a row without a label in a table that is read in blocks.
+    """
+    known = np.array([not is_missing(label) for label in data.labels], dtype=bool)
+    if known.all():
+        return None
+    first, count = data.ids[int(known.argmin())], int(np.sum(~known))
+    if rows_of(data.values) is not None:
+        raise DataError("NO-LABEL", f"{count} rows have no label (empty, NA or NaN), the first is {first[:80]!r}",
+                        where="input.label_columns", hint="leave them out; they can be placed later with `project`")
+    note("N-UNLABELED", f"{count} of {len(known)} rows have no label (empty, NA or NaN) and are left out, the first is "
+         f"{first[:80]!r}; `project` places them", rows=count)
+    return np.flatnonzero(known)
+
+
+def classes_of(labels: Sequence[str]) -> tuple[list[str], Indices]:
+    """Return the sorted names of the classes and each row's class (n)."""
     names, classes = np.unique(np.asarray(labels), return_inverse=True)
     return names.tolist(), classes.astype(np.int64)
 

@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Features, Labeled, TwoViews
-from mlcli.errors import ConfigError, DataError, GeometryError
+from mlcli.errors import ConfigError, GeometryError
 from tests.support import Notes, features, fit
 
 GENERATOR = np.random.default_rng(8)
@@ -90,13 +90,21 @@ def test_labels_without_use_are_refused(classes: Array, code: str) -> None:
     assert caught.value.code == code
 
 
-def test_a_row_without_a_label_is_refused() -> None:
-    """Without one is what would be without a number."""
+@pytest.mark.parametrize("absent", ["", " ", "NA", "NaN"])
+def test_rows_without_a_label_are_left_out_of_the_fit(absent: str) -> None:
+    """Without one is what would be without a number; no such row changes an axis, and no class is named so."""
     data = labeled(FIRST)
-    for absent in ("", " ", "NA", "NaN"):
-        with pytest.raises(DataError) as caught:
-            fit("lda", replace(data, labels=[absent, *data.labels[1:]]))
-        assert caught.value.code == "E-NO-LABEL"
+    few = replace(data, labels=[absent if row % 9 == 2 else label for row, label in enumerate(data.labels)])
+    known = np.flatnonzero(np.arange(len(FIRST)) % 9 != 2)
+    with Notes() as notes:
+        model = fit("lda", few)
+    assert [note.facts["rows"] for note in notes.notes if note.code == "N-UNLABELED"] == [len(FIRST) - len(known)]
+    alone = fit("lda", data.take(known))
+    assert model.embedding.tobytes() == alone.embedding.tobytes()
+    assert model.fit == alone.fit and model.kept is not None and model.kept.tolist() == known.tolist()
+
+
+def test_lda_has_an_axis_less_than_classes() -> None:
     with pytest.raises(ConfigError) as refused:
         fit("lda", labeled(FIRST), components=4)
     assert "at most 3" in str(refused.value)
