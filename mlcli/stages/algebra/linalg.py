@@ -253,7 +253,7 @@ def steady_solver(matrix: Array) -> Callable[[Array], Array] | None:
 
 
 def _refine(matrix: Array, solver: Callable[[Array], Array], right: Array) -> Array:
-    """Return the x with the smallest residual of A x = b among the steps of preconditioned conjugate gradients."""
+    """Return the x of A x = b by preconditioned conjugate gradients, as long as the residual falls."""
     solution = best = solver(right)
     rest = right - matrix @ solution
     least = float(np.linalg.norm(rest))
@@ -266,8 +266,9 @@ def _refine(matrix: Array, solver: Callable[[Array], Array], right: Array) -> Ar
             break
         solution = solution + slope / bend * direction
         rest = right - matrix @ solution
-        if float(np.linalg.norm(rest)) < least:
-            best, least = solution, float(np.linalg.norm(rest))
+        if float(np.linalg.norm(rest)) >= least:  # rounding
+            break
+        best, least = solution, float(np.linalg.norm(rest))
         turned = solver(rest)
         direction, slope = turned + float(rest @ turned) / slope * direction, float(rest @ turned)
     return best

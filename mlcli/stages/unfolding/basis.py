@@ -118,13 +118,12 @@ class Frame:
 
     small: VectorizedProgram
     now: Iterate
-    root: Array  # L with A = L Lᵀ
     cost_root: Array  # L with Σ y vvᵀ - I = L Lᵀ
 
     @cached_property
     def value(self) -> float:
         """The penalized trace."""
-        return self.small.program.value(self.root)
+        return self.small.program.value(self.now.root)
 
     @cached_property
     def bound(self) -> float:
@@ -134,7 +133,7 @@ class Frame:
     @property
     def merit(self) -> float:
         """The relative gap."""
-        return relative_gap(self.value, self.bound, float(np.trace(self.now.kernel)))
+        return relative_gap(self.value, self.bound, float(np.sum(self.now.root**2)))
 
 
 @frozen
@@ -163,21 +162,20 @@ def _start(program: PenalizedProgram) -> Iterate:
     """Return the start: dual feasible weights, and a multiple of the identity with about the squared lengths b."""
     size = program.rows.shape[1]
     share = program.squared.sum() / np.sum(program.rows**2)
-    return Iterate(share * np.eye(size), np.full(len(program.rows), program.squared.mean()), program.dual_start())
+    return Iterate(np.sqrt(share) * np.eye(size), np.full(len(program.rows), program.squared.mean()), program.dual_start())
 
 
 def _frame(small: VectorizedProgram, now: Iterate) -> Frame | None:
     """Return an iterate with its factorizations; None where it lies on the boundary to rounding."""
-    cost = small.program.laplacian(now.weights) - np.eye(len(now.kernel))
-    root, cost_root = cholesky(now.kernel), cholesky(cost)
-    return None if root is None or cost_root is None else Frame(small, now, root, cost_root)
+    cost_root = cholesky(small.program.laplacian(now.weights) - np.eye(len(now.root)))
+    return None if cost_root is None else Frame(small, now, cost_root)
 
 
 def _step(frame: Frame) -> Iterate | None:
     """Return the next iterate by a predictor-corrector step; None where the system cannot be solved."""
-    small, now, root, cost_root = frame.small, frame.now, frame.root, frame.cost_root
+    small, now, root, cost_root = frame.small, frame.now, frame.now.root, frame.cost_root
     program, equal = small.program, small.program.equal
-    kernel, cost, half = now.kernel, cost_root @ cost_root.T, inverse_root(root)
+    kernel, cost, half = root @ root.T, cost_root @ cost_root.T, inverse_root(root)
     inverse = half.T @ half
     paired = np.zeros(0) if equal else now.slack * now.weights
     mean = (float(np.sum(kernel * cost)) + float(paired.sum())) / (len(root) + len(paired))
@@ -206,7 +204,7 @@ def _step(frame: Frame) -> Iterate | None:
     bend = symmetric_part(predictor.cost @ predictor.kernel @ inverse)
     corrector = direction(share * mean, bend, predictor.slack * predictor.weights)
     length = min(1.0, (0.9 + 0.08 * length) * corrector.step(root, cost_root, now, equal))
-    if length < LEAST:
+    following = cholesky(symmetric_part(kernel + length * corrector.kernel))
+    if length < LEAST or following is None:
         return None
-    return Iterate(symmetric_part(kernel + length * corrector.kernel), now.slack + length * corrector.slack,
-                   now.weights + length * corrector.weights)
+    return Iterate(following, now.slack + length * corrector.slack, now.weights + length * corrector.weights)

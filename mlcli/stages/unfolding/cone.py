@@ -1,8 +1,8 @@
 """Common parts of the interior-point methods for unfoldings: program, iteration, and steps that stay inside."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import Generic, Protocol, TypeVar
+from functools import cached_property, partial
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from mlcli.base.stages.stage import advance
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.stages.algebra.linalg import EPS, lower_solve, symmetric_eigenvalues
-from mlcli.stages.unfolding.pairs import squared_norms
+from mlcli.stages.unfolding.pairs import Pairs, squared_norms
 
 PATIENCE = 15  # steps without gain after which rounding, or the lack of an interior, ends the iteration
 SMALL = 200  # rows of a matrix up to which its least eigenvalue is computed with all others
@@ -23,20 +23,41 @@ LANCZOS = 60  # steps for a larger matrix
 class Program:
     """Maximize tr R over positive semidefinite R (r x r) with vᵀRv = b, or at most b, for each row v.
 
-    Its dual: minimize bᵀy over weights y with Σ y vvᵀ - I positive semidefinite (y >= 0 for `at most`).
+    A row is the difference of the basis vectors V at the two points of a pair. The
+    dual: minimize bᵀy over weights y with Σ y vvᵀ - I positive semidefinite (y >= 0 for `at most`).
     """
 
-    rows: Array  # m x r
-    squared: Array  # m
+    basis: Array  # n x r, V
+    pairs: Pairs  # m, with the squared distances b
     equal: bool
     even: Array | None = None  # m, weights to start from; None: all equal
     give: float = 0.0  # increase of relative gap and violation allowed to softened distances, under `equal`
-    implied: tuple[Array, Array] | None = None  # rows and b of pairs that the others imply
+    implied: Pairs | None = None  # pairs that the others imply
     usual: float | None = None  # squared distance that violations are relative to; None for the mean of b
+
+    @property
+    def squared(self) -> Array:
+        """b (m)."""
+        return self.pairs.squared
+
+    @cached_property
+    def rows(self) -> Array:
+        """The rows v (m x r)."""
+        return self.pairs.differences(self.basis)
+
+    @cached_property
+    def incidence(self) -> Any:
+        """The sparse matrix (m x n) of differences between the points of each pair."""
+        from scipy.sparse import csr_array
+
+        columns = np.stack([self.pairs.left, self.pairs.right], axis=1).ravel()
+        entries = np.tile([1.0, -1.0], len(self.pairs)), columns, np.arange(0, len(columns) + 1, 2)
+        return csr_array(entries, shape=(len(self.pairs), self.pairs.size))
 
     def laplacian(self, weights: Array) -> Array:
         """Return Σ y vvᵀ (r x r), the Laplacian of pairs with weights y (m)."""
-        return np.asarray((self.rows.T * weights) @ self.rows)
+        sparse = self.incidence.T @ self.incidence.multiply(weights[:, None])
+        return symmetric_part(self.basis.T @ (sparse @ self.basis))
 
     def least_curvature(self, weights: Array) -> float:
         """Return the smallest eigenvalue of Σ y vvᵀ for weights y, an (m,) array."""
@@ -44,20 +65,19 @@ class Program:
 
     def dual_start(self) -> Array:
         """Return even weights (m), so large that Σ y vvᵀ - I is at least I."""
-        even = np.ones(len(self.rows)) if self.even is None else self.even
+        even = np.ones(len(self.pairs)) if self.even is None else self.even
         return 2 * even / self.least_curvature(even)
 
     def bound(self, weights: Array, least: float) -> float:
         """Return the dual objective of y/λ for weights y, an (m,) array; λ is the smallest eigenvalue of Σ y vvᵀ."""
         return float(self.squared @ weights) / least
 
-    def violation(self, root: Array) -> float:
-        """Return the largest error of squared lengths vᵀRv, R = L Lᵀ with L (r x r), relative to the usual one."""
-        excess = squared_norms(self.rows @ root) - self.squared
-        if self.implied is not None:
-            excess = np.append(excess, squared_norms(self.implied[0] @ root) - self.implied[1])
-        worst = np.abs(excess) if self.equal else np.maximum(excess, 0.0)
-        return float(worst.max(initial=0.0) / (self.usual or self.squared.mean()))
+    def violation(self, points: Array) -> float:
+        """Return the largest error of squared distances between points V L (n x r), relative to the usual one."""
+        excess = [squared_norms(pairs.differences(points)) - pairs.squared
+                  for pairs in (self.pairs, self.implied) if pairs is not None]
+        worst = max(float((np.abs(one) if self.equal else one).max(initial=0.0)) for one in excess)
+        return worst / (self.usual or float(self.squared.mean()))
 
 
 @frozen
@@ -74,7 +94,7 @@ class Solution:
 class Iterate:
     """A point in the interior of both cones; Z is always Σ y vvᵀ - I of its weights."""
 
-    kernel: Array  # r x r, R
+    root: Array  # r x r, L with R = L Lᵀ
     slack: Array  # m, b - vᵀRv at convergence; empty or unused under `equal`
     weights: Array  # m, y
 
@@ -85,10 +105,6 @@ class Frame(Protocol):
     @property
     def now(self) -> Iterate:
         """The iterate."""
-
-    @property
-    def root(self) -> Array:
-        """L with R = L Lᵀ (r x r)."""
 
     @property
     def value(self) -> float:
@@ -143,7 +159,7 @@ def climb(start: Iterate, framed: Callable[[Iterate], F | None], step: Callable[
         frame = framed(begun.now)
         best = frame if begun.best is begun.now else framed(begun.best)
         if frame is None or best is None:
-            return Solution(np.zeros_like(start.kernel), start.weights, np.zeros(0))
+            return Solution(np.zeros_like(start.root), start.weights, np.zeros(0))
         progress, trace = Progress(best, begun.at), begun.trace.tolist()
         for iteration in range(len(trace) + 1, limit + 1):
             if progress.best.merit <= tolerance or frame.bound < floor or iteration - progress.at > PATIENCE:
@@ -158,7 +174,7 @@ def climb(start: Iterate, framed: Callable[[Iterate], F | None], step: Callable[
             advance(iteration, limit)
             place.offer(partial(Checkpoint, frame.now, progress.best.now, progress.at, np.array(trace)))
     best = frame if frame.bound < floor else progress.best
-    return Solution(best.root, best.now.weights, np.array(trace))
+    return Solution(best.now.root, best.now.weights, np.array(trace))
 
 
 def relative_gap(value: float, bound: float, scale: float = 0.0) -> float:
@@ -169,7 +185,12 @@ def relative_gap(value: float, bound: float, scale: float = 0.0) -> float:
 def longest_step(triangle: Array, direction: Array) -> float:
     """Return the largest step for which L Lᵀ + step * direction (r x r each) stays positive semidefinite."""
     half = lower_solve(triangle, direction)
-    smallest = least_eigenvalue(symmetric_part(lower_solve(triangle, half.T)))
+    return longest_scaled(symmetric_part(lower_solve(triangle, half.T)))
+
+
+def longest_scaled(direction: Array) -> float:
+    """Return the largest step for which I + step * direction (r x r) stays positive semidefinite."""
+    smallest = least_eigenvalue(direction)
     return float("inf") if smallest >= 0 else -1 / smallest
 
 

@@ -3,6 +3,9 @@
 Directions of Helmberg, Rendl, Vanderbei and Wolkowicz (1996), Kojima, Shindoh and Hara (1997) and
 Monteiro (1997) with Mehrotra's predictor and corrector. Constraints are pairs, so the system for
 the weights has the entries (uᵀRv)(uᵀZ⁻¹v) for pairs u and v: two products and one Cholesky.
+
+Directions are computed in the coordinates of the roots R = L Lᵀ and Z = C Cᵀ. Rounding is then relative to
+each direction's own size; products with R and Z⁻¹ themselves lose the short distances where weights are large.
 """
 
 from collections.abc import Callable
@@ -12,7 +15,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.stages.algebra.linalg import cholesky, steady_solver
+from mlcli.stages.algebra.linalg import cholesky, lower_solve, steady_solver
 from mlcli.stages.unfolding.cone import (
     Iterate,
     Program,
@@ -20,7 +23,7 @@ from mlcli.stages.unfolding.cone import (
     climb,
     inverse_root,
     longest_linear,
-    longest_step,
+    longest_scaled,
     relative_gap,
     symmetric_part,
 )
@@ -32,20 +35,20 @@ COPIES = 3.0  # arrays of pairs x pairs in memory at once
 
 @frozen
 class Frame:
-    """An iterate with its factorizations and inverse."""
+    """An iterate with its factorizations."""
 
     program: Program
     now: Iterate
-    root: Array  # L with R = L Lᵀ
-    cost_root: Array  # L with Z = L Lᵀ
-    inverse: Array  # Z⁻¹
-    inverse_lengths: Array  # vᵀZ⁻¹v
+    half: Array  # C⁻¹ (r x r), Z = C Cᵀ
+    points: Array  # V L (n x r): their products are the kernel
+    cross: Array  # LᵀC (r x r)
     mean: float  # complementarity, per eigenvalue and slack
+    merit: float  # the larger of relative gap and violation
 
     @property
     def value(self) -> float:
         """tr R."""
-        return float(np.trace(self.now.kernel))
+        return float(np.sum(self.now.root**2))
 
     @property
     def bound(self) -> float:
@@ -59,32 +62,76 @@ class Frame:
         It keeps the system of the weights regular where the dual is hardly attained, and vanishes with the gap.
         """
         weights, program = self.now.weights, self.program
-        share = min(program.give, self.mean * len(self.root) / abs(self.bound))
+        share = min(program.give, self.mean * len(self.half) / abs(self.bound))
         return share * min(float(program.squared.mean() / np.abs(weights).max()),
                            abs(self.bound) / float(weights @ weights))
-
-    @property
-    def merit(self) -> float:
-        """The larger of relative gap and violation."""
-        return max(relative_gap(self.value, self.bound), self.program.violation(self.root))
 
 
 @frozen
 class Direction:
-    """A search direction from an iterate."""
+    """A search direction from an iterate, in the coordinates of its roots."""
 
-    kernel: Array
+    kernel: Array  # r x r, D where R changes by L D Lᵀ
+    cost: Array  # r x r, D where Z changes by C D Cᵀ
+    mixed: Array  # r x r, the product Lᵀ D C⁻ᵀ for the change D of Z
     slack: Array
     weights: Array
-    cost: Array
 
     def lengths(self, frame: Frame) -> tuple[float, float]:
         """Return the largest primal and dual steps that stay inside."""
-        primal, dual = longest_step(frame.root, self.kernel), longest_step(frame.cost_root, self.cost)
+        primal, dual = longest_scaled(self.kernel), longest_scaled(self.cost)
         if frame.program.equal:
             return primal, dual
         return (min(primal, longest_linear(frame.now.slack, self.slack)),
                 min(dual, longest_linear(frame.now.weights, self.weights)))
+
+
+@frozen
+class System:
+    """The Newton system at an iterate."""
+
+    frame: Frame
+    inverse_points: Array  # V C⁻ᵀ (n x r): their products are V Z⁻¹ Vᵀ
+    inverse_rows: Array  # m x r, their differences
+    turn: Array  # C⁻¹ L⁻ᵀ (r x r)
+    solver: Callable[[Array], Array]  # of the system for the weights
+
+    @classmethod
+    def at(cls, frame: Frame) -> "System | None":
+        """Return the factored system, with entries (uᵀRv)(uᵀZ⁻¹v), and s/y on the diagonal for slacks.
+
+        None where it is singular.
+        """
+        program, now = frame.program, frame.now
+        rows, inverse_points = program.pairs.differences(frame.points), program.basis @ frame.half.T
+        inverse_rows = program.pairs.differences(inverse_points)
+        system = rows @ rows.T
+        system *= inverse_rows @ inverse_rows.T
+        diagonal = np.arange(len(system))
+        system[diagonal, diagonal] += frame.give if program.equal else now.slack / now.weights
+        solver = steady_solver(system)
+        if solver is None:
+            return None
+        return cls(frame, inverse_points, inverse_rows, lower_solve(now.root, frame.half.T).T, solver)
+
+    def direction(self, target: float, before: Direction | None = None) -> Direction:
+        """Return the Newton direction toward complementarity `target`, less second-order terms of the one before."""
+        frame, program, now = self.frame, self.frame.program, self.frame.now
+        right = target * squared_norms(self.inverse_rows) - program.squared
+        kernel = target * (self.turn.T @ self.turn) - np.eye(len(self.turn))
+        if before is not None:
+            second = before.kernel @ before.mixed
+            kernel -= symmetric_part(second @ self.turn)
+            right -= np.einsum("ij,ij->i", program.pairs.differences(frame.points @ second), self.inverse_rows)
+        slack_bend = np.zeros_like(now.slack) if before is None else before.slack * before.weights
+        right += -frame.give * now.weights if program.equal else (target - slack_bend) / now.weights
+        weights = self.solver(right)
+        pull = program.incidence.T @ (weights[:, None] * self.inverse_rows)
+        mixed = frame.points.T @ pull
+        slack = np.zeros_like(now.slack) if program.equal else (
+            (target - slack_bend - now.slack * weights) / now.weights - now.slack)
+        return Direction(kernel=kernel - symmetric_part(mixed @ self.turn), mixed=mixed, slack=slack, weights=weights,
+                         cost=symmetric_part(self.inverse_points.T @ pull))
 
 
 def maximize(program: Program, tolerance: float, limit: int, floor: float) -> Solution:
@@ -98,82 +145,54 @@ def maximize(program: Program, tolerance: float, limit: int, floor: float) -> So
 def _start(program: Program) -> Iterate:
     """Return the start: dual feasible weights, and R a multiple of Z⁻¹ with about the squared lengths b."""
     weights = program.dual_start()
-    size = program.rows.shape[1]
-    root = cholesky(program.laplacian(weights) - np.eye(size))
-    half = inverse_root(np.eye(size) if root is None else root)
-    lengths = squared_norms(program.rows @ half.T)
+    size = program.basis.shape[1]
+    cost_root = cholesky(program.laplacian(weights) - np.eye(size))
+    half = inverse_root(np.eye(size) if cost_root is None else cost_root)
+    lengths = squared_norms(program.pairs.differences(program.basis @ half.T))
     share = float(program.squared @ weights) / float(lengths @ weights)
     slack = np.maximum(program.squared - share * lengths, 0.1 * program.squared.mean())
-    return Iterate(share * (half.T @ half), slack, weights)
+    root = cholesky(share * (half.T @ half))
+    return Iterate(np.zeros_like(half) if root is None else root, slack, weights)
 
 
 def _frame(program: Program, now: Iterate) -> Frame | None:
     """Return an iterate with its factorizations; None where it lies on the boundary to rounding."""
-    cost = program.laplacian(now.weights) - np.eye(len(now.kernel))
-    root, cost_root = cholesky(now.kernel), cholesky(cost)
-    if root is None or cost_root is None:
+    cost_root = cholesky(program.laplacian(now.weights) - np.eye(len(now.root)))
+    if cost_root is None or not np.diag(now.root).min() > 0:
         return None
-    half = inverse_root(cost_root)
-    pairing = float(np.sum(now.kernel * cost))
-    count = len(root) if program.equal else len(root) + len(now.slack)
-    mean = (pairing + (0.0 if program.equal else float(now.slack @ now.weights))) / count
-    return Frame(program=program, now=now, root=root, cost_root=cost_root, inverse=half.T @ half,
-                 inverse_lengths=squared_norms(program.rows @ half.T), mean=mean)
+    cross, points = now.root.T @ cost_root, program.basis @ now.root
+    pairing, count = float(np.sum(cross**2)), len(cross)
+    if not program.equal:
+        pairing, count = pairing + float(now.slack @ now.weights), count + len(now.slack)
+    gap = relative_gap(float(np.sum(now.root**2)), float(program.squared @ now.weights))
+    return Frame(program=program, now=now, half=inverse_root(cost_root), points=points, cross=cross,
+                 mean=pairing / count, merit=max(gap, program.violation(points)))
 
 
 def _step(frame: Frame) -> Iterate | None:
     """Return the next iterate by a predictor-corrector step; None where no step is possible."""
-    solver = _schur(frame)
-    if solver is None:
+    system = System.at(frame)
+    if system is None:
         return None
-    zero = np.zeros_like(frame.now.kernel)
-    predictor = _direction(frame, solver, 0.0, zero, np.zeros_like(frame.now.slack))
+    predictor = system.direction(0.0)
     primal, dual = (min(1.0, length) for length in predictor.lengths(frame))
     ahead = _mean_after(frame, predictor, primal, dual)
     share = min(1.0, max(1e-6, (ahead / frame.mean) ** 3)) if min(primal, dual) > 0.1 else 0.5
-    bend = symmetric_part(predictor.kernel @ predictor.cost @ frame.inverse)
-    direction = _direction(frame, solver, share * frame.mean, bend, predictor.slack * predictor.weights)
+    direction = system.direction(share * frame.mean, predictor)
     inside = 0.9 + 0.08 * min(primal, dual)
     primal, dual = (min(1.0, inside * length) for length in direction.lengths(frame))
-    if max(primal, dual) < LEAST:
+    change = cholesky(np.eye(len(frame.half)) + primal * direction.kernel)
+    if max(primal, dual) < LEAST or change is None:
         return None
     now = frame.now
-    return Iterate(symmetric_part(now.kernel + primal * direction.kernel), now.slack + primal * direction.slack,
-                   now.weights + dual * direction.weights)
-
-
-def _schur(frame: Frame) -> Callable[[Array], Array] | None:
-    """Return the solver of the system for the weights: entries (uᵀRv)(uᵀZ⁻¹v), and s/y on the diagonal for slacks."""
-    left = frame.program.rows @ frame.root
-    system = left @ left.T
-    right = frame.program.rows @ inverse_root(frame.cost_root).T
-    system *= right @ right.T
-    diagonal = np.arange(len(system))
-    system[diagonal, diagonal] += frame.give if frame.program.equal else frame.now.slack / frame.now.weights
-    return steady_solver(system)
-
-
-def _direction(frame: Frame, solver: Callable[[Array], Array], target: float, bend: Array,
-               slack_bend: Array) -> Direction:
-    """Return the Newton direction toward complementarity `target`, less second-order terms of the predictor."""
-    program, now = frame.program, frame.now
-    right = target * frame.inverse_lengths - program.squared - np.einsum("ij,ij->i", program.rows @ bend, program.rows)
-    right += -frame.give * now.weights if program.equal else (target - slack_bend) / now.weights
-    weights = solver(right)
-    cost = program.laplacian(weights)
-    turned = symmetric_part(now.kernel @ cost @ frame.inverse)
-    kernel = target * frame.inverse - now.kernel - turned - bend
-    if program.equal:
-        return Direction(kernel=kernel, slack=np.zeros_like(now.slack), weights=weights, cost=cost)
-    slack = (target - slack_bend - now.slack * weights) / now.weights - now.slack
-    return Direction(kernel=kernel, slack=slack, weights=weights, cost=cost)
+    return Iterate(now.root @ change, now.slack + primal * direction.slack, now.weights + dual * direction.weights)
 
 
 def _mean_after(frame: Frame, direction: Direction, primal: float, dual: float) -> float:
     """Return the complementarity, per eigenvalue and slack, after steps along a direction."""
-    now, count = frame.now, len(frame.root)
-    cost = frame.program.laplacian(now.weights + dual * direction.weights) - np.eye(count)
-    pairing = float(np.sum((now.kernel + primal * direction.kernel) * cost))
+    now, count = frame.now, len(frame.half)
+    changed = frame.cross + primal * (direction.kernel @ frame.cross)
+    pairing = float(np.sum(changed * (frame.cross + dual * direction.mixed)))
     if frame.program.equal:
         return pairing / count
     slack, weights = now.slack + primal * direction.slack, now.weights + dual * direction.weights

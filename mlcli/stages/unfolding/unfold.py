@@ -166,13 +166,12 @@ class Unfolding:
         """Return the program over kernels V R Vᵀ, and its pairs: on a face, without pairs implied up to `rest`."""
         groups = coincident_groups(pairs)
         places = pairs.shortest_between(groups)
-        rows, squared = pairs.take(places).differences(basis), pairs.squared[places]
-        program = Program(rows, squared, self.equal, give=give, usual=float(pairs.squared.mean()))
+        program = Program(basis, pairs.take(places), self.equal, give=give, usual=float(pairs.squared.mean()))
         if basis.shape[1] < groups.max():
-            chosen, even = independent_constraints(rows, rest)
-            others = np.setdiff1d(np.arange(len(rows)), chosen)
-            program = replace(program, rows=rows[chosen], squared=squared[chosen], even=even,
-                              implied=(rows[others], squared[others]))
+            chosen, even = independent_constraints(program.rows, rest)
+            others = np.setdiff1d(np.arange(len(places)), chosen)
+            program = replace(program, pairs=pairs.take(places[chosen]), even=even,
+                              implied=pairs.take(places[others]))
             places = places[chosen]
         return program, places
 
@@ -193,7 +192,7 @@ class Unfolding:
         basis = laplacian_basis(pairs, groups, count, compute)
         places = pairs.shortest_between(groups)
         squared = pairs.squared[places]
-        program = PenalizedProgram(pairs.take(places).differences(basis), squared, self.equal,
+        program = PenalizedProgram(basis, pairs.take(places), self.equal,
                                    penalty=ceiling / (self.softness * len(squared) * float(squared.mean()) ** 2))
         solution = maximize_over_basis(program, self.tolerance, self.limit)
         factor = basis @ solution.root

@@ -97,7 +97,7 @@ def test_no_weights_give_a_bound_below_the_optimum() -> None:
     rows = np.repeat(np.arange(40), np.diff(graph.starts))
     once = rows < graph.indices
     pairs = Pairs(40, rows[once], graph.indices[once], graph.lengths[once] ** 2)
-    program = Program(pairs.differences(centered_basis(np.arange(40))), pairs.squared, True)
+    program = Program(centered_basis(np.arange(40)), pairs, True)
     solution = maximize(program, 1e-6, 100, -np.inf)
     best = float(np.sum(solution.root**2))
     generator = np.random.default_rng(1)
