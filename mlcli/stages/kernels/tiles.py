@@ -22,6 +22,7 @@ GROUP = 4  # tiles on a side of a block of work
 LANDMARKS = 500  # single rows that cost little compared with a pass
 WIDTH = 16  # vectors that a pass can multiply at little more than its own cost
 PARTS = 1024  # columns of factors up to which they stay in the cache
+KEPT = 2**21  # numbers of points whose factors are computed once, and not for every block
 
 Side = tuple[slice, AnyArray]  # the points of a side of a tile, and their factors
 
@@ -113,8 +114,18 @@ class Tiles:
         return Tiles, (self.function, self.points, self.kind)
 
     def _factors(self, tile: slice) -> tuple[AnyArray, AnyArray]:
-        with rows_from(tile.start):
-            left, right = self.function.factors(self.points[tile])
+        if self._kept_factors is not None:
+            left, right = self._kept_factors
+            return left[tile], right[tile]
+        return self._make_factors(tile)
+
+    @cached_property
+    def _kept_factors(self) -> tuple[AnyArray, AnyArray] | None:
+        return self._make_factors(slice(0, self.size)) if self.points.size <= KEPT else None
+
+    def _make_factors(self, rows: slice) -> tuple[AnyArray, AnyArray]:
+        with rows_from(rows.start):
+            left, right = self.function.factors(self.points[rows])
         return left.astype(self.kind, copy=False), right.astype(self.kind, copy=False)
 
     def _sides(self, number: int) -> tuple[list[slice], list[slice]]:
