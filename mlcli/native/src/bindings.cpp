@@ -14,6 +14,7 @@ NB_MODULE(_kernels, m) {
     mlcli::bind_cholesky(m);
     mlcli::bind_differences(m);
     mlcli::bind_elimination(m);
+    mlcli::bind_gaussian(m);
     mlcli::bind_nearest(m);
     mlcli::bind_paths(m);
     mlcli::bind_ranks(m);

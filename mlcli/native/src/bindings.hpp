@@ -39,6 +39,7 @@ void check_order(const Vector<std::int64_t> &order, std::int64_t size);
 void bind_cholesky(nb::module_ &m);
 void bind_differences(nb::module_ &m);
 void bind_elimination(nb::module_ &m);
+void bind_gaussian(nb::module_ &m);
 void bind_nearest(nb::module_ &m);
 void bind_paths(nb::module_ &m);
 void bind_ranks(nb::module_ &m);

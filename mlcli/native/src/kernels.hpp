@@ -82,6 +82,12 @@ template <class T> struct Kernels {
     double (*sample_rows)(const Schedule &edges, const double *own, std::int64_t rows, std::int64_t first,
                           const double *points, std::int64_t count, std::int64_t axes, const Curve &curve,
                           const Draw &draw, double rate, double *scratch, double *out, std::int64_t *due);
+    // Products with a tile of a Gaussian kernel, from factors (rows x parts, columns x parts), added to those of its rows
+    // and, unless the vectors of the rows are null, of its columns; returns the sum of squares of its values.
+    std::int64_t (*gaussian_scratch)(std::int64_t rows, std::int64_t columns, int parts, int width);
+    double (*gaussian_tile)(const T *left, std::int64_t rows, const T *right, std::int64_t columns, int parts,
+                            const T *column_vectors, const T *row_vectors, int width, double *out_rows,
+                            double *out_columns, T *scratch);
 };
 
 struct Level {

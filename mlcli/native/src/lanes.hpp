@@ -26,6 +26,18 @@ INLINE std::uint64_t bits_of(double number) {
     return bits;
 }
 
+INLINE float single_of(std::uint32_t bits) {
+    float number;
+    std::memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+INLINE std::uint32_t bits_of(float number) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
 template <class T> struct Lanes;
 
 #if defined(__AVX512F__)

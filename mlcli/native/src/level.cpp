@@ -4,6 +4,7 @@
 #include "differences.hpp"
 #include "factor.hpp"
 #include "floyd.hpp"
+#include "gaussian.hpp"
 #include "grid.hpp"
 #include "nearest.hpp"
 #include "sampling.hpp"
@@ -49,7 +50,7 @@ template <class T> static const Kernels<T> table = {
     select_row, select_columns, refine, around<T>,
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
      differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows, repel_rows,
-    attract_rows, spread_points, collect_points, sample_rows};
+    attract_rows, spread_points, collect_points, sample_rows, gaussian_scratch<T>, gaussian_tile<T>};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;

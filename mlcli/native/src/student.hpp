@@ -1,6 +1,6 @@
 // Student's kernel of neighbor embeddings, k = (1 + d²/α)^-α: forces among all pairs of points, and along a graph.
 #pragma once
-#include "lanes.hpp"
+#include "exponential.hpp"
 
 namespace mlcli::LEVEL {
 
@@ -23,28 +23,6 @@ INLINE double logarithm(double x, double &inverse) {
     const double low = 2.0 / 3 + s * (2.0 / 5) + q * (2.0 / 7 + s * (2.0 / 9));
     const double high = 2.0 / 11 + s * (2.0 / 13) + q * (2.0 / 15 + s * (2.0 / 17) + q * (2.0 / 19));
     return exponent * 0.69314718055994530942 + (f * 2 + f * s * (low + q * q * high));
-}
-
-// The exponential of a number that is not positive.
-INLINE double exponential(double x) {
-    const double above = x > -708 ? x : -708;
-    const double rounded = above * 1.4426950408889634074 + 6755399441055744.0, n = rounded - 6755399441055744.0;
-    const double r = above - n * 0.693147180369123816490 - n * 1.90821492927058770002e-10;
-    double sum = 1.0 / 6227020800;
-    sum = sum * r + 1.0 / 479001600;
-    sum = sum * r + 1.0 / 39916800;
-    sum = sum * r + 1.0 / 3628800;
-    sum = sum * r + 1.0 / 362880;
-    sum = sum * r + 1.0 / 40320;
-    sum = sum * r + 1.0 / 5040;
-    sum = sum * r + 1.0 / 720;
-    sum = sum * r + 1.0 / 120;
-    sum = sum * r + 1.0 / 24;
-    sum = sum * r + 1.0 / 6;
-    sum = sum * r + 0.5;
-    sum = sum * r + 1;
-    sum = sum * r + 1;
-    return sum * from_bits((bits_of(rounded) << 52) + 0x3ff0000000000000ull);
 }
 
 // The kernel, and the kernel over 1 + d²/α, of some numbers 1 + d²/α; one degree of freedom costs a division for all.

@@ -71,4 +71,4 @@ def _order(matrix: "sparse.csr_array") -> Indices | None:
     pattern = matrix.copy()
     pattern.setdiag(0)
     pattern.eliminate_zeros()
-    return ordering.nested_dissection(pattern.indptr, pattern.indices)
+    return ordering.nested_dissection(pattern.indptr, pattern.indices, ordering.FEW)

@@ -13,6 +13,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import single_threaded_blas
+from mlcli.base.rows.blocks import each, in_order, row_blocks
 from mlcli.base.stages.checkpoints import Place, loop
 from mlcli.base.stored import result
 from mlcli.base.types import Array
@@ -23,6 +24,7 @@ SPARE = 4  # columns of a block beyond the axes wanted
 PASSES = 500  # the edge of noise, which nothing separates, takes 50 to 200; beyond that the whole spectrum is quicker
 IDLE = 2  # consecutive passes that gain less than half of the rest: nothing more can be gained
 WIDEST = 16  # blocks kept before a restart; each costs two n x b arrays
+CACHED = 2**16  # numbers of the basis that stay in a core's cache from one product to the next
 
 Apply = Callable[[Array], Array]
 
@@ -149,7 +151,7 @@ class _Basis:
         self._vectors[:, old:new], self._images[:, old:new] = self._block, image
         self._width = new
         vectors, images = self._vectors[:, :new], self._images[:, :new]
-        corner = vectors.T @ image
+        self._corner = corner = self._sum(lambda rows: vectors[rows].T @ image[rows])
         small = np.zeros((new, new))
         small[:old, :old], small[:, old:], small[old:, :old] = self._small, corner, corner[:old].T
         small[old:, old:] = (corner[old:] + corner[old:].T) / 2
@@ -158,23 +160,49 @@ class _Basis:
         self._values, self._rotation = values[::-1], rotation[:, ::-1]
         show = min(new, max(2 * image.shape[1], 8))
         turned = self._rotation[:, :show]
-        errors = images @ turned - (vectors @ turned) * self._values[:show]
+
+        def squares(rows: slice) -> Array:
+            errors = images[rows] @ turned - (vectors[rows] @ turned) * self._values[:show]
+            return np.einsum("ij,ij->j", errors, errors)
+
         scale = float(np.abs(values).max(initial=0.0))
-        residuals = np.linalg.norm(errors, axis=0) / scale if scale > 0 else np.zeros(show)
+        residuals = np.sqrt(self._sum(squares)) / scale if scale > 0 else np.zeros(show)
         return self._values, lambda count: vectors @ self._rotation[:, :count], residuals
 
     def grow(self, image: Array) -> bool:
-        """Make an image (n x b) orthogonal to the basis: the next block. Return False where nothing new is left."""
-        vectors = self._vectors[:, : self._width]
-        rest = image - vectors @ (vectors.T @ image)
-        rest -= vectors @ (vectors.T @ rest)
+        """Make the image (n x b) of the last `extend` orthogonal to the basis: the next block.
+
+        Return False where nothing new is left.
+        """
+        rest = image.copy()
+        self._take(rest, self._corner)
+        self._take(rest, self._shares(rest))
         block, triangle = np.linalg.qr(rest)
         new = np.abs(np.diag(triangle)) > 1e3 * EPS * np.linalg.norm(image, axis=0).max(initial=0.0)
         block = block[:, new]
-        self._block = np.linalg.qr(block - vectors @ (vectors.T @ block))[0]
+        self._take(block, self._shares(block))
+        self._block = np.linalg.qr(block)[0]
         if self._width + self._block.shape[1] > self._vectors.shape[1]:
             self._restart(3 * image.shape[1])
         return bool(new.any())
+
+    def _shares(self, block: Array) -> Array:
+        """Return Vᵀ B of the basis V and a block B (n x b)."""
+        return self._sum(lambda rows: self._vectors[rows, : self._width].T @ block[rows])
+
+    def _take(self, block: Array, shares: Array) -> None:
+        """Subtract V C from a block (n x b) in place, for the basis V and its shares C."""
+        def take(rows: slice) -> None:
+            block[rows] -= self._vectors[rows, : self._width] @ shares
+
+        each(take, self._rows())
+
+    def _sum(self, part: Callable[[slice], Array]) -> Array:
+        """Return the sum of an array over blocks of rows, in their order."""
+        return sum(in_order(part, self._rows()), start=np.zeros(()))
+
+    def _rows(self) -> list[slice]:
+        return row_blocks(len(self._vectors), CACHED, self._width)
 
     def _restart(self, keep: int) -> None:
         """Reduce the basis to the `keep` best Ritz vectors and their images, without a pass."""

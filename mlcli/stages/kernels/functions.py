@@ -74,6 +74,7 @@ class Gaussian(OfProducts):
     rules: ClassVar[tuple[str, ...]] = OF_DISTANCES
     name: Literal["gaussian"] = "gaussian"
     movable: ClassVar[bool] = True
+    exponential: ClassVar[bool] = True
     rate: float | None = option(
         None, "Rate r of exp(-r d²) (default: 1 / median of d² over all pairs of different points).",
         power=-2, gt=0, synonyms=GAUSSIAN_RATE)

@@ -88,7 +88,10 @@ class Inverse:
         """The factorization of M + shift."""
         from scipy import sparse
 
-        shifted = (self.root.T @ self.root + self.shift * sparse.eye_array(self.size)).tocsr()
+        given = self.root
+        kind = np.int32 if given.nnz < np.iinfo(np.int32).max else np.int64  # a product is quicker by shorter indices
+        root = sparse.csr_array((given.data, given.indices.astype(kind), given.indptr.astype(kind)), shape=given.shape)
+        shifted = root.T.tocsr() @ root + self.shift * sparse.eye_array(self.size, format="csr")
         return factorization(shifted, where=self.where, hint=self.hint)
 
     def apply(self, block: Array) -> Array:

@@ -84,6 +84,7 @@ class OfProducts(KernelOptions):
     direct: ClassVar[bool] = True
     of_coordinates: ClassVar[bool] = True
     movable: ClassVar[bool] = False  # whether a shift of all points leaves the centered kernel as it is
+    exponential: ClassVar[bool] = False  # whether values are exp of the factors' inner products, which are at most zero
     unit_power: ClassVar[int] = 0  # power of the data's unit in the coordinates
 
     def for_points(self, points: Array, unit: Unit) -> Self:
@@ -134,6 +135,10 @@ class Pairwise(Protocol):
     @property
     def movable(self) -> bool:
         """Whether a shift of all points leaves the centered kernel unchanged."""
+
+    @property
+    def exponential(self) -> bool:
+        """Whether values are exp of the factors' inner products, which are at most zero."""
 
     def __call__(self, left: Array, right: Array) -> Array:
         """Return the (m, n) array of values for all pairs."""

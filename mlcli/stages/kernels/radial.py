@@ -24,6 +24,7 @@ class Radial:
     rate: float
     name: ClassVar[str] = "gaussian"
     movable: ClassVar[bool] = False
+    exponential: ClassVar[bool] = False
 
     @classmethod
     def of(cls, kernel: Any, metric: Fitted, points: Array, unit: Unit) -> "Radial":

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.steps import Passes
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import rows_from
+from mlcli.native.gaussian import gaussian_tile
 from mlcli.stages.kernels.folding import BlockSums
 from mlcli.stages.kernels.pairwise import Pairwise, values_against
 
@@ -19,6 +21,10 @@ TILE = 512  # points on a side: 2 MiB in double precision, which fits in a core'
 GROUP = 4  # tiles on a side of a block of work
 LANDMARKS = 500  # single rows that cost little compared with a pass
 WIDTH = 16  # vectors that a pass can multiply at little more than its own cost
+PARTS = 1024  # columns of factors up to which they stay in the cache
+KEPT = 2**21  # numbers of points whose factors are computed once, and not for every block
+
+Side = tuple[slice, AnyArray]  # the points of a side of a tile, and their factors
 
 
 @frozen
@@ -63,9 +69,8 @@ class Tiles:
         """Return the sums that a block of tiles adds to K Q, for its rows and its columns, with (n, b) `vectors` Q."""
         above, below = self._sides(number)
         own = above == below
-        narrow = vectors.astype(self.kind, copy=False)
-        if moments:
-            narrow = np.column_stack([narrow, np.ones(len(vectors), self.kind)])
+        given = np.column_stack([vectors, np.ones(len(vectors))]) if moments else vectors
+        narrow = np.ascontiguousarray(given, dtype=self.kind)
         products = {tile.start: np.zeros((tile.stop - tile.start, narrow.shape[1])) for tile in (*above, *below)}
         lefts, rights = [self._factors(tile)[0] for tile in above], [self._factors(tile)[1] for tile in below]
         squares, trace = 0.0, 0.0
@@ -73,16 +78,29 @@ class Tiles:
             for j, columns in enumerate(below):
                 if own and j < i:
                     continue
-                tile = self.function.tile(lefts[i], rights[j])
-                products[rows.start] += tile @ narrow[columns]
-                if rows != columns:
-                    products[columns.start] += tile.T @ narrow[rows]
-                if moments:
-                    squares += float(np.vdot(tile, tile)) * (1 if rows == columns else 2)
-                    trace += float(np.trace(tile)) if rows == columns else 0.0
+                size = self._multiply((rows, lefts[i]), (columns, rights[j]), narrow, products, moments=moments)
+                squares += size if rows == columns else 2 * size
+            trace += float(self.function.diagonal(self.points[rows]).sum()) if own and moments else 0.0
         width = vectors.shape[1]
         return [BlockSums(slice(start, start + len(part)), part[:, :width], part[:, width] if moments else 0.0)
                 for start, part in products.items()] + [BlockSums(slice(0, 0), vectors[:0], 0.0, squares, trace)]
+
+    def _multiply(self, above: Side, below: Side, vectors: AnyArray, products: dict[int, Array], *,
+                  moments: bool) -> float:
+        """Add a tile's products with the vectors of its columns and, off the diagonal, of its rows.
+
+        Return the sum of squares of its entries where `moments`.
+        """
+        (rows, left), (columns, right) = above, below
+        to_rows, to_columns = products[rows.start], products[columns.start]
+        if self.function.exponential and left.shape[1] <= PARTS and native.available():
+            return gaussian_tile(left, right, of_columns=vectors[columns], to_rows=to_rows, to_columns=to_columns,
+                                 of_rows=None if rows == columns else vectors[rows])
+        tile = self.function.tile(left, right)
+        to_rows += tile @ vectors[columns]
+        if rows != columns:
+            to_columns += tile.T @ vectors[rows]
+        return float(np.vdot(tile, tile)) if moments else 0.0
 
     @property
     def _groups(self) -> int:
@@ -96,8 +114,18 @@ class Tiles:
         return Tiles, (self.function, self.points, self.kind)
 
     def _factors(self, tile: slice) -> tuple[AnyArray, AnyArray]:
-        with rows_from(tile.start):
-            left, right = self.function.factors(self.points[tile])
+        if self._kept_factors is not None:
+            left, right = self._kept_factors
+            return left[tile], right[tile]
+        return self._make_factors(tile)
+
+    @cached_property
+    def _kept_factors(self) -> tuple[AnyArray, AnyArray] | None:
+        return self._make_factors(slice(0, self.size)) if self.points.size <= KEPT else None
+
+    def _make_factors(self, rows: slice) -> tuple[AnyArray, AnyArray]:
+        with rows_from(rows.start):
+            left, right = self.function.factors(self.points[rows])
         return left.astype(self.kind, copy=False), right.astype(self.kind, copy=False)
 
     def _sides(self, number: int) -> tuple[list[slice], list[slice]]:
