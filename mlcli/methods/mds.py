@@ -30,6 +30,7 @@ class MDS(Method):
     accepts: ClassVar = (Dissimilarities, Features)
     baseline: ClassVar = True
     proof: ClassVar = "kernel"
+    unscaled: ClassVar = 100  # squares up to 2**200, whose own squares are far from the end of the range
     decodes: ClassVar = "features, Euclidean, no correction"
     rules: ClassVar = ("broken_stick", "residual_variance", "elbow")
     isometric: ClassVar = True

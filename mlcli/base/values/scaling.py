@@ -27,10 +27,11 @@ NORMAL = 1022  # powers of two up to this exponent are normal numbers, and multi
 
 @frozen
 class Extent:
-    """The largest size of an array's numbers, and whether all are finite."""
+    """The largest size of an array's numbers, the smallest number, and whether all are finite."""
 
     largest: float  # absolute value, NaN left out; 0 where there is none
     finite: bool  # whether every number is finite
+    least: float = 0.0  # the smallest number, NaN left out; 0 where none is below
 
 
 _known: dict[int, tuple[weakref.ref[AnyArray], Extent]] = {}  # by id, as long as the array lives
@@ -44,6 +45,11 @@ def largest_of(values: AnyArray) -> float:
 def all_finite(values: AnyArray) -> bool:
     """Whether every number of an array of any shape is finite."""
     return extent_of(values).finite
+
+
+def least_of(values: AnyArray) -> float:
+    """Return the smallest number of an array of any shape in memory, NaN left out; 0 where none is below."""
+    return extent_of(values).least
 
 
 def extent_of(values: AnyArray) -> Extent:
@@ -71,7 +77,8 @@ def _extent(values: AnyArray) -> Extent:
     if values.size <= BLOCK:
         return _extent_of_block(values)
     parts = list(in_order(lambda rows: _extent_of(values, rows), _blocks(values)))
-    return Extent(max((part.largest for part in parts), default=0.0), all(part.finite for part in parts))
+    return Extent(max((part.largest for part in parts), default=0.0), all(part.finite for part in parts),
+                  min((part.least for part in parts), default=0.0))
 
 
 def _extent_of(values: AnyArray, rows: slice) -> Extent:
@@ -85,7 +92,7 @@ def _extent_of_block(values: AnyArray) -> Extent:
     finite = bool(np.isfinite(high) and np.isfinite(low))
     if np.isnan(high):  # rare, and slower to look around
         high, low = float(np.fmax.reduce(values, None, initial=0.0)), float(np.fmin.reduce(values, None, initial=0.0))
-    return Extent(max(high, -low), finite)
+    return Extent(max(high, -low), finite, low)
 
 
 def _blocks(values: AnyArray) -> list[slice]:

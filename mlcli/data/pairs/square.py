@@ -154,19 +154,22 @@ def refuse_similarities(values: Array, where: str) -> None:
 def look_like_similarities(values: Array) -> bool:
     """Whether the diagonal of an (n, n) array is positive and the largest entry of every row."""
     diagonal = np.diag(values)
+    if not diagonal.min() > 0:  # before a look at all entries
+        return False
     return bool(diagonal.min() > ROUNDING * np.abs(values).max() and np.all(diagonal >= values.max(axis=1)))
 
 
 def zero_diagonal(values: Array, ids: tuple[str, ...], where: str) -> Array:
     """Set the diagonal of an (n, n) array to exactly zero, in place; raises DataError if it is not nearly zero."""
     diagonal = np.abs(np.diag(values))
+    if not diagonal.any():
+        return values
     largest = max(float(np.abs(values[rows]).max()) for rows in row_blocks(len(values), ROWS))
     bad = np.flatnonzero(diagonal > ROUNDING * largest)
     if len(bad):
         parts = [f"{values[row, row]:.17g} at {shown(ids[row])}" for row in bad[:LISTED]]
         raise DataError("DIAGONAL", f"{counted(len(bad), 'point')} with a dissimilarity to itself: "
                         + joined(parts, len(bad)), where=where, hint="the diagonal must be zero")
-    if diagonal.any():
-        note("W-DIAGONAL", f"a diagonal of at most {diagonal.max():.3g} was set to zero", largest=float(diagonal.max()))
-        np.fill_diagonal(values, 0.0)
+    note("W-DIAGONAL", f"a diagonal of at most {diagonal.max():.3g} was set to zero", largest=float(diagonal.max()))
+    np.fill_diagonal(values, 0.0)
     return values

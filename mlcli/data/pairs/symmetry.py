@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcli.base.rows.blocks import row_blocks
+from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stages.stage import note
 from mlcli.base.types import Array
 from mlcli.data.options.input import Input
@@ -12,6 +12,7 @@ from mlcli.errors import DataError
 
 ROUNDING = 1e-8  # of the largest entry: a difference this small is rounding
 FEW = 512
+SIDE = 256  # rows and columns of a tile: it and its mirror image stay in a core's cache
 
 
 def make_symmetric(values: Array, ids: tuple[str, ...], input: Input) -> Array:
@@ -33,15 +34,23 @@ def make_symmetric(values: Array, ids: tuple[str, ...], input: Input) -> Array:
 
 
 def worst_pair(values: Array) -> tuple[float, int, int]:
-    """Return half the largest difference of an (n, n) array from its transpose, with its row and column."""
-    worst = (0.0, 0, 0)
-    for rows in row_blocks(len(values), FEW):
-        gaps = np.abs(values[rows] * 0.5 - values[:, rows].T * 0.5)  # halves: the difference cannot overflow
-        place = int(gaps.argmax())
-        row, column = divmod(place, len(values))
-        if gaps[row, column] > worst[0]:
-            worst = (float(gaps[row, column]), rows.start + row, column)
-    return worst
+    """Return half the largest difference of an (n, n) array from its transpose, with its row and column.
+
+    Of equal differences the first one, by rows, is returned.
+    """
+    sides = row_blocks(len(values), SIDE)
+
+    def worst_of(tile: tuple[slice, slice]) -> tuple[float, int, int]:
+        down, across = tile
+        some, mirror = values[down, across], values[across, down].T
+        if np.array_equal(some, mirror):
+            return 0.0, 0, 0
+        gaps = np.abs(some * 0.5 - mirror * 0.5)  # halves: the difference cannot overflow
+        row, column = divmod(int(gaps.argmax()), gaps.shape[1])
+        return float(gaps[row, column]), down.start + row, across.start + column
+
+    tiles = [(down, across) for place, down in enumerate(sides) for across in sides[place:]]
+    return max(in_order(worst_of, tiles), key=lambda one: (one[0], -one[1], -one[2]), default=(0.0, 0, 0))
 
 
 def symmetrize(values: Array, how: str) -> None:

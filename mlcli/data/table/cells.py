@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.stages.stage import note
 from mlcli.base.types import AnyArray, Array
-from mlcli.base.values.scaling import all_finite
+from mlcli.base.values.scaling import all_finite, least_of
 from mlcli.data.options.wording import LISTED, counted, joined, shown
 from mlcli.errors import DataError
 
@@ -55,7 +55,7 @@ def warn_of_underflow(cells: int) -> None:
 
 def refuse_negative(values: Array, ids: Sequence[str], columns: Sequence[str], where: str) -> None:
     """Raise DataError for dissimilarities below zero in an (m, n) array."""
-    if values.min(initial=0.0) < 0:
+    if least_of(values) < 0:
         mask = values < 0
         raise DataError("NEGATIVE", f"{counted(int(np.count_nonzero(mask)), 'cell')} below zero: "
                         + positions(mask, ids, columns), where=where, kind="kernel",

@@ -41,6 +41,12 @@ def gower(squared: Array, out: Array | None = None) -> Array:
     return np.asarray(np.multiply(squared, -0.5, out=out))
 
 
+def halve(squared: Array) -> Array:
+    """Return -D²/2 of squared distances (m x n) in their place, by all threads."""
+    each(lambda rows: gower(squared[rows], squared[rows]), row_blocks(len(squared), BLOCK, squared.shape[1]))
+    return squared
+
+
 def inner_products(left: Array, right: Array) -> Array:
     """Return ⟨xᵢ, yⱼ⟩ (m x n) of two arrays of points (m x d, n x d), the same for any number of threads."""
     products = np.empty((len(left), len(right)))

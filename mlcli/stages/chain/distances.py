@@ -11,7 +11,7 @@ from mlcli.base.stages.steps import Step
 from mlcli.base.types import Indices
 from mlcli.base.values.inputs import Features, Spatial
 from mlcli.stages.algebra.costs import FIRST, gower_steps, pass_cost, solve_cost
-from mlcli.stages.algebra.distances import gower
+from mlcli.stages.algebra.distances import gower, halve
 from mlcli.stages.algebra.metrics.points import is_euclidean, metric_of, seconds_of_squares, squares
 from mlcli.stages.chain.chain_input import ChainInput, Fitted
 from mlcli.stages.chain.lengths import drop_centering, kernel_of_function
@@ -45,7 +45,7 @@ class PairwiseChain:
         square, remedy = 8.0 * count**2, self._instead()
         placing = 0.0 if chain.landmarks is None else placing_memory(
             rows, points=len(data.values), landmarks=count, axes=chain.eigensolve.wanted(count), threads=threads)
-        held, whole = 2 * square + placing, chain.landmarks is None
+        held, whole = (1 + (chain.correction != "none")) * square + placing, chain.landmarks is None
         steps = [Step("distances", f"{count} x {count}, in memory",
                       seconds_of_squares(data, count, threads) + FIRST * pass_cost(count**2), held,
                       remedy=remedy, square=whole)]
@@ -101,7 +101,7 @@ class PairwiseChain:
             squared = squares(data)
         correction = correction_for(squared, chain.correction, data.unit)
         with running("kernel"):
-            halved = gower(correction.off_diagonal(squared))
+            halved = halve(correction.off_diagonal(squared))
         base = Distances(data.values, correction, metric_of(data)) if isinstance(data, Features) else GivenDistances(
             correction, landmarks)
         kernel, similarity = kernel_of_function(chain, halved, base)

@@ -19,7 +19,7 @@ from mlcli.stages.algebra.metrics.costs import pairs_cost
 from mlcli.stages.algebra.metrics.sums import squared_at
 from mlcli.stages.graph import nearest as euclidean
 from mlcli.stages.graph.candidates import BLOCK, LEAST, SPARE, TREE_COLUMNS, Finder, blocks, finder
-from mlcli.stages.graph.nearest import Lists, concatenate
+from mlcli.stages.graph.nearest import Lists, concatenate, smallest
 from mlcli.stages.graph.searching import RowSearch, search_passes
 
 EPS = float(np.finfo(np.float64).eps)
@@ -153,17 +153,3 @@ def _select(metric: Comparison, new: Array, points: Array, count: int, own: Indi
     else:
         indices, lengths = search.among(slice(0, len(new)), search.finder(pairs=True))
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(), lengths.ravel())
-
-
-def smallest(distances: Array, count: int, own: Indices | None) -> tuple[Indices, Array]:
-    """Return the `count` smallest of each row (m x n) by (distance, index), without the column `own` of each row."""
-    if native.available():
-        return native.select_neighbors(distances, count, own)
-    if own is not None:
-        distances[np.arange(len(distances)), own] = np.inf
-    last = np.partition(distances, count - 1, axis=1)[:, count - 1 : count]
-    order = np.empty((len(distances), count), dtype=np.int64)
-    for row, near in enumerate(distances <= last):
-        places = np.flatnonzero(near)
-        order[row] = places[np.argsort(distances[row, places], kind="stable")[:count]]
-    return order, np.take_along_axis(distances, order, axis=1)

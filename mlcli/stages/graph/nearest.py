@@ -7,12 +7,12 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.blocks import in_order, one_by_one, row_blocks
+from mlcli.base.rows.blocks import in_order, row_blocks
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.engine.executor import results, sent
 from mlcli.stages.algebra.costs import neighbors_cost
-from mlcli.stages.algebra.distances import HELD
+from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.graph.candidates import (
     FINER,
     SPARE,
@@ -71,15 +71,27 @@ def nearest_of_new(new: Array, points: Array, count: int) -> Lists:
 
 def nearest_in_matrix(distances: Array, count: int, without_self: bool) -> Lists:
     """Return the `count` nearest columns of every row of (m, n) dissimilarities."""
-    blocks = []
-    for block in one_by_one(row_blocks(len(distances), HELD, distances.shape[1])):
-        part = distances[block].copy()
-        if without_self:
-            part[np.arange(len(part)), np.arange(block.start, block.stop)] = np.inf
-        order = np.argsort(part, axis=1, kind="stable")[:, :count]
-        blocks.append((order, np.take_along_axis(part, order, axis=1)))
-    indices, lengths = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    def nearest_of(block: slice) -> tuple[Indices, Array]:
+        return smallest(distances[block], count, np.arange(block.start, block.stop) if without_self else None)
+
+    indices, lengths = concatenate(list(in_order(nearest_of, row_blocks(len(distances), BLOCK, distances.shape[1]),
+                                                 progress=True)))
     return Lists(np.arange(len(distances) + 1) * indices.shape[1], indices.ravel(), lengths.ravel())
+
+
+def smallest(distances: Array, count: int, own: Indices | None) -> tuple[Indices, Array]:
+    """Return the `count` smallest of each row (m x n) by (distance, index), without the column `own` of each row."""
+    if native.available():
+        return native.select_neighbors(distances, count, own)
+    if own is not None:
+        distances = distances.copy()
+        distances[np.arange(len(distances)), own] = np.inf
+    last = np.partition(distances, count - 1, axis=1)[:, count - 1 : count]
+    order = np.empty((len(distances), count), dtype=np.int64)
+    for row, near in enumerate(distances <= last):
+        places = np.flatnonzero(near)
+        order[row] = places[np.argsort(distances[row, places], kind="stable")[:count]]
+    return order, np.take_along_axis(distances, order, axis=1)
 
 
 def within_matrix(distances: Array, radius: float, without_self: bool) -> Lists:

@@ -15,6 +15,7 @@ from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import STORED, solve_symmetric
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 
+WIDTH = 12  # vectors multiplied in a pass, which takes hardly longer than one of fewer, and fewer passes suffice
 CACHED = 64  # rows of a square matrix that are worked on together: few enough to stay in the cache
 
 
@@ -27,7 +28,7 @@ class Dense:
     tolerance: float = 0.0  # relative error of its entries beyond the rounding of double precision
 
     definite, inverse, by_factor, rank, remedy, name = False, False, False, None, "", "the kernel matrix"
-    width, landmarks, residual = 0, MOST, STORED
+    width, landmarks, residual = WIDTH, MOST, STORED
     quick_rows = None  # the uncentered rows were overwritten
     apply_rough = None
 

@@ -11,7 +11,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Spatial
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import FIRST, gower_steps, pass_cost
-from mlcli.stages.algebra.distances import gower
+from mlcli.stages.algebra.distances import halve
 from mlcli.stages.algebra.linalg import symmetric_eigen
 from mlcli.stages.algebra.metrics.points import seconds_of_squares, squares
 from mlcli.stages.eigen.eigensolve import NOTABLE
@@ -56,7 +56,7 @@ def inner_products(data: Spatial) -> Dense:
     with running("distances"):
         squared = squares(data)
     with running("kernel"):
-        halved = gower(squared, out=squared)
+        halved = halve(squared)
     return Dense.of(halved)
 
 

@@ -6,9 +6,11 @@ from typing import Self
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array
 from mlcli.base.values.inputs import Dissimilarities, Features, Input, Labeled, Spatial, TwoViews
 from mlcli.base.values.scaling import Unit
+from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric, Fitted, Metric
 from mlcli.stages.algebra.metrics.blocks import squared
 from mlcli.stages.algebra.metrics.contrast import require_domain
@@ -96,7 +98,9 @@ def training_points(data: Spatial) -> tuple[Array | None, Fitted]:
 def squares(data: Spatial) -> Array:
     """Return squared distances of all points (n x n), from the dissimilarities or by the metric."""
     if isinstance(data, Dissimilarities):
-        return np.asarray(data.values**2)
+        found = np.empty(data.values.shape)
+        each(lambda rows: np.square(data.values[rows], out=found[rows]), row_blocks(len(found), BLOCK, len(found)))
+        return found
     return squared(metric_of(data), data.values, data.values)
 
 

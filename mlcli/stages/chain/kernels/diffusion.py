@@ -18,7 +18,7 @@ from mlcli.base.values.scaling import Unit
 from mlcli.base.values.signs import leading_signs
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import BENT, FIRST, pass_cost
-from mlcli.stages.algebra.distances import gower
+from mlcli.stages.algebra.distances import halve
 from mlcli.stages.algebra.metrics.points import metric_of, seconds_of_squares, squares
 from mlcli.stages.chain.chain_input import ChainInput, Fitted
 from mlcli.stages.chain.kernels.diffusion_equations import epsilon_check, walk_checks
@@ -111,7 +111,7 @@ class DiffusionChain:
         with running("distances"):
             squared = squares(data)
         with running("kernel"):
-            halved = gower(squared)
+            halved = halve(squared)
             widths = kernel.bandwidth.widths(halved, data.unit)
             densities, first = walk_matrix(halved, widths, kernel.alpha)
         spectrum = solve_spectrum(chain, Dense(halved, uncentered(len(halved))), len(halved) - 1)
