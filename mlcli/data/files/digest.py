@@ -19,7 +19,6 @@ class Digest:
     def __init__(self, path: str, descriptor: int) -> None:
         self._path, self._before, self._file = path, state(descriptor), SharedFile(descriptor)
         self._same, self._text, self._stopped = True, "", Event()
-        self._watched: SharedFile | None = None
         self._error: OSError | None = None
         self._thread = Thread(target=self._work_aside, daemon=True) if self._before[0] > SMALL else None
         if self._thread is None:
@@ -35,14 +34,8 @@ class Digest:
             reason = self._error.strerror or self._error
             raise StorageError("READ", f"reading failed: {reason}", where=place(self._path),
                                hint="check the disk or the network file system, and try again")
-        watched = self._watched
-        require_same(self._path, self._same and (watched is None or state(watched.fileno()) == self._before))
+        require_same(self._path, self._same)
         return self._text
-
-    def watch(self, descriptor: int) -> int:
-        """Return a descriptor of the file, which from now on also counts as changed if it changes after its hash."""
-        self._watched = self._watched or SharedFile(descriptor)
-        return self._watched.fileno()
 
     def stop(self) -> None:
         """Abandon the hash."""

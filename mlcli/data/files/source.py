@@ -3,7 +3,6 @@
 import errno
 import hashlib
 import io
-import mmap
 import os
 import stat
 import sys
@@ -11,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, BinaryIO, cast
@@ -23,8 +22,6 @@ from mlcli.data.files.remote import RemoteFile, is_remote, state_of
 from mlcli.data.files.shared_handle import CHUNK, SharedFile
 from mlcli.data.options.wording import place
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
-from mlcli.process.shared_status import STATUS
-from mlcli.publication.mounts import mount_of
 
 ZARR = (".zgroup", ".zarray", "zarr.json")  # files of a store of arrays
 SPOOLED = 16 << 20  # most bytes of standard input in memory
@@ -41,7 +38,6 @@ class Opened:
     content: bytes | None = None  # the bytes of standard input
     descriptor: int = -1
     surveys: dict[str, Any] = field(default_factory=dict)  # surveys of its text by encoding, each read once
-    watch: Callable[[], int] | None = None  # a descriptor of a file that `digest` refuses if it changes until then
 
     @property
     def state(self) -> tuple[int, int, int]:
@@ -58,20 +54,6 @@ class Opened:
         if self.content is not None:
             return io.BytesIO(self.content)
         return bounded_reader(RemoteFile(self.path) if is_remote(self.path) else SharedFile(self.descriptor))
-
-    def pages(self) -> mmap.mmap | None:
-        """Return the bytes as pages of the file, which are copied where they are written; None where they must be read.
-
-        A file that another process cuts off ends this one by a signal. So its pages are used only where a supervisor
-        says what happened, and on this machine's own file systems. That the content is the one whose hash the run
-        states, `digest` says.
-        """
-        if self.watch is None or not STATUS.supervised or not mount_of(Path(self.path)).local:
-            return None
-        try:
-            return mmap.mmap(self.watch(), self.size, access=mmap.ACCESS_COPY)
-        except (OSError, ValueError):  # no room for its addresses, or it is shorter by now
-            return None
 
 
 class BoundedReader(io.BufferedReader):
@@ -119,8 +101,7 @@ def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
     if fresh:
         digest.result()
     try:
-        watch = None if fresh else partial(digest.watch, descriptor)
-        yield Opened(path, before[0], digest.result, descriptor=descriptor, watch=watch)
+        yield Opened(path, before[0], digest.result, descriptor=descriptor)
     except BaseException as error:
         digest.stop()
         if isinstance(error, MlcliError):

@@ -90,9 +90,9 @@ class NpyRows:
 
 @contextmanager
 def array_in(opened: Opened, input: Input, compute: Compute) -> Iterator[StoredArray]:
-    """Open the array of a file; a large one is not copied."""
+    """Open the array of a file."""
     with opened.stream() as stream:
-        yield stored_in(stream, opened.size, opened.path, FEWER, opened.pages)
+        yield stored_in(stream, opened.size, opened.path, FEWER)
 
 
 def blocks_of(opened: Opened, input: Input, compute: Compute, known: tuple[str, ...]) -> BlockFile | None:

@@ -2,9 +2,7 @@
 
 import ast
 import math
-from collections.abc import Callable
 from functools import partial
-from mmap import mmap
 from typing import BinaryIO
 
 import numpy as np
@@ -12,15 +10,13 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.data.files.shared_handle import read_into
-from mlcli.data.formats.arrays import KINDS, StoredArray, wrong_array
+from mlcli.data.formats.arrays import StoredArray, wrong_array
 from mlcli.data.options.wording import counted, place, shown
 from mlcli.errors import DataError, MlcliError, UnsafeFile
 
 MAGIC = b"\x93NUMPY"
 LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # by version of the format
 HEADER_LIMIT = 64 << 10  # bytes
-MAPPED = 1 << 24  # bytes from which numbers are not copied out of the file
-Pages = Callable[[], mmap | None]
 LAST, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # the last character of Unicode, and code points without one
 
 
@@ -39,13 +35,10 @@ class Header:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-def stored_in(stream: BinaryIO, size: int, path: str, hint: str = "", pages: Pages = lambda: None) -> StoredArray:
-    """Return the array in the first `size` bytes of a stream; raises DataError for an invalid header.
-
-    A large one stays in the `pages` of its file, where these can be had.
-    """
+def stored_in(stream: BinaryIO, size: int, path: str, hint: str = "") -> StoredArray:
+    """Return the array in the first `size` bytes of a stream; raises DataError for an invalid header."""
     header = read_header(stream, path)
-    return StoredArray(header.dtype, header.shape, partial(read_values, stream, header, path, pages),
+    return StoredArray(header.dtype, header.shape, partial(read_values, stream, header, path),
                        partial(require_size, header, size, path), fortran=header.fortran, hint=hint)
 
 
@@ -101,12 +94,8 @@ def require_size(header: Header, size: int, path: str) -> None:
                      f"and there are {room:,}", path)
 
 
-def read_values(stream: BinaryIO, header: Header, path: str, pages: Pages = lambda: None) -> AnyArray:
+def read_values(stream: BinaryIO, header: Header, path: str) -> AnyArray:
     """Return the numbers or texts as they are stored; raises DataError."""
-    in_place = header.dtype.kind in KINDS and header.dtype.isnative and not header.fortran
-    aligned = header.offset % header.dtype.alignment == 0
-    if header.size >= MAPPED and in_place and aligned and (file := pages()) is not None:
-        return np.ndarray(header.shape, header.dtype, file, header.offset)
     flat = np.empty(math.prod(header.shape), header.dtype)
     view = memoryview(flat.view(np.uint8).data)
     if read_into(stream, view) < len(view):

@@ -1,8 +1,6 @@
 """NPY and NPZ: every kind of number in double precision; nothing run, nothing believed before it is checked."""
 
 import io
-import mmap
-import os
 import tempfile
 import zipfile
 from pathlib import Path
@@ -16,13 +14,10 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from mlcli.base.values.compute import Compute
-from mlcli.data.files.source import SETTLED
-from mlcli.data.formats import npy_file
 from mlcli.data.formats.npy_file import read_header, read_values
 from mlcli.data.options.input import Input
 from mlcli.data.read.table import read
-from mlcli.errors import ConfigError, DataError, MlcliError, RefusedByPlan, StorageError, UnsafeFile
-from mlcli.process.shared_status import STATUS
+from mlcli.errors import ConfigError, DataError, MlcliError, RefusedByPlan, UnsafeFile
 from tests.data.helpers import noted, refused, table_of, written
 
 SMALL = np.arange(6, dtype=float).reshape(3, 2) + 0.5
@@ -299,68 +294,3 @@ def test_a_stream_of_another_length_than_its_header_is_refused(change: int) -> N
     with pytest.raises(DataError) as caught:
         read_values(stream, header, "data.npy")
     assert caught.value.code == "E-CORRUPT"
-
-
-@pytest.fixture
-def in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files stay in their pages however small, as where a supervisor watches."""
-    monkeypatch.setattr(npy_file, "MAPPED", 1)
-    monkeypatch.setattr(STATUS, "supervised", True)
-
-
-def settled(tmp_path: Path, content: bytes) -> Path:
-    """A file whose last change is some time ago."""
-    path = Path(written(tmp_path, content, "data.npy"))
-    old = path.stat().st_mtime - 10 * SETTLED
-    os.utime(path, (old, old))
-    return path
-
-
-def owner(values: Any) -> Any:
-    """What holds the memory of an array."""
-    while isinstance(values, np.ndarray):
-        values = values.base
-    return values
-
-
-@pytest.mark.usefixtures("in_place")
-@pytest.mark.parametrize(("kind", "order", "stays"), [("<f8", "C", True), (">f8", "C", False), ("<f8", "F", False),
-                                                      ("<f4", "C", False), ("<i4", "C", False)])
-def test_doubles_by_rows_are_not_copied(tmp_path: Path, kind: str, order: Any, stays: bool) -> None:
-    table = read(Input(path=str(settled(tmp_path, stored(SMALL.astype(kind, order=order))))))
-    assert np.array_equal(table.values, SMALL.astype(kind))
-    assert isinstance(owner(table.values), mmap.mmap) == stays
-    assert not table.values.flags.writeable
-
-
-@pytest.mark.usefixtures("in_place")
-def test_a_file_in_its_pages_that_changes_after_it_was_read_is_refused(tmp_path: Path) -> None:
-    path = settled(tmp_path, stored(SMALL))
-    table = read(Input(path=str(path)))
-    assert table.source is not None
-    assert len(table.source.sha256) == 64
-    with path.open("r+b") as file:
-        file.seek(-8, os.SEEK_END)
-        file.write(np.float64(7).tobytes())
-    with pytest.raises(StorageError) as caught:
-        table.source.digest()
-    assert caught.value.code == "E-CHANGED"
-
-
-def test_files_are_copied_where_nobody_would_say_that_one_was_cut_off(tmp_path: Path,
-                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(npy_file, "MAPPED", 1)
-    path = settled(tmp_path, stored(SMALL))
-    assert not STATUS.supervised
-    table = read(Input(path=str(path)))
-    path.write_bytes(b"")
-    assert np.array_equal(table.values, SMALL)
-
-
-@pytest.mark.usefixtures("in_place")
-def test_a_matrix_in_its_pages_is_made_symmetric_without_writing_to_the_file(tmp_path: Path) -> None:
-    values = np.array([[0.0, 1.0], [1 + 1e-12, 0.0]])
-    path = settled(tmp_path, stored(values))
-    table = read(Input(path=str(path), kind="dissimilarities"))
-    assert table.values[0, 1] == table.values[1, 0]
-    assert np.array_equal(np.load(path), values)
