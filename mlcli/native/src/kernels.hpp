@@ -82,6 +82,14 @@ template <class T> struct Kernels {
     double (*sample_rows)(const Schedule &edges, const double *own, std::int64_t rows, std::int64_t first,
                           const double *points, std::int64_t count, std::int64_t axes, const Curve &curve,
                           const Draw &draw, double rate, double *scratch, double *out, std::int64_t *due);
+    // Local radii of rows of points (rows x 3), and steps that keep them, added to positions (rows x axes). `scratch`
+    // holds axes x PAIRS numbers.
+    void (*radii_rows)(const std::int64_t *starts, const std::int32_t *columns, std::int64_t rows, std::int64_t first,
+                       const double *points, std::int64_t axes, const Curve &curve, double least, double *scratch,
+                       double *out);
+    void (*density_rows)(const Schedule &edges, std::int64_t rows, std::int64_t first, const double *points,
+                         std::int64_t axes, const double *pulls, const Curve &curve, std::uint32_t epoch, double rate,
+                         double *scratch, double *out);
 };
 
 struct Level {
