@@ -13,6 +13,7 @@ from mlcli.methods.identities.sampled import sampled_checks
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.graph.neighbors import NeighborCount
+from mlcli.stages.layout.density import Density
 
 CHAOS = ("permutation", "rotation", "shift", "columns", "twins")  # rounding of distances grows from epoch to epoch
 
@@ -47,8 +48,10 @@ class UMAP(SampledMethod):
     """
 
     variants: ClassVar = (variant("", *CHAOS, neighbors={"count": 9}, epochs=100),
+                          variant("density", *CHAOS, neighbors={"count": 9}, epochs=100, density={}),
                           variant("cityblock", *CHAOS, neighbors={"count": 9}, epochs=100, metric="cityblock",
                                   start="random"))
+    later: ClassVar = ("density",)
     axis: ClassVar = "UMAP"
     name: Literal["umap"] = "umap"
     metric: AnyMetric = EUCLIDEAN
@@ -58,12 +61,14 @@ class UMAP(SampledMethod):
     target_weight: float | None = option(
         None, "Weight of the classes of the first label column, up to 1, where neighbors of two classes have no edge "
         "(default: labels are not used).", ge=0, le=1)
+    density: Density | None = option(
+        None, "Local densities are kept in part, as by densMAP, of edges with lengths (default: they are not).")
     min_dist: float = option(0.1, "Distance in the layout up to which points count as together.", ge=0)
     spread: float = option(1.0, "Distance in the layout over which memberships fall by e.", gt=0)
     start: Literal["spectral", "pca", "random"] = option(
         "spectral", "Start: Laplacian eigenmaps of the graph, principal components, or random points.")
-    epochs: int | None = option(None, "Number of epochs (default: 500 up to 10,000 points, then 200).", ge=1,
-                                le=1_000_000)
+    epochs: int | None = option(None, "Number of epochs (default: 500 up to 10,000 points, then 200; 200 more "
+                                "with densities).", ge=1, le=1_000_000)
     learning_rate: float = option(1.0, "Rate of the first epoch; it falls to zero linearly.", gt=0, le=1000)
     negative_samples: int = option(5, "Number of samples that an edge draws when it is due.", ge=0, le=1000)
     repulsion: float = option(1.0, "Weight of the samples.", ge=0, le=1000)

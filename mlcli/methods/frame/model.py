@@ -85,6 +85,7 @@ class Model:
     spreads: Array | None = None
     memberships: "Memberships | None" = None  # posterior probabilities of classes
     goodness: "Goodness | None" = None  # of a layout: stress by point, and distances that it fits
+    radii: Array | None = None  # of a layout that keeps densities: log local radii in data and layout (n x 2)
     forecast: "Forecast | None" = None  # the next rows, of a method of sequences
     unfolded: "Unfolded | None" = None  # a learned kernel, in the units of the computation
     rows: RowsOf | None = None  # a function for rows of the kernel, not centered, where that is quick

@@ -88,6 +88,14 @@ template <class T> struct Kernels {
     double (*gaussian_tile)(const T *left, std::int64_t rows, const T *right, std::int64_t columns, int parts,
                             const T *column_vectors, const T *row_vectors, int width, double *out_rows,
                             double *out_columns, T *scratch);
+    // Local radii of rows of points (rows x 3), and steps that keep them, added to positions (rows x axes). `scratch`
+    // holds axes x PAIRS numbers.
+    void (*radii_rows)(const std::int64_t *starts, const std::int32_t *columns, std::int64_t rows, std::int64_t first,
+                       const double *points, std::int64_t axes, const Curve &curve, double least, double *scratch,
+                       double *out);
+    void (*density_rows)(const Schedule &edges, std::int64_t rows, std::int64_t first, const double *points,
+                         std::int64_t axes, const double *pulls, const Curve &curve, std::uint32_t epoch, double rate,
+                         double *scratch, double *out);
 };
 
 struct Level {

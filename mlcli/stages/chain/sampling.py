@@ -40,6 +40,21 @@ def lists_of(data: Joined, neighbors: Nearest) -> Lists:
     return sort_lists(len(data.values), rows, data.indices, data.weights)
 
 
+def edge_lengths(data: Joined, neighbors: Nearest, graph: Graph) -> Array:
+    """Return the distance of the ends of each edge (e) of a graph of memberships, by the lists that it was made of."""
+    lists, size = lists_of(data, neighbors), graph.size
+    keys = lists.rows * size + lists.indices
+    order = np.argsort(keys)
+    keys, values = keys[order], lists.lengths[order]
+    rows = np.repeat(np.arange(size), np.diff(graph.starts))
+
+    def known(wanted: Indices) -> Array:
+        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[places] == wanted, values[places], 0.0)
+
+    return np.maximum(known(rows * size + graph.indices), known(graph.indices * size + rows))
+
+
 def known_classes(labels: Sequence[str]) -> Indices:
     """Return the class of each row from 0 (n), in alphabetical order, and -1 for a row without label.
 

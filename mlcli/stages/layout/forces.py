@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.sampling import Draw, Edges
 
 STRIDE = np.uint64(0x9E3779B97F4A7C15)  # of the counter
@@ -38,6 +38,11 @@ def due_of(rates: AnyArray, epoch: int) -> AnyArray:
     """Return a mask (e) of the edges that are due: where the fraction of epoch x rate falls below the rate."""
     with np.errstate(over="ignore"):
         return np.uint32(epoch) * rates < rates
+
+
+def kept_edges(weights: Array, epochs: int) -> Indices:
+    """Return the places of the edges that are due in one epoch at least, given their memberships (e)."""
+    return np.flatnonzero(weights / weights.max(initial=0.0) * epochs >= 1)
 
 
 def move_rows(edges: Edges, own: Array, first: int, points: Array, curve: Array, draw: Draw,

@@ -3,6 +3,7 @@
 The expected move follows the gradient of Σ w log(1 + a d²ᵇ) over the edges, both ways, plus γ s / n times the sum over
 all points j of -log(1 - q(d)) for each edge's first end, with s samples of an edge, n points and q = 1 / (1 + a d²ᵇ):
 fuzzy cross entropy with repulsion by the weights of the edges instead of one minus these (Damrich and Hamprecht, 2021).
+With a density term, the last epochs also climb λ Σ w times the correlation of local radii (`density.py`).
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,8 @@ from mlcli.native.sampling import Draw, Edges, sample_rows
 from mlcli.stages.algebra.iterate import Iterated, follow_schedule
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.layout.curve import MembershipCurve
-from mlcli.stages.layout.forces import key_of, mixed, move_rows
+from mlcli.stages.layout.density import DensityTerm, move_by_density
+from mlcli.stages.layout.forces import kept_edges, key_of, mixed, move_rows
 
 PHASES = 16  # parts of an epoch, between which all points move: fewer leave neighborhoods less well preserved
 BLOCK = 8192  # rows of a block
@@ -68,7 +70,7 @@ def phases_of(graph: Graph, epochs: int) -> list[Edges]:
     in the phase that a hash of its number gives, and its first end draws samples.
     """
     shares = graph.lengths / graph.lengths.max(initial=0.0)
-    kept = np.flatnonzero(shares * epochs >= 1)
+    kept = kept_edges(graph.lengths, epochs)
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))[kept]
     columns, numbers = graph.indices[kept], kept
     rates = np.minimum(np.rint(shares[kept] * HALF), HALF - 1).astype(np.uint32)
@@ -85,18 +87,22 @@ def phases_of(graph: Graph, epochs: int) -> list[Edges]:
 
 
 def move_points(phases: Sequence[Edges], own: Array, points: Array | None, *, curve: Array, draw: Draw,
-                rate: float) -> Epoch:
+                rate: float, pulls: Array | None = None) -> Epoch:
     """Return positions (m x p) after an epoch, among fixed points (n x p), or among themselves (None).
 
     All rows of a phase move at once from the positions before it, in blocks of a fixed size, so that any number of
-    threads gives the same bytes.
+    threads gives the same bytes. Pulls of the density term (m x 2) are for points among themselves.
     """
     work, cost, count = sample_rows if native.available() else move_rows, 0.0, 0
     for edges in phases if len(own) else ():
         def move(rows: slice, edges: Edges = edges, own: Array = own) -> tuple[Array, float, int]:
             some = edges._replace(starts=edges.starts[rows.start : rows.stop + 1])
             among, first = (own, rows.start) if points is None else (points, -1)
-            return work(some, own[rows], first, among, curve, draw, rate)
+            done = work(some, own[rows], first, among, curve, draw, rate)
+            if pulls is not None:
+                move_by_density(some, first, among, pulls=pulls, curve=curve, epoch=draw.epoch, rate=rate,
+                                moved=done[0])
+            return done
 
         blocks = row_blocks(len(own), BLOCK)
         done = [move(blocks[0])] if len(blocks) == 1 else list(in_order(move, blocks))  # one is quick: no threads
@@ -105,13 +111,19 @@ def move_points(phases: Sequence[Edges], own: Array, points: Array | None, *, cu
     return Epoch(own, cost / max(count, 1))
 
 
-def follow_edges(graph: Graph, start: Array, sampling: Sampling, curve: MembershipCurve) -> Iterated[Epoch]:
-    """Return the layout after all epochs, from a start (n x p), of a graph whose lengths are weights."""
+def follow_edges(graph: Graph, start: Array, sampling: Sampling, curve: MembershipCurve,
+                 term: DensityTerm | None = None) -> Iterated[Epoch]:
+    """Return the layout after all epochs, from a start (n x p), of a graph whose lengths are weights.
+
+    The last epochs follow a density term; its pulls are those at the positions before each of them.
+    """
     phases, form = phases_of(graph, sampling.epochs), sampling.form(curve)
 
     def step(state: Epoch, epoch: int) -> Epoch:
+        pulls = None if term is None or not term.options.acts(epoch, sampling.epochs) else term.pulls(
+            state.points, form)
         moved = move_points(phases, state.points, None, curve=form, draw=sampling.draw(epoch),
-                            rate=sampling.rate_at(epoch))
+                            rate=sampling.rate_at(epoch), pulls=pulls)
         return moved if moved.objective else Epoch(moved.points, state.objective)
 
     ended = follow_schedule(step, Epoch(np.ascontiguousarray(start), 0.0), sampling.epochs)

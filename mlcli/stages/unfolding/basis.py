@@ -162,7 +162,8 @@ def _start(program: PenalizedProgram) -> Iterate:
     """Return the start: dual feasible weights, and a multiple of the identity with about the squared lengths b."""
     size = program.rows.shape[1]
     share = program.squared.sum() / np.sum(program.rows**2)
-    return Iterate(np.sqrt(share) * np.eye(size), np.full(len(program.rows), program.squared.mean()), program.dual_start())
+    return Iterate(np.sqrt(share) * np.eye(size), np.full(len(program.rows), program.squared.mean()),
+                   program.dual_start())
 
 
 def _frame(small: VectorizedProgram, now: Iterate) -> Frame | None:

@@ -27,16 +27,18 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterated
 from mlcli.stages.algebra.krylov import SPARE
 from mlcli.stages.algebra.metrics.points import training_points
-from mlcli.stages.chain.sampling import class_graph, fuzzy_graph_of, known_classes, start_points
+from mlcli.stages.chain.sampling import class_graph, edge_lengths, fuzzy_graph_of, known_classes, start_points
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.graph.neighbors import NeighborCount
 from mlcli.stages.layout.curve import MembershipCurve, fit_curve
+from mlcli.stages.layout.density import Density, DensityTerm, density_term
 from mlcli.stages.layout.sampling import Epoch, Sampling, follow_edges
 from mlcli.stages.similarities.layouts.sampling import SampledForces
 from mlcli.stages.similarities.projector import NoProjection, Projector
 
 MANY, EPOCHS = 10_000, (500, 200)  # points up to which there are so many epochs, and beyond
+MORE = 200  # epochs with a density term, as in umap-learn
 PLACING = 0.2, 0.25  # share of the epochs, and of the first rate, by which new points are placed
 BOTH_WAYS = 1.5  # edges of the graph for each neighbor
 SHARE = 0.35  # of the edges that are due in an epoch
@@ -48,13 +50,14 @@ START = 10_000.0  # work of a start for an edge, in bytes of a pass over memory
 
 @frozen
 class Layout:
-    """A layout with what it was made of: the graph of memberships, the curve, the start, and how points moved."""
+    """A layout with what it was made of: graph of memberships, curve, start, how points moved, and the density term."""
 
     graph: Graph
     curve: MembershipCurve
     start: Array  # n x p
     sampling: Sampling
     ended: Iterated[Epoch]
+    term: DensityTerm | None
 
 
 class SampledMethod(NeighborEmbedding):
@@ -62,11 +65,15 @@ class SampledMethod(NeighborEmbedding):
 
     loses: ClassVar = ("Neighbors are kept, and little else: distances between groups and the sizes and densities of "
                        "groups mean little here, and another seed gives another picture.")
+    loses_with_density: ClassVar = ("Neighbors are kept, and local densities in part: groups that are dense in the data "
+                                    "are drawn denser. Distances between groups mean little here, and another seed "
+                                    "gives another picture.")
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         neighbors: NeighborCount  # type: ignore[assignment]
         local_connectivity: float
         mix_ratio: float
         target_weight: float | None
+        density: Density | None
         min_dist: float
         spread: float
         start: str
@@ -85,11 +92,14 @@ class SampledMethod(NeighborEmbedding):
             return {"neighbors": self.neighbors.resolved(len(data.values))}
         if isinstance(data, AffinityGraph):
             self.refuse_unused("memberships are given", "local_connectivity", "mix_ratio")
+            if self.density is not None:
+                raise ConfigError("NEEDS", "densities need lengths of the edges, and memberships are given",
+                                  where="method.density", hint="give lengths ({input.edges=lengths}), or leave it out")
         return self.refuse_unused("the graph is given", "neighbors")
 
     def epochs_of(self, data: Input) -> int:
         """Return the number of epochs, chosen or by the number of points."""
-        return self.epochs or EPOCHS[len(data.values) > MANY]
+        return self.epochs or EPOCHS[len(data.values) > MANY] + MORE * (self.density is not None)
 
     def sampling(self, epochs: int, rate: float, seed: int) -> Sampling:
         """Return how points move in so many epochs, from a first rate."""
@@ -102,22 +112,28 @@ class SampledMethod(NeighborEmbedding):
 
     def layout(self, data: Joined, seed: int) -> Layout:
         """Return the graph, the curve, the start, and the layout after all epochs, from a seed."""
-        graph = fuzzy_graph_of(data, Nearest(self.neighbors.count), self.local_connectivity, self.mix_ratio)
+        neighbors, epochs = Nearest(self.neighbors.count), self.epochs_of(data)
+        graph = fuzzy_graph_of(data, neighbors, self.local_connectivity, self.mix_ratio)
         if self.target_weight is not None and isinstance(data, Labeled):
             graph = class_graph(graph, data, self.target_weight)
         generator, curve = np.random.default_rng(seed), fit_curve(self.min_dist, self.spread)
         start = start_points(data, graph, self.start, self.axes.count, generator)
-        sampling = self.sampling(self.epochs_of(data), self.learning_rate, int(generator.integers(2**62)))
-        return Layout(graph, curve, start, sampling, follow_edges(graph, start, sampling, curve))
+        sampling = self.sampling(epochs, self.learning_rate, int(generator.integers(2**62)))
+        term = None if self.density is None else density_term(
+            self.density, graph, edge_lengths(data, neighbors, graph), epochs)
+        return Layout(graph, curve, start, sampling, follow_edges(graph, start, sampling, curve, term), term)
 
     def solve(self, data: Joined, compute: Compute) -> Model:
         """Compute the layout, on principal axes, from the run's seed."""
         found = self.layout(data, compute.seed)
         points = centered_axes(found.ended.state.points)
-        return Model(embedding=points, objective=Quantity(found.ended.trace),
+        radii, correlation = (None, None) if found.term is None else found.term.correlation(
+            points, found.sampling.form(found.curve))
+        return Model(embedding=points, objective=Quantity(found.ended.trace), radii=radii,
                      projector=self.projector(data, points, found),
                      fit={"a": found.curve.a, "b": found.curve.b, "edges": found.graph.edges, "seed": compute.seed,
                           "membership": float(found.graph.lengths.sum()), "kernel": describe(),
+                          **({} if found.term is None else {"radius_correlation": correlation}),
                           **self.class_facts(data), **found.ended.facts})
 
     def class_facts(self, data: Joined) -> dict[str, int]:
