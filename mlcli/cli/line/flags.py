@@ -52,6 +52,9 @@ FLAGS = {
     "key": Flag("input.key", ("--key",)),
     "transpose": Flag("input.transpose", ("--transpose",), True),
     "missing_markers": Flag("input.missing_markers", ("--missing-markers",)),
+    "answers": Flag("input.answers", ("--answers",)),
+    "reverse": Flag("input.reverse", ("--reverse",)),
+    "range": Flag("input.range", ("--range",)),
     "rows": Flag("input.rows", ("--rows",)),
     "where": Flag("input.where", ("--where",)),
     "transform": Flag("prepare.transform", ("--transform",)),
@@ -87,8 +90,8 @@ DRAWING = {  # how the figures of a finished run are drawn again
 }
 EVERY = {**FLAGS, **DRAWING}
 # lists whose items may be separated by commas
-COMMAS = ("input.columns", "input.missing_markers", "prepare.transform", "report.outputs", "report.keep",
-          "report.figures", "report.look.size")
+COMMAS = ("input.columns", "input.missing_markers", "input.answers", "input.reverse", "input.range",
+          "prepare.transform", "report.outputs", "report.keep", "report.figures", "report.look.size")
 
 
 def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
