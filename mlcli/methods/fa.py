@@ -21,6 +21,8 @@ from mlcli.stages.latent.gaps import Gaps
 from mlcli.stages.latent.rotations import Rotation, Unrotated
 
 EXACT = {"tolerance": 1e-13}
+REFLECTED = ("mirror", "signs")  # the sum of loadings decides on signs
+BROKEN = ("rotation", "quick", *REFLECTED)
 
 
 class FA(Method):
@@ -45,9 +47,9 @@ class FA(Method):
     rules: ClassVar = ("fa_cross_validation", "parallel_analysis", "velicer_map")
     columns_model: ClassVar = "own noise"
     variants: ClassVar = (
-        variant("", "rotation", "quick", iterate=EXACT), variant("equal", "constant column", noise="equal"),
-        variant("varimax", "rotation", "quick", rotation={"name": "varimax"}, scores="bartlett", iterate=EXACT),
-        *(variant(name, "rotation", "quick", rotation={"name": name}, iterate=EXACT) for name in ("promax", "oblimin")))
+        variant("", *BROKEN, iterate=EXACT), variant("equal", "constant column", *REFLECTED, noise="equal"),
+        variant("varimax", *BROKEN, rotation={"name": "varimax"}, scores="bartlett", iterate=EXACT),
+        *(variant(name, *BROKEN, rotation={"name": name}, iterate=EXACT) for name in ("promax", "oblimin")))
     axis: ClassVar = "Factor"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     name: Literal["fa"] = "fa"

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlcli.base.rows.scratch import map_blocks
 from mlcli.base.stages.stage import note
 from mlcli.base.values.inputs import Covariance, Features
 from mlcli.base.values.scaling import all_finite
-from mlcli.base.values.signs import leading_signs
+from mlcli.base.values.signs import sum_signs
 from mlcli.methods.frame.model import Loadings, Model
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -38,17 +37,14 @@ def column_moments(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *,
 
 
 def factor_model(found: Factors, observed: Observed, points: Points, columns: Sequence[str]) -> Model:
-    """Return the model of factors, with signs that make the largest score, or loading, of each positive."""
+    """Return the model of factors, reflected so that standardized loadings of each sum to a positive number."""
+    found = found.with_signs(sum_signs(observed.standardized(found.loadings)))
     spectrum = Spectrum.of_values(found.squares, observed.total)
     projector: Projector | NoProjection = OF_COVARIANCE
     embedding, figures = np.zeros((0, len(found.squares))), {}
-    if points is None:
-        found = found.with_signs(leading_signs(found.loadings))
-    else:
+    if points is not None:
         points, similarity = complete_factor(points, found.covariance(observed))
         embedding = score_points(points, found.axes)
-        found = found.with_signs(signs := leading_signs(embedding))
-        embedding = map_blocks(lambda some: some * signs, embedding)
         figures = points.figures if isinstance(points, GappedPoints) else {}
         projector = Projector(similarity, points.centering, found.axes,
                               Affine(points.centering.means, found.loadings))

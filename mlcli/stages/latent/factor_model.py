@@ -54,6 +54,11 @@ class Observed:
         variances[self.columns] = self.moments.variances * self.deviations[self.columns] ** 2
         return variances
 
+    def standardized(self, loadings: Array) -> Array:
+        """Return loadings (d x q) over the columns' deviations, zeros for a constant column."""
+        deviations = self.deviations[:, None]
+        return np.divide(loadings, deviations, out=np.zeros_like(loadings), where=deviations > 0)
+
     @property
     def total(self) -> float:
         """The total variance that sums of squared loadings are shares of."""
