@@ -37,6 +37,7 @@ FLAGS = {
     "paths": Flag("method.paths.algorithm", ("--paths",)),
     "metric": Flag("method.metric.name", ("--metric",)),
     "kernel": Flag("method.kernel.name", ("--kernel",)),
+    "correlations": Flag("method.correlations", ("--correlations",)),
     "rotation": Flag("method.rotation.name", ("--rotation",)),
     "kind": Flag("input.kind", ("--kind",)),
     "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",

@@ -48,3 +48,18 @@ def test_new_answers_that_the_run_does_not_list_are_refused(mlcli: Caller) -> No
     Path("new.csv").write_text(Path("new.csv").read_text().replace("rarely", "seldom"))
     found = mlcli("project", "one", "new.csv", "-o", "scores.csv")
     assert found.code == 65 and "E-UNLISTED" in found.err and "'seldom' in row" in found.err
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("estimator", ["ml", "minres"])
+def test_polychoric_runs_are_verified_and_place_new_people(mlcli: Caller, estimator: str) -> None:
+    made = mlcli("embed", "words.csv", *OPTIONS, "--correlations", "polychoric", "--set",
+                 f"method.estimator={estimator}", "-o", "one")
+    assert made.code == 0 and "N-POLYCHORIC" in made.err
+    assert mlcli("verify", "one", "--full").code == 0
+    assert mlcli("project", "one", "new.csv", "-o", "new-scores.csv").code == 0
+    placed, scores = (np.loadtxt(path, delimiter=",", skiprows=1, usecols=1, max_rows=5)
+                      for path in ("new-scores.csv", "one/embedding.csv"))
+    assert np.allclose(placed, scores, rtol=1e-9)
+    fit = json.loads(Path("one/run.json").read_text())["fit"]
+    assert len(fit["polychoric"]) == 6 and [len(row) for row in fit["thresholds"]] == [3] * 6
