@@ -20,6 +20,7 @@ from mlcli.cli.line.flags import FLAGS
 from mlcli.config.build import build
 from mlcli.config.explain import suggestion
 from mlcli.config.layers import Layer, assignment, value_of
+from mlcli.data.options.items import require_one_file
 from mlcli.data.read.arrays import new_rows, table_of
 from mlcli.data.read.frames import HERE
 from mlcli.data.table.table import Table, axis_names
@@ -160,6 +161,7 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
     from mlcli.pipeline.session import Session
 
     config = build(_layer(method, kind, set or {}, options))
+    require_one_file(config.input)
     with call(), Session.open(config) as session:
         table = table_of(array, config.input, config.compute, ids=ids, columns=columns, labels=labels,
                          streams=config.streams)

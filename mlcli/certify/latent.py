@@ -95,6 +95,15 @@ def _complete_rows_checks(subject: Subject) -> Iterator[Check]:
     yield count("decoder", int(np.sum(decoder.mean != projector.centering.means)),
                 "means that reconstruction and projection do not share")
     observed = DataCovariance(lambda block: data.covariance(block) / size, squares / size, rough)
+    if subject.model.fit.get("polychoric"):
+        from mlcli.certify.polychoric import correlation_checks, smooth_correlations
+
+        yield from correlation_checks(subject)
+        matrix = np.diag(squares / size)
+        varying = np.flatnonzero(squares > 0)
+        matrix[np.ix_(varying, varying)] = smooth_correlations(subject) * np.sqrt(
+            np.outer(squares[varying], squares[varying])) / size
+        observed = DataCovariance(lambda block: matrix @ block, squares / size, rough)
     yield from _maximum(subject, observed, decoder.directions, subject.data.unit)
 
 
@@ -152,7 +161,10 @@ def _maximum(subject: Subject, observed: DataCovariance, loadings: Array, unit: 
     lost = rounding + (rough**2 / scaled.level if scaled.level > 0 else 0.0)  # about rounded means
     converged, loose = subject.model.fit.get("converged", True), _loose(subject)
     own = scaled.shares is not None  # loadings are exact for the uniquenesses at which the iteration ended
-    if own or converged:
+    least_squares = dict(subject.method).get("estimator") == "minres"
+    if least_squares:
+        yield _least_squares(scaled, observed, allowed)
+    elif own or converged:
         yield ratio("stationarity", float(np.linalg.norm(images - u @ inner)),
                     (allowed + (0.0 if own else loose) * top) * max(float(np.linalg.norm(u)), np.sqrt(scaled.level)),
                     "A U = U (Φ UᵀU + σ² I), with A the covariance in units of the noise")
@@ -162,7 +174,7 @@ def _maximum(subject: Subject, observed: DataCovariance, loadings: Array, unit: 
         yield skipped("variances", "the iteration stopped before it converged")
     if not subject.plan.full:
         yield later("count")
-    elif converged and u.shape[1] < len(u):
+    elif converged and u.shape[1] < len(u) and not least_squares:
         yield count_check(lambda: whitened(np.eye(len(u))), len(u), float(values[-1]), u.shape[1] - 1,
                           allowed + loose * top)
     if scaled.level > 0:
@@ -171,6 +183,19 @@ def _maximum(subject: Subject, observed: DataCovariance, loadings: Array, unit: 
     yield _spectrum(subject, scaled, observed, rounding + far + (rough / np.sqrt(top) if top > rough**2 else 1.0))
     if subject.places:
         yield _scores(subject, scaled, lost)
+
+
+def _least_squares(scaled: NoiseUnitModel, observed: DataCovariance, allowed: float) -> Check:
+    """Check that loadings of least squared residuals are eigenvectors of S - Ψ, of standardized columns."""
+    sizes = np.sqrt(observed.variances[scaled.varying])
+    loadings = scaled.loadings * (scaled.weights / sizes)[:, None]
+    whole = np.zeros((len(observed.variances), loadings.shape[1]))
+    whole[scaled.varying] = loadings / sizes[:, None]
+    images = observed.apply(whole)[scaled.varying] / sizes[:, None] - loadings * (scaled.weights / sizes)[:, None] ** 2
+    gap = images - loadings @ scaled.factors @ (loadings.T @ loadings)
+    size = max(float(np.linalg.norm(loadings)), 1.0) ** 3 * float(np.linalg.norm(scaled.factors, 2))
+    return ratio("stationarity", float(np.linalg.norm(gap)), max(allowed, EPS * len(loadings) * 10) * size,
+                 "(S - Ψ) Λ = Λ Φ ΛᵀΛ, of standardized columns")
 
 
 def _variances(subject: Subject, scaled: NoiseUnitModel, variances: Array, allowed: float) -> Check:

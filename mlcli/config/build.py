@@ -33,6 +33,7 @@ UNASKED = ("output", "input.path", "input.view.path", "input.labels.path", "comp
 # options of findings in every fingerprint; a newer option counts only if chosen, so that runs of earlier versions
 # keep their fingerprints
 HASHED = ("quality", "dimension", "stability")
+CODING = ("answers", "reverse", "range", "items")  # options of the input that count where they are chosen
 FURTHER_VIEWS = "input.view.further"  # counts where there are any
 CHAIN = "chain"  # the method of any stages
 COMMENTED = "# Values in comments are defaults that the data may change; uncommented they count as chosen.\n"
@@ -192,6 +193,7 @@ def fingerprint(config: RunConfig) -> str:
              and getattr(config.report, name) == finding.default]
     later += [f"method.{name}" for name in config.method.later
               if getattr(config.method, name) == type(config.method).model_fields[name].default]
+    later += [f"input.{name}" for name in CODING if getattr(config.input, name) in ((), None)]
     for path in (*UNASKED, *later):
         _, values = pop_value(values, path.split("."))
     further, values = pop_value(values, FURTHER_VIEWS.split("."))

@@ -8,19 +8,22 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.scaling import all_finite
+from mlcli.errors import ConfigError
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.factors import column_moments, factor_model
+from mlcli.methods.frame.factors import Correlations, column_moments, factor_model
 from mlcli.methods.frame.model import Model, Powers
 from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.rotated_loadings import RotatedLoadings, rotation_checks
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
-from mlcli.stages.latent.factor_model import Scores, fit_factors, most_factors
-from mlcli.stages.latent.factor_scores import factor_steps, gap_step
+from mlcli.stages.latent.factor_model import Estimator, Scores, fit_factors, most_factors
+from mlcli.stages.latent.factor_scores import factor_steps, gap_step, polychoric_step
 from mlcli.stages.latent.gaps import Gaps
 from mlcli.stages.latent.rotations import Rotation, Unrotated
 
 EXACT = {"tolerance": 1e-13}
+REFLECTED = ("mirror", "signs")  # the sum of loadings decides on signs
+BROKEN = ("rotation", "quick", *REFLECTED)
 
 
 class FA(Method):
@@ -33,8 +36,12 @@ class FA(Method):
     columns suit factors at all: KMO, of all and of each, and Bartlett's test. Of a covariance (`input.kind`,
     `input.observations`) there are loadings, no scores. Missing cells (`prepare.missing: model`): the mean and the
     covariance are the most likely ones of the cells that are there (EM), or those of pairs of columns (`gaps`); scores
-    are the expected ones given a row's cells. Source: Lawley and Maxwell, "Factor analysis as a statistical
-    method", 1971; R's factanal and psych.
+    are the expected ones given a row's cells.
+
+    Answers on short scales (`correlations: polychoric`): the fit is of polychoric correlations, whose normal variables
+    thresholds cut into answers (`polychoric` and `thresholds` in `fit`); scores and new rows are by regression on the
+    standardized codes. Source: Lawley and Maxwell, "Factor analysis as a statistical method", 1971; Harman and Jones,
+    1966 (minres); Olsson, 1979 (polychoric); R's factanal and psych.
     """
 
     in_blocks: ClassVar = ""
@@ -45,11 +52,12 @@ class FA(Method):
     rules: ClassVar = ("fa_cross_validation", "parallel_analysis", "velicer_map")
     columns_model: ClassVar = "own noise"
     variants: ClassVar = (
-        variant("", "rotation", "quick", iterate=EXACT), variant("equal", "constant column", noise="equal"),
-        variant("varimax", "rotation", "quick", rotation={"name": "varimax"}, scores="bartlett", iterate=EXACT),
-        *(variant(name, "rotation", "quick", rotation={"name": name}, iterate=EXACT) for name in ("promax", "oblimin")))
+        variant("", *BROKEN, iterate=EXACT), variant("equal", "constant column", *REFLECTED, noise="equal"),
+        variant("varimax", *BROKEN, rotation={"name": "varimax"}, scores="bartlett", iterate=EXACT),
+        *(variant(name, *BROKEN, rotation={"name": name}, iterate=EXACT) for name in ("promax", "oblimin")))
     axis: ClassVar = "Factor"
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    later: ClassVar = ("estimator", "correlations")
     name: Literal["fa"] = "fa"
     axes: Axes = Axes()
     rotation: Rotation = option(Unrotated(), "Rotation of the factors.")
@@ -57,6 +65,10 @@ class FA(Method):
                             "variance (bartlett).")
     noise: Literal["each", "equal"] = option("each", "Noise variances (uniquenesses): one for each column (each), or "
                                              "one for all (equal).")
+    estimator: Estimator = option("ml", "Loadings and uniquenesses by maximum likelihood (ml), or with the least "
+                                  "squared residual correlations (minres).")
+    correlations: Correlations = option("pearson", "Correlations of the columns: their own (pearson), or those of the "
+                                        "normal variables behind ordered answers (polychoric).")
     lower: float = option(0.005, "Smallest uniqueness, as a share of the column's variance.", gt=0, lt=1)
     gaps: Gaps = option("likelihood", "Mean and covariance with missing cells: by maximum likelihood (likelihood), or "
                         "from the complete rows of each pair of columns (pairwise).")
@@ -68,26 +80,40 @@ class FA(Method):
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return no changes; raises ConfigError for options of the iteration where noise is equal (closed form)."""
-        unused = ("lower", "iterate") if all_finite(data.values) else ("lower",)
+        if isinstance(data, Covariance):
+            self.refuse_unused("the correlations are given", "correlations")
+        elif self.correlations == "polychoric" and not all_finite(data.values):
+            raise ConfigError("GAPS-OPTION", "polychoric correlations need complete answers",
+                              where="method.correlations",
+                              hint="leave rows with missing answers out ({prepare.missing=drop})")
+        unused = ("estimator", "iterate", "lower") if all_finite(data.values) else ("estimator", "lower")
         return self.refuse_unused("equal noise has a closed form", *unused) if self.noise == "equal" else {}
+
+    def streams(self, kind: str) -> bool:
+        """Whether the input is features, and their correlations follow from products of columns."""
+        return super().streams(kind) and self.correlations == "pearson"
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of the covariance or the centered points, the fit, and scores."""
         gaps = isinstance(data, Features) and not all_finite(data.values) and self.gaps == "likelihood"
         steps = factor_steps(data.values.shape, isinstance(data, Features), self.noise == "equal",
                              self.axes.count, compute.thread_count(), self.iterate.limit)
+        if self.correlations == "polychoric":
+            steps = [steps[0], polychoric_step(data.values.shape), *steps[1:]]
         return [gap_step(data.values, self.iterate.limit), *steps] if gaps else steps
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
         """Compute Λ and Ψ of the largest likelihood; coordinates are scores."""
-        observed, points = column_moments(data, self.gaps, self.iterate, equal=self.noise == "equal")
+        observed, points, figures = column_moments(data, self.gaps, self.iterate, equal=self.noise == "equal",
+                                                   correlations=self.correlations)
         found = fit_factors(observed, count=self.axes.count, lower=self.lower, rotation=self.rotation,
-                            scores=self.scores, iterate=self.iterate, names=data.columns)
-        return factor_model(found, observed, points, data.columns)
+                            scores=self.scores, iterate=self.iterate, names=data.columns, estimator=self.estimator)
+        return factor_model(found, observed, points, data.columns, figures)
 
     def identities(self, data: Features | Covariance, model: Model, full: bool = False) -> list[Check]:
         """Check that the rotation is one of its criterion."""
-        return rotation_checks(self.rotation, RotatedLoadings.of(data, model, equal=self.noise == "equal"),
+        return rotation_checks(self.rotation, RotatedLoadings.of(
+            data, model, equal=self.noise == "equal", weighed=self.estimator == "ml"),
                                bool(model.fit.get("rotation_converged", True)))
 
     def powers_of(self, data: Input) -> Powers:

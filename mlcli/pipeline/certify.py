@@ -219,7 +219,7 @@ def same_model(stored: Mapping[str, Any], record: Record) -> Check:
         wrong = int(not stored["reductions"] and tuple(stored["trained"]) != tuple(ids))
         return count("model", wrong, "parts of the model read back that are not the run's")
     meant = start.finished(record.config.input, record.embedding, record.model)
-    wrong = int(tuple(stored["trained"]) != tuple(meant.trained))
+    wrong = int(tuple(stored["trained"]) != tuple(meant.trained)) + int(stored["coding"] != meant.coding)
     held = [*(step.preparation for step in stored["reductions"]), stored["preparation"]]
     made = [*(step.preparation for step in meant.reductions), meant.preparation]
     wrong += abs(len(held) - len(made))

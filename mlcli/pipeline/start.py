@@ -130,12 +130,13 @@ class Start:
         """Return the model of a run for later use; new rows are read as those of the first input were."""
         here = FinishedModel(kind=input.gives, id_name=text_names(embedding)[0],
                              trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
-                             categories=self.source.categories, reductions=self.reductions,
+                             categories=self.source.categories, coding=self.source.coding, reductions=self.reductions,
                              preparation=self.prepared.preparation, projector=model.projector,
                              views=tuple(map(Reduction, self.prepared.views, model.others)), joint=model.joint)
         first = self.run
         return here if first is None else replace(
-            here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories)
+            here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories,
+            coding=first.coding)
 
 
 def begin(config: RunConfig, process: Process = ALONE, given: Table | None = None) -> Start:

@@ -19,7 +19,7 @@ from mlcli.storage.fields import Unfit
 FORMAT = 2
 LARGEST_HEADER = 2**20  # bytes
 LATER: dict[str, Any] = {  # what earlier versions did not have
-    "transpose": False, "categories": {}, "reductions": (), "views": (), "joint": None}
+    "transpose": False, "categories": {}, "reductions": (), "views": (), "joint": None, "coding": None}
 ARCHIVE = Archive(Kinds())
 
 

@@ -11,6 +11,7 @@ from mlcli.base.stored import BY_TAG
 
 TAGS: Mapping[str, tuple[str, ...]] = {  # by the module below mlcli
     "data.prepare.prepare": ("preparation",),
+    "data.table.coding": ("coding",),
     "findings.decoded.decoded": ("decoded",),
     "findings.images.thumbnails": ("thumbnails",),
     "rundir.reduction": ("reduction",),

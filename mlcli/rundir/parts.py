@@ -9,6 +9,7 @@ import numpy as np
 from mlcli.base.stored import BY_KIND, Storable
 from mlcli.base.values.scaling import all_finite
 from mlcli.data.prepare.prepare import Preparation
+from mlcli.data.table.coding import Coding
 from mlcli.data.table.table import axis_names
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.graph.graph import Graph
@@ -37,6 +38,7 @@ def require_fit(model: Mapping[str, Any]) -> None:
             and is_of(model["trained"], tuple[str, ...])
             and isinstance(model["transpose"], bool) and isinstance(model["categories"], dict)
             and all(is_of(texts, tuple[str, ...]) for texts in model["categories"].values())
+            and (model["coding"] is None or is_coding(model["coding"]))
             and isinstance(model["id_name"], str) and isinstance(model["kind"], str)):
         raise Unfit("a part of the model is of another type")
     width = None if model["kind"] == "features" else len(model["trained"])
@@ -51,6 +53,13 @@ def require_fit(model: Mapping[str, Any]) -> None:
              *nested_parts(unfolded, "unfolded"), *nested_parts(model["joint"], "joint")]
     require_step(preparation, projector, parts, "", width)
     require_views(projector, model["views"], model["joint"])
+
+
+def is_coding(part: Any) -> bool:
+    """Whether a part is a coding of answers, with texts in order and scales of two numbers."""
+    return isinstance(part, Coding) and all(
+        isinstance(name, str) and is_of(texts, tuple[str, ...]) for name, texts in part.answers.items()) and all(
+        isinstance(name, str) and is_of(scale, tuple[float, float]) for name, scale in part.reverse.items())
 
 
 def require_views(projector: Projector | NoProjection, views: Sequence[Reduction], joint: Any) -> None:

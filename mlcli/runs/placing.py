@@ -34,8 +34,8 @@ def read_rows(run: FinishedModel, new: Input, asked: Input, compute: Compute) ->
     alone = all(require_projector(step.projector).similarity.rowwise for step in run.steps)
     closed = require_projector(run.steps[0].projector).similarity.comparison.closed
     read = partial(read_new, columns=run.steps[0].preparation.columns, ids=run.trained, compute=compute,
-                   categories=run.categories, closed=closed,
-                   streams=alone and run.kind == "features" and not run.categories)
+                   categories=run.categories, coding=run.coding, closed=closed,
+                   streams=alone and run.kind == "features" and not run.categories and run.coding is None)
     try:
         try:
             table = read(asked)

@@ -24,7 +24,7 @@ COMPUTED: Mapping[str, str] = {  # what comes before findings, in about the orde
     "residuals": "Finds the axes along which rows of counts or answers differ most, from standardized residuals.",
     "discriminants": "Finds the directions in which classes differ most, relative to their spread.",
     "styles": "Averages the rows of each style with each content, and finds the factors of these means.",
-    "correlations": "Finds the pairs of directions of two views that are most correlated.",
+    "correlations": "Finds the pairs of directions of two views that are most correlated, or polychoric correlations.",
     "constraints": "Finds which columns of the second view are independent, and a basis of what they explain.",
     "permutations": "Permutes the rows, and counts how often constraints then explain as much.",
     "slow features": "Finds the directions that change most slowly from row to row.",

@@ -18,6 +18,16 @@ def leading_signs(vectors: Array) -> Array:
     return np.where(signs < 0, -1.0, 1.0)
 
 
+def sum_signs(loadings: Array) -> Array:
+    """Return the signs (q) that make the sum of each column of loadings (d x q) positive.
+
+    A sum within rounding of zero has no sign: the largest entry is then positive.
+    """
+    sums = loadings.sum(axis=0)
+    balanced = np.abs(sums) <= TIE * np.abs(loadings).sum(axis=0)
+    return np.where(balanced, leading_signs(loadings), np.where(sums < 0, -1.0, 1.0))
+
+
 def canonical_basis(vectors: Array) -> Array:
     """Return the rotation (g x g) of an orthonormal basis (n x g) to one that depends on its span alone.
 

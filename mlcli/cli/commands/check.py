@@ -18,7 +18,8 @@ from mlcli.errors import DataError
 from mlcli.rundir.journal import recording
 
 FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column", "labels", "columns", "key",
-         "transpose", "missing_markers", "rows", "where", "transform", "top_variance", "scale", "reduce", "metric",
+         "transpose", "missing_markers", "answers", "reverse", "range", "rows", "where", "transform", "top_variance",
+         "scale", "reduce", "metric",
          "neighbors", "radius", "seed", "threads", "memory_limit")
 Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False,
                                      help="The file or finished run to read; - is standard input.")]

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from mlcli.explore.settings import Exclusion
 
 FLAGS = ("kind", "dissimilarities", "graph", "id_column", "no_id", "label_column", "labels", "columns", "key",
-         "transpose", "missing_markers", "rows", "where", "transform", "top_variance", "scale", "reduce", "metric",
+         "transpose", "missing_markers", "answers", "reverse", "range", "rows", "where", "transform", "top_variance",
+         "scale", "reduce", "metric",
          "seed", "threads", "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
 EXAMINING = 0.7  # share of the budget that reading, the checkup and plans may take

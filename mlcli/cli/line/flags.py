@@ -37,6 +37,7 @@ FLAGS = {
     "paths": Flag("method.paths.algorithm", ("--paths",)),
     "metric": Flag("method.metric.name", ("--metric",)),
     "kernel": Flag("method.kernel.name", ("--kernel",)),
+    "correlations": Flag("method.correlations", ("--correlations",)),
     "rotation": Flag("method.rotation.name", ("--rotation",)),
     "kind": Flag("input.kind", ("--kind",)),
     "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",
@@ -52,6 +53,9 @@ FLAGS = {
     "key": Flag("input.key", ("--key",)),
     "transpose": Flag("input.transpose", ("--transpose",), True),
     "missing_markers": Flag("input.missing_markers", ("--missing-markers",)),
+    "answers": Flag("input.answers", ("--answers",)),
+    "reverse": Flag("input.reverse", ("--reverse",)),
+    "range": Flag("input.range", ("--range",)),
     "rows": Flag("input.rows", ("--rows",)),
     "where": Flag("input.where", ("--where",)),
     "transform": Flag("prepare.transform", ("--transform",)),
@@ -87,8 +91,8 @@ DRAWING = {  # how the figures of a finished run are drawn again
 }
 EVERY = {**FLAGS, **DRAWING}
 # lists whose items may be separated by commas
-COMMAS = ("input.columns", "input.missing_markers", "prepare.transform", "report.outputs", "report.keep",
-          "report.figures", "report.look.size")
+COMMAS = ("input.columns", "input.missing_markers", "input.answers", "input.reverse", "input.range",
+          "prepare.transform", "report.outputs", "report.keep", "report.figures", "report.look.size")
 
 SWEPT = ("prepare.scale", "compute.seed")  # options besides those of methods whose flags may have several values
 YAML = ("[", "{", '"', "'")  # with which a list or a text begins that is one value

@@ -9,6 +9,7 @@ from mlcli.base.values.file_names import FileName
 from mlcli.base.values.options import Options, option
 from mlcli.data.options.conditions import condition
 from mlcli.data.options.formats import KEYS, OfTable, formats_with_blocks
+from mlcli.data.options.items import Items, Range, check_items
 from mlcli.data.options.numbers import BLANKS
 from mlcli.data.options.second_files import FurtherView, LabelFile, View
 from mlcli.data.options.wording import duplicates, listed
@@ -51,6 +52,14 @@ class Input(Options):
         "lengths", "Meaning of the numbers of a graph's edges: lengths (distances), or affinities (similarities).")
     missing_markers: Names = option((), "Texts that mark a missing cell, such as . or -999, besides empty cells, NA, "
                                     "NaN, nan and #N/A (empty: no others).")
+    answers: Names = option((), "Answers in words, in ascending order: columns of text that hold them become numbers "
+                            "from 1 (empty: text is not coded).")
+    reverse: Names = option((), "Reverse-keyed items: least plus greatest answer of their scale, minus the answer "
+                            "(empty: none).")
+    range: Range | None = option(None, "Least and greatest answer that reverse-keyed items of numbers allow, whatever "
+                                 "occurs (default: not declared).")
+    items: tuple[Items, ...] = option((), "Columns with scales of their own: sections with columns, and answers or "
+                                      "range (empty: none).", strict=False)
     observations: int | None = option(
         None, "Number of observations that a covariance matrix was computed from (default: not known).", ge=2)
     transpose: bool = option(False, "Read the columns of the file as points (samples), and its rows as features.")
@@ -179,6 +188,7 @@ def check(input: Input) -> None:
         _refuse("label columns cannot be used with transpose, where columns are points", "input.label_columns")
     _check_view(input)
     _check_labels(input)
+    check_items(input)
     again = duplicates(input.label_columns)
     if again:
         _refuse(f"label columns are named more than once: {listed(again)}", "input.label_columns")

@@ -6,13 +6,13 @@ from functools import partial
 from mlcli.base.stages.stage import note
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import TextColumns
-from mlcli.base.values.missing import is_missing
 from mlcli.data.files.source import Opened
 from mlcli.data.formats.reader import LayoutOf, read_sheet
 from mlcli.data.options.formats import Format
 from mlcli.data.options.input import Input
 from mlcli.data.options.wording import listed
 from mlcli.data.prepare.categories import categories_of, encode, with_categories
+from mlcli.data.read.answers import read_texts
 from mlcli.data.table.sheet import Sheet
 from mlcli.errors import DataError
 
@@ -37,17 +37,8 @@ def categorical_sheet(file: Opened, input: Input, format: Format, compute: Compu
 
 def _all(input: Input, read: partial[Sheet]) -> Sheet:
     """Return the sheet with every column of text as categories, but one that names the rows."""
-    names: tuple[str, ...] = ()
-    while True:  # columns of which only some cells are text are found as the file is read
-        try:
-            sheet = read(input=with_categories(input, names, "categories"))
-            break
-        except DataError as error:
-            if set(error.columns) <= set(names):
-                raise
-            names = (*names, *error.columns)
-    texts = {name: tuple("" if is_missing(text) else text for text in column)
-             for name, column in sheet.labels.items() if name not in input.label_columns}
+    sheet, cells = read_texts(input, lambda asked: read(input=asked))
+    texts = dict(cells)
     sheet = replace(sheet, labels={**sheet.labels, **texts})
     first = next(iter(texts), None)
     if first is not None and not input.columns and sheet.ids is None and not input.without_ids and (

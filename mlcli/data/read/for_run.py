@@ -14,11 +14,13 @@ from mlcli.data.formats.reader import LayoutOf, block_file_of, read_folder, read
 from mlcli.data.options.formats import Format
 from mlcli.data.options.input import Input, check
 from mlcli.data.prepare.categories import Categories, encode, require_known, with_categories
+from mlcli.data.read.answers import apply_coding
 from mlcli.data.read.labels import add_labels
 from mlcli.data.read.match import match_columns, match_points
 from mlcli.data.read.new_rows import new_in_blocks
 from mlcli.data.read.parts import read_parts
 from mlcli.data.read.table import points_as_rows, source_of, table_of
+from mlcli.data.table.coding import Coding
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.table.table import Source, Table
 from mlcli.data.text.layout import crossed_layout, features_layout
@@ -27,15 +29,18 @@ from mlcli.errors import ConfigError
 
 @stage("read")
 def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None,
-             categories: Categories | None = None, streams: bool = False, closed: bool = False) -> Table:
+             categories: Categories | None = None, streams: bool = False, closed: bool = False,
+             coding: Coding | None = None) -> Table:
     """Return rows to project into a finished run: features with the run's columns, or numbers for each of its points.
 
     If the next step `streams`, a table that does not fit in memory is read in blocks. With `closed`, a text that the
-    run's columns of text do not have is refused. Raises ConfigError and DataError.
+    run's columns of text do not have is refused. Answers become numbers by the run's `coding`. Raises ConfigError and
+    DataError.
     """
     compute = compute or Compute()
-    check(input.replace(label_columns=(*input.label_columns, *(categories or ()))))
-    input = with_categories(input, categories, "labels") if categories else input
+    texts = (*(categories or ()), *(coding.answers if coding else ()))
+    check(input.replace(label_columns=(*input.label_columns, *texts)))
+    input = with_categories(input, texts, "labels") if texts else input
     points = tuple(ids)
     if folder := read_folder(input, compute):
         sheet, source = folder
@@ -59,6 +64,8 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
         sheet = points_as_rows(read_sheet(file, input, format, compute, layout), input)
         if closed and categories:
             require_known(sheet, categories)
+        if coding is not None:
+            sheet = apply_coding(sheet, coding, input.path)
         sheet = encode(sheet, categories or {})
         if input.square:
             values, wanted = match_points(sheet, points, input), points

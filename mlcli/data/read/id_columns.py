@@ -113,4 +113,4 @@ def _refuse(name: str, words: Sequence[str], input: Input, apart: bool) -> None:
     raise DataError("ALL-TEXT", f"the only column of numbers, {shown(name)}, holds whole numbers, all distinct, as ids "
                     f"do, and {counted(len(words), 'column')} {'is' if len(words) == 1 else 'are'} text: "
                     f"{listed(words, ALL)}", where=where,
-                    hint=f"{ways}; code ordered answers as numbers (never = 1, ...); {COMPARED}")
+                    hint=f"{ways}; {{input.answers}} codes ordered answers as numbers; {COMPARED}")

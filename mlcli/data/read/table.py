@@ -23,6 +23,7 @@ from mlcli.data.formats.parts import id_of, parts_of, source_of_files
 from mlcli.data.formats.reader import LayoutOf, block_file_of, read_folder, read_sheet, reader_of
 from mlcli.data.options.formats import Format
 from mlcli.data.options.input import Input, check
+from mlcli.data.options.items import has_coding, require_one_file
 from mlcli.data.options.second_files import LabelFile
 from mlcli.data.options.wording import listed
 from mlcli.data.read.id_columns import require_no_ids
@@ -88,8 +89,10 @@ def read_unchecked(input: Input, compute: Compute | None = None, categories: Tex
 def whole_table(input: Input, compute: Compute, categories: TextColumns = "", streams: bool = False) -> Table:
     """Return all rows of a file; if rows will be chosen of one that is read in blocks, none is read yet."""
     if folder := read_folder(input, compute):
+        require_one_file(input)
         return add_labels(features_table(folder[0], input, folder[1]), input, compute)
     if files := parts_of(input.path):
+        require_one_file(input)
         return _of_parts(files, input, compute, streams)
     with open_input(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
@@ -113,9 +116,21 @@ def whole_table(input: Input, compute: Compute, categories: TextColumns = "", st
 
 def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layout: LayoutOf,
               categories: TextColumns) -> Sheet:
-    """Return the sheet of a file, with columns of text as the method takes them."""
+    """Return the sheet of a file, with columns of text as answers that options code, or as the method takes them."""
+    def read(asked: Input) -> Sheet:
+        return read_sheet(file, asked, format, compute, layout)
+
+    if has_coding(input):
+        from mlcli.data.read.answers import coded_sheet
+
+        return coded_sheet(input, read)
     if not categories:
-        return read_sheet(file, input, format, compute, layout)
+        try:
+            return read(input)
+        except DataError as error:
+            from mlcli.data.read.answers import with_proposal
+
+            raise with_proposal(error, input, read) from error
     from mlcli.data.read.categories import categorical_sheet
 
     return categorical_sheet(file, input, format, compute, layout, categories)
@@ -123,8 +138,8 @@ def _sheet_of(file: Opened, input: Input, format: Format, compute: Compute, layo
 
 def _block_file(file: Opened, input: Input, format: Format, compute: Compute,
                 categories: TextColumns) -> BlockFile | None:
-    """Return the file for reading in blocks; None with columns of text as categories, which need all rows."""
-    if categories == "all":
+    """Return the file for reading in blocks; None with answers to code and all text as categories: all rows at once."""
+    if categories == "all" or has_coding(input):
         return None
     try:
         return block_file_of(file, input, format, compute)
@@ -195,4 +210,4 @@ def table_of(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input
     ids = sheet.row_names()
     require_unique_ids(ids, input.path)
     return Table(values, columns, ids, sheet.id_name or "id", sheet.labels, input.gives, source,
-                 categories=sheet.categories, image=sheet.image, point=sheet.point)
+                 categories=sheet.categories, coding=sheet.coding, image=sheet.image, point=sheet.point)

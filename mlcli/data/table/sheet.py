@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.data.options.wording import counted, duplicates, listed, place
+from mlcli.data.table.coding import Coding
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.errors import DataError
 
@@ -25,6 +26,7 @@ class Sheet:
     id_name: str = ""
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts of columns that stand for them
+    coding: Coding | None = None  # of answers that became numbers
     words: tuple[str, ...] = ()  # those of the labels that no option names
     apart: bool = False  # whether ids are not a column of the file
     point: str = "."  # the decimal one of numbers among texts

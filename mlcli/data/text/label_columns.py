@@ -8,6 +8,7 @@ from itertools import islice
 from mlcli.base.stages.stage import note
 from mlcli.base.values.missing import is_missing
 from mlcli.data.options.numbers import is_number
+from mlcli.data.options.usual_scales import proposal
 from mlcli.data.options.wording import listed
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.text.header import Head
@@ -54,6 +55,9 @@ def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> S
     options = "{input.id_column} and {input.columns}"
     if not turned:
         options = "{input.id_column}, {input.label_columns} and {input.columns}"
+    scale = "" if turned else proposal(
+        [text for text in sheet.labels[name] if not is_missing(text)] for name in others)
+    options += f"; {scale} makes answers numbers" if scale else ""
     note("N-TEXT-COLUMNS", f"columns of text were used: {', '.join(parts)}; to change this, give {options}")
     if not names:
         return sheet

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,8 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
     spectrum, reason, seed = model.ranks, without_eigenvalues(method), compute.seed
     if isinstance(data, Covariance):
         return matrix_evidence(method, model, data, seed)
+    if model.fit.get("polychoric"):
+        return matrix_evidence(method, model, polychoric_of(model, data), seed)
     if not all_finite(data.values):  # there are no distances of rows with missing cells
         moments = model.projector.similarity.column_moments if isinstance(model.projector, Projector) else None
         if moments is not None and isinstance(data, Features):
@@ -52,6 +55,15 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
         return replace(evidence, distances=None)
     modeled = isinstance(model.projector, Projector) and model.projector.similarity.variances is not None
     return replace(evidence, no_eigenvalues=THE_MODELS) if modeled else evidence
+
+
+def polychoric_of(model: Model, data: Input) -> Covariance:
+    """Return the polychoric correlations that a model was fitted to, of the columns that vary."""
+    from mlcli.stages.latent.polychoric import definite
+
+    fit: Any = model.fit
+    values = np.array(fit["polychoric"], dtype=np.float64)
+    return Covariance(definite(values), tuple(map(str, range(len(values)))), observations=len(data.values))
 
 
 def without_eigenvalues(method: Method) -> str:

@@ -13,6 +13,7 @@ LAWS = {
     "rotation": "a rotation of the columns changes no distance between coordinates",
     "shift": "a shift of all rows changes no distance between coordinates",
     "mirror": "points mirrored at the origin have the same coordinates",
+    "signs": "the entry of each axis that is largest in absolute value is positive",
     "columns": "columns in another order change nothing",
     "constant column": "a column that does not vary changes nothing",
     "twins": "equal rows have equal coordinates, to rounding",

@@ -34,8 +34,12 @@ class RotatedLoadings:
     noise: Array  # d: uniquenesses, or ones where the noise is equal
 
     @classmethod
-    def of(cls, data: Features | Covariance, model: Model, *, equal: bool) -> "RotatedLoadings | None":
-        """Return the loadings that a model states; None where no column varies."""
+    def of(cls, data: Features | Covariance, model: Model, *, equal: bool, weighed: bool = True,
+           ) -> "RotatedLoadings | None":
+        """Return the loadings that a model states; None where no column varies.
+
+        Without rotation those of the likelihood are orthogonal where they are `weighed` by the noise.
+        """
         fit: Any = model.fit
         if not fit.get("uniquenesses"):
             return None
@@ -50,7 +54,7 @@ class RotatedLoadings:
         squares = np.full(varying.sum(), variances[varying].mean()) if equal and varying.any() else variances[varying]
         return cls(loadings[varying][:, used] / np.sqrt(squares)[:, None],
                    np.asarray(fit["factor_correlations"], dtype=np.float64)[np.ix_(used, used)],
-                   np.ones_like(squares) if equal else shares[varying])
+                   np.ones_like(squares) if equal or not weighed else shares[varying])
 
     @classmethod
     def of_equal_noise(cls, model: Model) -> "RotatedLoadings":

@@ -148,6 +148,7 @@ class Estimate:
     vectors: Array  # d x r
     active: int  # factors that carry something: leading θ > 1
     f: float  # log |Σ| + tr Σ⁻¹ S
+    turn: Array | None = None  # active x active, orthogonal: from the axes of the likelihood to others, as of minres
 
     @property
     def objective(self) -> float:
@@ -161,9 +162,10 @@ class Estimate:
 
     @property
     def loadings(self) -> Array:
-        """Λ = Ψ^½ U (Θ - I)^½ (d x active)."""
+        """Λ = Ψ^½ U (Θ - I)^½ (d x active), turned to other axes where there are any."""
         leading = np.sqrt(self.values[: self.active] - 1)
-        return np.sqrt(self.uniquenesses)[:, None] * self.vectors[:, : self.active] * leading
+        loadings = np.sqrt(self.uniquenesses)[:, None] * self.vectors[:, : self.active] * leading
+        return loadings if self.turn is None else loadings @ self.turn
 
 
 def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: Iterate) -> Iterated[Estimate]:

@@ -21,6 +21,7 @@ from mlcli.stages.latent.model import note_no_noise
 from mlcli.stages.latent.rotations import Rotation
 
 Scores = Literal["regression", "bartlett"]
+Estimator = Literal["ml", "minres"]
 
 
 @frozen
@@ -53,6 +54,11 @@ class Observed:
         variances = np.zeros(len(self.deviations))
         variances[self.columns] = self.moments.variances * self.deviations[self.columns] ** 2
         return variances
+
+    def standardized(self, loadings: Array) -> Array:
+        """Return loadings (d x q) over the columns' deviations, zeros for a constant column."""
+        deviations = self.deviations[:, None]
+        return np.divide(loadings, deviations, out=np.zeros_like(loadings), where=deviations > 0)
 
     @property
     def total(self) -> float:
@@ -120,18 +126,23 @@ class Factors:
 
 
 def fit_factors(observed: Observed, *, count: int, lower: float, rotation: Rotation, scores: Scores, iterate: Iterate,
-                names: Sequence[str]) -> Factors:
-    """Return the factor model of largest likelihood, with `count` factors at most; raises GeometryError."""
+                names: Sequence[str], estimator: Estimator = "ml") -> Factors:
+    """Return the factor model of largest likelihood, or of least squared residuals, with `count` factors at most.
+
+    Raises GeometryError.
+    """
     if not observed.size:
         return empty_factors(observed)
     count = identifiable_count(count, observed)
-    result = maximize_likelihood(observed, count, lower, iterate)
+    result = estimate_factors(observed, count, lower, iterate, estimator)
     found = rotate_factors(result.state, observed, count, rotation, scores)
     if not observed.equal:
         note_heywood(found, lower, names)
     found = replace(found, fit=figures(result.state, found, observed, names))
     if observed.equal:
         return found
+    if estimator == "minres":
+        return replace(found, fit=found.fit | result.facts)
     trace = log_likelihood(-result.trace, observed) or Quantity(result.trace)
     return replace(found, fit=found.fit | result.facts, trace=trace)
 
@@ -158,14 +169,19 @@ def identifiable_count(count: int, observed: Observed) -> int:
     return min(count, most)
 
 
-def maximize_likelihood(observed: Observed, factors: int, lower: float, iterate: Iterate) -> Iterated[Estimate]:
-    """Return the maximum of the likelihood; notes factors that carry nothing."""
+def estimate_factors(observed: Observed, factors: int, lower: float, iterate: Iterate,
+                     estimator: Estimator = "ml") -> Iterated[Estimate]:
+    """Return the maximum of the likelihood, or the least squared residuals; notes factors that carry nothing."""
     if observed.equal:
         with running("eigensolve"):
             state = equal_noise(observed.moments, factors)
         result = Iterated(state, np.zeros(0), True)
         if state.noiseless:
             note_no_noise()
+    elif estimator == "minres":
+        from mlcli.stages.latent.least_squares import least_squares
+
+        result = least_squares(observed.moments, factors, Bounds.of(observed.moments, lower), iterate)
     else:
         result = maximum_likelihood(observed.moments, factors, Bounds.of(observed.moments, lower), iterate)
     if result.state.active < factors:
@@ -178,6 +194,7 @@ def rotate_factors(state: Estimate, observed: Observed, factors: int, rotation: 
     theta, deviations = state.values[: state.active], observed.deviations[observed.columns, None]
     turn = rotation.turn(state.loadings)
     back = inverse(turn.matrix, where="method.axes.components", hint="ask for fewer factors").T
+    back = back if state.turn is None else state.turn @ back
     whitened = state.vectors[:, : state.active] / np.sqrt(state.uniquenesses)[:, None]
     shrinkage = np.sqrt(theta - 1) / theta if scores == "regression" else 1 / np.sqrt(theta - 1)
     loadings, weights = state.loadings @ turn.matrix, (whitened * shrinkage) @ back

@@ -16,6 +16,7 @@ from mlcli.stages.latent.gaps import GappedPoints
 
 USUAL, PATTERN = 40, 25  # iterations of EM with missing cells, and small calls for each pattern of cells
 NEWTON, CALLS = 10, 80  # steps of most fits, and small calls of each
+PAIR, COUNTED = 3e-4, 1e-8  # seconds of the polychoric correlation of a pair of items, and of each row in its table
 PASSES = 40  # products with a block of vectors in a step, where only the leading eigenpairs are computed
 
 
@@ -50,3 +51,10 @@ def gap_step(points: Array, most: int) -> Step:
     once = patterns * (PATTERN * rates().called + columns**3 / product_rate(1)) + rows * columns**2 / product_rate(1)
     return repeated("iterate", "em for missing cells", once, 8.0 * (3 * points.size + 3 * columns**2), usual=USUAL,
                     most=most, remedy="choose gaps: pairwise", needs=LINEAR)
+
+
+def polychoric_step(shape: tuple[int, ...]) -> Step:
+    """Return the step of polychoric correlations of points (n x d): a table and a search for each pair of columns."""
+    rows, columns = shape
+    pairs = columns * (columns - 1) / 2
+    return Step("correlations", "polychoric", pairs * (PAIR + COUNTED * rows), 8.0 * (rows * columns + 2 * columns**2))

@@ -133,6 +133,8 @@ def test_permuted_and_constant_columns_change_nothing(name: str) -> None:
 
 @every_configuration
 def test_axes_follow_the_sign_rule(name: str) -> None:
+    if "signs" in BROKEN[name]:
+        pytest.skip("loadings decide on signs")
     more = {} if "quick" in BROKEN[name] else {"components": min(3, most(name))}  # another network is compiled anew
     for column in model_of(name, **more).embedding.T:
         assert column[np.abs(column).argmax()] > 0

@@ -32,3 +32,24 @@ for (name in names(sets)) {
     each("complexity", found$complexity), each("sampling_adequacy", suited$MSAi)), collapse = ", ")))
 }
 writeLines(paste0("{", paste(said, collapse = ",\n"), "}"), "summary.json")
+
+# answers of ten items without gaps: polychoric correlations, minres, reliability with a Schmid-Leiman solution
+answers <- gaps[complete.cases(gaps), ]
+poly <- suppressWarnings(polychoric(answers))
+write(poly$rho, "bfi_polychoric.csv")
+write(poly$tau, "bfi_thresholds.csv")
+minres <- list(bfi = list(cor(whole), 5), Harman74 = list(harman, 4), polychoric = list(poly$rho, 2))
+for (name in names(minres)) write(unclass(loadings(
+  fa(minres[[name]][[1]], minres[[name]][[2]], fm = "minres", rotate = "none"))), paste0(name, "_minres.csv"))
+keys <- c(-1, rep(1, 4), rep(1, 3), -1, -1)
+turned <- answers
+turned[, keys < 0] <- 7 - turned[, keys < 0]
+kept <- alpha(turned)
+write(cbind(kept$item.stats[, c("raw.r", "std.r", "r.cor", "r.drop", "mean", "sd")],
+            alpha_dropped = kept$alpha.drop[, "raw_alpha"]), "bfi_items.csv")
+whole_scale <- omega(harman, nfactors = 4, fm = "minres", plot = FALSE, flip = FALSE)
+write(whole_scale$schmid$sl[, c("g", paste0("F", 1:4, "*"), "h2", "u2")], "Harman74_schmid.csv")
+writeLines(paste0("{", paste(c(
+  pair("alpha", kept$total$raw_alpha), pair("alpha_standardized", kept$total$std.alpha),
+  pair("average_correlation", kept$total$average_r), pair("omega_total", whole_scale$omega.tot),
+  pair("omega_hierarchical", whole_scale$omega_h)), collapse = ", "), "}"), "reliability.json")

@@ -1,5 +1,7 @@
 """Factor analysis: what holds of a maximum of its likelihood, in any units."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
@@ -7,6 +9,7 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance
+from mlcli.base.values.signs import sum_signs
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import METHODS, Model
 from mlcli.stages.algebra.iterate import Iterate
@@ -95,8 +98,9 @@ def test_held_to_equal_noise_it_is_probabilistic_pca(count: int) -> None:
     model = fit("ppca", POINTS, components=count)
     assert factors.fit["log_likelihood"] == pytest.approx(model.fit["log_likelihood"], rel=1e-13)
     assert factors.fit["noise_variance"] == pytest.approx(model.fit["noise_variance"], rel=1e-9)
-    assert np.allclose(factors.loadings.values, model.loadings.values, rtol=0, atol=1e-9)
-    assert np.allclose(factors.embedding, model.embedding, rtol=0, atol=1e-9)
+    signs = sum_signs(model.loadings.values)  # the signs of ppca are those of the largest scores
+    assert np.allclose(factors.loadings.values, model.loadings.values * signs, rtol=0, atol=1e-9)
+    assert np.allclose(factors.embedding, model.embedding * signs, rtol=0, atol=1e-9)
     assert fit("fa", POINTS, components=min(count, 4)).fit["log_likelihood"] >= model.fit["log_likelihood"]
 
 
@@ -231,3 +235,20 @@ def test_without_noise_the_likelihood_has_no_bound() -> None:
     with Notes() as notes:
         model = fit("fa", exact, noise="equal")
     assert model.fit["log_likelihood"] is None and "W-NO-NOISE" in notes.codes
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"rotation": {"name": "varimax"}}, {"rotation": {"name": "oblimin"}}, {"noise": "equal"}])
+def test_factors_are_reflected_so_that_standardized_loadings_sum_to_a_positive_number(options: dict[str, Any]) -> None:
+    options = options if "noise" in options else {"iterate": EXACT, **options}
+    for sign in (1, -1):
+        points = sign * POINTS * (1.0 if "noise" in options else np.geomspace(1, 1e3, 8))
+        covariance = np.cov(points.T, bias=True)
+        deviations = points.std(axis=0)[:, None]
+        model, data = fit("fa", points, **options), Covariance(covariance, tuple("abcdefgh"), 200)
+        of_matrix = METHODS["fa"](axes={"components": 2}, **options).resolve(data).fit(data, Compute())
+        for found in (model, of_matrix):
+            assert np.all((found.loadings.values / deviations).sum(axis=0) > 0)
+        scores = (points - points.mean(axis=0)) @ np.linalg.solve(covariance, model.loadings.values)
+        assert np.all(np.sum(scores * model.embedding, axis=0) > 0)  # scores turn with the loadings
+    assert sum_signs(np.array([[-0.7, 0.2], [0.7, -0.4]])).tolist() == [-1, -1]  # a sum of zero: the largest entry

@@ -1,0 +1,64 @@
+"""The usual scales of questionnaires, by which answers in words are recognized and a coding is proposed."""
+
+from collections.abc import Iterable, Sequence
+
+from mlcli.errors import option
+
+# each scale in ascending order; a step is one wording or several, separated by bars, the usual one first
+SCALES: Sequence[Sequence[str]] = (
+    ("never", "rarely|seldom|hardly ever", "sometimes|occasionally", "often|frequently|usually"),
+    ("never", "rarely|seldom|hardly ever|almost never", "sometimes|occasionally", "often|frequently|usually",
+     "always|very often|almost always"),
+    ("strongly disagree", "disagree", "agree", "strongly agree"),
+    ("strongly disagree", "disagree", "neutral|neither agree nor disagree|undecided|neither|not sure", "agree",
+     "strongly agree"),
+    ("strongly disagree", "disagree", "somewhat disagree|slightly disagree|disagree somewhat|disagree slightly",
+     "somewhat agree|slightly agree|agree somewhat|agree slightly", "agree", "strongly agree"),
+    ("strongly disagree", "disagree", "somewhat disagree|slightly disagree|disagree somewhat|disagree slightly",
+     "neutral|neither agree nor disagree|undecided|neither", "somewhat agree|slightly agree|agree somewhat|"
+     "agree slightly", "agree", "strongly agree"),
+    ("very inaccurate", "moderately inaccurate", "slightly inaccurate", "slightly accurate", "moderately accurate",
+     "very accurate"),
+    ("very inaccurate", "moderately inaccurate", "neither accurate nor inaccurate|neither inaccurate nor accurate",
+     "moderately accurate", "very accurate"),
+    ("very dissatisfied", "dissatisfied", "satisfied", "very satisfied"),
+    ("very dissatisfied", "dissatisfied", "neutral|neither satisfied nor dissatisfied", "satisfied", "very satisfied"),
+    ("very unlikely", "unlikely", "neutral|neither likely nor unlikely", "likely", "very likely"),
+    ("not at all", "several days", "more than half the days", "nearly every day"),
+    ("not at all", "a little|slightly|a little bit", "moderately|somewhat", "quite a bit|very", "extremely|very much"),
+    ("very poor", "poor", "fair|average|acceptable", "good", "very good"),
+    ("poor", "fair", "good", "very good", "excellent"),
+    ("very low", "low", "medium|moderate", "high", "very high"),
+    ("none", "mild", "moderate", "severe"),
+    ("no", "maybe|unsure|don't know", "yes"),
+    ("false", "true"),
+    ("no", "yes"),
+)
+
+
+def usual_scale(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the answers of the shortest usual scale that has all of the texts, in its order; empty if there is none.
+
+    Two texts at least must be there. Steps that no text names are in the usual words, in capitals as the texts are.
+    """
+    there = {text.strip().casefold(): text.strip() for text in texts}
+    if len(there) < 2:
+        return ()
+    for scale in sorted(SCALES, key=len):
+        steps = [step.split("|") for step in scale]
+        answers = [[there[word] for word in step if word in there] for step in steps]
+        if sum(map(len, answers)) == len(there) and all(len(found) < 2 for found in answers):
+            capital = all(text[:1].isupper() for text in there.values())
+            usual = [step[0].capitalize() if capital else step[0] for step in steps]
+            return tuple(found[0] if found else word for found, word in zip(answers, usual, strict=True))
+    return ()
+
+
+def proposal(columns: Iterable[Iterable[str]]) -> str:
+    """Return the option that codes columns of text by a usual scale, for hints; empty if none is of one.
+
+    It is the scale of all columns that are of any, or else that of the first of them.
+    """
+    texts = [there for there in map(set, columns) if usual_scale(there)]
+    answers = usual_scale(set().union(*texts)) or (usual_scale(texts[0]) if texts else ())
+    return option("input.answers", ",".join(answers)) if answers and not any("," in text for text in answers) else ""

@@ -1,0 +1,110 @@
+"""Tables of questionnaires: columns of answers in words as ordered numbers, reverse-keyed items turned."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mlcli.base.stages.stage import no_listeners, note
+from mlcli.base.values.missing import is_missing
+from mlcli.data.options.input import Input
+from mlcli.data.options.items import Range
+from mlcli.data.options.usual_scales import proposal
+from mlcli.data.options.wording import listed, nearest, shown
+from mlcli.data.prepare.categories import with_categories
+from mlcli.data.table.coding import Coding
+from mlcli.data.table.sheet import Sheet
+from mlcli.data.text.label_columns import with_row_names
+from mlcli.errors import ConfigError, DataError
+
+SheetOf = Callable[[Input], Sheet]
+
+
+def read_texts(input: Input, read: SheetOf, names: Sequence[str] = ()) -> tuple[Sheet, Mapping[str, tuple[str, ...]]]:
+    """Return the sheet with all columns of text among its labels, and the cells of those that no option names.
+
+    Columns `names` are read as text whatever they hold; missing cells are empty. Raises DataError.
+    """
+    names = tuple(names)
+    while True:  # columns of which only some cells are text are found as the file is read
+        try:
+            sheet = read(with_categories(input, names, "categories"))
+            break
+        except DataError as error:
+            if set(error.columns) <= set(names):
+                raise
+            names = (*names, *error.columns)
+    return sheet, {name: tuple("" if is_missing(text) else text for text in column)
+                   for name, column in sheet.labels.items() if name not in input.label_columns}
+
+
+def coded_sheet(input: Input, read: SheetOf) -> Sheet:
+    """Return the sheet of a file with answers in words as numbers, after all other columns.
+
+    Columns of text without any of the answers stay ids or labels. Raises ConfigError for columns and options without
+    effect, and DataError for answers that are not listed.
+    """
+    scales = {name: items.answers for items in input.items for name in items.columns if items.answers}
+    try:
+        sheet, texts = read_texts(input, read, tuple(scales))
+    except ConfigError as error:
+        if error.where == "input.columns" and not input.columns:
+            raise error.changed(where="input.items") from None
+        raise
+    answers = {name: scales.get(name, input.answers) for name, cells in texts.items() if name in scales or (
+        input.answers and (input.columns or not {text.strip() for text in cells}.isdisjoint(input.answers)))}
+    if input.answers and input.answers not in answers.values():
+        found = sorted({text for cells in texts.values() if len(set(cells)) < len(cells) for text in cells if text})
+        raise ConfigError("ANSWERS", "no column of text holds any of the answers", where="input.answers",
+                          hint=f"the texts there are {listed(found, 10)}" if found else "leave it out")
+    others = tuple(name for name in texts if name not in answers)
+    sheet = with_row_names(replace(sheet, words=others), ids=not input.without_ids)
+    columns = (*sheet.columns, *answers)
+    coding = Coding(answers, _turns(input, answers, columns))
+    note("N-CODED", coding.in_words(), columns=len(answers))
+    return apply_coding(sheet, coding, input.path)
+
+
+def apply_coding(sheet: Sheet, coding: Coding, path: str) -> Sheet:
+    """Return the sheet with the columns of a coding as numbers; raises DataError."""
+    names = sheet.row_names()
+    values = np.column_stack([sheet.values, *coding.codes(sheet.labels, names, path)])
+    columns = (*sheet.columns, *coding.answers)
+    labels = {name: texts for name, texts in sheet.labels.items() if name not in coding.answers}
+    return replace(sheet, values=coding.turned(values, columns, names, path), columns=columns, labels=labels,
+                   coding=coding)
+
+
+def _turns(input: Input, answers: Mapping[str, Sequence[str]], columns: Sequence[str]) -> dict[str, Range]:
+    """Return least and greatest answer of each reverse-keyed column; raises ConfigError for one without a scale."""
+    ranges = {name: items.range for items in input.items for name in items.columns if items.range is not None}
+    for where, names in (("input.reverse", input.reverse), ("input.items", ranges)):
+        if unknown := [name for name in names if name not in columns]:
+            raise ConfigError("UNKNOWN-COLUMN", f"there is no column of numbers or answers {shown(unknown[0])}",
+                              where=where, hint=nearest(unknown[0], columns))
+    plain = [name for name in input.reverse if name not in answers and name not in ranges]
+    if input.range is not None and not plain:
+        raise ConfigError("UNUSED", "range has no effect: all reverse-keyed columns have scales of their own",
+                          where="input.range", hint="leave it out")
+    if input.range is None and plain:
+        raise ConfigError("SCALE", f"the scale of {listed(plain)} is not declared: what occurs may be less than what "
+                          "may be answered", where="input.reverse", hint="give least and greatest answer, as in "
+                          "{input.range=1,5}")
+    scales = {**{name: (1.0, float(len(found))) for name, found in answers.items()}, **ranges}
+    return {name: tuple(map(float, scales.get(name) or input.range or ())) for name in input.reverse}
+
+
+def with_proposal(error: DataError, input: Input, read: SheetOf) -> DataError:
+    """Return the error of columns of text with the coding of a usual scale in its hint, where their texts are of one.
+
+    Reads the file again.
+    """
+    if error.code not in ("E-TEXT-COLUMN", "E-EMPTY") or input.square or input.transpose:
+        return error
+    try:
+        with no_listeners():
+            texts = read_texts(input, read)[1]
+    except (DataError, ConfigError):
+        return error
+    said = proposal(filter(None, cells) for cells in texts.values())
+    return error.changed(hint=f"are these answers? {said} gives them numbers from 1; {error.hint}") if said else error

@@ -1,0 +1,108 @@
+"""Questionnaires: answers in words become ordered numbers, reverse-keyed items turn by the declared scale."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pyarrow import csv, parquet
+
+import mlcli
+from mlcli.base.values.compute import Compute
+from mlcli.data.options.input import Input
+from mlcli.data.read.table import read
+from mlcli.data.table.table import Table
+from mlcli.errors import ConfigError, DataError, MlcliError
+from tests.support import Notes
+
+SCALE = ("never", "rarely", "sometimes", "often")
+TEXT = """id,sex,age,q1,q2,q3
+ann,f,30,never,often,yes
+ben,m,41,rarely,,no
+cas,f,28,often,rarely,yes
+dot,m,30,sometimes,sometimes,yes
+"""
+
+
+def table_of(folder: Path, text: str = TEXT, **options: Any) -> Table:
+    path = folder / "t.csv"
+    path.write_text(text)
+    return read(Input.model_validate({"path": str(path), **options}), Compute())
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_answers_are_numbered_in_their_order_and_other_columns_of_text_stay(tmp_path: Path, kind: str) -> None:
+    with Notes() as notes:
+        table = table_of(tmp_path, answers=SCALE, reverse=("q2",))
+        if kind == "parquet":
+            parquet.write_table(csv.read_csv(tmp_path / "t.csv"), tmp_path / "t.parquet")
+            table = read(Input(path=str(tmp_path / "t.parquet"), answers=SCALE, reverse=("q2",)), Compute())
+    assert notes.codes == {"N-TEXT-COLUMNS", "N-CODED"}
+    assert table.columns == ("age", "q1", "q2") and tuple(table.ids) == ("ann", "ben", "cas", "dot")
+    assert {*table.labels} == {"sex", "q3"}
+    assert np.array_equal(table.values[:, 1:], [[1, 1], [2, np.nan], [4, 3], [3, 2]], equal_nan=True)
+    assert table.coding is not None and table.coding.reverse == {"q2": (1.0, 4.0)}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_columns_have_scales_of_their_own_also_with_commas(tmp_path: Path) -> None:
+    text = TEXT.replace("yes", '"yes, always"').replace("sometimes", "2")
+    table = table_of(tmp_path, text, items=[
+        {"columns": ["q1", "q2"], "answers": ["never", "rarely", "2", "often"]},
+        {"columns": ["q3"], "answers": ["no", "yes, always"]}], id_column="id", label_columns=["sex"])
+    assert table.columns == ("age", "q1", "q2", "q3")
+    assert table.values[:, 3].tolist() == [2, 1, 2, 2] and table.values[3, 1] == 3
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_turn_by_the_declared_scale_and_not_by_what_occurs(tmp_path: Path) -> None:
+    text = "a,b\n2,3\n3,\n4,5\n"
+    table = table_of(tmp_path, text, reverse=("a",), range=(1, 6))
+    assert table.values[:, 0].tolist() == [5, 4, 3]
+    table = table_of(tmp_path, text, reverse=("a", "b"), range=(1, 6), items=[{"columns": ["b"], "range": [0, 10]}])
+    assert np.array_equal(table.values, [[5, 7], [4, np.nan], [3, 5]], equal_nan=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("options", "code", "said"), [
+    ({"answers": SCALE[:3]}, "UNLISTED", "'often' in row 3 ('cas'), column 'q1'"),
+    ({"answers": ("Never", *SCALE[1:])}, "UNLISTED", "'never' in row 1 ('ann'), column 'q1'"),
+    ({"answers": SCALE, "columns": ("q1", "q3")}, "UNLISTED", "4 cells"),
+    ({"answers": ("low", "high")}, "ANSWERS", "no column of text"),
+    ({"answers": ("never",)}, "INPUT-OPTION", "one answer"),
+    ({"answers": ("a", "b", "a")}, "INPUT-OPTION", "more than once"),
+    ({"answers": SCALE, "reverse": ("q9",)}, "UNKNOWN-COLUMN", "'q9'"),
+    ({"reverse": ("age",)}, "SCALE", "'age' is not declared"),
+    ({"reverse": ("age",), "range": (18, 40)}, "SCALE", "41 in row 2 ('ben')"),
+    ({"range": (18, 40)}, "INPUT-OPTION", "no effect"),
+    ({"reverse": ("age",), "range": (40, 18)}, "INPUT-OPTION", "holds no scale"),
+    ({"answers": SCALE, "reverse": ("q1",), "range": (1, 4)}, "UNUSED", "scales of their own"),
+    ({"items": [{"columns": ["q8"], "answers": ["a", "b"]}]}, "UNKNOWN-COLUMN", "'q8'"),
+    ({"items": [{"columns": ["q1"]}]}, "INPUT-OPTION", "either"),
+    ({"items": [{"columns": ["q1", "q1"], "answers": ["a", "b"]}]}, "INPUT-OPTION", "more than one"),
+    ({"answers": SCALE, "transpose": True}, "INPUT-OPTION", "transpose"),
+    ({"answers": SCALE, "stream": "always"}, "INPUT-OPTION", "stream"),
+])
+def test_what_cannot_be_coded_is_refused_with_its_cell_or_option(tmp_path: Path, options: dict[str, Any], code: str,
+                                                                 said: str) -> None:
+    with pytest.raises(MlcliError) as caught:
+        table_of(tmp_path, **options)
+    assert caught.value.code == f"E-{code}" and said in str(caught.value)
+    assert isinstance(caught.value, DataError if code == "UNLISTED" else MlcliError)
+
+
+@pytest.mark.parametrize("options", [{"columns": ("q1", "q2")}, {}])
+def test_errors_and_notes_propose_a_usual_scale_and_do_not_apply_it(tmp_path: Path, options: dict[str, Any]) -> None:
+    text = TEXT if options else "\n".join(line.replace(",30", "").replace(",41", "").replace(",28", "").replace(
+        ",age", "") for line in TEXT.splitlines())
+    with pytest.raises(DataError) as caught:
+        table_of(tmp_path, text, **options)
+    assert "{input.answers=never,rarely,sometimes,often}" in caught.value.hint
+    with Notes() as notes:
+        table = table_of(tmp_path)
+    assert table.columns == ("age",) and "never,rarely" in str(notes.notes)
+
+
+def test_tables_of_python_have_no_texts_to_code() -> None:
+    with pytest.raises(ConfigError, match="one file"):
+        mlcli.embed(np.eye(4), method="pca", set={"input.answers": ["no", "yes"]})

@@ -1,0 +1,65 @@
+"""Questionnaires from a file of words to scores of new people: coded, stored, placed, repeated, verified."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.journeys.support import Caller
+
+WORDS = ("never", "rarely", "sometimes", "often")
+OPTIONS = ("--method", "fa", "-p", "1", "--answers", ",".join(WORDS), "--reverse", "q2,n2", "--range", "1,6")
+
+
+@pytest.fixture(autouse=True)
+def files(mlcli: Caller) -> None:
+    """The same answers in words, and in numbers with reverse-keyed items turned by hand."""
+    generator = np.random.default_rng(3)
+    trait = generator.standard_normal(80)[:, None]
+    answers = np.clip(np.round(trait * [1, -1, 1, 1, -1, 1] + 0.6 * generator.standard_normal((80, 6)) + 2.5), 1, 4)
+    names, lines, numbers = ["n1", "n2", "n3", "q1", "q2", "q3"], [], []
+    for row, cells in enumerate(answers.astype(int).tolist()):
+        lines.append([f"p{row}", *map(str, cells[:3]), *(WORDS[cell - 1] for cell in cells[3:])])
+        numbers.append([f"p{row}", *map(str, (cells[0], 7 - cells[1], *cells[2:4], 5 - cells[4], cells[5]))])
+    for path, rows in (("words.csv", lines), ("numbers.csv", numbers), ("new.csv", lines[:5])):
+        Path(path).write_text("\n".join(map(",".join, [["id", *names], *rows])) + "\n", encoding="utf-8")
+
+
+@pytest.mark.medium
+def test_coded_answers_are_the_run_of_their_numbers_and_project_codes_new_ones(mlcli: Caller) -> None:
+    assert mlcli.bare("words.csv", *OPTIONS, "-o", "one").code == 0
+    assert mlcli.bare("numbers.csv", "--method", "fa", "-p", "1", "-o", "two").code == 0
+    assert Path("one/embedding.csv").read_bytes() == Path("two/embedding.csv").read_bytes()
+    assert mlcli("project", "one", "new.csv", "-o", "new-scores.csv").code == 0
+    placed, scores = (np.loadtxt(path, delimiter=",", skiprows=1, usecols=1, max_rows=5)
+                      for path in ("new-scores.csv", "one/embedding.csv"))
+    assert np.allclose(placed, scores, rtol=1e-12)
+    coding = json.loads(Path("one/model.json").read_text())["model"]["coding"]["fields"]
+    assert set(coding) == {"answers", "reverse"}
+    assert mlcli("verify", "one", "--full").code == 0
+    assert mlcli("run", "one/config.yaml", "-o", "again").code == 0
+    assert Path("one/embedding.csv").read_bytes() == Path("again/embedding.csv").read_bytes()
+
+
+@pytest.mark.medium
+def test_new_answers_that_the_run_does_not_list_are_refused(mlcli: Caller) -> None:
+    assert mlcli.bare("words.csv", *OPTIONS, "-o", "one").code == 0
+    Path("new.csv").write_text(Path("new.csv").read_text().replace("rarely", "seldom"))
+    found = mlcli("project", "one", "new.csv", "-o", "scores.csv")
+    assert found.code == 65 and "E-UNLISTED" in found.err and "'seldom' in row" in found.err
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("estimator", ["ml", "minres"])
+def test_polychoric_runs_are_verified_and_place_new_people(mlcli: Caller, estimator: str) -> None:
+    made = mlcli("embed", "words.csv", *OPTIONS, "--correlations", "polychoric", "--set",
+                 f"method.estimator={estimator}", "-o", "one")
+    assert made.code == 0 and "N-POLYCHORIC" in made.err
+    assert mlcli("verify", "one", "--full").code == 0
+    assert mlcli("project", "one", "new.csv", "-o", "new-scores.csv").code == 0
+    placed, scores = (np.loadtxt(path, delimiter=",", skiprows=1, usecols=1, max_rows=5)
+                      for path in ("new-scores.csv", "one/embedding.csv"))
+    assert np.allclose(placed, scores, rtol=1e-9)
+    fit = json.loads(Path("one/run.json").read_text())["fit"]
+    assert len(fit["polychoric"]) == 6 and [len(row) for row in fit["thresholds"]] == [3] * 6
