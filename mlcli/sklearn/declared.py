@@ -41,6 +41,7 @@ def documentation(method: type[Method], parameters: Mapping[str, Parameter]) -> 
     """Return the method's own text with its parameters, as scikit-learn lists them."""
     lines = [inspect.cleandoc(method.__doc__ or ""), "", "Parameters", "----------"]
     for name, parameter in parameters.items():
-        lines += [f"{name} : {parameter.words}, default={parameter.default!r}",
+        own = "" if parameter.usual is None else f", which is {parameter.usual!r}, or what the data allows"
+        lines += [f"{name} : {parameter.words}, default={parameter.default!r}{own}",
                   textwrap.fill(parameter.sentence, WIDTH, initial_indent="    ", subsequent_indent="    ")]
     return "\n".join(lines)

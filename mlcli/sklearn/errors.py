@@ -31,20 +31,19 @@ class NotFitted(ConfigError, NotFittedError):
     """The estimator has no model yet."""
 
 
+UNFITTED = "E-NOT-FITTED"
 KINDS: Mapping[type[MlcliError], type[MlcliError]] = {
     DataError: InvalidData, ConfigError: InvalidOption, GeometryError: InvalidGeometry,
     NumericalError: FailedComputation}
 
 
 def for_sklearn(error: MlcliError) -> MlcliError:
-    """Return an error as one that is also a ValueError; others, as of memory, as they are."""
-    kind = KINDS.get(type(error))
+    """Return an error as one that is also a ValueError or NotFittedError; others, as of memory, as they are."""
+    kind = NotFitted if error.code == UNFITTED else KINDS.get(type(error))
     return error if kind is None else kind(error.code.removeprefix("E-"), error.found,
                                            **{name: getattr(error, name) for name in PARTS})
 
 
 def refused(error: Exception) -> MlcliError:
     """Return an error of scikit-learn's own checks of arrays, in its words."""
-    if isinstance(error, NotFittedError):
-        return NotFitted("NOT-FITTED", str(error))
     return (InvalidType if isinstance(error, TypeError) else InvalidData)("ARRAY", str(error))

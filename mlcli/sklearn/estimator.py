@@ -11,21 +11,24 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from mlcli.api import as_keyword, call, fit
 from mlcli.base.types import Array
-from mlcli.base.values.inputs import Dissimilarities, Labeled, Viewed
+from mlcli.base.values.inputs import Dissimilarities, Features, Labeled, Viewed
 from mlcli.config.build import build
 from mlcli.config.run_config import RunConfig
 from mlcli.data.read.arrays import table_of
-from mlcli.errors import MlcliError
+from mlcli.errors import ConfigError, MlcliError
 from mlcli.methods import Method
 from mlcli.rundir.journal import recording
 from mlcli.sklearn.errors import for_sklearn, refused
 from mlcli.sklearn.parameters import Parameter, config_layer, spelled
 
 UNCONVERGED = "W-UNCONVERGED"
+ROWS = ("array", "input", "method.name", "")  # places of errors that are about the rows or the method as a whole
+PARTS_OF_ROWS = {"input.rows": "X[rows]", "input.where": "X[rows]", "input.columns": "X[:, columns]",
+                 "input.label_columns": "y", "input.view.path": "y"}  # that options of reading choose from files
 
 
 def leads_back(estimator: "Estimator") -> bool:
@@ -46,8 +49,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ignore it. Raises DataError, ConfigError and GeometryError, which are also ValueError or TypeError.
         """
         with self.carried_out():
+            values, labels, view = self._given(X, y)
             config = self.configuration()
-            values, labels, view = self._given(X, y, config)
             run = fit(config, lambda: table_of(values, config.input, config.compute, columns=self._names(),
                                                labels=labels, view=view, streams=config.streams))
             for text in run.warnings:
@@ -63,9 +66,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Return coordinates (m, p) of new rows (m, d); of pairs, a row holds the numbers to the points of the fit."""
         with self.carried_out(), recording() as journal:
             self._require_fitted()
-            config = self.configuration()
             with refusals():
-                values = validate_data(self, X, reset=False, **self._rules(config))
+                values = validate_data(self, X, reset=False, **self._rules())
             placed = self.run_.project(values)
             for item in journal.noted("W-"):
                 warn(f"{item['code']}: {item['message']}")
@@ -90,7 +92,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     @property
     def kind_of_rows(self) -> str:
         """The kind of input: features, dissimilarities or a kernel."""
-        return str(getattr(self, "kind", "features"))
+        known = self.parameters.get("kind")
+        return str(self.kind) if known and known.path == "input.kind" else Features.kind
 
     def configuration(self) -> RunConfig:
         """Return the configuration of a fit with these parameters; raises ConfigError for wrong ones."""
@@ -104,19 +107,26 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 yield
         except MlcliError as error:
             where = spelled(self.parameters, error.where, "") or error.where
-            raise for_sklearn(error.changed(where=where)) from error.__cause__
+            raise for_sklearn(error.changed(where=self._place() if where in ROWS else where)) from error.__cause__
+
+    def _place(self) -> str:
+        """Return the place of errors about rows: `X`, with the size of those that the estimator was last given."""
+        size = [f"{name}={vars(self)[f'{name}_']}" for name in ("n_samples_fit", "n_features_in") if f"{name}_" in vars(
+            self)]
+        return f"X ({', '.join(size).replace('_fit', '').replace('_in', '')})" if size else "X"
 
     def _spelled(self, path: str, value: str) -> str:
         """Return an option as a keyword of this estimator, or of `mlcli.embed` where it has none."""
-        return spelled(self.parameters, path, value) or f"{as_keyword(path, value)} of mlcli.embed"
+        return spelled(self.parameters, path, value) or PARTS_OF_ROWS.get(path) or (
+            f"{as_keyword(path, value)} of mlcli.embed")
 
-    def _given(self, X: Any, y: Any, config: RunConfig) -> tuple[Any, Any, Any]:
+    def _given(self, X: Any, y: Any) -> tuple[Any, Any, Any]:
         """Return the rows, their labels and their second view, checked; raises DataError."""
-        rules = {**self._rules(config), "ensure_min_samples": 2}
+        rules = {**self._rules(), "ensure_min_samples": 2}
         wants_classes, wants_view = self._takes(Labeled), self._takes(Viewed)
         labels, view = None, None
         with refusals():
-            if not (wants_classes or wants_view or self._supervised(config)):
+            if not (wants_classes or wants_view or self._supervised()):
                 values = validate_data(self, X, **rules)
             else:
                 values, y = validate_data(self, X, y, multi_output=wants_view, y_numeric=wants_view, **rules)
@@ -128,7 +138,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_samples_fit_ = values.shape[0]
         return values, labels, view
 
-    def _rules(self, config: RunConfig) -> dict[str, Any]:
+    def _rules(self) -> dict[str, Any]:
         """Return the rules by which scikit-learn checks rows."""
         tags = self.__sklearn_tags__().input_tags
         amounts = {"ensure_non_negative": True} if tags.positive_only else {}
@@ -139,18 +149,19 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Whether the method takes only inputs of this kind beside the rows."""
         return all(issubclass(accepted, kind) for accepted in self.method.accepts)
 
-    def _supervised(self, config: RunConfig) -> bool:
+    def _supervised(self) -> bool:
         """Whether classes of the rows take part, where that is an option of the method."""
-        return getattr(config.method, "target_weight", None) is not None
+        return getattr(self, "target_weight", None) is not None
 
     def _names(self) -> list[str] | None:
         """Return the names of the columns, where a frame had names."""
         names = getattr(self, "feature_names_in_", None)
-        return None if names is None or self.kind_of_rows != "features" else list(names)
+        return None if names is None or self.kind_of_rows != Features.kind else list(names)
 
     def _require_fitted(self) -> None:
-        with refusals():
-            check_is_fitted(self, "run_")
+        if not hasattr(self, "run_"):
+            raise ConfigError("NOT-FITTED", f"this {type(self).__name__} instance is not fitted yet",
+                              hint="call fit with the rows first")
 
     @property
     def _n_features_out(self) -> int:
@@ -160,7 +171,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def __sklearn_tags__(self) -> Tags:
         """The tags that tell scikit-learn what the estimator takes."""
         tags = super().__sklearn_tags__()
-        features = self.kind_of_rows == "features"
+        features = self.kind_of_rows == Features.kind
         tags.input_tags.pairwise = not features
         tags.input_tags.sparse = features and not self._takes(Viewed)
         tags.input_tags.positive_only = self.method.domain == "amounts" or self.kind_of_rows == Dissimilarities.kind

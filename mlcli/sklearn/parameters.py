@@ -26,6 +26,7 @@ from mlcli.methods import Method
 
 PLACES = {path: name for name in OPTIONS for path in (FLAGS[name].path, FLAGS[name].also) if path}
 CONNECTED = "method.neighbors.pieces"  # an estimator has to place every row, also those of a fold
+AXES = "components"  # whose default is clipped to the axes that the data has
 PAIRS = (Dissimilarities, Similarities)
 RESOURCES = ("seed", "threads", "memory_limit")
 
@@ -38,6 +39,7 @@ class Parameter:
     default: Any  # a text, a number, a tuple or None
     words: str  # type and range
     sentence: str
+    usual: Any = None  # the option's default, where the data may change it and `default` is None
 
     def layer(self, name: str, value: Any) -> Layer:
         """Return a chosen value as a layer of options: a mapping is a whole section."""
@@ -57,7 +59,9 @@ def parameters_of(method: type[Method]) -> dict[str, Parameter]:
     for row in rows(method, "method", fields=[field for field in method.model_fields if field != TAG]):
         keyword = PLACES.get(row.path) or row.path.removeprefix("method.").removesuffix(f".{TAG}").replace(".", "_")
         if row.path in PLACES or (row.type != SECTION and keyword not in found):
-            found[keyword] = Parameter(row.path, default_of(usual, row), row.words, row.sentence)
+            default, adapts = default_of(usual, row)
+            found[keyword] = Parameter(row.path, None if adapts else default, row.words, row.sentence,
+                                       default if adapts else None)
     kinds = [Features.kind, *(accepted.kind for accepted in method.accepts if issubclass(accepted, PAIRS))]
     if len(dict.fromkeys(kinds)) > 1:
         found["kind"] = Parameter("input.kind", Features.kind, " or ".join(map(repr, dict.fromkeys(kinds))),
@@ -73,18 +77,21 @@ def described(section: str, options: type[Options], name: str) -> Parameter:
     return Parameter(row.path, options.model_fields[name].default, row.words, row.sentence)
 
 
-def default_of(usual: Options, row: Row) -> Any:
-    """Return the default of an option, of a method's default options; None where it depends on others or the data."""
+def default_of(usual: Options, row: Row) -> tuple[Any, bool]:
+    """Return the default of an option, of a method's `usual` options, and whether the data may change it.
+
+    The default is None for an option of one of several alternatives.
+    """
     if row.path == CONNECTED:
-        return "connect"
-    *sections, last = row.path.split(".")[1:]
+        return "connect", False
     if row.only:
-        return None
+        return None, False
+    *sections, last = row.path.split(".")[1:]
     holder = reduce(lambda found, name: None if found is None else getattr(found, name), sections, usual)
-    if not isinstance(holder, Options) or holder.adapts_to_data(last):
-        return None
+    if not isinstance(holder, Options):
+        return None, False
     value = getattr(holder, last)
-    return None if isinstance(value, Options) else value
+    return None if isinstance(value, Options) else value, holder.adapts_to_data(last) or last == AXES
 
 
 def config_layer(method: str, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Layer:
