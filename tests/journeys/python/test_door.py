@@ -192,6 +192,15 @@ def test_errors_of_a_call_name_keywords() -> None:
     with pytest.raises(ConfigError, match=r"ahead of the method \(reduce\), or") as refused:
         mlcli.embed(groups, "isomap", set={"input.stream": "always"})
     assert "--" not in str(refused.value)
+    with pytest.raises(ConfigError) as several:
+        mlcli.embed(groups, "isomap", neighbors=[5, 8])
+    assert (several.value.where, several.value.hint) == ("neighbors", "make a call for each of the values")
+    with pytest.raises(ConfigError) as text:
+        mlcli.embed(groups, "vae", set={"method.layers": "28"})
+    assert (text.value.where, text.value.hint) == ("set['method.layers']", "give a list")
+    with pytest.raises(ConfigError) as more:
+        mlcli.embed(groups, components=9)
+    assert more.value.where == "components"
 
 
 def test_warnings_of_a_run_are_told(mlcli_: Caller) -> None:
@@ -239,13 +248,15 @@ def test_a_run_without_a_model_is_opened_and_projects_nothing(mlcli_: Caller) ->
         run.project(points()[0])
 
 
+@pytest.mark.medium
 def test_the_page_tells_all_options_and_its_examples_run(mlcli_: Caller) -> None:
+    pytest.importorskip("sklearn")
     page = (Path(__file__).parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in page for name in OPTIONS)
     assert mlcli_("sample", "swiss-roll", "--rows", 400, "-o", "roll.csv").code == 0
     assert mlcli_("embed", "roll.csv", "-m", "isomap", "-o", "runs/roll-isomap", "-q").code == 0
     examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
-    assert len(examples) == page.count("```python") == 3
+    assert len(examples) == page.count("```python") == 4
     for code, printed in examples:
         mlcli_.capture.readouterr()
         exec(code, {})
