@@ -52,7 +52,7 @@ FAULTS = {
     "the trace is off": fault(SDE, stated("trace", 1 + 1e-9), "trace"),
     "the bound is too good": fault(SDE, stated("dual_bound", 1 - 1e-6), "bound", full=True),
     "the gap is too good": fault(AT_MOST, stated("duality_gap", 0.5), "gap", full=True),
-    "the violation is too good": fault(SDE, stated("constraint_violation", 0.5), "violation"),
+    "the violation is too good": fault(KINDS["stopped"], stated("constraint_violation", 0.5), "violation"),
     "a gap counts as none": fault(KINDS["stopped"], lambda m: replace(m, fit={**m.fit, "converged": True}),
                                   "converged", full=True),
     "a weight is wrong": fault(SDE, unfolded(weights=lambda y: y * np.where(np.arange(len(y)) == 3, 1.01, 1.0)),
