@@ -90,6 +90,8 @@ class Unfolding:
         if not count and self.softness != SOFTNESS:
             raise ConfigError("UNUSED", f"softness has no effect: without a basis, the distances of {len(pairs)} pairs "
                               "are kept exactly", where="method.softness", hint="leave it out, or set method.basis")
+        import scipy.linalg  # noqa: F401  before its threads are limited
+
         with single_threaded_blas():
             found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
                      else self._whole(pairs, data))
