@@ -13,8 +13,6 @@ from mlcli.errors import NumericalError
 
 EPS = float(np.finfo(np.float64).eps)
 MANY = 1600  # rows from which on a few eigenvectors are so much cheaper than all that loading SciPy is worth it
-SHIFTS = 10.0 ** np.arange(5)  # of eigenvalues, in units of rounding, until a matrix is positive definite
-REFINEMENTS = 20  # steps of conjugate gradients that undo a shift
 # Threads wait for each other in a busy loop: where cores are busy, a small matrix takes them 20 to 200 times as long.
 ALONE = 2048  # rows up to which the many small steps of eigenvalues, singular values and QR gain little from threads
 FEW = 512  # rows up to which a triangular factorization takes a few milliseconds
@@ -228,50 +226,6 @@ def positive_solver(matrix: Array) -> Callable[[Array], Array] | None:
     except np.linalg.LinAlgError:
         return None
     return lambda right: np.asarray(scipy.linalg.cho_solve(factor, right, check_finite=False))
-
-
-def steady_solver(matrix: Array) -> Callable[[Array], Array] | None:
-    """Return the map b -> A⁻¹ b for a symmetric A (n x n) that rounding may have left not quite positive definite.
-
-    A is scaled in place to a unit diagonal. A shift of its eigenvalues lets Cholesky succeed, and conjugate
-    gradients, preconditioned by the factor, undo the shift as far as rounding allows. None where no small shift helps.
-    """
-    diagonal = np.diag(matrix)
-    if not diagonal.min(initial=1.0) > 0:
-        return None
-    scale = 1 / np.sqrt(diagonal)
-    matrix *= scale[:, None]
-    matrix *= scale
-    places = np.arange(len(matrix))
-    for shift in (0.0, *(EPS * len(matrix) * SHIFTS)):
-        shifted = matrix.copy()
-        shifted[places, places] += shift
-        solver = positive_solver(shifted)
-        if solver is not None:
-            return lambda right: scale * _refine(matrix, solver, scale * right)
-    return None
-
-
-def _refine(matrix: Array, solver: Callable[[Array], Array], right: Array) -> Array:
-    """Return the x of A x = b by preconditioned conjugate gradients, as long as the residual falls."""
-    solution = best = solver(right)
-    rest = right - matrix @ solution
-    least = float(np.linalg.norm(rest))
-    turned = solver(rest)
-    direction, slope = turned, float(rest @ turned)
-    for _ in range(REFINEMENTS):
-        image = matrix @ direction
-        bend = float(direction @ image)
-        if not bend > 0 or least <= EPS * np.linalg.norm(right):
-            break
-        solution = solution + slope / bend * direction
-        rest = right - matrix @ solution
-        if float(np.linalg.norm(rest)) >= least:  # rounding
-            break
-        best, least = solution, float(np.linalg.norm(rest))
-        turned = solver(rest)
-        direction, slope = turned + float(rest @ turned) / slope * direction, float(rest @ turned)
-    return best
 
 
 def independent_columns(gram: Array, tolerance: float) -> Indices:

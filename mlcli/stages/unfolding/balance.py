@@ -12,7 +12,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
-from mlcli.stages.algebra.linalg import EPS, cholesky, steady_solver, symmetric_eigen
+from mlcli.stages.algebra.blocked import steady_solver
+from mlcli.stages.algebra.linalg import EPS, cholesky, symmetric_eigen
 from mlcli.stages.unfolding.cone import inverse_root, longest_step, symmetric_part
 from mlcli.stages.unfolding.pairs import squared_norms
 

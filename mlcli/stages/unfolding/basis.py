@@ -11,8 +11,9 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
+from mlcli.stages.algebra.blocked import product, steady_solver
 from mlcli.stages.algebra.krylov import SPARE, krylov
-from mlcli.stages.algebra.linalg import cholesky, orthonormal, positive_solver, symmetric_eigen
+from mlcli.stages.algebra.linalg import cholesky, orthonormal, symmetric_eigen
 from mlcli.stages.kernels.inverse import Inverse
 from mlcli.stages.unfolding.cone import (
     Iterate,
@@ -162,8 +163,8 @@ def _start(program: PenalizedProgram) -> Iterate:
     """Return the start: dual feasible weights, and a multiple of the identity with about the squared lengths b."""
     size = program.rows.shape[1]
     share = program.squared.sum() / np.sum(program.rows**2)
-    return Iterate(np.sqrt(share) * np.eye(size), np.full(len(program.rows), program.squared.mean()),
-                   program.dual_start())
+    slack = np.full(len(program.pairs), program.squared.mean())
+    return Iterate(np.sqrt(share) * np.eye(size), slack, program.dual_start())
 
 
 def _frame(small: VectorizedProgram, now: Iterate) -> Frame | None:
@@ -186,7 +187,7 @@ def _step(frame: Frame) -> Iterate | None:
     if not equal:
         stiffness = now.weights / (now.slack + now.weights / program.penalty)
     weighted = small.products * np.sqrt(stiffness)[:, None]
-    solver = positive_solver(small.sandwich(cost, inverse) + weighted.T @ weighted)
+    solver = steady_solver(small.sandwich(cost, inverse) + product(weighted.T, weighted))
     if solver is None:
         return None
 

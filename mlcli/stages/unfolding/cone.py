@@ -11,6 +11,7 @@ from mlcli.base.stages.checkpoints import loop
 from mlcli.base.stages.stage import advance
 from mlcli.base.stored import result
 from mlcli.base.types import Array
+from mlcli.stages.algebra.blocked import product
 from mlcli.stages.algebra.linalg import EPS, lower_solve, symmetric_eigenvalues
 from mlcli.stages.unfolding.pairs import Pairs, squared_norms
 
@@ -57,7 +58,7 @@ class Program:
     def laplacian(self, weights: Array) -> Array:
         """Return Σ y vvᵀ (r x r), the Laplacian of pairs with weights y (m)."""
         sparse = self.incidence.T @ self.incidence.multiply(weights[:, None])
-        return symmetric_part(self.basis.T @ (sparse @ self.basis))
+        return symmetric_part(product(self.basis.T, sparse @ self.basis))
 
     def least_curvature(self, weights: Array) -> float:
         """Return the smallest eigenvalue of Σ y vvᵀ for weights y, an (m,) array."""

@@ -9,9 +9,10 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.errors import NumericalError
+from mlcli.stages.algebra.blocked import gram_product
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.linalg import EPS, independent_columns, positive_solver, singular, symmetric_eigen
-from mlcli.stages.unfolding.pairs import Pairs
+from mlcli.stages.unfolding.pairs import Pairs, squared_norms
 
 FLAT = 8 * EPS  # share of the largest eigenvalue of a group's kernel, for each point, below which it has no extent
 ROUNDING = 8 * EPS  # share of the largest coordinate that counts as zero
@@ -113,10 +114,11 @@ def independent_constraints(rows: Array, rest: float) -> tuple[Indices, Array]:
 
     `rest` is the squared residual up to which the others imply a constraint.
     """
-    products = (rows @ rows.T) ** 2
-    lengths = np.diag(products).copy()
-    chosen = independent_columns(products / np.sqrt(np.outer(lengths, lengths)), rest)
-    scale = np.sqrt(lengths[chosen])
-    solver = positive_solver(products[np.ix_(chosen, chosen)] / np.outer(scale, scale))
-    weights = np.ones(len(chosen)) if solver is None else solver(products[chosen].sum(axis=1) / scale) / scale
+    scale = squared_norms(rows)
+    unit = rows / np.sqrt(scale)[:, None]
+    products = np.tril(gram_product(unit, unit))
+    products += np.tril(products, -1).T
+    chosen = independent_columns(products.copy(), rest)
+    solver = positive_solver(products[np.ix_(chosen, chosen)])
+    weights = np.ones(len(chosen)) if solver is None else solver(products[chosen] @ scale) / scale[chosen]
     return chosen, weights

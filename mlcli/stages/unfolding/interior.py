@@ -9,13 +9,14 @@ each direction's own size; products with R and Z⁻¹ themselves lose the short 
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.stages.algebra.linalg import cholesky, lower_solve, steady_solver
+from mlcli.stages.algebra.blocked import gram_product, product, steady_solver
+from mlcli.stages.algebra.linalg import cholesky, lower_solve
 from mlcli.stages.unfolding.cone import (
     Iterate,
     Program,
@@ -77,6 +78,11 @@ class Direction:
     slack: Array
     weights: Array
 
+    @cached_property
+    def second(self) -> Array:
+        """The product L⁻¹ D E C⁻ᵀ (r x r) of the changes D of R and E of Z."""
+        return product(self.kernel, self.mixed)
+
     def lengths(self, frame: Frame) -> tuple[float, float]:
         """Return the largest primal and dual steps that stay inside."""
         primal, dual = longest_scaled(self.kernel), longest_scaled(self.cost)
@@ -103,10 +109,9 @@ class System:
         None where it is singular.
         """
         program, now = frame.program, frame.now
-        rows, inverse_points = program.pairs.differences(frame.points), program.basis @ frame.half.T
+        inverse_points = product(program.basis, frame.half.T)
         inverse_rows = program.pairs.differences(inverse_points)
-        system = rows @ rows.T
-        system *= inverse_rows @ inverse_rows.T
+        system = gram_product(program.pairs.differences(frame.points), inverse_rows)
         diagonal = np.arange(len(system))
         system[diagonal, diagonal] += frame.give if program.equal else now.slack / now.weights
         solver = steady_solver(system)
@@ -118,20 +123,21 @@ class System:
         """Return the Newton direction toward complementarity `target`, less second-order terms of the one before."""
         frame, program, now = self.frame, self.frame.program, self.frame.now
         right = target * squared_norms(self.inverse_rows) - program.squared
-        kernel = target * (self.turn.T @ self.turn) - np.eye(len(self.turn))
+        left = target * self.turn.T
         if before is not None:
-            second = before.kernel @ before.mixed
-            kernel -= symmetric_part(second @ self.turn)
-            right -= np.einsum("ij,ij->i", program.pairs.differences(frame.points @ second), self.inverse_rows)
+            left = left - before.second
+            bent = program.pairs.differences(product(frame.points, before.second))
+            right -= np.einsum("ij,ij->i", bent, self.inverse_rows)
         slack_bend = np.zeros_like(now.slack) if before is None else before.slack * before.weights
         right += -frame.give * now.weights if program.equal else (target - slack_bend) / now.weights
         weights = self.solver(right)
         pull = program.incidence.T @ (weights[:, None] * self.inverse_rows)
-        mixed = frame.points.T @ pull
+        mixed = product(frame.points.T, pull)
         slack = np.zeros_like(now.slack) if program.equal else (
             (target - slack_bend - now.slack * weights) / now.weights - now.slack)
-        return Direction(kernel=kernel - symmetric_part(mixed @ self.turn), mixed=mixed, slack=slack, weights=weights,
-                         cost=symmetric_part(self.inverse_points.T @ pull))
+        kernel = symmetric_part(product(left - mixed, self.turn)) - np.eye(len(left))
+        return Direction(kernel=kernel, mixed=mixed, slack=slack, weights=weights,
+                         cost=symmetric_part(product(self.inverse_points.T, pull)))
 
 
 def maximize(program: Program, tolerance: float, limit: int, floor: float) -> Solution:
@@ -160,7 +166,7 @@ def _frame(program: Program, now: Iterate) -> Frame | None:
     cost_root = cholesky(program.laplacian(now.weights) - np.eye(len(now.root)))
     if cost_root is None or not np.diag(now.root).min() > 0:
         return None
-    cross, points = now.root.T @ cost_root, program.basis @ now.root
+    cross, points = product(now.root.T, cost_root), product(program.basis, now.root)
     pairing, count = float(np.sum(cross**2)), len(cross)
     if not program.equal:
         pairing, count = pairing + float(now.slack @ now.weights), count + len(now.slack)
@@ -177,7 +183,7 @@ def _step(frame: Frame) -> Iterate | None:
     predictor = system.direction(0.0)
     primal, dual = (min(1.0, length) for length in predictor.lengths(frame))
     ahead = _mean_after(frame, predictor, primal, dual)
-    share = min(1.0, max(1e-6, (ahead / frame.mean) ** 3)) if min(primal, dual) > 0.1 else 0.5
+    share = min(1.0, max(1e-6, (ahead / frame.mean) ** 2)) if min(primal, dual) > 0.1 else 0.5
     direction = system.direction(share * frame.mean, predictor)
     inside = 0.9 + 0.08 * min(primal, dual)
     primal, dual = (min(1.0, inside * length) for length in direction.lengths(frame))
@@ -185,14 +191,19 @@ def _step(frame: Frame) -> Iterate | None:
     if max(primal, dual) < LEAST or change is None:
         return None
     now = frame.now
-    return Iterate(now.root @ change, now.slack + primal * direction.slack, now.weights + dual * direction.weights)
+    slack, weights = now.slack + primal * direction.slack, now.weights + dual * direction.weights
+    return Iterate(product(now.root, change), slack, weights)
 
 
 def _mean_after(frame: Frame, direction: Direction, primal: float, dual: float) -> float:
-    """Return the complementarity, per eigenvalue and slack, after steps along a direction."""
+    """Return the complementarity, per eigenvalue and slack, after steps along a direction toward none.
+
+    Such a direction takes all of ⟨R, Z⟩ to first order.
+    """
     now, count = frame.now, len(frame.half)
-    changed = frame.cross + primal * (direction.kernel @ frame.cross)
-    pairing = float(np.sum(changed * (frame.cross + dual * direction.mixed)))
+    pairing, of_cost = float(np.sum(frame.cross**2)), float(np.sum(frame.cross * direction.mixed))
+    pairing += dual * of_cost - primal * (pairing + of_cost)
+    pairing += primal * dual * float(np.sum(frame.cross * direction.second))
     if frame.program.equal:
         return pairing / count
     slack, weights = now.slack + primal * direction.slack, now.weights + dual * direction.weights

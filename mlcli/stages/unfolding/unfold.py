@@ -1,7 +1,6 @@
 """Maximum variance unfolding: the kernel of the largest trace that keeps the distances of neighbors."""
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -40,14 +39,14 @@ from mlcli.stages.unfolding.pairs import Pairs, coincident_groups, neighbor_pair
 from mlcli.stages.unfolding.stress import open_basis
 from mlcli.stages.unfolding.unfolded import Unfolded
 
-FEW_PAIRS = 4000  # up to here threads spend more time waiting than working
 MOST_PAIRS = 8000  # of a program over all kernels by default: its system is pairs x pairs
 VECTORS = 50  # of the basis where there are more
 UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
 GIVE = 0.1  # share of the tolerance by which distances may be softened under `equal`
 SOFTNESS = 0.03  # by default
 USUAL = 25  # iterations of most programs
-SYSTEMS, CALLS = 5.0, 200  # systems that are factored in an iteration, and its small calls
+PRODUCTS, CALLS = 16.0, 200  # products of dense matrices in an iteration, and its small calls
+FACE = 0.6  # usual share of the work that flat groups leave, where distances are kept
 
 
 @result("unfold")
@@ -91,7 +90,9 @@ class Unfolding:
         if not count and self.softness != SOFTNESS:
             raise ConfigError("UNUSED", f"softness has no effect: without a basis, the distances of {len(pairs)} pairs "
                               "are kept exactly", where="method.softness", hint="leave it out, or set method.basis")
-        with single_threaded_blas() if len(pairs) <= FEW_PAIRS else nullcontext():
+        import scipy.linalg  # noqa: F401  before its threads are limited
+
+        with single_threaded_blas():
             found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
                      else self._whole(pairs, data))
         require_trust(found.certificate, self.equal, data.unit, self.accepted, self.limit)
@@ -112,7 +113,8 @@ class Unfolding:
             return repeated("unfold", f"semidefinite program over {count} vectors, {pairs} pairs", each,
                             _basis_memory(pairs, count), usual=USUAL, most=self.limit, needs=SPARSE,
                             remedy="set method.basis lower")
-        work = SYSTEMS * pairs**3 / 3 + 4.0 * pairs**2 * size + 60.0 * size**3
+        work = pairs**3 / 3 + 2.0 * pairs**2 * size + 2 * PRODUCTS * size**3
+        work *= FACE if self.equal else 1.0
         return repeated("unfold", f"semidefinite program over {pairs} pairs", work / rate + CALLS * rates().called,
                         _whole_memory(pairs, size), usual=USUAL, most=self.limit, needs=SPARSE,
                         remedy=f"use fewer neighbors, or set method.basis={VECTORS}")

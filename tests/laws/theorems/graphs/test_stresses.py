@@ -6,7 +6,7 @@ import pytest
 from mlcli.base.machine.threads import single_threaded_blas
 from mlcli.base.types import Array
 from mlcli.data.samples.surfaces import sample
-from mlcli.stages.algebra.linalg import steady_solver
+from mlcli.stages.algebra.blocked import steady_solver
 from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.unfolding.balance import closed_directions
 from mlcli.stages.unfolding.faces import centered_basis
