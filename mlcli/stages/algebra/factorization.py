@@ -53,7 +53,10 @@ def factorization(matrix: "sparse.csr_array", where: str, hint: str) -> Factoriz
     error = NumericalError("FACTORIZATION", "the sparse cost matrix could not be factored", where=where, hint=hint)
     order = _order(matrix)
     if order is not None and native.available():
-        factors = native.Cholesky(matrix.indptr, matrix.indices, matrix.data, order)
+        from scipy import sparse
+
+        lower = sparse.tril(matrix, format="csr")  # whose entries have their places found once
+        factors = native.Cholesky(lower.indptr, lower.indices, lower.data, order)
         if not all(in_stages(factors.stages, factors.factor)):
             raise error
         return factors

@@ -24,7 +24,7 @@ from mlcli.stages.kernels.radial import rate_step
 from mlcli.stages.kernels.row_factor import factor_of, row_steps
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
-from mlcli.stages.kernels.tiles import tiled_passes
+from mlcli.stages.kernels.tiles import stays_in_cache, tiled_passes
 from mlcli.stages.similarities.columns import Columns
 from mlcli.stages.similarities.decoders import Affine, linear_decoder
 from mlcli.stages.similarities.kernels import KernelValues
@@ -32,6 +32,7 @@ from mlcli.stages.similarities.projector import Projector
 
 IN_MEMORY = 6  # functions of one distance that an entry of a kernel in memory is worth besides
 HALF = 0.75  # of a pass over all pairs, for one that computes each once and multiplies it twice
+CACHED = 0.5  # of its time, where the values do not leave the cache
 
 
 @frozen
@@ -91,10 +92,11 @@ class FunctionChain:
             seconds += count**2 * rates().bent * (IN_MEMORY if chain.kernel.adapts else BENT)
             return [*rate, Step("kernel", f"{count} x {count}, in memory", seconds,
                                 square * (1 if chain.kernel.adapts else 2) + 8.0 * min(count**2, BLOCK)), *whole]
+        seconds *= HALF * (CACHED if metric.plain and stays_in_cache(chain.kernel.function, shape[1]) else 1.0)
         stored = 3 * square if chain.eigensolve.components == "all" else 8.0 * (LANDMARKS * count + 2**20)
         return [*rate, Step("eigensolve", f"block Krylov: about {PASSES} passes, in each of which the kernel is "
-                            "computed and centered", PASSES * seconds * HALF, stored,
-                            passes=tiled_passes(chain.data.values, PASSES, seconds * HALF * threads))]
+                            "computed and centered", PASSES * seconds, stored,
+                            passes=tiled_passes(chain.data.values, PASSES, seconds * threads))]
 
     def fit(self) -> Fitted:
         """Return the fit by the eigenvectors of H K H, or of K."""

@@ -21,7 +21,7 @@ TILE = 512  # points on a side: 2 MiB in double precision, which fits in a core'
 GROUP = 4  # tiles on a side of a block of work
 LANDMARKS = 500  # single rows that cost little compared with a pass
 WIDTH = 16  # vectors that a pass can multiply at little more than its own cost
-PARTS = 1024  # columns of factors up to which they stay in the cache
+PARTS = 256  # columns of factors up to which their products need no blocks: BLAS multiplies wider ones in less time
 KEPT = 2**21  # numbers of points whose factors are computed once, and not for every block
 
 Side = tuple[slice, AnyArray]  # the points of a side of a tile, and their factors
@@ -93,7 +93,7 @@ class Tiles:
         """
         (rows, left), (columns, right) = above, below
         to_rows, to_columns = products[rows.start], products[columns.start]
-        if self.function.exponential and left.shape[1] <= PARTS and native.available():
+        if stays_in_cache(self.function, left.shape[1]):
             return gaussian_tile(left, right, of_columns=vectors[columns], to_rows=to_rows, to_columns=to_columns,
                                  of_rows=None if rows == columns else vectors[rows])
         tile = self.function.tile(left, right)
@@ -139,6 +139,11 @@ class Tiles:
         first = group * GROUP * TILE
         return [slice(first + rows.start, first + rows.stop)
                 for rows in row_blocks(min(GROUP * TILE, self.size - first), TILE)]
+
+
+def stays_in_cache(function: Pairwise, width: int) -> bool:
+    """Whether the native kernels compute products with a function of factors (n x `width`), whose values they keep."""
+    return function.exponential and width <= PARTS and native.available()
 
 
 def groups_of(size: int) -> int:
