@@ -28,9 +28,10 @@ def limit_threads(count: int) -> Iterator[None]:
     os.environ.update(dict.fromkeys(LATE, str(count)))
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].set_cpu_count(count)
-    single, _Known.single = _Known.single, None
+    single, libraries = _Known.single, blas_libraries()
     try:
-        with set_context(threads=count), blas_libraries().limit(limits=count):
+        with set_context(threads=count), libraries.limit(limits=count):
+            _Known.single = libraries if count == 1 else None
             yield
     finally:
         _Known.single = single
