@@ -54,13 +54,14 @@ def initializer(fields: tuple[Field[Any], ...], *, checks: bool) -> Callable[...
     starts: list[tuple[str, Any, Any]] = [(field.name, field.default, field.default_factory)
                                           for field in sorted(fields, key=lambda field: bool(field.kw_only))]
     places = tuple(field.name for field in fields if not field.kw_only)
+    total = len(starts)
 
     def initialize(self: Any, *values: Any, **named: Any) -> None:
         own, count = self.__dict__, len(values)
         if count > len(places):
             raise TypeError(f"{type(self).__qualname__} takes {len(places)} values by place, not {count}")
-        own.update(zip(places, values, strict=False))
-        for name, default, factory in starts[count:]:
+        own.update(zip(places, values))  # noqa: B905 (the keyword takes as long as the call)
+        for name, default, factory in starts[count:] if count < total else ():
             if name in named:
                 own[name] = named.pop(name)
             elif default is not MISSING:

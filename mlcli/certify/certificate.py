@@ -1,7 +1,6 @@
 """The certificate: all checks of one result, and their verdict."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ class Certificate:
 
     def document(self) -> dict[str, Any]:
         """Return the certificate as plain values, for JSON."""
-        return {"format": FORMAT, "verdict": self.verdict, "checks": [asdict(check) for check in self.checks],
+        return {"format": FORMAT, "verdict": self.verdict, "checks": [{**vars(check)} for check in self.checks],
                 "facts": self.facts}
 
 

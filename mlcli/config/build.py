@@ -36,6 +36,8 @@ HASHED = ("quality", "dimension", "stability")
 CODING = ("answers", "reverse", "range", "items")  # options of the input that count where they are chosen
 FURTHER_VIEWS = "input.view.further"  # counts where there are any
 CHAIN = "chain"  # the method of any stages
+SECTIONS: dict[str, str] = {}  # texts of `config.yaml` by name and values
+MOST_SECTIONS = 64
 COMMENTED = "# Values in comments are defaults that the data may change; uncommented they count as chosen.\n"
 
 
@@ -206,4 +208,15 @@ def fingerprint(config: RunConfig) -> str:
 def write(config: RunConfig) -> str:
     """Return the text of a `config.yaml` that describes this run in full."""
     values = config.model_dump()
-    return dump({**values, "method": {TAG: config.method.name, **values["method"]}})  # its name first, of chains too
+    values["method"] = {TAG: config.method.name, **values["method"]}  # its name first, of chains too
+    return "".join(_section(name, value) for name, value in values.items())
+
+
+def _section(name: str, value: Any) -> str:
+    """Return the text of a section; most are the same in all runs of a batch, and are written once."""
+    key = repr((name, value))
+    if key not in SECTIONS:
+        if len(SECTIONS) >= MOST_SECTIONS:
+            SECTIONS.clear()
+        SECTIONS[key] = dump({name: value})
+    return SECTIONS[key]

@@ -37,9 +37,9 @@ FILES = [file.name for finding in FINDINGS.values() for file in finding.files if
 
 
 def contents_of(result: Run, manifest: Mapping[str, Any], findings: Mapping[str, Any],
-                certificate: Mapping[str, Any], folder: Path) -> Contents:
+                certificate: Mapping[str, Any], folder: Path, *, config_text: str) -> Contents:
     """Return the contents of a run that has just ended, from memory but for the graph that it kept in its folder."""
-    text = build.write(result.config).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    text = config_text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     run = Contents(manifest=manifest, config=result.config, config_text=text,
                    embedding=embedding_of(result.embedding), findings=findings, certificate=certificate,
                    interactive=result.config.report.interactive)

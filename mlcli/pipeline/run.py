@@ -42,7 +42,8 @@ def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, str
     with Session.open(config, process) as session, session.output(force=force, cache=cache) as folder:
         result = compute(session)
         findings = assess(result)
-        arrays = write(folder, result, findings)
+        config_text = build.write(result.config)
+        arrays = write(folder, result, findings, config_text)
         if products := config.report.products_to_keep():
             write_kept(folder, result.model.products, products)
         certificate = certificate_of(result, folder if config.report.writes("model") else None)
@@ -57,7 +58,7 @@ def run(config: RunConfig, process: Process = ALONE, *, force: bool = False, str
                                 "asked": build.fingerprint(config)})
         with running("write"):
             if config.report.writes("report"):
-                show(folder, contents_of(result, manifest, findings, document, folder))
+                show(folder, contents_of(result, manifest, findings, document, folder, config_text=config_text))
             write_manifest(folder, manifest, files)
         session.require_lock()
     return summary(result, session.journal, certificate, str(output), findings)
@@ -92,7 +93,7 @@ def compute(session: Session, given: Table | None = None) -> Run:
 
 
 @stage("write")
-def write(folder: Path, result: Run, findings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def write(folder: Path, result: Run, findings: Mapping[str, Any], config_text: str) -> dict[str, dict[str, Any]]:
     """All files of a run but its certificate and run.json, which hold the hashes of the others.
 
     Returns size and hash of the model's arrays, which are compared with the file when the certificate loads it.
@@ -101,7 +102,7 @@ def write(folder: Path, result: Run, findings: Mapping[str, Any]) -> dict[str, d
     note_unnamed(result.embedding, config.report.formats)
     for format in config.report.formats if result.source.rows else ():
         write_table(result.embedding, folder / names.embedding(format), format)
-    write_text(folder / names.CONFIG, build.write(config))
+    write_text(folder / names.CONFIG, config_text)
     for name, value in findings.items():
         FINDINGS[name].write(value, folder, result)
     if result.dropped:

@@ -7,6 +7,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import IO, Any, BinaryIO, cast
 
 import numpy as np
@@ -21,6 +22,7 @@ FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplemented
 CHUNK = 1 << 20  # bytes compared in one step
 PIECE = 1 << 24  # bytes read into an array in one step
 ENTRY = struct.Struct("<26xHH")  # a zip file's local header: lengths of the name and of the extra field
+LENGTH = struct.Struct("<H")  # of the header of an array
 
 
 def npz_of(arrays: Mapping[str, AnyArray]) -> list[memoryview]:
@@ -96,13 +98,12 @@ def arrays_in(stored: BinaryIO, size: int, held: Mapping[str, AnyArray] | None =
 
 def _array(stored: BinaryIO, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, held: AnyArray | None) -> AnyArray:
     """Read one array into its final memory, or return `held` if it is equal; raises Unfit and FAULTS."""
-    with archive.open(entry) as stream, warnings.catch_warnings(action="error"):
+    with archive.open(entry) as stream:
         version = np.lib.format.read_magic(cast(BinaryIO, stream))
         if version != (1, 0):
             raise Unfit("its arrays are of another version")
-        shape, fortran, kind = np.lib.format.read_array_header_1_0(cast(BinaryIO, stream))
-        if kind.hasobject:
-            raise Unfit("its arrays hold Python objects")
+        length = stream.read(LENGTH.size)
+        shape, fortran, kind = _header(length + stream.read(*LENGTH.unpack(length)))
         head = stream.tell()
     if kind.kind not in KINDS or math.prod(shape) * kind.itemsize != entry.file_size - head:
         raise Unfit("an array is not of the size that it says")
@@ -122,6 +123,16 @@ def _array(stored: BinaryIO, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, h
     if done < size or checksum != entry.CRC:
         raise Unfit("an array is cut off, or has changed")
     return flat.view(kind).reshape(shape, order="F" if fortran else "C")
+
+
+@lru_cache(maxsize=256)  # NumPy parses it as Python's syntax; a batch of small runs has the same ones again and again
+def _header(text: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, order and type of an array from its header with the length before it; raises Unfit and FAULTS."""
+    with warnings.catch_warnings(action="error"):
+        shape, fortran, kind = np.lib.format.read_array_header_1_0(io.BytesIO(text))
+    if kind.hasobject:
+        raise Unfit("its arrays hold Python objects")
+    return shape, fortran, kind
 
 
 def _same_form(held: AnyArray, shape: tuple[int, ...], kind: np.dtype[Any], *, fortran: bool) -> bool:

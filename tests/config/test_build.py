@@ -12,6 +12,7 @@ from mlcli.config.layers import Layer, from_assignments
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import expand
 from mlcli.config.yaml_file import parse
+from mlcli.config.yaml_write import dump
 from mlcli.errors import ConfigError, DependencyMissing
 from tests.config.support import configured, one
 
@@ -72,6 +73,13 @@ def test_a_run_written_and_read_is_the_same_run(values: dict[str, object]) -> No
     again = build(Layer(parse(write(config), str).value))
     assert again == config
     assert write(again) == write(config)
+
+
+def test_config_yaml_is_written_section_by_section() -> None:
+    for path in ("a.csv", "b\u00e4.csv", "a.csv"):
+        config = build(Layer({"input": {"path": path}, "method": {"name": "isomap"}}))
+        values = config.model_dump()
+        assert write(config) == dump({**values, "method": {"name": "isomap", **values["method"]}})
 
 
 def test_config_yaml_lists_every_option_in_the_designs_order() -> None:

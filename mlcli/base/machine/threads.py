@@ -28,19 +28,33 @@ def limit_threads(count: int) -> Iterator[None]:
     os.environ.update(dict.fromkeys(LATE, str(count)))
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].set_cpu_count(count)
+    single, libraries = _Known.single, blas_libraries()
     try:
-        with set_context(threads=count), blas_libraries().limit(limits=count):
+        with set_context(threads=count), libraries.limit(limits=count):
+            _Known.single = libraries if count == 1 else None
             yield
     finally:
+        _Known.single = single
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """One thread for each call into linear algebra, where the threads are busy with blocks of their own."""
-    with blas_libraries().limit(limits=1):
+    """One thread for each call into linear algebra, where the threads are busy with blocks of their own.
+
+    Inside another such block there is nothing to do, unless libraries were loaded since.
+    """
+    libraries, outer = blas_libraries(), _Known.single
+    if libraries is outer:
         yield
+        return
+    with libraries.limit(limits=1):
+        _Known.single = libraries
+        try:
+            yield
+        finally:
+            _Known.single = outer
 
 
 class _Known:
@@ -48,6 +62,7 @@ class _Known:
 
     libraries: "ThreadpoolController | None" = None
     modules = 0
+    single: "ThreadpoolController | None" = None  # those that are limited to one thread
 
 
 def blas_libraries() -> "ThreadpoolController":

@@ -65,6 +65,13 @@ def memoize(kind: str, inputs: Sequence[Any], make: Callable[[], R], *, once: bo
     return value
 
 
+def recall(kind: str, inputs: Sequence[Any]) -> Any:
+    """Return the value of a kind whose inputs begin with these; None where the memo has none."""
+    memo = context().memo
+    entry = None if memo is None else memo.entries.get(kind)
+    return entry.value if entry is not None and _equal(entry.inputs[: len(inputs)], inputs) else None
+
+
 def _equal(inputs: Sequence[Any], others: Sequence[Any]) -> bool:
     return len(inputs) == len(others) and all(one is other or np.array_equal(one, other)
                                               for one, other in zip(inputs, others, strict=True))

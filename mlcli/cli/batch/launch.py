@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
+from mlcli.base.allocators import keep_freed_memory
 from mlcli.base.frozen import frozen
 from mlcli.base.machine import limits
 from mlcli.base.values.compute import Compute
@@ -59,6 +60,7 @@ def enforcing(compute: Compute) -> Iterator[None]:
 
 def launch(config: RunConfig, presentation: Presentation) -> Document:
     """Runs a configuration and returns its summary."""
+    keep_freed_memory()
     check_streams(config, presentation)
     limit = config.compute.time_seconds()
     if math.isfinite(limit):

@@ -63,15 +63,21 @@ def residual_variances(distances: Array, sources: Array, targets: Array) -> Arra
     sources, targets = unit.measured(sources), unit.measured(targets)
     count, axes = distances.size - len(sources), sources.shape[1]
     sums, squares, products = np.zeros((3, axes))
+    both = np.array_equal(sources, targets)  # each pair twice: then its second time is not computed
     for rows in row_blocks(len(sources), ROWS):
-        squared = np.zeros(distances[rows].shape)
+        others = slice(rows.start if both else 0, None)
+        kept = distances[rows, others]
+        weights = np.ones(kept.shape)
+        if both:
+            weights[:, rows.stop - rows.start :] = 2.0
+        kept, squared = weights * kept, np.zeros(kept.shape)
         for axis in range(axes):
-            apart = np.subtract.outer(sources[rows, axis], targets[:, axis])
+            apart = np.subtract.outer(sources[rows, axis], targets[others, axis])
             squared += np.square(apart, out=apart)
             roots = np.sqrt(squared, out=apart)
-            sums[axis] += roots.sum()
-            squares[axis] += squared.sum()
-            products[axis] += np.vdot(roots, distances[rows])
+            sums[axis] += np.vdot(roots, weights)
+            squares[axis] += np.vdot(squared, weights)
+            products[axis] += np.vdot(roots, kept)
     mean = float(distances.sum()) / count
     sizes = (squares - sums**2 / count) * (float(np.vdot(distances, distances)) - count * mean**2)
     curve = 1 - np.divide((products - sums * mean) ** 2, sizes, out=np.full(axes, np.nan), where=sizes > 0)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from html import escape
 from itertools import takewhile
 
@@ -45,7 +46,12 @@ def _common_words(names: Sequence[str]) -> int:
 def safe(text: object, limit: int = LONGEST) -> str:
     """Return a name as the text or the quoted attribute of an HTML or SVG element."""
     whole = str(text)
-    return whole if len(whole) <= limit and HARMLESS(whole) else escape(visible(whole, limit))
+    return _safe(whole) if len(whole) <= limit else escape(visible(whole, limit))
+
+
+@lru_cache(maxsize=4096)  # the same ids and ticks stand in each figure of a run, and of those after it
+def _safe(short: str) -> str:
+    return short if HARMLESS(short) else escape(visible(short, len(short)))
 
 
 def number(value: float | None) -> str:

@@ -12,7 +12,8 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
-from mlcli.base.types import Array, Indices
+from mlcli.base.rows.memo import recall
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS
 from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.graph.graph import Graph
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mlcli.stages.kernels.functions import Function
 
 NUMBER = 4e-9  # seconds for one number of one column, summed
+PROVABLE = 1e-9  # share of the longest path that each edge exceeds where the lengths of the fit are proven
 PATH = 4e-8  # seconds that a heap takes for one vertex or edge
 SOME, TINY = 8, 1e-300  # rows from which the rounding of distances is estimated, and a distance above zero
 COLUMN = 3  # time of another metric per column, over that of a Euclidean distance
@@ -157,19 +159,41 @@ def every_path(graph: Graph, sources: Indices) -> Array:
 def shortest(graph: Graph, sources: Indices) -> Array:
     """Return path lengths from some vertices to all (m x n), proven: NaN for a source that fails the proof.
 
-    Lengths are shortest if each is the least of its neighbors' lengths plus the edge between (Bellman, 1958).
+    Lengths are shortest if each is the least of its neighbors' lengths plus the edge between (Bellman, 1958), by
+    whatever code they were computed: the fit's serve where it kept them and they pass.
     """
-    paths, joined = np.empty((len(sources), graph.size)), np.flatnonzero(np.diff(graph.starts))
+    paths, known = np.empty((len(sources), graph.size)), _paths_of_fit(graph)
 
     def prove(part: slice) -> None:
-        rows = paths[part] = dijkstra_rows(graph, sources[part])
-        least = np.full(rows.shape, np.inf)
-        if len(joined):
-            least[:, joined] = np.minimum.reduceat(rows[:, graph.indices] + graph.lengths, graph.starts[joined], axis=1)
-        least[np.arange(len(rows)), sources[part]] = 0.0
-        with np.errstate(invalid="ignore"):  # infinite lengths to other pieces
-            proven = np.all((np.abs(rows - least) <= 8 * EPS * least) | (rows == least), axis=1)
-        paths[part][~proven] = np.nan
+        some = sources[part]
+        rows = paths[part] = dijkstra_rows(graph, some) if known is None else known[some]
+        failed = np.flatnonzero(~_proven(graph, rows, some))
+        if known is not None and len(failed):
+            rows[failed] = dijkstra_rows(graph, some[failed])
+            failed = failed[~_proven(graph, rows[failed], some[failed])]
+        paths[part] = rows
+        paths[part][failed] = np.nan
 
     each(prove, row_blocks(len(sources), CACHED, len(graph.indices)))
     return paths
+
+
+def _paths_of_fit(graph: Graph) -> Array | None:
+    """Return the path lengths between all vertices (n x n) that the run at hand has computed; None without them.
+
+    The proof needs edges whose lengths are more than rounding: along shorter ones any length could go in a circle.
+    """
+    known = recall("distances", graph.parts)
+    if known is None or known.dtype != np.float64 or not len(graph.lengths):
+        return None
+    return known if graph.lengths.min() > PROVABLE * known.max() else None
+
+
+def _proven(graph: Graph, rows: Array, sources: Indices) -> AnyArray:
+    """Return whether path lengths (m x n) from some vertices to all are shortest, an (m,) array."""
+    least, joined = np.full(rows.shape, np.inf), np.flatnonzero(np.diff(graph.starts))
+    if len(joined):
+        least[:, joined] = np.minimum.reduceat(rows[:, graph.indices] + graph.lengths, graph.starts[joined], axis=1)
+    least[np.arange(len(rows)), sources] = 0.0
+    with np.errstate(invalid="ignore"):  # infinite lengths to other pieces
+        return np.all((np.abs(rows - least) <= 8 * EPS * least) | (rows == least), axis=1)

@@ -22,6 +22,30 @@ with limit_threads(3):
 """
 
 
+NESTED = """
+import numpy
+from threadpoolctl import threadpool_info
+from mlcli.base.machine.threads import single_threaded_blas, limit_threads
+
+def counts():
+    return sorted({info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"})
+
+with limit_threads(3):
+    with single_threaded_blas():
+        with single_threaded_blas():
+            pass
+        after = counts()
+        with limit_threads(2):
+            with single_threaded_blas():
+                inside = counts()
+            wide = counts()
+        import scipy.linalg
+        with single_threaded_blas():
+            later = counts()
+    print([after, inside, wide, later, 1 in counts()])
+"""
+
+
 def test_pyarrow_has_as_many_threads_as_the_run() -> None:
     import pyarrow
 
@@ -34,3 +58,8 @@ def test_pyarrow_has_as_many_threads_as_the_run() -> None:
 @pytest.mark.medium
 def test_a_library_that_was_loaded_since_is_limited_as_well() -> None:
     assert python(LATER).splitlines() == ["True {1}"]
+
+
+@pytest.mark.medium
+def test_limits_inside_a_limit_to_one_thread_leave_it_at_one() -> None:
+    assert python(NESTED).strip() == "[[1], [1], [2], [1], False]"

@@ -4,7 +4,7 @@ import weakref
 
 import numpy as np
 
-from mlcli.base.rows.memo import Memo, memoize, open_memo
+from mlcli.base.rows.memo import Memo, memoize, open_memo, recall
 from mlcli.base.types import AnyArray
 
 
@@ -61,3 +61,14 @@ def test_what_a_run_asks_for_once_is_kept_for_other_runs_alone() -> None:
         first = once()
     with open_memo(memo):
         assert once() is first
+
+
+def test_a_value_is_recalled_by_the_first_of_its_inputs() -> None:
+    values = np.arange(4.0)
+    assert recall("one", (values,)) is None
+    with open_memo():
+        made = make("one", values)
+        assert recall("one", (values.copy(),)) is made
+        assert recall("one", (values + 1,)) is None
+        assert recall("one", (values, "another text")) is None
+        assert recall("other", (values,)) is None

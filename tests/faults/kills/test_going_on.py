@@ -177,7 +177,8 @@ def test_a_start_that_adds_nothing_to_what_was_kept_is_not_worth_another_try() -
     after_steps(child, 3)
     child.send_signal(signal.SIGUSR1)
     assert ended(child)[0] == 75
-    for number, code, said in ((signal.SIGUSR1, 124, "nothing new"), (signal.SIGTERM, 143, "the same command goes on")):
+    for number, code, said in ((signal.SIGUSR1, 124, "before a new checkpoint"),
+                               (signal.SIGTERM, 143, "the same command goes on")):
         child = begin(pause=60.0)
         after_steps(child, 1)  # before it is kept
         child.send_signal(number)
