@@ -6,6 +6,7 @@
 #include "floyd.hpp"
 #include "grid.hpp"
 #include "nearest.hpp"
+#include "products.hpp"
 #include "sampling.hpp"
 #include "sinks.hpp"
 #include "solve.hpp"
@@ -49,7 +50,7 @@ template <class T> static const Kernels<T> table = {
     select_row, select_columns, refine, around<T>,
     {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
      differences<BrayCurtis>, differences<Ruzicka>}, squared_at, sweeps_scratch, sweep_rows, stress_rows, repel_rows,
-    attract_rows, spread_points, collect_points, sample_rows};
+    attract_rows, spread_points, collect_points, sample_rows, gram_scratch, gram, project_scratch, project};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;
