@@ -17,6 +17,7 @@ NB_MODULE(_kernels, m) {
     mlcli::bind_gaussian(m);
     mlcli::bind_nearest(m);
     mlcli::bind_paths(m);
+    mlcli::bind_products(m);
     mlcli::bind_ranks(m);
     mlcli::bind_sampling(m);
     mlcli::bind_stress(m);

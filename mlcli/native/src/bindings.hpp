@@ -42,6 +42,7 @@ void bind_elimination(nb::module_ &m);
 void bind_gaussian(nb::module_ &m);
 void bind_nearest(nb::module_ &m);
 void bind_paths(nb::module_ &m);
+void bind_products(nb::module_ &m);
 void bind_ranks(nb::module_ &m);
 void bind_sampling(nb::module_ &m);
 void bind_stress(nb::module_ &m);

@@ -96,6 +96,15 @@ template <class T> struct Kernels {
     void (*density_rows)(const Schedule &edges, std::int64_t rows, std::int64_t first, const double *points,
                          std::int64_t axes, const double *pulls, const Curve &curve, std::uint32_t epoch, double rate,
                          double *scratch, double *out);
+    // Products of the columns of rows less a shift (columns x columns), and sums of these rows; `down` and `across` are
+    // the numbers from one row and column to the next.
+    std::int64_t (*gram_scratch)(std::int64_t columns);  // numbers of `scratch`
+    void (*gram)(const double *rows, std::int64_t down, std::int64_t across, std::int64_t count, std::int64_t columns,
+                 const double *shift, double *out, double *sums, double *scratch);
+    // Products of rows less a shift with the columns of a matrix (count x others), and the rows' squared norms.
+    std::int64_t (*project_scratch)(std::int64_t columns, std::int64_t others);  // numbers of `scratch`
+    void (*project)(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,
+                    const double *right, std::int64_t others, double *out, double *norms, double *scratch);
 };
 
 struct Level {

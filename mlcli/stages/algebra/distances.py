@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.rows.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
@@ -89,14 +90,32 @@ def short_center(points: Array) -> Array:
 
 def by_product(left: CenteredPoints, right: CenteredPoints) -> Array:
     """Return ‖xᵢ - yⱼ‖² (m x n) of points less one center, by one product; those of near pairs by differences."""
-    sums = left.norms[:, None] + right.norms
-    squared = left.moved @ right.moved.T
+    return _from_products(left.moved @ right.moved.T, left.points, left.norms, right)
+
+
+def to_centered(points: Array, center: Array, right: CenteredPoints) -> Array:
+    """Return ‖xᵢ - yⱼ‖² (m x n) of points (m x d), as `by_product` does, to points less the same center, a (d,) array.
+
+    The native kernel needs no copy of the points less the center.
+    """
+    if not native.available():
+        return by_product(CenteredPoints.from_center(points, center), right)
+    products, norms = native.project(points, center, right.moved.T)
+    return _from_products(products, points, norms, right)
+
+
+def _from_products(products: Array, left: Array, norms: Array, right: CenteredPoints) -> Array:
+    """Return ‖xᵢ - yⱼ‖² (m x n) in the place of the products of points less one center.
+
+    `left` is the (m, d) array of points x, `norms` the (m,) array of their squared norms less the center.
+    """
+    squared, sums = products, norms[:, None] + right.norms
     squared *= -2
     squared += sums
     np.maximum(squared, 0.0, out=squared)
     sums *= NEAR
     rows, columns = np.divmod(np.flatnonzero(squared <= sums), len(right.points))
-    squared[rows, columns] = pair_distances(left.points, right.points, rows, columns)
+    squared[rows, columns] = pair_distances(left, right.points, rows, columns)
     return squared
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.rows.blocks import AHEAD
+from mlcli.base.rows.blocks import AHEAD, row_blocks
 from mlcli.base.rows.gaps import NO_GAPS, Gaps
 from mlcli.base.rows.moments import Moments
 from mlcli.base.rows.passes import all_parts
@@ -19,10 +19,11 @@ from mlcli.base.stages.stage import stage
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.engine.executor import results
+from mlcli.stages.algebra.products import column_products
 
 WIDE = 1000  # columns up to which all products are summed: above, blocks would take too much memory
 CENTERED = 0.1  # the size of a mean, as a share of the deviation, up to which no shift is needed
-TOGETHER = 1 << 19  # numbers multiplied by themselves at once
+TOGETHER = 1 << 19  # numbers squared at once
 
 
 @frozen
@@ -106,15 +107,16 @@ class Gathering:
     def _sums(self, rows: Array) -> tuple[Array, Array]:
         """Sums of deviations from the shift, and of their products or squares."""
         size = rows.shape[1]
-        sums, products = np.zeros(size), np.zeros((size, size) if self.products else size)
-        step = max(size, TOGETHER // max(size, 1))
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            for start in range(0, len(rows), step):
-                part = rows[start : start + step]
-                moved = part - self.shift if self.shift.any() else part
+            if self.products:
+                products, sums = column_products(rows, self.shift)
+                return sums, products
+            sums, squares = np.zeros(size), np.zeros(size)
+            for part in row_blocks(len(rows), TOGETHER, size):
+                moved = rows[part] - self.shift if self.shift.any() else rows[part]
                 sums += moved.sum(axis=0)
-                products += moved.T @ moved if self.products else np.einsum("ij,ij->j", moved, moved)
-        return sums, products
+                squares += np.einsum("ij,ij->j", moved, moved)
+        return sums, squares
 
 
 def gather(rows: Rows, chosen: Indices | None = None, products: bool | None = None) -> RowSums:

@@ -15,6 +15,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.base.values.compute import Compute
 from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.algebra.linalg import EPS, triangle_of
+from mlcli.stages.algebra.products import column_products
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.spectrum_request import SpectrumRequest
 from mlcli.stages.kernels.pairwise import Route
@@ -96,9 +97,16 @@ class Factored:
             return self.gram
         if not self.by_columns:
             return self.factor @ self.factor.T
-        shared = self.factor.shape[1] <= WIDE
-        products = self._total(lambda rows, block: block.T @ block, self._thick, shared)
+        if self.factor.shape[1] <= WIDE:
+            products = functools.reduce(operator.iadd, in_order(self._products, self._blocks))[:-1]
+        else:
+            products = self._total(lambda rows, block: block.T @ block, self._thick, shared=False)
         return products - len(self.factor) * np.outer(self._rest, self._rest)
+
+    @property
+    def _shift(self) -> Array:
+        """The shift of the rows of F; zeros where there is none."""
+        return self.means[0] if self.means else np.zeros(self.factor.shape[1])
 
     @property
     def _rest(self) -> Array:
@@ -182,12 +190,7 @@ class Factored:
 
     def _products(self, rows: slice) -> Array:
         """Return FᵀF of the rows in a block, and below it their sum (d + 1 x d)."""
-        columns = self.factor.shape[1]
-        total, product = np.zeros((columns + 1, columns)), np.empty((columns, columns))
-        for _, block in self._parts(rows, self._thick):
-            total[:-1] += np.matmul(block.T, block, out=product)
-            total[-1] += block.sum(axis=0)
-        return total
+        return np.vstack(column_products(self.factor[rows], self._shift))
 
     def _centered_twice(self) -> "Factored":
         """Compute the means in one pass, and what rounding left of them in another."""

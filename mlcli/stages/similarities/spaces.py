@@ -14,7 +14,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Dissimilarities, Given, Similarities, WeightedGraph
 from mlcli.base.values.sample_size import FEW_COLUMNS
 from mlcli.base.values.scaling import Unit, read_only
-from mlcli.stages.algebra.distances import CenteredPoints, by_differences, by_product, short_center, squared_distances
+from mlcli.stages.algebra.distances import CenteredPoints, by_differences, short_center, squared_distances, to_centered
 from mlcli.stages.algebra.metrics.blocks import between as between_points
 from mlcli.stages.algebra.metrics.blocks import distances_to
 from mlcli.stages.algebra.metrics.points import MetricFeatures
@@ -96,10 +96,10 @@ class Euclidean:
         """Compute squared distances from the anchors to all points (b x n)."""
         points = self.points
         center = short_center(points[anchors])
-        left, rows = CenteredPoints.from_center(points[anchors], center), np.empty((len(anchors), len(points)))
+        others, rows = CenteredPoints.from_center(points[anchors], center), np.empty((len(anchors), len(points)))
 
         def fill(block: slice) -> None:
-            rows[:, block] = by_product(left, CenteredPoints.from_center(points[block], center))
+            rows[:, block] = to_centered(points[block], center, others).T
 
         each(fill, row_blocks(len(points), BLOCK, max(points.shape[1], len(anchors))), progress=True)
         return rows

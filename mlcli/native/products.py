@@ -1,0 +1,26 @@
+"""Products of rows less a shift: of their columns with each other, and with the columns of a matrix."""
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.native.library import kernels
+
+
+def gram(rows: Array, shift: Array) -> tuple[Array, Array]:
+    """Return Σ (x - s)(x - s)ᵀ (d x d), exactly symmetric, and Σ (x - s) (d), of (m, d) rows x less a (d,) shift s.
+
+    The numbers do not depend on any library of linear algebra.
+    """
+    out, sums = np.empty((rows.shape[1], rows.shape[1])), np.empty(rows.shape[1])
+    kernels().gram(rows, np.ascontiguousarray(shift), out, sums)
+    return out, sums
+
+
+def project(rows: Array, shift: Array, right: Array) -> tuple[Array, Array]:
+    """Return (x - s)ᵀ R (m x b), and ‖x - s‖² (m), of (m, d) rows x less a (d,) shift s, for R (d x b).
+
+    The bits of a row do not depend on the other rows.
+    """
+    out, norms = np.empty((len(rows), right.shape[1])), np.empty(len(rows))
+    kernels().project(np.ascontiguousarray(rows), np.ascontiguousarray(shift), np.ascontiguousarray(right), out, norms)
+    return out, norms

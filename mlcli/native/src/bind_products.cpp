@@ -1,0 +1,56 @@
+// Python bindings of products of rows less a shift: of their columns with each other, and with a matrix.
+#include "bindings.hpp"
+
+#include <memory>
+
+#include "kernels.hpp"
+
+namespace mlcli {
+namespace {
+
+using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Scratch aligned to the widest vectors.
+struct Scratch {
+    explicit Scratch(std::int64_t size) : numbers(new double[static_cast<std::size_t>(size) + 8]) {
+        const auto place = reinterpret_cast<std::uintptr_t>(numbers.get());
+        first = reinterpret_cast<double *>((place + 63) / 64 * 64);
+    }
+    std::unique_ptr<double[]> numbers;
+    double *first;
+};
+
+void gram(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> rows, Vector<double> shift, Matrix<double> out, Numbers sums) {
+    const auto columns = static_cast<std::int64_t>(rows.shape(1));
+    require(static_cast<std::int64_t>(shift.size()) == columns && static_cast<std::int64_t>(sums.size()) == columns,
+            "shift and sums must have a number for every column");
+    require(static_cast<std::int64_t>(out.shape(0)) == columns && static_cast<std::int64_t>(out.shape(1)) == columns,
+            "out must have a row and a column for every column");
+    nb::gil_scoped_release release;
+    const Scratch scratch(kernels<double>().gram_scratch(columns));
+    kernels<double>().gram(rows.data(), rows.stride(0), rows.stride(1), static_cast<std::int64_t>(rows.shape(0)), columns,
+                           shift.data(), out.data(), sums.data(), scratch.first);
+}
+
+void project(Matrix<const double> rows, Vector<double> shift, Matrix<const double> right, Matrix<double> out,
+             Numbers norms) {
+    const auto columns = static_cast<std::int64_t>(rows.shape(1)), others = static_cast<std::int64_t>(right.shape(1));
+    require(static_cast<std::int64_t>(shift.size()) == columns && static_cast<std::int64_t>(right.shape(0)) == columns,
+            "shift and right must have an entry for every column");
+    require(out.shape(0) == rows.shape(0) && norms.size() == rows.shape(0) && out.shape(1) == right.shape(1),
+            "out and norms must have an entry for every row");
+    nb::gil_scoped_release release;
+    const Scratch scratch(kernels<double>().project_scratch(columns, others));
+    kernels<double>().project(rows.data(), static_cast<std::int64_t>(rows.shape(0)), columns, shift.data(),
+                              right.data(), others, out.data(), norms.data(), scratch.first);
+}
+
+}  // namespace
+
+void bind_products(nb::module_ &m) {
+    m.def("gram", &gram, "rows"_a.noconvert(), "shift"_a.noconvert(), "out"_a.noconvert(), "sums"_a.noconvert());
+    m.def("project", &project, "rows"_a.noconvert(), "shift"_a.noconvert(), "right"_a.noconvert(), "out"_a.noconvert(),
+          "norms"_a.noconvert());
+}
+
+}  // namespace mlcli

@@ -1,0 +1,150 @@
+// Products of the columns of rows with each other, and of rows with the columns of a matrix.
+#pragma once
+#include <cstdint>
+
+#include "lanes.hpp"
+
+namespace mlcli::LEVEL {
+
+constexpr int PANEL = 24;  // columns that lie together: a multiple of what each instruction set takes at once
+constexpr std::int64_t PACKED = 128;  // rows whose columns are packed together: a panel stays in the first cache
+constexpr int HEIGHT = VECTORS == 4 ? 8 : 4;  // rows of a tile, by the number of registers
+
+// A tile (HEIGHT x 3 vectors) of sums over `depth` of left[k][i] right[k][j]; `step` are the numbers from one k to the
+// next on the left, `apart` from one row i to the next.
+INLINE void tile(const double *left, std::int64_t step, std::int64_t apart, const double *right, std::int64_t depth,
+                 double *out, std::int64_t stride) {
+    using L = Lanes<double>;
+    typename L::V sums[HEIGHT][3];
+    for (int i = 0; i < HEIGHT; ++i)
+        for (int v = 0; v < 3; ++v) sums[i][v] = L::load(out + i * stride + v * L::width);
+    for (std::int64_t k = 0; k < depth; ++k, left += step, right += PANEL) {
+        const typename L::V first = L::load(right), second = L::load(right + L::width);
+        const typename L::V third = L::load(right + 2 * L::width);
+#pragma GCC unroll 8
+        for (int i = 0; i < HEIGHT; ++i) {
+            const typename L::V one = L::fill(left[i * apart]);
+            sums[i][0] = L::fma(one, first, sums[i][0]);
+            sums[i][1] = L::fma(one, second, sums[i][1]);
+            sums[i][2] = L::fma(one, third, sums[i][2]);
+        }
+    }
+    for (int i = 0; i < HEIGHT; ++i)
+        for (int v = 0; v < 3; ++v) L::store(out + i * stride + v * L::width, sums[i][v]);
+}
+
+INLINE std::int64_t smaller(std::int64_t one, std::int64_t other) { return one < other ? one : other; }
+
+INLINE void clear(double *numbers, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) numbers[i] = 0.0;
+}
+
+INLINE std::int64_t padded(std::int64_t columns) { return (columns + PANEL - 1) / PANEL * PANEL; }
+
+// Numbers of scratch for `gram`: the packed rows, and the products with columns of zeros up to whole panels.
+static std::int64_t gram_scratch(std::int64_t columns) { return padded(columns) * (PACKED + padded(columns)); }
+
+// The columns of some rows less a shift, in panels. `down` and `across` are the numbers from one row and column to the
+// next; that of each column is added to `sums` row by row, in either order of the memory.
+INLINE void pack(const double *rows, std::int64_t down, std::int64_t across, std::int64_t depth, std::int64_t columns,
+                 const double *shift, double *packed, double *sums) {
+    for (std::int64_t start = 0; start < columns; start += PANEL, packed += PANEL * PACKED) {
+        const std::int64_t some = smaller(PANEL, columns - start);
+        const double *from = rows + start * across, *less = shift + start;
+        if (across == 1) {
+            for (std::int64_t k = 0; k < depth; ++k)
+                for (std::int64_t j = 0; j < some; ++j) {
+                    const double moved = from[k * down + j] - less[j];
+                    packed[k * PANEL + j] = moved;
+                    sums[start + j] += moved;
+                }
+        } else {
+            for (std::int64_t j = 0; j < some; ++j)
+                for (std::int64_t k = 0; k < depth; ++k) {
+                    const double moved = from[k * down + j * across] - less[j];
+                    packed[k * PANEL + j] = moved;
+                    sums[start + j] += moved;
+                }
+        }
+    }
+}
+
+// Σ (x - s)(x - s)ᵀ of rows x less a shift s, in `out` (columns x columns), and Σ (x - s) in `sums` (columns).
+static void gram(const double *rows, std::int64_t down, std::int64_t across, std::int64_t count, std::int64_t columns,
+                 const double *shift, double *out, double *sums, double *scratch) {
+    constexpr int WIDE = 3 * Lanes<double>::width;
+    const std::int64_t width = padded(columns);
+    double *packed = scratch, *products = scratch + width * PACKED;
+    clear(scratch, gram_scratch(columns));
+    clear(sums, columns);
+    for (std::int64_t first = 0; first < count; first += PACKED) {
+        const std::int64_t depth = smaller(PACKED, count - first);
+        pack(rows + first * down, down, across, depth, columns, shift, packed, sums);
+        for (std::int64_t right = 0; right < width; right += PANEL)
+            for (std::int64_t part = 0; part < PANEL; part += WIDE)
+                for (std::int64_t left = 0; left <= right; left += PANEL)
+                    for (std::int64_t i = 0; i < PANEL; i += HEIGHT)
+                        tile(packed + left * PACKED + i, PANEL, 1, packed + right * PACKED + part, depth,
+                             products + (left + i) * width + right + part, width);
+    }
+    for (std::int64_t i = 0; i < columns; ++i)
+        for (std::int64_t j = i; j < columns; ++j)
+            out[i * columns + j] = out[j * columns + i] = products[i * width + j];
+}
+
+constexpr std::int64_t TOGETHER = 64;  // rows that are multiplied together: they stay in the second cache
+
+INLINE double square_sum(const double *row, std::int64_t columns) {
+    using L = Lanes<double>;
+    constexpr int STEP = 4 * L::width;
+    typename L::V sums[4] = {L::fill(0.0), L::fill(0.0), L::fill(0.0), L::fill(0.0)};
+    std::int64_t j = 0;
+    for (; j + STEP <= columns; j += STEP)
+        for (int v = 0; v < 4; ++v) {
+            const typename L::V some = L::load(row + j + v * L::width);
+            sums[v] = L::fma(some, some, sums[v]);
+        }
+    double sum = sum_of<double>(L::add(L::add(sums[0], sums[1]), L::add(sums[2], sums[3])));
+    for (; j < columns; ++j) sum += row[j] * row[j];
+    return sum;
+}
+
+// Numbers of scratch for `project`: the packed right side, some rows, and their products.
+static std::int64_t project_scratch(std::int64_t columns, std::int64_t others) {
+    return padded(others) * (columns + TOGETHER) + TOGETHER * columns;
+}
+
+// (x - s)ᵀ R of rows x (count x columns) less a shift s, with R (columns x others), in `out` (count x others), and
+// ‖x - s‖² in `norms`. A row has the same bits whatever the other rows.
+static void project(const double *rows, std::int64_t count, std::int64_t columns, const double *shift,
+                    const double *right, std::int64_t others, double *out, double *norms, double *scratch) {
+    constexpr int WIDE = 3 * Lanes<double>::width;
+    const std::int64_t width = padded(others);
+    double *packed = scratch, *products = packed + width * columns, *moved = products + TOGETHER * width;
+    for (std::int64_t start = 0; start < width; start += PANEL)
+        for (std::int64_t k = 0; k < columns; ++k)
+            for (std::int64_t j = 0; j < PANEL; ++j)
+                packed[start * columns + k * PANEL + j] = start + j < others ? right[k * others + start + j] : 0.0;
+    clear(moved, TOGETHER * columns);
+    for (std::int64_t first = 0; first < count; first += TOGETHER) {
+        const std::int64_t some = smaller(TOGETHER, count - first), tall = (some + HEIGHT - 1) / HEIGHT * HEIGHT;
+        for (std::int64_t i = 0; i < some; ++i) {
+            const double *row = rows + (first + i) * columns;
+            for (std::int64_t j = 0; j < columns; ++j) moved[i * columns + j] = row[j] - shift[j];
+            norms[first + i] = square_sum(moved + i * columns, columns);
+        }
+        clear(products, tall * width);
+        for (std::int64_t start = 0; start < columns; start += PACKED)
+            for (std::int64_t panel = 0; panel < width; panel += PANEL)
+                for (std::int64_t part = 0; part < PANEL; part += WIDE)
+                    if (panel + part < others)
+                        for (std::int64_t i = 0; i < tall; i += HEIGHT)
+                            tile(moved + i * columns + start, 1, columns,
+                                 packed + panel * columns + start * PANEL + part, smaller(PACKED, columns - start),
+                                 products + i * width + panel + part, width);
+        for (std::int64_t i = 0; i < some; ++i)
+            for (std::int64_t j = 0; j < others; ++j) out[(first + i) * others + j] = products[i * width + j];
+    }
+}
+
+}  // namespace mlcli::LEVEL

@@ -1,0 +1,73 @@
+"""Products of columns and of rows: those of NumPy, at every instruction set, in any layout, beside any other rows."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli import native
+from tests.native.support import at_level, levels, needs_native
+from tests.support import EPS
+
+pytestmark = needs_native
+level = pytest.fixture(params=levels(), autouse=True)(at_level)
+
+SHAPES = [(1, 1), (3, 2), (127, 23), (128, 24), (129, 25), (300, 70), (64, 500), (65, 129)]
+
+
+def points(rows: int, columns: int) -> Any:
+    """Numbers of different scales, away from the origin."""
+    return np.random.default_rng(rows).standard_normal((rows, columns)) * np.linspace(3, 0.1, columns) + 2
+
+
+@pytest.mark.parametrize(("rows", "columns"), SHAPES)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_products_of_columns_are_those_of_numpy(rows: int, columns: int, order: Any) -> None:
+    some, shift = points(rows, columns), np.linspace(1.5, 2.5, columns)
+    moved = some - shift
+    products, sums = native.gram(np.asarray(some, order=order), shift)
+    sizes = np.linalg.norm(moved, axis=0)
+    assert np.abs(products - moved.T @ moved).max() <= rows * EPS * np.outer(sizes, sizes).max()
+    assert np.abs(sums - moved.sum(axis=0)).max() <= rows * EPS * np.abs(moved).max()
+    assert np.array_equal(products, products.T)
+
+
+@pytest.mark.parametrize("columns", [24, 70])
+def test_the_layout_of_the_rows_changes_no_bit(columns: int) -> None:
+    some, shift = points(300, columns), np.linspace(1.5, 2.5, columns)
+    wanted = native.gram(some, shift)
+    for other in (np.asfortranarray(some), np.repeat(some, 2, axis=0)[::2], np.repeat(some, 3, axis=1)[:, ::3]):
+        for found, same in zip(native.gram(other, shift), wanted, strict=True):
+            assert np.array_equal(found, same)
+
+
+def test_products_of_whole_numbers_are_exact() -> None:
+    some = np.random.default_rng(0).integers(-1000, 1000, (500, 30)).astype(float)
+    products, sums = native.gram(some, np.full(30, 3.0))
+    whole = some.astype(np.int64) - 3
+    assert np.array_equal(products, whole.T @ whole)
+    assert np.array_equal(sums, whole.sum(axis=0))
+
+
+@pytest.mark.parametrize(("rows", "columns"), SHAPES)
+@pytest.mark.parametrize("others", [1, 7, 24, 33])
+def test_products_of_rows_are_those_of_numpy(rows: int, columns: int, others: int) -> None:
+    some, shift = points(rows, columns), np.linspace(1.5, 2.5, columns)
+    right, moved = np.random.default_rng(1).standard_normal((columns, others)), some - shift
+    products, norms = native.project(some, shift, right)
+    sizes = np.linalg.norm(moved, axis=1)
+    assert np.abs(products - moved @ right).max() <= columns * EPS * np.outer(
+        sizes, np.linalg.norm(right, axis=0)).max()
+    assert np.abs(norms - sizes**2).max() <= columns * EPS * sizes.max() ** 2
+    for start in (0, rows // 2):  # a row has the same bits whatever the others
+        alone = native.project(some[start : start + 1], shift, right)
+        assert np.array_equal(alone[0][0], products[start])
+        assert alone[1][0] == norms[start]
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    some = np.zeros((3, 2))
+    with pytest.raises(ValueError, match="every column"):
+        native.gram(some, np.zeros(3))
+    with pytest.raises(ValueError, match="every column"):
+        native.project(some, np.zeros(2), np.zeros((3, 1)))
