@@ -8,6 +8,8 @@ from mlcli.findings.dimension.recommend import words
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.loadings.tables import correlations_table, factors_table, loadings_table
 from mlcli.findings.quality import QualityFinding
+from mlcli.findings.reliability import ReliabilityFinding
+from mlcli.findings.reliability.section import items_of
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.report.drawing.text import in_words
 from mlcli.report.tables.names import Form, Name
@@ -49,13 +51,20 @@ def dimension_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     return Table("How many axes to keep, by rule.", ("rule", "axes", "found"), rows, words=(0, 2)) if rows else None
 
 
+def items_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+    """Return the statistics of a questionnaire's items."""
+    found = ReliabilityFinding.of(run)
+    return None if found is None else items_of(found["items"])
+
+
 def _plain(value: float | None) -> Cell:
     return ("yes" if value else "no") if isinstance(value, bool) else value
 
 
 TABLES: Mapping[Name, Callable[[Contents, float], Table | None]] = {
     "loadings": loadings_table, "factors": factors_table, "correlations": correlations_table,
-    "spectrum": spectrum_table, "quality": quality_table, "fit": fit_table, "dimension": dimension_table}
+    "spectrum": spectrum_table, "quality": quality_table, "fit": fit_table, "dimension": dimension_table,
+    "items": items_table}
 
 
 def tables_of(run: Contents, name: Name, form: Form, cutoff: float | None) -> list[Table]:
