@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from mlcli.errors import ConfigError
 from mlcli.findings.dimension import DimensionFinding
-from mlcli.findings.dimension.recommend import words
+from mlcli.findings.dimension.recommend import FACTORS, words
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.loadings.tables import correlations_table, factors_table, loadings_table
 from mlcli.findings.quality import QualityFinding
@@ -46,8 +46,9 @@ def fit_table(run: Contents, cutoff: float = 0.0) -> Table | None:
 def dimension_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     """Return the answer of each rule for the number of axes."""
     document = DimensionFinding.of(run) or {}
-    rows: list[Row] = [(words(name), rule.get("components"), rule.get("detail") or "")
-                       for name, rule in document.get("rules", {}).items()]
+    rules = document.get("rules", {})
+    rows: list[Row] = [(words(name, FACTORS in rules), rule.get("components"), rule.get("detail") or "")
+                       for name, rule in rules.items()]
     return Table("How many axes to keep, by rule.", ("rule", "axes", "found"), rows, words=(0, 2)) if rows else None
 
 
