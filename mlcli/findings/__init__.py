@@ -22,6 +22,7 @@ NAMES = (
     "trace",
     "information",
     "private",
+    "reliability",
 )
 
 

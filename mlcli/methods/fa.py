@@ -8,9 +8,8 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.options import option
 from mlcli.base.values.scaling import all_finite
-from mlcli.errors import ConfigError
 from mlcli.methods.frame.base import Method
-from mlcli.methods.frame.factors import Correlations, column_moments, factor_model
+from mlcli.methods.frame.factors import Correlations, column_moments, factor_model, require_answers
 from mlcli.methods.frame.model import Model, Powers
 from mlcli.methods.frame.variants import variant
 from mlcli.methods.identities.rotated_loadings import RotatedLoadings, rotation_checks
@@ -53,6 +52,7 @@ class FA(Method):
     columns_model: ClassVar = "own noise"
     variants: ClassVar = (
         variant("", *BROKEN, iterate=EXACT), variant("equal", "constant column", *REFLECTED, noise="equal"),
+        variant("minres", *BROKEN, estimator="minres", iterate=EXACT),
         variant("varimax", *BROKEN, rotation={"name": "varimax"}, scores="bartlett", iterate=EXACT),
         *(variant(name, *BROKEN, rotation={"name": name}, iterate=EXACT) for name in ("promax", "oblimin")))
     axis: ClassVar = "Factor"
@@ -80,12 +80,7 @@ class FA(Method):
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return no changes; raises ConfigError for options of the iteration where noise is equal (closed form)."""
-        if isinstance(data, Covariance):
-            self.refuse_unused("the correlations are given", "correlations")
-        elif self.correlations == "polychoric" and not all_finite(data.values):
-            raise ConfigError("GAPS-OPTION", "polychoric correlations need complete answers",
-                              where="method.correlations",
-                              hint="leave rows with missing answers out ({prepare.missing=drop})")
+        require_answers(self, data)
         unused = ("estimator", "iterate", "lower") if all_finite(data.values) else ("estimator", "lower")
         return self.refuse_unused("equal noise has a closed form", *unused) if self.noise == "equal" else {}
 
@@ -98,8 +93,7 @@ class FA(Method):
         gaps = isinstance(data, Features) and not all_finite(data.values) and self.gaps == "likelihood"
         steps = factor_steps(data.values.shape, isinstance(data, Features), self.noise == "equal",
                              self.axes.count, compute.thread_count(), self.iterate.limit)
-        if self.correlations == "polychoric":
-            steps = [steps[0], polychoric_step(data.values.shape), *steps[1:]]
+        steps[1:1] = [polychoric_step(data.values.shape)] * (self.correlations == "polychoric")
         return [gap_step(data.values, self.iterate.limit), *steps] if gaps else steps
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
@@ -112,9 +106,8 @@ class FA(Method):
 
     def identities(self, data: Features | Covariance, model: Model, full: bool = False) -> list[Check]:
         """Check that the rotation is one of its criterion."""
-        return rotation_checks(self.rotation, RotatedLoadings.of(
-            data, model, equal=self.noise == "equal", weighed=self.estimator == "ml"),
-                               bool(model.fit.get("rotation_converged", True)))
+        loadings = RotatedLoadings.of(data, model, equal=self.noise == "equal", weighed=self.estimator == "ml")
+        return rotation_checks(self.rotation, loadings, bool(model.fit.get("rotation_converged", True)))
 
     def powers_of(self, data: Input) -> Powers:
         """Return the powers of the unit: the spectrum is in squared units where noise is equal."""

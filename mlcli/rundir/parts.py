@@ -9,7 +9,6 @@ import numpy as np
 from mlcli.base.stored import BY_KIND, Storable
 from mlcli.base.values.scaling import all_finite
 from mlcli.data.prepare.prepare import Preparation
-from mlcli.data.table.coding import Coding
 from mlcli.data.table.table import axis_names
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.graph.graph import Graph
@@ -57,7 +56,7 @@ def require_fit(model: Mapping[str, Any]) -> None:
 
 def is_coding(part: Any) -> bool:
     """Whether a part is a coding of answers, with texts in order and scales of two numbers."""
-    return isinstance(part, Coding) and all(
+    return declaration(part).tag == "coding" and all(
         isinstance(name, str) and is_of(texts, tuple[str, ...]) for name, texts in part.answers.items()) and all(
         isinstance(name, str) and is_of(scale, tuple[float, float]) for name, scale in part.reverse.items())
 

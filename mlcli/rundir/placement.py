@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from mlcli.base.frozen import frozen
 from mlcli.data.prepare.categories import Categories
 from mlcli.data.prepare.prepare import Preparation
-from mlcli.data.table.coding import Coding
 from mlcli.rundir import archive, names
 from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.similarities.projector import NoProjection, Projector
 
 if TYPE_CHECKING:
+    from mlcli.data.table.coding import Coding
     from mlcli.stages.similarities.models.joint import JointViews
 
 
@@ -32,7 +32,7 @@ class FinishedModel:
     preparation: Preparation
     projector: Projector | NoProjection
     views: tuple[Reduction, ...] = ()  # of rows of the second view and further ones
-    coding: Coding | None = None  # of answers, in words or reverse-keyed
+    coding: "Coding | None" = None  # of answers, in words or reverse-keyed
     joint: "JointViews | None" = None  # how coordinates given several views follow
 
     def of_view(self, number: int) -> "FinishedModel":

@@ -65,7 +65,7 @@ errors
 """
 LEVEL = {room.strip(): level for level, line in enumerate(ROOMS.strip().splitlines()) for room in line.split(",")}
 HOUSES = {room.split("/")[0] for room in LEVEL if "/" in room}  # packages that consist of rooms
-LONGER = {"autoencoder": 90, "gpdm": 100, "gplvm": 110, "lgssm": 85, "mvgplvm": 80, "vae": 90}
+LONGER = {"autoencoder": 90, "fa": 85, "gpdm": 100, "gplvm": 110, "lgssm": 85, "mvgplvm": 80, "vae": 90}
 STRANGERS = [{"methods", "data"}, {"rundir", "report"}]
 REGISTRIES = {"methods", "cli/commands", "data/formats"}  # of one file each
 CONTEXT = PACKAGE / "base/context.py"  # names the types of all that surrounds a stage, and loads none of them

@@ -67,6 +67,7 @@ FLAGS = {
     "outputs": Flag("report.outputs", ("--outputs",)),
     "keep": Flag("report.keep", ("--keep",)),
     "draw_graph": Flag("report.draw_graph", ("--draw-graph",), True),
+    "reliability": Flag("report.reliability", ("--reliability",), True),
     "interactive": Flag("report.interactive", ("--interactive",), True),
     "seed": Flag("compute.seed", ("--seed",)),
     "threads": Flag("compute.threads", ("--threads",)),

@@ -1,16 +1,16 @@
-"""The section `input.items`, answers of single columns, and the checks of all options of answers."""
+"""The section `input.items`, answers of single columns, and the checks of all options of answers.
+
+`input` in the functions is the section with these options, which imports this file.
+"""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, Strict
 
 from mlcli.base.values.options import Options, option
 from mlcli.data.options.wording import duplicates, listed
 from mlcli.errors import ConfigError
-
-if TYPE_CHECKING:
-    from mlcli.data.options.input import Input
 
 Texts = Annotated[tuple[str, ...], Strict(False)]
 Range = Annotated[tuple[float, ...], Strict(False), Field(min_length=2, max_length=2)]
@@ -24,12 +24,12 @@ class Items(Options):
     range: Range | None = option(None, "Least and greatest answer of columns of numbers, which `reverse` turns.")
 
 
-def has_coding(input: "Input") -> bool:
+def has_coding(input: Any) -> bool:
     """Whether any option says how answers become numbers."""
     return bool(input.answers or input.reverse or input.range is not None or input.items)
 
 
-def check_items(input: "Input") -> None:
+def check_items(input: Any) -> None:
     """Raise ConfigError for scales that are none, for columns named twice, and where there are no items."""
     if not has_coding(input):
         return
@@ -56,7 +56,7 @@ def check_items(input: "Input") -> None:
         _refuse(f"columns have more than one scale: {listed(again)}", "input.items", "name each column once")
 
 
-def require_one_file(input: "Input") -> None:
+def require_one_file(input: Any) -> None:
     """Raise ConfigError for a coding of a table that is a folder or an array, whose columns are numbers."""
     if has_coding(input):
         _refuse("answers are coded in tables of one file", "input", "leave {input.answers}, {input.reverse} and "

@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.data.options.wording import counted, duplicates, listed, place
-from mlcli.data.table.coding import Coding
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.errors import DataError
+
+if TYPE_CHECKING:
+    from mlcli.data.table.coding import Coding
 
 FEWER = "choose fewer columns, or put PCA ahead of the method ({prepare.reduce}), which reads a table in blocks of rows"
 
@@ -26,7 +29,7 @@ class Sheet:
     id_name: str = ""
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts of columns that stand for them
-    coding: Coding | None = None  # of answers that became numbers
+    coding: "Coding | None" = None  # of answers that became numbers
     words: tuple[str, ...] = ()  # those of the labels that no option names
     apart: bool = False  # whether ids are not a column of the file
     point: str = "."  # the decimal one of numbers among texts

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,9 +25,11 @@ from mlcli.base.values.inputs import Input as MethodInput
 from mlcli.base.values.scaling import read_only
 from mlcli.data.files.remote import is_remote
 from mlcli.data.options.wording import shown
-from mlcli.data.table.coding import Coding
 from mlcli.data.table.row_numbers import take_ids
 from mlcli.errors import MlcliError
+
+if TYPE_CHECKING:
+    from mlcli.data.table.coding import Coding
 
 
 @frozen
@@ -67,7 +69,7 @@ class Table:
     labels_source: Source | None = None  # of labels that lie in a second file
     view: "Table | None" = None  # a second view of the same rows, in the same order, whose view is the third
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts that numbers of a column stand for
-    coding: Coding | None = None  # of answers that became numbers
+    coding: "Coding | None" = None  # of answers that became numbers
     observations: int | None = None  # of a covariance matrix
     graph: WeightedGraph | None = None  # that joins the points, where these have no columns
     chosen_of: int | None = None  # rows in the file, where some were chosen

@@ -8,7 +8,6 @@ from itertools import islice
 from mlcli.base.stages.stage import note
 from mlcli.base.values.missing import is_missing
 from mlcli.data.options.numbers import is_number
-from mlcli.data.options.usual_scales import proposal
 from mlcli.data.options.wording import listed
 from mlcli.data.table.sheet import Sheet
 from mlcli.data.text.header import Head
@@ -55,6 +54,8 @@ def with_row_names(sheet: Sheet, *, turned: bool = False, ids: bool = True) -> S
     options = "{input.id_column} and {input.columns}"
     if not turned:
         options = "{input.id_column}, {input.label_columns} and {input.columns}"
+    from mlcli.data.options.usual_scales import proposal
+
     scale = "" if turned else proposal(
         [text for text in sheet.labels[name] if not is_missing(text)] for name in others)
     options += f"; {scale} makes answers numbers" if scale else ""

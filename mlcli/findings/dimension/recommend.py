@@ -5,7 +5,8 @@ from typing import Any
 
 from mlcli.findings.dimension.verdict import Verdict
 
-WORDS = {"velicer_map": "Velicer's MAP", "two_nn": "TwoNN", "kaiser": "Kaiser",
+COMPONENTS, FACTORS = "parallel_analysis", "parallel_factors"
+WORDS = {FACTORS: "parallel analysis of factors", "velicer_map": "Velicer's MAP", "two_nn": "TwoNN", "kaiser": "Kaiser",
          "minka_evidence": "Minka's evidence", "ppca_bic": "BIC of ppca", "fa_cross_validation": "cross-validation"}
 NEAR = 1  # difference in axes of rules that nearly agree
 MOST, SOME = 2 / 3, 1 / 3  # shares of the rules that nearly agree
@@ -17,6 +18,7 @@ def recommendation(rules: Sequence[str], verdicts: Mapping[str, Verdict]) -> dic
     `rules` are the method's own, best first; docs/dimension.md gives the reasons for this order. Rules that apply
     without doubt vote, each with a weight of one over its position; between equal sums the better rule decides.
     """
+    both = FACTORS in verdicts
     counts = {name: verdict.components for name, verdict in verdicts.items()
               if verdict.components is not None and not name.startswith("variance_")}
     doubts = {name: verdicts[name].doubt for name in counts if verdicts[name].doubt}
@@ -25,14 +27,14 @@ def recommendation(rules: Sequence[str], verdicts: Mapping[str, Verdict]) -> dic
     if not voting:
         sentence = "No rule for the number of axes applies."
         return {"components": None, "by": None, "differ": {}, "agreement": None,
-                "sentence": f"{sentence} {no_vote_sentence(counts, doubts)}".strip()}
+                "sentence": f"{sentence} {no_vote_sentence(counts, doubts, both)}".strip()}
     name = elect(voting, others)
     count = others.pop(name)
     differ = {other: number for other, number in others.items() if number != count}
     agreed = agreement(count or 0, others)
-    said = (advice(count or 0, words(name), verdicts[name].detail), strength_sentence(agreed),
-            agreement_sentence(others, differ),
-            no_vote_sentence(counts, doubts))
+    said = (advice(count or 0, words(name, both), verdicts[name].detail), strength_sentence(agreed),
+            agreement_sentence(others, differ, both),
+            no_vote_sentence(counts, doubts, both))
     return {"components": count, "by": name, "differ": differ, "agreement": agreed,
             "sentence": " ".join(part for part in said if part)}
 
@@ -60,19 +62,19 @@ def advice(count: int, rule: str, detail: str) -> str:
     return f"Keep {count} {'axis' if count == 1 else 'axes'} by {rule} ({detail})."
 
 
-def agreement_sentence(others: Mapping[str, int | None], differ: Mapping[str, int | None]) -> str:
+def agreement_sentence(others: Mapping[str, int | None], differ: Mapping[str, int | None], both: bool) -> str:
     """Return a sentence on which other rules agree and which do not."""
-    agree = [words(name) for name in others if name not in differ]
-    differing = [f"{words(name)} {number}" for name, number in differ.items()]
+    agree = [words(name, both) for name in others if name not in differ]
+    differing = [f"{words(name, both)} {number}" for name, number in differ.items()]
     if not differing:
         return "All other rules agree." if agree else ""
     start = f"{list_in_words(agree)} agree{'s' if len(agree) == 1 else ''}; the" if agree else "The"
     return f"{start} others differ: {', '.join(differing)}."
 
 
-def no_vote_sentence(counts: Mapping[str, int | None], doubts: Mapping[str, str]) -> str:
+def no_vote_sentence(counts: Mapping[str, int | None], doubts: Mapping[str, str], both: bool) -> str:
     """Return a sentence on the rules without a vote, each with its count and the reason."""
-    doubtful = [f"{words(name)} {counts[name]} ({why})" for name, why in doubts.items()]
+    doubtful = [f"{words(name, both)} {counts[name]} ({why})" for name, why in doubts.items()]
     return f"Without a vote: {'; '.join(doubtful)}." if doubtful else ""
 
 
@@ -85,8 +87,10 @@ def strength_sentence(agreed: Mapping[str, int] | None) -> str:
     return f"The rules {level}: {near} of {whole} other rules give the same number or differ by 1."
 
 
-def words(name: str) -> str:
-    """Return a rule's name for people."""
+def words(name: str, both: bool = False) -> str:
+    """Return a rule's name for people; where parallel analysis is of components and of factors, saying which."""
+    if both and name == COMPONENTS:
+        return "parallel analysis of components"
     return WORDS.get(name, name.replace("_", " "))
 
 

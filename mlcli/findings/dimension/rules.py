@@ -13,8 +13,8 @@ from mlcli.base.values.inputs import Input
 from mlcli.findings.dimension.evidence import evidence_of
 from mlcli.findings.dimension.intrinsic import estimates
 from mlcli.findings.dimension.likelihood import likelihood_verdicts
-from mlcli.findings.dimension.parallel import parallel_analysis
-from mlcli.findings.dimension.recommend import recommendation
+from mlcli.findings.dimension.parallel import parallel_analysis, parallel_factors
+from mlcli.findings.dimension.recommend import FACTORS, recommendation
 from mlcli.findings.dimension.residual import residual_variance
 from mlcli.findings.dimension.spectral import broken_stick, eigengap, elbow, kaiser, variance_kept
 from mlcli.findings.dimension.velicer import velicer
@@ -64,8 +64,9 @@ def apply_rules(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
 
 def eigenvalue_verdicts(evidence: Evidence) -> dict[str, Verdict | NotApplicable]:
     """Return the verdicts of rules about eigenvalues or columns; none applies to a spectrum of something else."""
+    rules = {**SPECTRAL, FACTORS: parallel_factors} if evidence.factors else SPECTRAL
     return {name: NotApplicable(evidence.no_eigenvalues) if evidence.no_eigenvalues else rule(evidence)
-            for name, rule in SPECTRAL.items()}
+            for name, rule in rules.items()}
 
 
 def dimension_table(document: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mlcli.findings.dimension.recommend import words
+from mlcli.findings.dimension.recommend import FACTORS, words
 from mlcli.report.drawing.html import Part, figure, fold, section, sentence, table
 from mlcli.report.drawing.text import number
 from mlcli.report.figures.curves import curve
@@ -11,9 +11,10 @@ from mlcli.report.figures.curves import curve
 
 def dimension(document: Mapping[str, Any], kept: int) -> Part:
     """Return the recommended number of axes, the answer of each rule, and the residual variance by dimension."""
-    rows = [(words(name), number(rule.get("components")), rule.get("detail") or "", rule.get("rule") or "")
+    both = FACTORS in document.get("rules", {})
+    rows = [(words(name, both), number(rule.get("components")), rule.get("detail") or "", rule.get("rule") or "")
             for name, rule in document.get("rules", {}).items()]
-    left = [(words(name), reason) for name, reason in document.get("left_out", {}).items()]
+    left = [(words(name, both), reason) for name, reason in document.get("left_out", {}).items()]
     inapplicable = "1 rule that does not apply" if len(left) == 1 else f"{len(left)} rules that do not apply"
     return section("How many dimensions", sentence(document["recommendation"]["sentence"], "lead"),
                    table(("rule", "axes", "found", "what it says"), rows, (1,), said=True), residuals(document, kept),

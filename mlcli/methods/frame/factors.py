@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy as np
 
 from mlcli.base.stages.stage import note
-from mlcli.base.values.inputs import Covariance, Features
+from mlcli.base.values.inputs import Covariance, Features, Input
 from mlcli.base.values.scaling import all_finite
 from mlcli.base.values.signs import sum_signs
+from mlcli.errors import ConfigError
 from mlcli.methods.frame.model import Loadings, Model
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -42,6 +43,15 @@ def column_moments(data: Features | Covariance, gaps: Gaps, iterate: Iterate, *,
     note("N-GAPS", f"the covariance that {gaps} gives is taken for that of {points.observations} complete rows; "
          "chi-square and the indices based on it are slightly anti-conservative", rows=points.observations)
     return covariance_moments(points.moments.covariance, points.observations, equal), points, {}
+
+
+def require_answers(method: Any, data: Input) -> None:
+    """Raise ConfigError for polychoric correlations of rows with gaps, and where the correlations are given."""
+    if isinstance(data, Covariance):
+        method.refuse_unused("the correlations are given", "correlations")
+    elif method.correlations == "polychoric" and not all_finite(data.values):
+        raise ConfigError("GAPS-OPTION", "polychoric correlations need complete answers", where="method.correlations",
+                          hint="leave rows with missing answers out ({prepare.missing=drop})")
 
 
 def polychoric_moments(data: Features, observed: Observed) -> tuple[Observed, Mapping[str, Any]]:

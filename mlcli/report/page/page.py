@@ -13,14 +13,16 @@ from mlcli.report.page.fit import fit
 def page(run: Contents, *, label: str | None = None, cutoff: float | None = None) -> str:
     """Return the page of a run, without scripts and without network; colors are by `label`, or by every label column.
 
-    Loadings below the cutoff are blank; without one, the run's configuration has it.
+    Loadings below the cutoff are blank; without one, the run's configuration has it. Factor analysis, and a run without
+    rows, begin with loadings and fit.
     """
     sections = sections_of(run if cutoff is None else replace(run, cutoff=cutoff))
     shown = join([embedding.embedding(run, label), *sections[Place.PICTURE]])
     words = join([*sections[Place.WORDS], provenance.warnings(run), *sections[Place.ADVICE]])
-    factors, rows = [*sections[Place.COLUMNS], fit(run)], bool(run.embedding.values.size)
-    parts = [*([] if rows else factors), side_by_side(shown, words if words.text else None), *sections[Place.ROWS],
-             *sections[Place.RESULT], *sections[Place.DECODER], *(factors if rows else []), *sections[Place.DETAIL],
+    factors = [*sections[Place.COLUMNS], fit(run)]
+    first = run.config.method.columns_model == "own noise" or not run.embedding.values.size  # loadings, then scores
+    parts = [*(factors if first else []), side_by_side(shown, words if words.text else None), *sections[Place.ROWS],
+             *sections[Place.RESULT], *sections[Place.DECODER], *([] if first else factors), *sections[Place.DETAIL],
              provenance.what_was_run(run), provenance.certificate(run), provenance.timings(run),
              provenance.how_to_repeat(run)]
     return document(run.title, provenance.heading(run), join(parts))

@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 
 from mlcli.errors import ConfigError
 from mlcli.findings.dimension import DimensionFinding
-from mlcli.findings.dimension.recommend import words
+from mlcli.findings.dimension.recommend import FACTORS, words
 from mlcli.findings.frame.contents import Contents
 from mlcli.findings.loadings.tables import correlations_table, factors_table, loadings_table
 from mlcli.findings.quality import QualityFinding
+from mlcli.findings.reliability import ReliabilityFinding
+from mlcli.findings.reliability.section import items_of
 from mlcli.findings.spectrum import SpectrumFinding
 from mlcli.report.drawing.text import in_words
 from mlcli.report.tables.names import Form, Name
@@ -44,9 +46,16 @@ def fit_table(run: Contents, cutoff: float = 0.0) -> Table | None:
 def dimension_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     """Return the answer of each rule for the number of axes."""
     document = DimensionFinding.of(run) or {}
-    rows: list[Row] = [(words(name), rule.get("components"), rule.get("detail") or "")
-                       for name, rule in document.get("rules", {}).items()]
+    rules = document.get("rules", {})
+    rows: list[Row] = [(words(name, FACTORS in rules), rule.get("components"), rule.get("detail") or "")
+                       for name, rule in rules.items()]
     return Table("How many axes to keep, by rule.", ("rule", "axes", "found"), rows, words=(0, 2)) if rows else None
+
+
+def items_table(run: Contents, cutoff: float = 0.0) -> Table | None:
+    """Return the statistics of a questionnaire's items."""
+    found = ReliabilityFinding.of(run)
+    return None if found is None else items_of(found["items"])
 
 
 def _plain(value: float | None) -> Cell:
@@ -55,7 +64,8 @@ def _plain(value: float | None) -> Cell:
 
 TABLES: Mapping[Name, Callable[[Contents, float], Table | None]] = {
     "loadings": loadings_table, "factors": factors_table, "correlations": correlations_table,
-    "spectrum": spectrum_table, "quality": quality_table, "fit": fit_table, "dimension": dimension_table}
+    "spectrum": spectrum_table, "quality": quality_table, "fit": fit_table, "dimension": dimension_table,
+    "items": items_table}
 
 
 def tables_of(run: Contents, name: Name, form: Form, cutoff: float | None) -> list[Table]:

@@ -2,5 +2,5 @@
 
 from typing import Literal
 
-Name = Literal["loadings", "factors", "correlations", "spectrum", "quality", "fit", "dimension"]
+Name = Literal["loadings", "factors", "correlations", "spectrum", "quality", "fit", "dimension", "items"]
 Form = Literal["markdown", "latex", "csv"]

@@ -95,7 +95,7 @@ def polychoric_correlations(points: Array, columns: Sequence[str]) -> Polychoric
         one, other = first[start: start + PAIRS], second[start: start + PAIRS]
         tables = answers.tables(one, other)
         empty += int(np.sum((tables * len(points) == CORRECTION).any(axis=(1, 2))))
-        pairs[one, other] = maximize(tables, answers.thresholds[one], answers.thresholds[other])
+        pairs[one, other] = Pairs(tables, answers.thresholds[one], answers.thresholds[other]).maximize()
     pairs = np.triu(pairs, 1) + np.triu(pairs, 1).T + np.eye(size)
     if empty:
         note("N-EMPTY-CELLS", f"{empty} of {len(first)} pairs of items of two answers have a combination that nobody "
@@ -121,54 +121,60 @@ def definite(correlations: Array) -> Array:
     return np.asarray(found)
 
 
-def maximize(tables: Array, one: Array, other: Array) -> Array:
-    """Return the correlations (m) at which tables (m x k x k) are most likely, given thresholds (m x (k - 1)).
+@frozen
+class Pairs:
+    """Tables of pairs of items, and the thresholds of both items of each."""
 
-    The best of a grid is refined by the root of the slope: secants with halved values (Illinois), and bisections.
-    """
-    values = np.stack([objective(np.full(len(tables), rho), tables, one, other) for rho in GRID])
-    best = values.argmax(axis=0)
-    edges = np.concatenate([[-ENDS], GRID, [ENDS]])
-    low, high = edges[best], edges[best + 2]
-    middle, side = GRID[best], np.zeros(len(tables), dtype=np.int64)
-    top = values.max(axis=0)
-    for end in (low, high):  # which may be a correlation of one, or nearly
-        middle = np.where(objective(end, tables, one, other) > top, end, middle)
-    open_ = middle == GRID[best]
-    at_low = np.maximum(slope(low, tables, one, other), LEAST)  # near a correlation of one it may be rounding
-    at_high = np.minimum(slope(high, tables, one, other), -LEAST)
-    for step in range(STEPS):
-        with np.errstate(invalid="ignore", divide="ignore"):
+    tables: Array  # m x k x k, as shares of the rows
+    first: Array  # m x (k - 1)
+    second: Array  # m x (k - 1)
+
+    def objective(self, rho: Array) -> Array:
+        """Return Σ w ln P of each pair (m) at correlations (m)."""
+        cells = rectangles(normal_below(*self._broadcast(rho)), self.first, self.second)
+        return np.asarray((self.tables * np.log(np.maximum(cells, LEAST))).sum(axis=(1, 2)))
+
+    def slope(self, rho: Array) -> Array:
+        """Return the derivative of the objective by the correlation, of each pair (m)."""
+        h, k, r = self._broadcast(rho)
+        cells = np.maximum(rectangles(normal_below(h, k, r), self.first, self.second), LEAST)
+        rest = 1 - r**2
+        density = np.exp(-(h**2 - 2 * r * h * k + k**2) / (2 * rest)) / (2 * np.pi * np.sqrt(rest))
+        change = np.diff(np.diff(np.pad(density, ((0, 0), (1, 1), (1, 1))), axis=1), axis=2)
+        return np.asarray((self.tables * change / cells).sum(axis=(1, 2)))
+
+    def _broadcast(self, rho: Array) -> tuple[Array, Array, Array]:
+        return self.first[:, :, None], self.second[:, None, :], rho[:, None, None]
+
+    def maximize(self) -> Array:
+        """Return the correlations (m) at which the tables are most likely.
+
+        The best of a grid is refined by the root of the slope: secants with halved values (Illinois), and bisections.
+        """
+        values = np.stack([self.objective(np.full(len(self.tables), rho)) for rho in GRID])
+        best, top = values.argmax(axis=0), values.max(axis=0)
+        edges = np.concatenate([[-ENDS], GRID, [ENDS]])
+        low, high, middle = edges[best], edges[best + 2], GRID[best]
+        for end in (low, high):  # which may be a correlation of one, or nearly
+            middle = np.where(self.objective(end) > top, end, middle)
+        inside, side = middle == GRID[best], np.zeros(len(self.tables), dtype=np.int64)
+        at_low = np.maximum(self.slope(low), LEAST)  # near a correlation of one it may be rounding
+        at_high = np.minimum(self.slope(high), -LEAST)
+        for step in range(STEPS):
             secant = (low * at_high - high * at_low) / (at_high - at_low)
-        halved = (step % 4 == 3) | ~((secant > low) & (secant < high))
-        moved = np.where(open_, np.where(halved, (low + high) / 2, secant), middle)
-        still = np.abs(moved - middle) <= STILL
-        middle = moved
-        if (still | ~open_).all():
-            break
-        at = slope(middle, tables, one, other)
-        rises = at > 0
-        at_high = np.where(rises & (side > 0), at_high / 2, np.where(rises, at_high, at))
-        at_low = np.where(~rises & (side < 0), at_low / 2, np.where(rises, at, at_low))
-        low, high = np.where(rises, middle, low), np.where(rises, high, middle)
-        side = np.where(rises, 1, -1)
-    return middle
-
-
-def objective(rho: Array, tables: Array, one: Array, other: Array) -> Array:
-    """Return Σ w ln P of each pair (m) at correlations (m)."""
-    cells = rectangles(normal_below(one[:, :, None], other[:, None, :], rho[:, None, None]), one, other)
-    return np.asarray((tables * np.log(np.maximum(cells, LEAST))).sum(axis=(1, 2)))
-
-
-def slope(rho: Array, tables: Array, one: Array, other: Array) -> Array:
-    """Return the derivative of the objective by the correlation, of each pair (m)."""
-    h, k, r = one[:, :, None], other[:, None, :], rho[:, None, None]
-    cells = np.maximum(rectangles(normal_below(h, k, r), one, other), LEAST)
-    rest = 1 - r**2
-    density = np.exp(-(h**2 - 2 * r * h * k + k**2) / (2 * rest)) / (2 * np.pi * np.sqrt(rest))
-    change = np.diff(np.diff(np.pad(density, ((0, 0), (1, 1), (1, 1))), axis=1), axis=2)
-    return np.asarray((tables * change / cells).sum(axis=(1, 2)))
+            halved = (step % 4 == 3) | ~((secant > low) & (secant < high))
+            moved = np.where(inside, np.where(halved, (low + high) / 2, secant), middle)
+            still = np.abs(moved - middle) <= STILL
+            middle = moved
+            if (still | ~inside).all():
+                break
+            at = self.slope(middle)
+            rises = at > 0
+            at_high = np.where(rises & (side > 0), at_high / 2, np.where(rises, at_high, at))
+            at_low = np.where(~rises & (side < 0), at_low / 2, np.where(rises, at, at_low))
+            low, high = np.where(rises, middle, low), np.where(rises, high, middle)
+            side = np.where(rises, 1, -1)
+        return middle
 
 
 def rectangles(below: Array, one: Array, other: Array) -> Array:

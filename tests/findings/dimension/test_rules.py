@@ -5,6 +5,7 @@ import pytest
 
 from mlcli.base.values.inputs import Covariance
 from mlcli.findings.dimension import parallel
+from mlcli.findings.dimension.parallel import common_eigenvalues
 from mlcli.findings.dimension.residual import residual_variances
 from mlcli.findings.dimension.spectral import below_chord, broken_stick_shares
 from mlcli.methods import METHODS
@@ -177,7 +178,8 @@ EVERY = ("variance_80", "variance_90", "variance_95", "variance_99", "elbow", "b
 def test_every_method_with_a_rule_gets_a_recommendation(method: str) -> None:
     document = found(method, ROLL)
     advice = document["recommendation"]
-    assert set(document["rules"]) | set(document["left_out"]) == set(EVERY)
+    beside = {"parallel_factors"} if method == "fa" else set()
+    assert set(document["rules"]) | set(document["left_out"]) == {*EVERY, *beside}
     assert advice["components"] == document["rules"][advice["by"]]["components"]
     for name, number in advice["differ"].items():
         assert number != advice["components"] and str(number) in advice["sentence"], name
@@ -210,7 +212,11 @@ def test_factors_are_counted_by_the_eigenvalues_of_the_correlations() -> None:
     components = counts(found("pca", standardized(points)))
     for name in ("elbow", "broken_stick", "kaiser", "parallel_analysis", "velicer_map", "eigengap"):
         assert factors[name] == components[name], name
-    left = found("fa", points)["left_out"]
+    document = found("fa", points)
+    assert factors["parallel_factors"] == 2 == factors["parallel_analysis"]
+    said = document["recommendation"]["sentence"].lower()
+    assert "parallel analysis of components 2" in said and "parallel analysis of factors 2" in said
+    left = document["left_out"]
     assert "not principal components" in left["variance_90"] and "residual_variance" in left
 
 
@@ -262,3 +268,19 @@ def test_rules_for_eigenvalues_are_left_out_with_the_reason(name: str) -> None:
     assert all(reason in document["left_out"][rule] for rule in ("kaiser", "elbow", "variance_90", "broken_stick"))
     assert all(told for told in document["left_out"].values())
     assert document["recommendation"]["components"] is None
+
+
+def test_common_eigenvalues_are_those_with_squared_multiple_correlations_in_the_diagonal() -> None:
+    points = standardized(planted(200, 6, 2, 0.8))
+    correlations = points.T @ points / len(points)
+    reduced = correlations.copy()
+    for column in range(6):
+        others = np.delete(np.arange(6), column)
+        weights = np.linalg.lstsq(points[:, others], points[:, column], rcond=None)[0]
+        reduced[column, column] = 1 - np.mean((points[:, column] - points[:, others] @ weights) ** 2)
+    expected = np.linalg.eigvalsh(reduced)[::-1]
+    assert np.allclose(common_eigenvalues(200 * correlations), expected, rtol=0, atol=1e-12)
+    assert np.isnan(common_eigenvalues(np.ones((3, 3)))).all()
+    figures = found("fa", points)["rules"]["parallel_factors"]["figures"]
+    assert np.allclose(figures["eigenvalues"], expected, rtol=0, atol=1e-12)
+    assert "parallel_factors" not in {**found("pca", points)["rules"], **found("pca", points)["left_out"]}

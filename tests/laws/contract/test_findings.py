@@ -29,6 +29,7 @@ RUNS = {"pca": ("us_arrests.csv", "--set", "report.image=[2,2]", *CHOSEN),
                 str(SAMPLES / "us_arrests.csv"), "--set", "input.view.columns=[UrbanPop,Rape]"),
         "ibfa": ("us_arrests.csv", "-m", "ibfa", "-p", "1", "--columns", "Murder,Assault", "--view",
                  str(SAMPLES / "us_arrests.csv"), "--set", "input.view.columns=[UrbanPop,Rape]"),
+        "fa": ("us_arrests.csv", "-m", "fa", "-p", "1", "--reliability"),
         "nmds": ("us_arrests.csv", "-m", "nmds", "--set", "method.starts=1"),
         "gpdm": ("us_arrests.csv", "-m", "gpdm", "--set", "method.minimize.limit=3", "--set", "method.forecast=2")}
 FORMER = "8a2212deda298899135756f9fbbefd3876abf5bbd8e0c464df6f020fddacbe10"  # of all defaults

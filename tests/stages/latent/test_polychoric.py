@@ -14,13 +14,11 @@ from mlcli.stages.latent.factor_analysis import Bounds, Whole
 from mlcli.stages.latent.least_squares import Residuals, derivatives, estimate, least_squares
 from mlcli.stages.latent.polychoric import (
     Answers,
+    Pairs,
     definite,
-    maximize,
     normal_below,
-    objective,
     polychoric_correlations,
     rectangles,
-    slope,
 )
 from tests.support import Notes, fit
 
@@ -41,9 +39,10 @@ def test_the_normal_integral_has_its_known_values() -> None:
 def test_a_table_of_exact_probabilities_has_its_correlation_back(rho: float) -> None:
     one, other = np.array([[-0.7, 0.4]]), np.array([[-0.2, 1.1]])
     table = rectangles(normal_below(one[:, :, None], other[:, None, :], np.array([[[rho]]])), one, other)
-    assert maximize(table, one, other)[0] == pytest.approx(rho, abs=1e-7 if abs(rho) < 0.98 else 1e-5)
-    numeric = approx_fprime(np.array([0.3]), lambda at: objective(at, table, one, other)[0], 1e-7)
-    assert slope(np.array([0.3]), table, one, other) == pytest.approx(numeric, rel=1e-5)
+    pairs = Pairs(table, one, other)
+    assert pairs.maximize()[0] == pytest.approx(rho, abs=1e-7 if abs(rho) < 0.98 else 1e-5)
+    numeric = approx_fprime(np.array([0.3]), lambda at: pairs.objective(at)[0], 1e-7)
+    assert pairs.slope(np.array([0.3])) == pytest.approx(numeric, rel=1e-5)
 
 
 def test_correlations_do_not_depend_on_codes_and_turn_with_an_item() -> None:

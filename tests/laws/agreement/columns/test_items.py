@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Covariance
 from mlcli.methods import METHODS
-from mlcli.stages.latent.polychoric import Answers, maximize, normal_below, objective, polychoric_correlations
+from mlcli.stages.latent.polychoric import Answers, Pairs, normal_below, polychoric_correlations
 from tests.laws.agreement.columns.test_fa import deviation
 from tests.laws.agreement.tables import TABLES, read
 
@@ -52,10 +52,9 @@ def test_polychoric_correlations_and_thresholds() -> None:
     assert np.allclose(found.answers.thresholds, read("psych/bfi_thresholds.csv"), rtol=0, atol=1e-14)
     assert np.abs(found.matrix - expected).max() < PSYCH and not found.smooth
     first, second = np.triu_indices(10, 1)
-    one, other = found.answers.thresholds[first], found.answers.thresholds[second]
-    tables = found.answers.tables(first, second)
-    best = objective(found.matrix[first, second], tables, one, other)
-    assert np.all(best >= objective(expected[first, second], tables, one, other))
+    cuts = found.answers.thresholds
+    pairs = Pairs(found.answers.tables(first, second), cuts[first], cuts[second])
+    assert np.all(pairs.objective(found.matrix[first, second]) >= pairs.objective(expected[first, second]))
 
 
 def test_the_maximum_is_that_of_another_integral_to_1e_8() -> None:
@@ -64,7 +63,7 @@ def test_the_maximum_is_that_of_another_integral_to_1e_8() -> None:
     points = answers()[:, :2]
     found = Answers.of(points, ["a", "b"])
     tables = found.tables(np.array([0]), np.array([1]))
-    rho = maximize(tables, found.thresholds[:1], found.thresholds[1:])[0]
+    rho = Pairs(tables, found.thresholds[:1], found.thresholds[1:]).maximize()[0]
     h, k = np.meshgrid(*found.thresholds, indexing="ij")
     grid = [np.concatenate([[-9.0], cuts, [9.0]]) for cuts in found.thresholds]
 

@@ -1,0 +1,43 @@
+"""The section of the page about reliability."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from mlcli.findings.frame.contents import Rows
+from mlcli.report.drawing.html import Part, figures, fold, section, sentence
+from mlcli.report.drawing.text import number
+from mlcli.report.tables.table import Table, as_html
+
+WORDS = {"items": "items", "alpha": "alpha", "alpha_standardized": "alpha, standardized",
+         "average_correlation": "average correlation", "omega_total": "omega total",
+         "omega_hierarchical": "omega hierarchical"}
+HEADS = {"item": "item", "mean": "mean", "deviation": "standard deviation", "total_correlation": "with the sum",
+         "corrected_correlation": "with the others", "alpha_without": "alpha without", "general": "general factor",
+         "communality": "communality", "uniqueness": "uniqueness"}
+DECIMALS = 3
+OPEN, MOST = 40, 500  # items up to which the table is not folded, and that it has
+
+
+def reliability(value: Mapping[str, Any]) -> Part:
+    """Return the coefficients with a sentence about each, and the table of the items."""
+    document, items = value["figures"], value["items"]
+    said = ("Of the sum of all items. Alpha is of their covariances. Omega total is the share of the sum's variance "
+            "that is common to items, hierarchical the share of the general factor of all, which a Schmid-Leiman "
+            f"solution of {document['factors']} {'factor' if document['factors'] == 1 else 'factors'} separates from "
+            "factors of groups. \"With the others\" is the correlation of an item with the sum of the others.")
+    made = items_of(items)
+    shown = as_html(replace(made, rows=made.rows[:MOST]))
+    return section("Reliability", figures((words, number(document[name])) for name, words in WORDS.items()
+                                          if document[name] is not None), sentence(said, "soft"),
+                   shown if len(made.rows) <= OPEN else fold(f"{min(len(made.rows), MOST)} items", shown))
+
+
+def items_of(items: Rows) -> Table:
+    """Return the statistics of the items as a table; columns without numbers are left out."""
+    names = [name for name in items.columns if name != "item" and any(cell == cell for cell in items.numbers(name))]
+    rows = [tuple(row) for row in zip(items.texts("item"), *(items.numbers_or_none(name) for name in names),
+                                      strict=True)]
+    return Table("Statistics of the items, and a Schmid-Leiman solution.",
+                 [HEADS.get(name, name.replace("group", "group ")) for name in ("item", *names)], rows,
+                 decimals=DECIMALS, keys=("item", *names))
