@@ -63,5 +63,6 @@ class RadiiFinding(Finding["Rows"]):
             "All radii in the embedding are equal." if known is None else
             f"The correlation of their logarithms in data and embedding is {known:.3f}; at 1 all differences in "
             "density would be kept."))
+        shown = len(pairs) if some is None else len(some)
         return [(Place.RESULT, section("Local densities", sentence(said), figure(
-            drawn, f"{len(pairs) if some is None else len(some):,} of {len(pairs):,} points, relative to the median.")))]
+            drawn, f"{shown:,} of {len(pairs):,} points, relative to the median.")))]

@@ -40,7 +40,8 @@ def test_steps_are_those_of_numpy(axes: int, samples: int, level: str) -> None:
         kernels().choose_level(usual)
 
 
-def radii_and_steps(radii: Callable[..., np.ndarray], step: Callable[..., None], points: np.ndarray) -> list[np.ndarray]:
+def radii_and_steps(radii: Callable[..., np.ndarray], step: Callable[..., None],
+                    points: np.ndarray) -> list[np.ndarray]:
     """What two functions say of rows 10 to 30: their radii, and where a step leads."""
     edges, moved = EDGES[0]._replace(starts=EDGES[0].starts[10:31]), points[10:30].copy()
     pulls = 1e9 * np.random.default_rng(6).standard_normal((60, 2))

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.rows.blocks import row_blocks
-from mlcli.base.types import Array
 from mlcli.base.values.check import Check, ratio, skipped
 from mlcli.base.values.inputs import Joined, WeightedGraph
 from mlcli.methods.frame.model import Model
@@ -35,21 +34,20 @@ def radii_check(method: Any, data: Joined, model: Model, joined: Any) -> Check:
     order = np.argsort(rows, kind="stable")
     rows, columns, weights = rows[order], columns[order], weights[order]
     points, squares, lengths = np.asarray(model.embedding), np.zeros(len(rows)), np.zeros(len(rows))
-    given = sparse.csr_array((data.weights, data.indices, data.starts)) if isinstance(data, WeightedGraph) else None
     for some in row_blocks(len(points), CACHED, len(points)):
         inside = slice(*np.searchsorted(rows, [some.start, some.stop]))
         here, there = rows[inside], columns[inside]
-        if given is None:
-            lengths[inside] = distances_from(data, np.arange(some.start, some.stop))[0][here - some.start, there]
+        if isinstance(data, WeightedGraph):
+            lengths[inside] = sparse.csr_array((data.weights, data.indices, data.starts))[here, there]
         else:
-            lengths[inside] = given[here, there]
+            lengths[inside] = distances_from(data, np.arange(some.start, some.stop))[0][here - some.start, there]
         squares[inside] = ((points[here] - points[there]) ** 2).sum(axis=1)
     near = 1 / (1 + float(model.fit["a"]) * squares ** float(model.fit["b"]))
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
-    inside, placed = (np.add.reduceat(values * weighing, starts) / np.add.reduceat(weighing, starts)
-                      for values, weighing in ((lengths**2, weights), (squares, near)))
-    middle = np.median(inside[inside > 0]) if inside.any() else 1.0
-    logs = np.log(inside / middle + LEAST), np.log(placed + LEAST)
+    own, placed = (np.add.reduceat(values * weighing, starts) / np.add.reduceat(weighing, starts)
+                   for values, weighing in ((lengths**2, weights), (squares, near)))
+    middle = np.median(own[own > 0]) if own.any() else 1.0
+    logs = np.log(own / middle + LEAST), np.log(placed + LEAST)
     stated = model.fit.get("radius_correlation")
     if stated is None:
         return ratio("radii", float(min(values.std() for values in logs)), 2 * ALIKE, "local radii are equal")

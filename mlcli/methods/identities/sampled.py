@@ -62,7 +62,8 @@ def _graph_checks(method: Any, data: Joined, model: Model, full: bool) -> list[C
     said = "neighbors by other distances, edges and the sum of their memberships, by a root for each row"
     size = len(data.values)
     if size > PAIRS and not full:
-        return [skipped(name, f"more than {PAIRS} points") for name in ("graph", *["radii"][: method.density is not None])]
+        names = ["graph"] if method.density is None else ["graph", "radii"]
+        return [skipped(name, f"more than {PAIRS} points") for name in names]
     if isinstance(data, AffinityGraph):
         total, farther, least = float(data.weights.sum()), 0.0, len(data.weights)
         most = least

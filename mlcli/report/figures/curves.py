@@ -59,8 +59,8 @@ def beside(title: str, pairs: Array, across: str, up: str) -> Figure:
     panel = Panel(Scale.over(pairs[:, 0], LEFT, LEFT + SIDE, whole=False),
                   Scale.over(pairs[:, 1], TOP + SIDE, TOP, whole=False))
     return Figure(title, LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, [
-        Text(LEFT, 20, title, kind="title"), *panel.rows(), *panel.columns(), Dots("plain", to_pixels(pairs, panel), 1.5),
-        *panel.names(across, up)])
+        Text(LEFT, 20, title, kind="title"), *panel.rows(), *panel.columns(),
+        Dots("plain", to_pixels(pairs, panel), 1.5), *panel.names(across, up)])
 
 
 def comparable(pairs: Array) -> bool:

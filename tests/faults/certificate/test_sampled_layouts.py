@@ -116,7 +116,9 @@ def test_a_density_term_of_another_formula_is_seen(kernel: str, factor: float, m
     work = getattr(density, kernel)
 
     def other(*given: Any) -> Any:
-        return work(*given) * [1, factor, 1] if kernel == "radii_rows" else work(*given[:6], factor * given[6], given[7])
+        if kernel == "radii_rows":
+            return work(*given) * [1, factor, 1]
+        return work(*given[:6], factor * given[6], given[7])
 
     method, data, _ = of_data(features(POINTS), density={})
     monkeypatch.setattr(density, kernel, other)

@@ -1,4 +1,4 @@
-"""Fuzzy graphs, curves and local radii of umap-learn 0.5.12: run it in this folder with a Python that has umap-learn."""
+"""Fuzzy graphs, curves and radii of umap-learn 0.5.12: run it in this folder with a Python that has umap-learn."""
 
 import csv
 import json
