@@ -9,7 +9,7 @@ from mlcli.methods.frame.layouts.sampled import SampledMethod
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.trials import InputSummary, Trials, single_trial
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.sampled import sampled_checks
+from mlcli.methods.identities.layouts.sampled import sampled_checks
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.graph.neighbors import NeighborCount
@@ -41,7 +41,8 @@ class UMAP(SampledMethod):
 
     With `density` (densMAP), the last epochs also climb λ Σ w times the correlation of local radii in data and layout.
     A log radius is log(ε + Σ v d² / Σ v) over a point's edges, with v the membership, in the layout that of the curve.
-    `radii.csv` holds them, `fit.radius_correlation` their correlation; ε is 1e-8, in the data times the median.
+    `radii.csv` holds them, `fit.radius_correlation` their correlation; ε is 1e-8, in the data times the median. Points
+    with large radii move away from their neighbors, even from equal ones.
 
     Distances between groups, sizes of groups and, without `density`, their densities mean little here, and another
     `seed` gives another picture. A new point starts at the mean of its neighbors by membership and takes a fifth of the
@@ -53,7 +54,7 @@ class UMAP(SampledMethod):
     """
 
     variants: ClassVar = (variant("", *CHAOS, neighbors={"count": 9}, epochs=100),
-                          variant("density", *CHAOS, neighbors={"count": 9}, epochs=100, density={}),
+                          variant("density", *CHAOS, "near twins", neighbors={"count": 9}, epochs=100, density={}),
                           variant("cityblock", *CHAOS, neighbors={"count": 9}, epochs=100, metric="cityblock",
                                   start="random"))
     later: ClassVar = ("density",)

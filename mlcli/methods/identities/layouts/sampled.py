@@ -12,9 +12,9 @@ from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, J
 from mlcli.base.values.missing import is_missing
 from mlcli.methods.frame.layouts.layout import centered_axes
 from mlcli.methods.frame.model import Model
-from mlcli.methods.identities.density import density_check, radii_check
-from mlcli.methods.identities.divergence import distances_from
-from mlcli.methods.identities.stress import axes_check
+from mlcli.methods.identities.layouts.density import density_check, radii_check
+from mlcli.methods.identities.layouts.divergence import distances_from
+from mlcli.methods.identities.layouts.stress import axes_check
 from mlcli.native import available, describe
 from mlcli.stages.chain.sampling import lists_of
 from mlcli.stages.graph.nearest import Lists

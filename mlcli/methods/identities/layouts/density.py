@@ -8,7 +8,7 @@ from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.values.check import Check, ratio, skipped
 from mlcli.base.values.inputs import Joined, WeightedGraph
 from mlcli.methods.frame.model import Model
-from mlcli.methods.identities.divergence import distances_from
+from mlcli.methods.identities.layouts.divergence import distances_from
 from mlcli.stages.layout.density import ALIKE, LEAST, density_moves, local_radii
 from mlcli.stages.layout.sampling import move_points, phases_of
 from mlcli.stages.similarities.squares import CACHED
