@@ -13,6 +13,7 @@ NAMES = (
     "dimension",
     "spectrum",
     "stress",
+    "radii",
     "images",
     "decoded",
     "stability",

@@ -16,7 +16,7 @@ from mlcli.errors import DataError
 from mlcli.methods.frame.layouts.stress import StressMethod
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.stress import rank_checks
+from mlcli.methods.identities.layouts.stress import rank_checks
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.algebra.minimize import Minimize
 from mlcli.stages.eigen.axes import Axes

@@ -8,7 +8,7 @@ from mlcli.methods.frame.layouts.potential import PotentialMethod
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.trials import MANY, InputSummary, Trials, single_trial
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.potential import potential_checks
+from mlcli.methods.identities.layouts.potential import potential_checks
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.eigen.axes import Axes

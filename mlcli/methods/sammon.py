@@ -8,7 +8,7 @@ from mlcli.base.values.options import option
 from mlcli.methods.frame.layouts.majorized import MajorizedMethod
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.stress import stress_checks
+from mlcli.methods.identities.layouts.stress import stress_checks
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.eigen.axes import Axes

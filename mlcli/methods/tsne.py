@@ -11,7 +11,7 @@ from mlcli.methods.frame.layouts.calibrated import CalibratedMethod
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.trials import MANY, InputSummary, Trials
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.divergence import divergence_checks
+from mlcli.methods.identities.layouts.divergence import divergence_checks
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.small_starts import Start
 from mlcli.stages.eigen.axes import Axes

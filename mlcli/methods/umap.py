@@ -9,7 +9,7 @@ from mlcli.methods.frame.layouts.sampled import SampledMethod
 from mlcli.methods.frame.model import Model
 from mlcli.methods.frame.trials import InputSummary, Trials, single_trial
 from mlcli.methods.frame.variants import variant
-from mlcli.methods.identities.sampled import sampled_checks
+from mlcli.methods.identities.layouts.sampled import sampled_checks
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.graph.neighbors import NeighborCount
@@ -39,16 +39,22 @@ class UMAP(SampledMethod):
     centered on principal axes, and have no unit. Any number of threads gives the same bytes. A graph in pieces has a
     start that keeps them apart.
 
-    Distances between groups, sizes of groups and their densities mean little here, and another `seed` gives another
-    picture. A new point starts at the mean of its neighbors by membership and takes a fifth of the epochs with all
-    training points fixed; one that equals a training point is placed on it. It needs no
-    label. It fails with few neighbors, which break
-    data into groups that are none. Source: McInnes, Healy and Melville, "UMAP: uniform manifold approximation and
-    projection for dimension reduction", 2018; Damrich and Hamprecht, "On UMAP's true loss function", 2021.
+    With `density` (densMAP), the last epochs also climb λ Σ w times the correlation of local radii in data and layout.
+    A log radius is log(ε + Σ v d² / Σ v) over a point's edges, with v the membership, in the layout that of the curve.
+    `radii.csv` holds them, `fit.radius_correlation` their correlation; ε is 1e-8, in the data times the median. Points
+    with large radii move away from their neighbors, even from equal ones.
+
+    Distances between groups, sizes of groups and, without `density`, their densities mean little here, and another
+    `seed` gives another picture. A new point starts at the mean of its neighbors by membership and takes a fifth of the
+    epochs with all training points fixed, without the term of `density`; one that equals a training point is placed on
+    it. It needs no label. It fails with few neighbors, which break data into groups that are none. Source: McInnes,
+    Healy and Melville, "UMAP: uniform manifold approximation and projection for dimension reduction", 2018; Damrich and
+    Hamprecht, "On UMAP's true loss function", 2021; Narayan, Berger and Cho, "Assessing single-cell transcriptomic
+    variability through density-preserving data visualization", 2021.
     """
 
     variants: ClassVar = (variant("", *CHAOS, neighbors={"count": 9}, epochs=100),
-                          variant("density", *CHAOS, neighbors={"count": 9}, epochs=100, density={}),
+                          variant("density", *CHAOS, "near twins", neighbors={"count": 9}, epochs=100, density={}),
                           variant("cityblock", *CHAOS, neighbors={"count": 9}, epochs=100, metric="cityblock",
                                   start="random"))
     later: ClassVar = ("density",)
@@ -62,7 +68,7 @@ class UMAP(SampledMethod):
         None, "Weight of the classes of the first label column, up to 1, where neighbors of two classes have no edge "
         "(default: labels are not used).", ge=0, le=1)
     density: Density | None = option(
-        None, "Local densities are kept in part, as by densMAP, of edges with lengths (default: they are not).")
+        None, "A term that keeps local densities in part, as densMAP does (default: none).")
     min_dist: float = option(0.1, "Distance in the layout up to which points count as together.", ge=0)
     spread: float = option(1.0, "Distance in the layout over which memberships fall by e.", gt=0)
     start: Literal["spectral", "pca", "random"] = option(

@@ -40,6 +40,7 @@ RUNS: dict[str, tuple[dict[str, Any], np.ndarray]] = {
     "ica": ({"name": "ica"}, POINTS),
     "lgssm": ({"name": "lgssm", "iterate": {"limit": 12}}, POINTS),
     "gplvm": ({"name": "gplvm", "minimize": {"limit": 8}}, POINTS[:25]),
+    "umap": ({"name": "umap", "neighbors": {"count": 9}, "epochs": 20, "density": {"share": 0.5}}, ROLL),
     "sde": ({"name": "sde", "neighbors": {"count": 4}, "tolerance": 1e-6}, ROLL[:40]),
     "autoencoder": ({"name": "autoencoder", "layers": [4], "learning": {"epochs": 4}}, POINTS),
 }

@@ -248,3 +248,9 @@ def test_geodesics_from_the_fit_give_what_geodesics_found_anew_give() -> None:
 def test_words_say_what_a_layout_does_not_keep(method: str) -> None:
     assert METHODS[method].loses in in_words({}, METHODS[method].loses).text
     assert "sizes and densities of groups" in METHODS[method].loses
+
+
+def test_words_say_that_a_density_term_keeps_densities_in_part() -> None:
+    plain, kept = METHODS["umap"](), METHODS["umap"](density={})
+    assert plain.loss() == METHODS["umap"].loses and "local densities in part" in kept.loss()
+    assert "Distances between groups mean little" in kept.loss()

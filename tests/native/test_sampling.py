@@ -7,8 +7,9 @@ import pytest
 
 from mlcli import native
 from mlcli.native.library import kernels
-from mlcli.native.sampling import Draw, Edges, sample_rows
+from mlcli.native.sampling import Draw, Edges, density_rows, radii_rows, sample_rows
 from mlcli.stages.graph.nearest import nearest
+from mlcli.stages.layout.density import density_moves, local_radii
 from mlcli.stages.layout.forces import move_rows
 from mlcli.stages.layout.memberships import fuzzy_graph
 from mlcli.stages.layout.sampling import phases_of
@@ -39,11 +40,36 @@ def test_steps_are_those_of_numpy(axes: int, samples: int, level: str) -> None:
         kernels().choose_level(usual)
 
 
+def radii_and_steps(radii: Callable[..., np.ndarray], step: Callable[..., None],
+                    points: np.ndarray) -> list[np.ndarray]:
+    """What two functions say of rows 10 to 30: their radii, and where a step leads."""
+    edges, moved = EDGES[0]._replace(starts=EDGES[0].starts[10:31]), points[10:30].copy()
+    pulls = 1e9 * np.random.default_rng(6).standard_normal((60, 2))
+    step(edges, 10, points, pulls, CURVE, 6, 0.5, moved)
+    return [radii(edges.starts, edges.columns, 10, points, CURVE, 1e-8), moved]
+
+
+@pytest.mark.parametrize("level", levels())
+@pytest.mark.parametrize("axes", [1, 2, 3, 9])
+def test_radii_and_steps_that_keep_them_are_those_of_numpy(axes: int, level: str) -> None:
+    points, usual = 5 * RANDOM.random((60, axes)), native.describe()
+    points[EDGES[0].columns[EDGES[0].starts[12]]] = points[12]
+    try:
+        kernels().choose_level(level)
+        for found, expected in zip(radii_and_steps(radii_rows, density_rows, points),
+                                   radii_and_steps(local_radii, density_moves, points), strict=True):
+            assert np.allclose(found, expected, rtol=1e-12, atol=1e-12) and np.ptp(expected) > 0.1
+        assert np.abs(expected - points[10:30]).max() > 1e-3
+    finally:
+        kernels().choose_level(usual)
+
+
 def test_extreme_positions_have_finite_steps() -> None:
     for size in (1e-160, 1e-9, 1e9, 1e120):
         points = size * RANDOM.random((60, 2))
         moved, cost, _ = sample_rows(EDGES[0], points, 0, points, CURVE, Draw(5, 6, 1), 1.0)
         assert np.isfinite(moved).all() and np.isfinite(cost)
+        assert all(np.isfinite(found).all() for found in radii_and_steps(radii_rows, density_rows, points))
 
 
 def test_edges_that_are_not_there_are_refused() -> None:
@@ -56,3 +82,9 @@ def test_edges_that_are_not_there_are_refused() -> None:
     for change in changes:
         with pytest.raises(ValueError, match=r"out of range|descend|must have"):
             sample_rows(change(edges), points, 0, points, CURVE, Draw(5, 6, 1), 1.0)
+        with pytest.raises(ValueError, match=r"out of range|descend|must have"):
+            density_rows(change(edges), 0, points, points, CURVE, 6, 1.0, points.copy())
+    with pytest.raises(ValueError, match="out of range"):
+        radii_rows(edges.starts, edges.columns, 1, points, CURVE, 1e-8)
+    with pytest.raises(ValueError, match="two pulls"):
+        density_rows(edges, 0, points, points[:, :1].copy(), CURVE, 6, 1.0, points.copy())

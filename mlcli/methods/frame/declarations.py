@@ -45,3 +45,7 @@ class Declarations(Options):
     def holds(cls) -> str:
         """Return a sentence about the content of spectrum.csv."""
         return f"spectrum.csv holds {cls.ranked_by}." if cls.ranked_by else "There is no spectrum.csv."
+
+    def loss(self) -> str:
+        """Return the sentence on what its pictures do not show, with these options."""
+        return self.loses

@@ -19,8 +19,8 @@ class NotIncluded:
 
 
 LACKING = (
-    NotIncluded(("densmap", "parametric-umap"), "umap",
-                "the same graph and layout, without a term for densities and without a network"),
+    NotIncluded(("densmap",), "umap", "with --set method.density.weight=2 it keeps densities as densMAP does"),
+    NotIncluded(("parametric-umap",), "umap", "the same graph and layout, without a network"),
     NotIncluded(("largevis", "trimap", "pacmap", "localmap", "vis-ne"), "tsne",
                 "both attract neighbors and repel others; here by the divergence of all pairs"),
     NotIncluded(("som", "kohonen", "self-organizing-map", "gtm"), "gplvm",

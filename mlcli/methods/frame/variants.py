@@ -17,6 +17,7 @@ LAWS = {
     "columns": "columns in another order change nothing",
     "constant column": "a column that does not vary changes nothing",
     "twins": "equal rows have equal coordinates, to rounding",
+    "near twins": "where they do not, they lie within a twentieth of the largest coordinate",
     "alone": "a new row is placed alike whatever rows come with it",
     "descending": "the numbers that axes are ranked by descend",
     "whole": "the whole spectrum is computed",

@@ -1,4 +1,4 @@
-"""Curves of the report: residual variance by dimension, the Shepard diagram, Q_NX, and an iteration's trace."""
+"""Curves of the report: residual variance by dimension, Shepard diagram, local radii, Q_NX, an iteration's trace."""
 
 from collections.abc import Sequence
 
@@ -52,6 +52,15 @@ def shepard(title: str, pairs: Array, line: Array | None = None) -> Figure:
     elif comparable(pairs):
         marks.append(Line(kind="guide", x1=panel.x(0), y1=panel.y(0), x2=panel.x(across), y2=panel.y(up)))
     return Figure(title, LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, marks)
+
+
+def beside(title: str, pairs: Array, across: str, up: str) -> Figure:
+    """Draw two finite numbers of each point, an (m, 2) array, over each other, with the names of both."""
+    panel = Panel(Scale.over(pairs[:, 0], LEFT, LEFT + SIDE, whole=False),
+                  Scale.over(pairs[:, 1], TOP + SIDE, TOP, whole=False))
+    return Figure(title, LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, [
+        Text(LEFT, 20, title, kind="title"), *panel.rows(), *panel.columns(),
+        Dots("plain", to_pixels(pairs, panel), 1.5), *panel.names(across, up)])
 
 
 def comparable(pairs: Array) -> bool:

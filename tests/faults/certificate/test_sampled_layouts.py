@@ -101,6 +101,41 @@ HOSTILE: dict[str, Given] = {
     "lengths with isolated points": graph_of(LengthGraph, 20, *PATH, [1.0] * 5 + [2.0] * 6)}
 
 
+@pytest.mark.parametrize("lie", [0.999, None])
+def test_another_correlation_of_radii_is_seen(lie: float | None) -> None:
+    method, data, model = of_data(features(POINTS), density={})
+    other = replace(model, fit={**model.fit, "radius_correlation": lie and lie * model.fit["radius_correlation"]})
+    assert all(check.verdict == "pass" for check in checked(method, data, model))
+    assert {check.name for check in checked(method, data, other) if check.verdict == "fail"} == {"radii"}
+
+
+@pytest.mark.parametrize(("kernel", "factor"), [("radii_rows", 1.01), ("density_rows", 0.5)])
+def test_a_density_term_of_another_formula_is_seen(kernel: str, factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlcli.stages.layout import density
+
+    work = getattr(density, kernel)
+
+    def other(*given: Any) -> Any:
+        if kernel == "radii_rows":
+            return work(*given) * [1, factor, 1]
+        return work(*given[:6], factor * given[6], given[7])
+
+    method, data, _ = of_data(features(POINTS), density={})
+    monkeypatch.setattr(density, kernel, other)
+    model = method.fit(features(POINTS), Compute())
+    assert {check.name for check in checked(method, data, model) if check.verdict == "fail"} == {"density"}
+
+
+@pytest.mark.medium
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", [case for case in HOSTILE if not isinstance(HOSTILE[case], AffinityGraph)])
+def test_honest_runs_with_densities_of_hostile_data_pass(case: str) -> None:
+    method, data, model = of_data(HOSTILE[case], density={})
+    assert np.isfinite(model.embedding).all()
+    checks = checked(method, data, model)
+    assert {check.verdict for check in checks} <= {"pass", "skipped"}, checks
+
+
 @pytest.mark.medium
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", HOSTILE)

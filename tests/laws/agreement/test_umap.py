@@ -1,4 +1,4 @@
-"""Fuzzy graphs and curves against umap-learn's, which computes in single precision."""
+"""Fuzzy graphs, curves and local radii against umap-learn's, which computes in single precision."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ import pytest
 
 from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.layout.curve import fit_curve
+from mlcli.stages.layout.density import Density, density_term
 from mlcli.stages.layout.memberships import fuzzy_graph, intersect_classes
 from tests.laws.agreement.tables import facts, read
 
@@ -36,6 +37,17 @@ def test_intersections_with_classes_are_those_of_umap_learn(weight: float) -> No
     there = expected(f"classes_{weight:g}")
     assert np.abs(found.matrix().toarray() - there).max() < 1e-5
     assert found.edges == np.count_nonzero(there) // 2
+
+
+def test_local_radii_are_those_of_umap_learn() -> None:
+    """Up to a constant: here they are relative to their median."""
+    graph = fuzzy_graph(nearest(POINTS, 14), 1.0, 1.0)
+    apart = np.sqrt(((POINTS[:, None] - POINTS) ** 2).sum(axis=2))
+    rows = np.repeat(np.arange(50), np.diff(graph.starts))
+    term = density_term(Density(), graph, apart[rows, graph.indices], 200)
+    assert term is not None
+    differences = term.radii - read("umap/radii.csv", names=False)[:, 0]
+    assert np.ptp(differences) < 1e-5
 
 
 @pytest.mark.parametrize("case", facts("umap/curves.json").items(), ids=lambda case: case[0])

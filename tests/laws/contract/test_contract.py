@@ -348,6 +348,8 @@ def test_too_many_axes_are_an_error(name: str) -> None:
 def test_duplicates_share_their_coordinates(name: str) -> None:
     if "alone" in BROKEN[name]:
         pytest.skip("a row's place depends on when it comes")
+    if "near twins" in BROKEN[name]:
+        pytest.skip("a point may move away from one that equals it")
     doubled = np.repeat(POINTS, 2, axis=0)
     model = model_of(name, doubled)
     scale = np.abs(model.embedding).max()

@@ -1,10 +1,11 @@
-"""Fuzzy graphs and curves of umap-learn 0.5.12: run it in this folder with a Python that has umap-learn."""
+"""Fuzzy graphs, curves and radii of umap-learn 0.5.12: run it in this folder with a Python that has umap-learn."""
 
 import csv
 import json
 from pathlib import Path
 
 import numpy as np
+from umap import UMAP
 from umap.umap_ import discrete_metric_simplicial_set_intersection, find_ab_params, fuzzy_simplicial_set
 
 with Path("../../../sample_data/us_arrests.csv").open(encoding="utf-8") as stream:
@@ -35,3 +36,5 @@ for name, (count, connectivity, mix) in CASES.items():
 curves = {f"{min_dist} {spread}": [float(value) for value in find_ab_params(spread, min_dist)]
           for min_dist, spread in ((0.1, 1.0), (0.0, 1.0), (0.5, 1.0), (0.25, 2.0), (0.99, 1.0))}
 Path("curves.json").write_text(json.dumps(curves, indent=1) + "\n")
+model = UMAP(n_neighbors=15, n_epochs=200, output_dens=True, random_state=0).fit(points)
+Path("radii.csv").write_text("radius\n" + "".join(f"{radius:.9g}\n" for radius in model.rad_orig_))

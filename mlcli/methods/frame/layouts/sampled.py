@@ -65,9 +65,9 @@ class SampledMethod(NeighborEmbedding):
 
     loses: ClassVar = ("Neighbors are kept, and little else: distances between groups and the sizes and densities of "
                        "groups mean little here, and another seed gives another picture.")
-    loses_with_density: ClassVar = ("Neighbors are kept, and local densities in part: groups that are dense in the data "
-                                    "are drawn denser. Distances between groups mean little here, and another seed "
-                                    "gives another picture.")
+    loses_less: ClassVar = ("Neighbors are kept, and local densities in part: where points are dense in the data, "
+                            "they are denser here. Distances between groups mean little, and another seed gives "
+                            "another picture.")
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         neighbors: NeighborCount  # type: ignore[assignment]
         local_connectivity: float
@@ -81,6 +81,10 @@ class SampledMethod(NeighborEmbedding):
         learning_rate: float
         negative_samples: int
         repulsion: float
+
+    def loss(self) -> str:
+        """Return the sentence on what its pictures do not show: with a density term, densities in part."""
+        return self.loses if self.density is None else self.loses_less
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return the neighbors; raises ConfigError for options that a given graph has no use for, or without labels."""
@@ -108,7 +112,8 @@ class SampledMethod(NeighborEmbedding):
     def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
         """Return the steps of neighbors, graph, start and epochs."""
         return sampled_steps(data, Nearest(self.neighbors.count), compute, start=self.start, axes=self.axes.count,
-                             epochs=self.epochs_of(data), samples=self.negative_samples)
+                             epochs=self.epochs_of(data), samples=self.negative_samples,
+                             dense=0.0 if self.density is None else self.density.share)
 
     def layout(self, data: Joined, seed: int) -> Layout:
         """Return the graph, the curve, the start, and the layout after all epochs, from a seed."""
@@ -157,11 +162,11 @@ class SampledMethod(NeighborEmbedding):
 
 
 def sampled_steps(data: Joined, neighbors: Nearest, compute: Compute, *, start: str, epochs: int, samples: int,
-                  axes: int) -> list[Step]:
-    """Return the steps of the neighbor search, the graph, its start and all epochs."""
+                  axes: int, dense: float) -> list[Step]:
+    """Return the steps of the neighbor search, the graph, its start and all epochs, a share of them with densities."""
     edges = len(data.indices) if isinstance(data, WeightedGraph) else BOTH_WAYS * len(data.values) * neighbors.count
     threads = compute.thread_count()
-    forces = edges * SHARE * (2 + samples)
+    forces = edges * (SHARE * (2 + samples) + dense * (1 + 2 * SHARE))
     searching = [] if isinstance(data, WeightedGraph) else [neighbors.step(data, compute)]
     size = 8.0 * len(data.values)
     starting = [] if start == "random" else [
@@ -172,4 +177,4 @@ def sampled_steps(data: Joined, neighbors: Nearest, compute: Compute, *, start: 
             *starting,
             Step("iterate", f"{epochs} epochs of sampled forces",
                  epochs * (forces * SAMPLE * rates().bent + edges * rates().bent) / threads,
-                 HELD * 2 * edges + 6 * size * axes)]
+                 HELD * (2 + (dense > 0)) * edges + 6 * size * axes)]

@@ -12,8 +12,9 @@ from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, J
 from mlcli.base.values.missing import is_missing
 from mlcli.methods.frame.layouts.layout import centered_axes
 from mlcli.methods.frame.model import Model
-from mlcli.methods.identities.divergence import distances_from
-from mlcli.methods.identities.stress import axes_check
+from mlcli.methods.identities.layouts.density import density_check, radii_check
+from mlcli.methods.identities.layouts.divergence import distances_from
+from mlcli.methods.identities.layouts.stress import axes_check
 from mlcli.native import available, describe
 from mlcli.stages.chain.sampling import lists_of
 from mlcli.stages.graph.nearest import Lists
@@ -32,9 +33,9 @@ SUM = 1e-8  # error of a sum of memberships, relatively: scales are solved to ro
 
 
 def sampled_checks(method: Any, data: Joined, model: Model, full: bool) -> list[Check]:
-    """Return the checks of graph, curve, axes and seed of a layout (n x p)."""
+    """Return the checks of graph, radii, curve, axes and seed of a layout (n x p)."""
     points = np.asarray(model.embedding)
-    return [axes_check(points), _graph_check(method, data, model, full), curve_check(method, model),
+    return [axes_check(points), *_graph_checks(method, data, model, full), curve_check(method, model),
             *_seed_checks(method, data, model, full)]
 
 
@@ -52,8 +53,8 @@ def curve_check(method: Any, model: Model) -> Check:
     return ratio("curve", worst, 1e-5, "a and b of the least squares fit to min_dist and spread")
 
 
-def _graph_check(method: Any, data: Joined, model: Model, full: bool) -> Check:
-    """Check the number of edges and the sum of memberships as stated, by a root of each row's equation.
+def _graph_checks(method: Any, data: Joined, model: Model, full: bool) -> list[Check]:
+    """Check the number of edges and the sum of memberships as stated, by a root of each row's equation; and radii.
 
     Where neighbors tie, any choice among them is right: the neighbors are those of the run, and their distances must
     be the least ones.
@@ -61,7 +62,8 @@ def _graph_check(method: Any, data: Joined, model: Model, full: bool) -> Check:
     said = "neighbors by other distances, edges and the sum of their memberships, by a root for each row"
     size = len(data.values)
     if size > PAIRS and not full:
-        return skipped("graph", f"more than {PAIRS} points")
+        names = ["graph"] if method.density is None else ["graph", "radii"]
+        return [skipped(name, f"more than {PAIRS} points") for name in names]
     if isinstance(data, AffinityGraph):
         total, farther, least = float(data.weights.sum()), 0.0, len(data.weights)
         most = least
@@ -75,7 +77,8 @@ def _graph_check(method: Any, data: Joined, model: Model, full: bool) -> Check:
         total = float(joined.sum())
         farther = 0.0 if isinstance(data, WeightedGraph) else excess(data, lists)
     wrong, edges = abs(total - float(model.fit["membership"])) / max(total, 1e-300), 2 * int(model.fit["edges"])
-    return ratio("graph", max((wrong + max(least - edges, edges - most, 0)) / SUM, farther), 1.0, said)
+    checks = [ratio("graph", max((wrong + max(least - edges, edges - most, 0)) / SUM, farther), 1.0, said)]
+    return checks if method.density is None else [*checks, radii_check(method, data, model, joined)]
 
 
 def excess(data: Features | Dissimilarities, lists: Lists) -> float:
@@ -167,4 +170,5 @@ def _seed_checks(method: Any, data: Joined, model: Model, full: bool) -> list[Ch
         for edges in phases:  # each from the same positions, as rounding grows from step to step
             before, here = here, move_points([edges], here, None, curve=form, draw=draw, rate=rate).points
             wrong = max(wrong, float(np.abs(here - move_rows(edges, before, 0, before, form, draw, rate)[0]).max()))
-    return [*checks, ratio("epochs", wrong, 1e-9 * float(np.abs(here).max()), f"the steps of {FIRST} epochs, by NumPy")]
+    checks.append(ratio("epochs", wrong, 1e-9 * float(np.abs(here).max()), f"the steps of {FIRST} epochs, by NumPy"))
+    return checks if found.term is None else [*checks, density_check(found)]

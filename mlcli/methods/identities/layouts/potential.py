@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.types import Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import AffinityGraph, Features
-from mlcli.methods.identities.stress import axes_check, layout_checks
+from mlcli.methods.identities.layouts.stress import axes_check, layout_checks
 from mlcli.stages.algebra.distances import squared_distances
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.walks.decay import distance_rows

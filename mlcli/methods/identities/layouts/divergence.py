@@ -10,7 +10,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.base.values.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.values.inputs import AffinityGraph, Dissimilarities, Features, Joined, WeightedGraph
 from mlcli.methods.frame.model import Model
-from mlcli.methods.identities.stress import axes_check
+from mlcli.methods.identities.layouts.stress import axes_check
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.chain.joint_affinities import lists_of
 from mlcli.stages.graph.nearest import Lists
