@@ -1,5 +1,6 @@
 """The base of layouts by negative sampling: their fuzzy graph, start and epochs, and where new points go."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from mlcli.base.values.inputs import (
     Labeled,
     WeightedGraph,
 )
+from mlcli.base.values.products import Name
 from mlcli.base.values.quantity import Quantity
 from mlcli.errors import ConfigError
 from mlcli.methods.frame.layouts.layout import NeighborEmbedding, centered_axes
@@ -27,11 +29,12 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterated
 from mlcli.stages.algebra.krylov import SPARE
 from mlcli.stages.algebra.metrics.points import training_points
-from mlcli.stages.chain.sampling import class_graph, fuzzy_graph_of, known_classes, start_points
+from mlcli.stages.chain.sampling import class_graph, fuzzy_graph_of, known_classes, lists_of, start_points
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.graph.neighbors import NeighborCount
 from mlcli.stages.layout.curve import MembershipCurve, fit_curve
+from mlcli.stages.layout.memberships import with_lengths
 from mlcli.stages.layout.sampling import Epoch, Sampling, follow_edges
 from mlcli.stages.similarities.layouts.sampling import SampledForces
 from mlcli.stages.similarities.projector import NoProjection, Projector
@@ -51,6 +54,7 @@ class Layout:
     """A layout with what it was made of: the graph of memberships, the curve, the start, and how points moved."""
 
     graph: Graph
+    neighbors: Graph  # with lengths, or given affinities, in place of memberships
     curve: MembershipCurve
     start: Array  # n x p
     sampling: Sampling
@@ -74,6 +78,10 @@ class SampledMethod(NeighborEmbedding):
         learning_rate: float
         negative_samples: int
         repulsion: float
+
+    def makes(self, kind: str = "features") -> tuple[Name, ...]:
+        """Return the intermediate results that a run may keep: the neighbor graph, and its memberships."""
+        return "graph", "weights"
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return the neighbors; raises ConfigError for options that a given graph has no use for, or without labels."""
@@ -102,13 +110,16 @@ class SampledMethod(NeighborEmbedding):
 
     def layout(self, data: Joined, seed: int) -> Layout:
         """Return the graph, the curve, the start, and the layout after all epochs, from a seed."""
-        graph = fuzzy_graph_of(data, Nearest(self.neighbors.count), self.local_connectivity, self.mix_ratio)
+        lists = lists_of(data, Nearest(self.neighbors.count))
+        graph = fuzzy_graph_of(data, lists, self.local_connectivity, self.mix_ratio)
         if self.target_weight is not None and isinstance(data, Labeled):
             graph = class_graph(graph, data, self.target_weight)
         generator, curve = np.random.default_rng(seed), fit_curve(self.min_dist, self.spread)
         start = start_points(data, graph, self.start, self.axes.count, generator)
         sampling = self.sampling(self.epochs_of(data), self.learning_rate, int(generator.integers(2**62)))
-        return Layout(graph, curve, start, sampling, follow_edges(graph, start, sampling, curve))
+        neighbors = with_lengths(graph, lists)
+        return Layout(graph, neighbors, curve=curve, start=start, sampling=sampling,
+                      ended=follow_edges(graph, start, sampling, curve))
 
     def solve(self, data: Joined, compute: Compute) -> Model:
         """Compute the layout, on principal axes, from the run's seed."""
@@ -118,7 +129,9 @@ class SampledMethod(NeighborEmbedding):
                      projector=self.projector(data, points, found),
                      fit={"a": found.curve.a, "b": found.curve.b, "edges": found.graph.edges, "seed": compute.seed,
                           "membership": float(found.graph.lengths.sum()), "kernel": describe(),
-                          **self.class_facts(data), **found.ended.facts})
+                          **self.class_facts(data), **found.ended.facts},
+                     products={"graph": found.neighbors.product(), "weights": replace(
+                         found.graph.product(), carried="input" if isinstance(data, AffinityGraph) else "none")})
 
     def class_facts(self, data: Joined) -> dict[str, int]:
         """Return the number of classes and of rows without one, where labels are used."""
