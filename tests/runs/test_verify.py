@@ -161,6 +161,7 @@ def test_the_spreads_of_posteriors_are_verified(method: dict[str, Any], values: 
     assert seen in {check.name for check in verify.verify(folder).certificate.failed}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("method", ["smacof", "nmds", "sammon", "phate"])
 def test_the_stress_of_points_is_verified(method: str, tmp_path: Path) -> None:
     """A wrong number in stress.csv fails, and a file of other rows is damaged."""
