@@ -10,11 +10,29 @@ if TYPE_CHECKING:
     from mlcli.findings.frame.contents import Contents, Rows
     from mlcli.findings.frame.result import Result
     from mlcli.report.drawing.html import Part
+    from mlcli.stages.layout.goodness import Goodness
 
 POINTS = File("stress.csv", Columns(("id", "goodness", "share"), texts=1))
 NAMES = ("dissimilarity", "distance", "disparity")
 PAIRS = File("disparities.csv", Columns(NAMES))
 WORST = 10  # points on the page
+
+
+def goodness_of(folder: Path, count: int) -> "Goodness | None":
+    """Return the fit of the points of an embedding, and of pairs; None where a run does not have it.
+
+    Raises UnsafeFile where the file has another number of rows.
+    """
+    from mlcli.rundir.reading import damaged
+    from mlcli.stages.layout.goodness import Goodness
+
+    points, pairs = POINTS.read(folder), PAIRS.read(folder)
+    if points is None or pairs is None:
+        return None
+    values = points.array("goodness")
+    if len(values) != count:
+        raise damaged(folder / POINTS.name, f"it has {len(values)} rows, not {count} as in run.json")
+    return Goodness(values, _columns(*(pairs.array(name) for name in NAMES)))
 
 
 class StressFinding(Finding[Mapping[str, "Rows"]]):

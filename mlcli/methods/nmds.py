@@ -102,5 +102,4 @@ class NMDS(StressMethod):
 
     def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
         """Check principal axes, size and stress by distances of another library, and that the stress has no slope."""
-        return rank_checks(data, np.asarray(model.embedding), model.fit, ties=self.ties,
-                           tolerance=self.minimize.tolerance)
+        return rank_checks(data, model, ties=self.ties, tolerance=self.minimize.tolerance)

@@ -46,5 +46,5 @@ class Sammon(MajorizedMethod):
 
     def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
         """Check principal axes, the stress by distances of another library, and that a step moves no point."""
-        return stress_checks(data, model.embedding, model.fit, power=-1.0, squared=True,
+        return stress_checks(data, model, power=-1.0, squared=True,
                              tolerance=self.iterate.tolerance)

@@ -54,5 +54,5 @@ class SMACOF(MajorizedMethod):
 
     def identities(self, data: Spatial, model: Model, full: bool = False) -> list[Check]:
         """Check principal axes, the stress by distances of another library, and that a step moves no point."""
-        return stress_checks(data, model.embedding, model.fit, power=self.weights, squared=False,
+        return stress_checks(data, model, power=self.weights, squared=False,
                              tolerance=self.iterate.tolerance)

@@ -16,13 +16,14 @@ def turn_sources(points: Array) -> Array:
     return sources
 
 
-def repel_rows(points: Array, sources: Array, dof: float, rows: slice) -> tuple[Array, Array]:
-    """Return forces Σ_j k_ij / (1 + d²/α) (y_i - y_j) (m x p) and sums Σ_j k_ij (m), with j = i, on some rows.
+def repel_rows(points: Array, sources: Array, dof: float, rows: slice, *, alone: bool = False) -> tuple[Array, Array]:
+    """Return forces Σ_j k_ij / (1 + d²/α) (y_i - z_j) (m x p) and sums Σ_j k_ij (m) on some rows y of points (n x p).
 
-    `points` is (n x p), `sources` the same by `turn_sources`. Raises ValueError for rows out of range.
+    `sources` are the points z by `turn_sources`, all of them, y itself too where it is one. Rows next to each other
+    share their rounding, unless each is computed `alone`, in twice the time. Raises ValueError for rows out of range.
     """
     forces, totals = np.empty((rows.stop - rows.start, points.shape[1])), np.empty(rows.stop - rows.start)
-    kernels().repel_rows(points, sources, dof, rows.start, rows.stop, forces, totals)
+    kernels().repel_rows(points, sources, dof, rows.start, rows.stop, alone, forces, totals)
     return forces, totals
 
 

@@ -47,5 +47,10 @@ def drawing_of(config: RunConfig, start: Start) -> AfterFit:
     if not table.rows:  # a covariance, whose columns have names
         table = table.take(())
     drawn = plot_cost(report, table, unsure=config.method.decoder_variance and config.draws_decoder(start.features))
+    beside = 0.0
+    if measures is not None and config.method.beside_baseline:
+        from mlcli.findings.quality.baseline import baseline_steps
+
+        beside = max((step.memory for step in baseline_steps(config.method, table.data(), config.compute)), default=0.0)
     return replace(drawn, rules=report.setting("dimension") is not None or asked, quality=measures is not None,
-                   reading=read.reading, kept=read.kept)
+                   baseline=beside, reading=read.reading, kept=read.kept)

@@ -27,6 +27,7 @@ from mlcli.errors import ConfigError, InputMissing, MlcliError
 from mlcli.findings.frame.contents import CONSTRAINED
 from mlcli.findings.posterior import memberships_of, posterior_of
 from mlcli.findings.spectrum import TABLE as SPECTRUM
+from mlcli.findings.stress import goodness_of
 from mlcli.methods import Model
 from mlcli.pipeline.certify import Record, certify
 from mlcli.pipeline.read_run import config_of, without_rows
@@ -91,7 +92,8 @@ def verify(folder: Path, given: str | None = None, views: Sequence[str] = (), *,
                       projector=stored["projector"], others=tuple(view.projector for view in stored["views"]),
                       joint=stored["joint"], private=private_of(folder), fit=Figures(manifest["fit"]),
                       objective=objective, curves=curves, loadings=loadings_of(folder),
-                      spreads=posterior_of(folder, values.shape), memberships=memberships_of(folder, len(values)))
+                      spreads=posterior_of(folder, values.shape), memberships=memberships_of(folder, len(values)),
+                      goodness=goodness_of(folder, len(values)))
         record_of = record_with_input if state == "unchanged" else record_without_input
         record = record_of(folder, config, model, texts, stored)
         return Verified((), state, certify(record, folder, full=full))

@@ -15,6 +15,7 @@ from mlcli.base.rows.blocks import AHEAD
 from mlcli.base.values.compute import Compute
 from mlcli.engine.block import Block
 from mlcli.engine.executor import results, running_on
+from mlcli.findings.quality.baseline import Baseline
 from mlcli.findings.quality.measure import quality
 from mlcli.stages.algebra import ordering
 from mlcli.stages.algebra.metrics import EUCLIDEAN
@@ -137,7 +138,7 @@ def test_quality(rows: int, anchors: int, columns: int, name: str, processes: Ex
 
     def found() -> tuple[str, bytes]:
         measured = quality(source, points[:, :2], labels={"half": ["a", "b"] * (rows // 2)}, decode=decode,
-                           sample=anchors, generator=np.random.default_rng(5))
+                           sample=anchors, baseline=Baseline("pca", points[:, 1:]), generator=np.random.default_rng(5))
         return repr(measured.figures), measured.pairs.tobytes()
 
     with limit_threads(2):

@@ -12,6 +12,7 @@ from mlcli.base.values.compute import Compute
 from mlcli.base.values.inputs import Features
 from mlcli.findings.dimension.evidence import evidence_of
 from mlcli.findings.dimension.rules import apply_rules
+from mlcli.findings.quality.baseline import Baseline
 from mlcli.findings.quality.measure import quality
 from mlcli.findings.quality.section import in_words
 from mlcli.methods import METHODS
@@ -185,6 +186,18 @@ def test_embeddings_without_a_unit_of_data_in_any_unit() -> None:
     found = measured(points, support.fit("lle", POINTS, neighbors=10).embedding)
     assert 0.5 < found["trustworthiness"] <= 1
     assert 0 <= found["stress_1_scaled"] <= 1
+
+
+@pytest.mark.parametrize(("size", "sample"), [(90, "auto"), (600, 60)])
+def test_measures_of_a_baseline_are_those_of_its_coordinates_alone(size: int, sample: int | str) -> None:
+    """Of all points, and of a sample with standard errors; and those of the embedding are as without it."""
+    points, labels = MANY[:size], {"side": LABELS["side"][:size]}
+    embedding, other = RANDOM.standard_normal((size, 2)) * 1e3, points[:, 2:4]
+    alone, expected = (measured(points, part, labels=labels, sample=sample) for part in (embedding, other))
+    found = measured(points, embedding, labels=labels, sample=sample, baseline=Baseline("pca", other))
+    beside = found.pop("baseline")
+    assert found == alone and (beside.pop("method"), beside.pop("components")) == ("pca", 2)
+    assert beside == {name: expected[name] for name in beside} and set(beside) >= {"q_nx", "silhouette"}
 
 
 def test_more_groups_of_anchors_than_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,8 +21,8 @@ pytestmark = needs_native
 level = pytest.fixture(params=levels(), autouse=True)(at_level)
 
 
-def formula(points: Array, dof: float) -> tuple[Array, Array]:
-    gaps = points[:, None] - points[None]
+def formula(points: Array, dof: float, sources: Array | None = None) -> tuple[Array, Array]:
+    gaps = points[:, None] - (points if sources is None else sources)[None]
     stretched = 1 + np.sum(gaps**2, axis=2) / dof
     return np.einsum("ij,ijk->ik", stretched ** (-dof - 1), gaps), np.sum(stretched**-dof, axis=1)
 
@@ -37,6 +37,20 @@ def test_all_pairs_repel_as_the_formula_says(rows: int, axes: int, dof: float) -
     found, sums = repel_rows(points, turn_sources(points), dof, some)
     assert np.allclose(found, forces[some], rtol=1e-11, atol=1e-13 * np.abs(forces).max(initial=1e-300))
     assert np.allclose(sums, totals[some], rtol=1e-13, atol=0)
+
+
+@pytest.mark.parametrize("dof", [1.0, 0.3])
+@pytest.mark.parametrize("axes", [1, 2, 3, 4])
+def test_a_row_alone_is_repelled_by_other_points_and_rounds_by_itself(axes: int, dof: float) -> None:
+    """Of more rows than sources; to the last bit as if no other row were there."""
+    random = np.random.default_rng(axes)
+    rows, others = random.normal(size=(40, axes)) * 9, random.normal(size=(23, axes))
+    forces, totals = formula(rows, dof, others)
+    found, sums = repel_rows(rows, turn_sources(others), dof, slice(0, 40), alone=True)
+    assert np.allclose(found, forces, rtol=1e-11, atol=1e-13) and np.allclose(sums, totals, rtol=1e-13, atol=0)
+    for row in range(40):
+        own, total = repel_rows(rows[row:row + 1].copy(), turn_sources(others), dof, slice(0, 1), alone=True)
+        assert np.array_equal(own[0], found[row]) and total[0] == sums[row]
 
 
 @pytest.mark.parametrize("dof", [1.0, 0.3])
@@ -111,7 +125,7 @@ def test_what_is_not_there_is_refused() -> None:
             repel_rows(points, turn_sources(points), 1.0, rows)
     for sources in (points.T.copy(), turn_sources(points)[:1]):
         with pytest.raises(ValueError, match="room"):
-            kernels().repel_rows(points, sources, 1.0, 0, 2, forces, sums)
+            kernels().repel_rows(points, sources, 1.0, 0, 2, False, forces, sums)
     for call in (lambda: repel_rows(points, turn_sources(points), 0.0, slice(0, 2)),
                  lambda: attract_rows(graph, points, -1.0, slice(0, 2))):
         with pytest.raises(ValueError, match="positive"):

@@ -161,6 +161,24 @@ def test_the_spreads_of_posteriors_are_verified(method: dict[str, Any], values: 
     assert seen in {check.name for check in verify.verify(folder).certificate.failed}
 
 
+@pytest.mark.medium
+@pytest.mark.parametrize("method", ["smacof", "nmds", "sammon", "phate"])
+def test_the_stress_of_points_is_verified(method: str, tmp_path: Path) -> None:
+    """A wrong number in stress.csv fails, and a file of other rows is damaged."""
+    pipeline.run(configured(tmp_path, {"name": method}, POINTS[:30]))
+    folder, path = tmp_path / "out", tmp_path / "out" / "stress.csv"
+    assert {check.name: check.verdict for check in verify.verify(folder).certificate.checks}["goodness"] == "pass"
+    head, first, *lines = path.read_text().splitlines()
+    name, goodness, share = first.split(",")
+    path.write_text("\n".join([head, ",".join([name, repr(1.01 * float(goodness)), share]), *lines, ""]))
+    rehashed(folder, path.name)
+    assert {check.name for check in verify.verify(folder).certificate.failed} == {"goodness"}
+    path.write_text("\n".join([head, *lines, ""]))
+    rehashed(folder, path.name)
+    with pytest.raises(UnsafeFile, match=r"stress\.csv"):
+        verify.verify(folder)
+
+
 def test_a_posterior_of_other_rows_is_damaged(tmp_path: Path) -> None:
     pipeline.run(configured(tmp_path, {"name": "vae"}))
     path = tmp_path / "out" / "posterior.csv"

@@ -37,6 +37,7 @@ class AfterFit:
     instead: str = ""  # how to do without
     rules: bool = True  # whether rules for the number of axes look at rows
     quality: bool = True  # whether distances among rows are compared
+    baseline: float = 0.0  # bytes of fitting the method beside whose quality the embedding's is shown
     reading: float = 0.0  # bytes that reading the file took beside the table
     kept: float = 0.0  # of these, what allocators keep
 

@@ -1,5 +1,7 @@
 """The predicted cost of measuring quality."""
 
+from collections.abc import Sequence
+
 from mlcli.base.machine.rates import rates
 from mlcli.base.rows.blocks import row_blocks
 from mlcli.base.stages.steps import Passes, Step
@@ -11,6 +13,7 @@ from mlcli.stages.algebra.costs import dijkstra_cost, product_rate
 
 SMALL = 0.008  # constant part of the time, in starts of the program
 NEIGHBORS = 6  # edges for each point of a usual graph
+BESIDE = 0.65  # time of the measures of a baseline, in those of an embedding: the order in the data is there
 OBSERVED = 32  # numbers for each anchor in the sums of all measures, about
 
 
@@ -19,16 +22,23 @@ def quality_step(sample: int | str, planned: Planned) -> Step:
     table, threads = planned.table, planned.threads
     rows, columns = table.values.shape
     count = min(automatic(rows, columns) if sample == "auto" else int(sample), rows)
+    steps: Sequence[Step] = ()
+    if planned.method.beside_baseline:
+        from mlcli.findings.quality.baseline import baseline_steps
+
+        steps = baseline_steps(planned.method, table.data(), planned.config.compute)
+    measured = rates().measured * (1 + BESIDE * bool(steps))
     found_again = count < rows and any(step.stage == "paths" for step in planned.fit)
 
     def seconds_on(cores: int) -> float:
         paths = dijkstra_cost(rows, NEIGHBORS * rows, cores, available()).seconds * count / rows
-        return count * rows * (rates().measured / cores + 2 * columns / product_rate(cores)) + (
+        return count * rows * (measured / cores + 2 * columns / product_rate(cores)) + (
             paths if found_again else 0.0)
 
-    alone, small = seconds_on(1), SMALL * rates().start
+    alone, small = seconds_on(1), SMALL * rates().start + sum(step.seconds for step in steps)
+    memory = max([planned.memory, *(step.memory for step in steps)])
     travels = table.kind == "features" and alone > WORTH
     return Step("quality", f"from {'all' if count == rows else count} of {rows} points", small + seconds_on(threads),
-                planned.memory, passes=Passes(1, alone, len(row_blocks(count, GROUP, rows)), sent=0.0,
+                memory, passes=Passes(1, alone, len(row_blocks(count, GROUP, rows)), sent=0.0,
                                               once=float(table.bytes), returned=8.0 * OBSERVED * count, here=small,
                                               working=8.0 * min(GROUP, count * rows)) if travels else None)

@@ -1,7 +1,7 @@
 """The entry point: all measures of an embedding, the content of quality.json."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,11 +23,14 @@ from mlcli.findings.quality.reconstruction import Reconstruction
 from mlcli.findings.quality.sampling import Anchors, Sums
 from mlcli.findings.quality.scale import FREE
 from mlcli.findings.quality.shepard import Shepard
-from mlcli.findings.quality.strips import Measure, Spaces
+from mlcli.findings.quality.strips import Measure, OfBaseline, Spaces
 from mlcli.findings.quality.walk import sums_over_anchors
 from mlcli.rundir.plain import plain
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
+
+if TYPE_CHECKING:
+    from mlcli.findings.quality.baseline import Baseline
 
 WIDEST = 100  # largest neighborhood of the Q_NX curve, if none larger is chosen
 FARTHEST = 2.0**200  # largest ratio between the units of two kinds of distances
@@ -65,8 +68,18 @@ def measure_quality(result: Result, asked: Quality) -> QualityResult | None:
     with running("quality"):
         found = quality(as_compared(result, table), embedding, labels=table.labels, label=asked.label,
                         kept=model.space(compute), decode=model.projector.decode_rows, neighbors=asked.neighbors,
-                        sample=asked.sample, free=result.config.method.free_scale, generator=compute.generator())
+                        sample=asked.sample, free=result.config.method.free_scale, generator=compute.generator(),
+                        baseline=find_baseline(result, table, embedding.shape[1]))
     return QualityResult(plain(found.figures), found.pairs)
+
+
+def find_baseline(result: Result, table: Table, axes: int) -> "Baseline | None":
+    """Return the baseline of some of a run's rows, on as many axes; None where the method is shown without one."""
+    if not result.config.method.beside_baseline:
+        return None
+    from mlcli.findings.quality.baseline import baseline_of
+
+    return baseline_of(result.config.method, table.data(), axes, result.config.compute)
 
 
 def largest_piece(table: Table) -> Indices | None:
@@ -80,33 +93,43 @@ def largest_piece(table: Table) -> Indices | None:
 def quality(source: Given, embedding: Array, *, kept: Space | None = None,
             labels: Mapping[str, Sequence[str]] | None = None, decode: Callable[[Array], Array] | None = None,
             neighbors: int = 12, sample: int | Literal["auto"] = "auto", label: str | None = None, free: bool = False,
-            generator: np.random.Generator) -> QualityResult:
+            baseline: "Baseline | None" = None, generator: np.random.Generator) -> QualityResult:
     """Return all measures of an embedding, an (n, p) array, of a method's input, and pairs for its Shepard diagram.
 
     `kept` is the space whose distances the method aims to keep, where it is not the input's; `label` is the column of
     `labels` that the user chose; `decode` maps coordinates to features. With `free`, the scale of the coordinates is
-    arbitrary, and the figures say so. A measure that does not apply is None.
+    arbitrary, and the figures say so. A measure that does not apply is None. Measures of a baseline are from the same
+    walk over anchors.
     """
     size = len(embedding)
     work = (source.values.shape[1] if isinstance(source, Features) else 1) + (kept.work if kept else 0)
     anchors = Anchors.choose(size, work, sample, generator)
     space = input_space(source, anchors.rows)
-    spaces = Spaces(space, kept or space, Euclidean.of(embedding, anchors.rows))
+    spaces = Spaces(space, kept or space, embedded=Euclidean.of(embedding, anchors.rows),
+                    baseline=None if baseline is None else Euclidean.of(baseline.points, anchors.rows))
     classes, near = Labels.first_of(labels or {}, label), limit_neighbors(neighbors, size)
-    measures: list[Measure] = []
-    if near is not None:
-        measures.append(Neighborhoods(size, near, min(size - 1, max(WIDEST, near))))
-    if size > 1:
-        measures += [Distances(size, scale_of(spaces)), Shepard.of(size, len(anchors.rows))]
+
+    def of_distances(embedded: Space) -> list[Measure]:
+        found: list[Measure] = []
+        if near is not None:
+            found.append(Neighborhoods(size, near, min(size - 1, max(WIDEST, near))))
+        if size > 1:
+            found += [Distances(size, scale_of(spaces.kept, embedded)), Shepard.of(size, len(anchors.rows))]
+        return found if classes is None else [*found, classes]
+
+    measures = of_distances(spaces.embedded)
     if decode is not None:
         measures.append(Reconstruction(source.values, embedding, decode))
-    if classes is not None:
-        measures.append(classes)
+    beside = [] if spaces.baseline is None else [OfBaseline(measure) for measure in of_distances(spaces.baseline)]
     pairs = Pairs.draw(anchors.rows, size, generator)
-    *parts, drawn = sums_over_anchors([*measures, pairs], anchors, spaces)
+    *parts, drawn = sums_over_anchors([*measures, *beside, pairs], anchors, spaces)
     figures = {"rows": size, "anchors": len(anchors.rows), "exact": anchors.exact, "neighbors": near,
                "distances": spaces.kept.name, "label": classes and classes.column,
-               **({"scale": FREE} if free else {}), **all_measures(estimates_of(measures, anchors, parts))}
+               **({"scale": FREE} if free else {}),
+               **all_measures(estimates_of(measures, anchors, parts[: len(measures)]))}
+    if baseline is not None:
+        figures["baseline"] = {"method": baseline.method, "components": baseline.points.shape[1],
+                               **all_measures(estimates_of(beside, anchors, parts[len(measures):]))}
     return QualityResult(figures, in_units(drawn, spaces.kept.unit, spaces.embedded.unit))
 
 
@@ -120,12 +143,12 @@ def limit_neighbors(neighbors: int, size: int) -> int | None:
     return most or None
 
 
-def scale_of(spaces: Spaces) -> float:
-    """Return the factor from the embedding's units to those of the kept distances, clipped to keep squares in range.
+def scale_of(kept: Space, embedded: Space) -> float:
+    """Return the factor from units of embedded distances to those of the kept ones, clipped to keep squares in range.
 
     Beyond that one kind of distances is negligible compared with the other.
     """
-    return float(np.clip((spaces.embedded.unit / spaces.kept.unit).number(1.0), 1 / FARTHEST, FARTHEST))
+    return float(np.clip((embedded.unit / kept.unit).number(1.0), 1 / FARTHEST, FARTHEST))
 
 
 def all_measures(values: Mapping[str, Array]) -> dict[str, Any]:

@@ -23,7 +23,8 @@ class Neighborhoods(Measure):
 
     def sums(self, strip: Strip) -> Sums:
         """Return penalties of intruders and of lost neighbors, and the number of shared neighbors at each size."""
-        source, embedded = (Order.of(squared, strip.rows, self.widest) for squared in (strip.source, strip.embedded))
+        source = strip.share("order", lambda: Order.of(strip.source, strip.rows, self.widest))
+        embedded = Order.of(strip.embedded, strip.rows, self.widest)
         ranks = source.ranks(embedded.nearest(self.widest), exact=self.neighbors)
         lost = embedded.ranks(source.nearest(self.neighbors), exact=self.neighbors)
         enters = np.minimum(np.maximum(ranks, np.arange(1, self.widest + 1)), self.widest + 1) - 1

@@ -28,24 +28,45 @@ MEASURES = {  # key of quality.json -> name and meaning
 
 
 OF_LABELS = ("label_1nn_error", "silhouette")
+BASELINES = {"pca": "PCA", "mds": "classical scaling"}  # the method of a baseline -> its name in sentences
 
 
 def in_words(document: Mapping[str, Any], lost: str = "") -> Part:
     """Return the measures in sentences without judgment, then a sentence on what the method does not keep."""
-    said = (_neighbors_kept(document), _distances_kept(document), lost)
+    said = (_neighbors_kept(document), _distances_kept(document), _beside(document), lost)
     return section("Quality in words", *(sentence(text, "lead") for text in said if text))
 
 
 def _neighbors_kept(document: Mapping[str, Any]) -> str:
     """Return a sentence on the share of neighbors that are kept; empty where it is not known."""
-    near, curve_ = document.get("neighbors"), document.get("q_nx")
-    if not near or not isinstance(curve_, Mapping) or near not in curve_.get("neighbors", ()):
+    near, kept = document.get("neighbors"), _share_kept(document, document.get("neighbors"))
+    if kept is None or near is None:
         return ""
-    kept = curve_["values"][curve_["neighbors"].index(near)]
     chance = near / (document["rows"] - 1) if document.get("rows", 0) > 1 else None
     beside = "" if chance is None else f" (expected by chance: {chance:.0%})"
     return (f"Of the {near} nearest neighbors of a point, {kept:.0%} are also among its nearest neighbors in the "
             f"embedding{beside}.")
+
+
+def _share_kept(measures: Mapping[str, Any], near: int | None) -> float | None:
+    """Return the share of so many nearest neighbors that are kept; None where it is not known."""
+    curve_ = measures.get("q_nx")
+    if not near or not isinstance(curve_, Mapping) or near not in curve_.get("neighbors", ()):
+        return None
+    return float(curve_["values"][curve_["neighbors"].index(near)])
+
+
+def _beside(document: Mapping[str, Any]) -> str:
+    """Return a sentence on the neighbors and distances that the baseline keeps; empty where there is none."""
+    title = title_of(document)
+    if title is None:
+        return ""
+    measures = document["baseline"]
+    kept, rank = _share_kept(measures, document.get("neighbors")), measures.get("shepard_correlation")
+    said = [*([f"{kept:.0%} of the neighbors"] if kept is not None else []),
+            *([f"distances with a rank correlation of {rank:.2f}"] if isinstance(rank, float) else [])]
+    axes = f"{measures['components']} ax{'e' if measures['components'] > 1 else 'i'}s"
+    return f"{title[:1].upper()}{title[1:]} on {axes} keeps {' and '.join(said)}." if said else ""
 
 
 def _distances_kept(document: Mapping[str, Any]) -> str:
@@ -81,13 +102,16 @@ def quality(found: QualityResult) -> Part:
 
 
 def _measures(document: Mapping[str, Any], values: Mapping[str, float]) -> Part:
-    """Return the measures as a table, with standard errors where they come from a sample."""
-    named = [(key, _about(key, document.get("label")), MEASURES.get(key, ("", ""))[1]) for key in values]
-    if not any(f"{key}_se" in document for key in values):
-        rows = [(name, number(values[key]), meaning) for key, name, meaning in named]
-        return table(("measure", "value", "meaning"), rows, (1,), said=True)
-    sampled = [(name, number(values[key]), _error(document.get(f"{key}_se")), meaning) for key, name, meaning in named]
-    return table(("measure", "value", "± s.e.", "meaning"), sampled, (1, 2), said=True)
+    """Return the measures as a table, beside those of a baseline, with standard errors where they are from a sample."""
+    title = title_of(document)
+    sides: list[tuple[str, Mapping[str, Any]]] = [("value", document)]
+    if title is not None:
+        sides.append((title, document["baseline"]))
+    head = [word for word, _ in sides for word in (word, "± s.e.")]
+    rows = [(_about(key, document.get("label")),
+             *(cell for _, side in sides for cell in (_value(side.get(key)), _error(side.get(f"{key}_se")))),
+             MEASURES.get(key, ("", ""))[1]) for key in values]
+    return table(("measure", *head, "meaning"), rows, range(1, 1 + len(head)), said=True)
 
 
 def _about(key: str, label: str | None) -> str:
@@ -102,6 +126,16 @@ def _scale(document: Mapping[str, Any]) -> Part:
         return None
     return sentence("The scale of the coordinates is arbitrary for this method: stress is given at the best scale.",
                     "soft")
+
+
+def _value(value: float | None) -> str:
+    return "" if value is None else number(value)
+
+
+def title_of(document: Mapping[str, Any]) -> str | None:
+    """Return the name of the baseline that quality.json has measures of; None where it has none."""
+    beside = document.get("baseline")
+    return None if beside is None else BASELINES.get(beside["method"])
 
 
 def _error(value: float | None) -> str:
@@ -129,6 +163,8 @@ def _q_nx(document: Mapping[str, Any]) -> Part:
     if not isinstance(values, Mapping) or not values.get("values"):
         return None
     places = [float(place) for place in values["neighbors"]]
-    return figure(curve("Shared neighbors by their number (Q_NX)", "neighbors", "share", places,
-                        {"Q_NX": values["values"]}), "The mean share of each point's nearest neighbors that are "
-                            "preserved.")
+    lines, title = {"Q_NX": values["values"]}, title_of(document)
+    if title is not None and document["baseline"].get("q_nx"):
+        lines = {"this embedding": values["values"], title: document["baseline"]["q_nx"]["values"]}
+    return figure(curve("Shared neighbors by their number (Q_NX)", "neighbors", "share", places, lines),
+                  "The mean share of each point's nearest neighbors that are preserved.")

@@ -21,13 +21,34 @@ class Curve(Shape):
         return self
 
 
-class Quality(Shape):
-    """quality.json."""
+class Measures(Shape):
+    """The measures of some coordinates."""
 
     __pydantic_extra__: dict[str, Figure | Name | list[Any] | dict[str, Any]] = Field(init=False)
+    q_nx: Curve | None = None
+
+
+class Baseline(Measures):
+    """The measures of the baseline, and its method."""
+
+    method: Name
+    components: Count
+
+
+class Quality(Measures):
+    """quality.json."""
+
     rows: Count = 0
     anchors: Count | None = None
     exact: bool = True
     neighbors: Count | None = None
     distances: Name | None = None
-    q_nx: Curve | None = None
+    baseline: Baseline | None = None
+
+    @model_validator(mode="after")
+    def require_one_curve(self) -> "Quality":
+        """Refuse curves over other sizes of neighborhoods than those of the embedding."""
+        if self.baseline is not None and self.baseline.q_nx is not None and (
+                self.q_nx is None or self.baseline.q_nx.neighbors != self.q_nx.neighbors):
+            raise ValueError("should have curves over the same neighbors")
+        return self

@@ -38,6 +38,7 @@ class Declarations(Options):
     most_views: ClassVar[float] = 2  # views that it takes, where it takes more than one
     variants: ClassVar[tuple[Variant, ...]] = (variant(),)  # variants of options that compute something else
     baseline: ClassVar[bool] = False  # whether it is the linear baseline of `mlcli explore`
+    beside_baseline: ClassVar[bool] = False  # whether its quality is shown beside that of PCA or classical scaling
     later: ClassVar[tuple[str, ...]] = ()  # options of later versions, which count in fingerprints only if chosen
     repeat_tolerance: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that agree by a law
 

@@ -166,7 +166,7 @@ def checks_memory(method: Planned, data: Given) -> float:
     written = WRITING * stored + LATENT * table * (method.proof == "latent")
     named = in_file is None or isinstance(data.ids, tuple)  # row numbers become text when they are written
     results = ASSESSED * coordinates_memory(method, data) + WEIGHED * weights_memory(method, data)
-    return max(looked, compared + stored, written) + ROW * rows * named + results
+    return max(looked, max(compared, after_fit().baseline) + stored, written) + ROW * rows * named + results
 
 
 def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> None:

@@ -1,6 +1,7 @@
 // Python bindings of the forces of neighbor embeddings: of all pairs, by a tree, along a graph, and by splines on a grid.
 #include "bindings.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -23,18 +24,23 @@ void check_rows(std::int64_t first, std::int64_t last, std::size_t size, const M
 }
 
 void repel_rows(Matrix<const double> points, Matrix<const double> sources, double dof, std::int64_t first,
-                std::int64_t last, Matrix<double> forces, Numbers totals) {
-    const std::size_t size = points.shape(0), axes = points.shape(1);
-    check_rows(first, last, size, forces, totals);
+                std::int64_t last, bool alone, Matrix<double> forces, Numbers totals) {
+    const std::size_t axes = points.shape(1);
+    check_rows(first, last, points.shape(0), forces, totals);
     require(dof > 0, "the degrees of freedom must be positive");
-    require(forces.shape(1) == axes && sources.shape(0) == axes && sources.shape(1) + 1 >= size + LANES,
+    require(forces.shape(1) == axes && sources.shape(0) == axes && sources.shape(1) + 1 >= LANES,
             "sources must lie axis by axis, with room behind them");
+    const auto stride = static_cast<std::int64_t>(sources.shape(1)), size = stride + 1 - static_cast<std::int64_t>(LANES);
     nb::gil_scoped_release release;
     std::fill_n(forces.data(), forces.size(), 0.0);
     std::fill_n(totals.data(), totals.size(), 0.0);
-    kernels<double>().repel_rows(points.data() + static_cast<std::size_t>(first) * axes, last - first, sources.data(),
-                                 static_cast<std::int64_t>(sources.shape(1)), static_cast<std::int64_t>(size), nullptr,
-                                 static_cast<int>(axes), dof, forces.data(), totals.data());
+    const std::int64_t step = alone ? 1 : std::max<std::int64_t>(last - first, 1);
+    for (std::int64_t row = 0; row < last - first; row += step) {
+        const auto at = static_cast<std::size_t>(row);
+        kernels<double>().repel_rows(points.data() + (static_cast<std::size_t>(first) + at) * axes, step,
+                                     sources.data(), stride, size, nullptr, static_cast<int>(axes), dof,
+                                     forces.data() + at * axes, totals.data() + at);
+    }
 }
 
 void build_octree(Octree *self, Matrix<const double> points) {
@@ -141,7 +147,7 @@ void bind_student(nb::module_ &m) {
         .def("repel", &repel_groups, "first"_a, "last"_a, "theta"_a, "dof"_a, "forces"_a.noconvert(),
              "totals"_a.noconvert());
     m.def("repel_rows", &repel_rows, "points"_a.noconvert(), "sources"_a.noconvert(), "dof"_a, "first"_a, "last"_a,
-          "forces"_a.noconvert(), "totals"_a.noconvert());
+          "alone"_a, "forces"_a.noconvert(), "totals"_a.noconvert());
     m.def("attract_rows", &attract_rows, "starts"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(),
           "points"_a.noconvert(), "dof"_a, "first"_a, "last"_a, "forces"_a.noconvert(), "energies"_a.noconvert());
     m.def("spread_points", &spread_points, "points"_a.noconvert(), "chosen"_a.noconvert(), "low"_a.noconvert(),

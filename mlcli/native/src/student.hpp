@@ -61,11 +61,12 @@ INLINE void kernel_of(const Point::V *stretched, double dof, Point::V *kernel, P
 
 // Forces on rows from all of `size` sources, whose coordinates lie axis by axis (axes x stride), once each or `masses`
 // times, which are zero up to a whole vector; `forces` (rows x axes) and `totals`, the sums of the kernel, are added to.
-template <int AXES, bool ONE, bool WEIGHED>
+// N rows share divisions, and so the rounding of these.
+template <int AXES, bool ONE, bool WEIGHED, int N>
 static void repel(const double *rows, std::int64_t count, const double *sources, std::int64_t stride, std::int64_t size,
                   const double *masses, double dof, double *forces, double *totals) {
     using V = Point::V;
-    constexpr int N = SIDE_BY_SIDE, W = Point::width;
+    constexpr int W = Point::width;
     const V one = Point::fill(1), scale = Point::fill(1 / dof);
     for (std::int64_t i = 0; i < count; i += N) {
         V own[N][AXES], sums[N][AXES], total[N];
@@ -144,15 +145,19 @@ static void repel_any(const double *rows, std::int64_t count, const double *sour
 
 static void repel_rows(const double *rows, std::int64_t count, const double *sources, std::int64_t stride,
                        std::int64_t size, const double *masses, int axes, double dof, double *forces, double *totals) {
+#define ARGUMENTS rows, count, sources, stride, size, masses, dof, forces, totals
 #define REPEL(AXES)                                                                                                    \
+    if (axes == AXES && masses == nullptr && count == 1)                                                               \
+        return dof == 1 ? repel<AXES, true, false, 1>(ARGUMENTS) : repel<AXES, false, false, 1>(ARGUMENTS);            \
     if (axes == AXES && masses == nullptr)                                                                             \
-        return dof == 1 ? repel<AXES, true, false>(rows, count, sources, stride, size, masses, dof, forces, totals)    \
-                        : repel<AXES, false, false>(rows, count, sources, stride, size, masses, dof, forces, totals);  \
+        return dof == 1 ? repel<AXES, true, false, SIDE_BY_SIDE>(ARGUMENTS)                                            \
+                        : repel<AXES, false, false, SIDE_BY_SIDE>(ARGUMENTS);                                          \
     if (axes == AXES)                                                                                                  \
-        return dof == 1 ? repel<AXES, true, true>(rows, count, sources, stride, size, masses, dof, forces, totals)     \
-                        : repel<AXES, false, true>(rows, count, sources, stride, size, masses, dof, forces, totals);
+        return dof == 1 ? repel<AXES, true, true, SIDE_BY_SIDE>(ARGUMENTS)                                             \
+                        : repel<AXES, false, true, SIDE_BY_SIDE>(ARGUMENTS);
     REPEL(1) REPEL(2) REPEL(3)
 #undef REPEL
+#undef ARGUMENTS
     dof == 1 ? repel_any<true>(rows, count, sources, stride, size, axes, dof, forces, totals)
              : repel_any<false>(rows, count, sources, stride, size, axes, dof, forces, totals);
 }

@@ -19,40 +19,24 @@ from mlcli.stages.layout.memberships import fuzzy_graph, intersect_classes
 REACH, JITTER = 10.0, 1e-4  # extent of a start on each axis, and noise that parts equal points, as in umap-learn
 
 
-def fuzzy_graph_of(data: Joined, neighbors: Nearest, connectivity: float, mix: float) -> Graph:
-    """Return the graph of memberships of the data: of nearest neighbors, of the lengths of a graph, or its affinities.
+def fuzzy_graph_of(data: Joined, lists: Lists, connectivity: float, mix: float) -> Graph:
+    """Return the graph of memberships of the data, by its lists of neighbors or of edges, or its given affinities."""
+    return Graph(data.starts, data.indices, data.weights) if isinstance(data, AffinityGraph) else fuzzy_graph(
+        lists, connectivity, mix)
+
+
+def lists_of(data: Joined, neighbors: Nearest) -> Lists:
+    """Return the nearest neighbors of every point, or those to which a graph has edges.
 
     Raises GeometryError for a graph without edges, and where all points are equal.
     """
     if isinstance(data, WeightedGraph) and not len(data.indices):
         raise GeometryError("NO-EDGES", f"the graph of {len(data.values)} points has no edge, so none is near another",
                             hint="check that the right column or matrix was read")
-    if isinstance(data, AffinityGraph):
-        return Graph(data.starts, data.indices, data.weights)
-    return fuzzy_graph(lists_of(data, neighbors), connectivity, mix)
-
-
-def lists_of(data: Joined, neighbors: Nearest) -> Lists:
-    """Return the nearest neighbors of every point, or those to which a graph has edges."""
     if not isinstance(data, WeightedGraph):
         return neighbors.lists(data)
     rows = np.repeat(np.arange(len(data.values)), np.diff(data.starts))
     return sort_lists(len(data.values), rows, data.indices, data.weights)
-
-
-def edge_lengths(data: Joined, neighbors: Nearest, graph: Graph) -> Array:
-    """Return the distance of the ends of each edge (e) of a graph of memberships, by the lists that it was made of."""
-    lists, size = lists_of(data, neighbors), graph.size
-    keys = lists.rows * size + lists.indices
-    order = np.argsort(keys)
-    keys, values = keys[order], lists.lengths[order]
-    rows = np.repeat(np.arange(size), np.diff(graph.starts))
-
-    def known(wanted: Indices) -> Array:
-        places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[places] == wanted, values[places], 0.0)
-
-    return np.maximum(known(rows * size + graph.indices), known(graph.indices * size + rows))
 
 
 def known_classes(labels: Sequence[str]) -> Indices:

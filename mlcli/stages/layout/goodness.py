@@ -24,7 +24,7 @@ class Goodness:
 
     points: Array  # n, √(Σⱼ w (d - d̂)² / 2 Σ w d²) as vegan's `goodness`; metric scaling divides by Σ w δ²
     pairs: Array  # s x 3: dissimilarity, distance and disparity, by ascending dissimilarity
-    linear: float  # squared correlation of distances and disparities, as in vegan's `stressplot`; NaN where undefined
+    linear: float = np.nan  # squared correlation of distances and disparities, as in vegan's `stressplot`, if known
 
     def plain(self, unit: Unit) -> "Goodness":
         """Return the value with pairs in plain numbers."""

@@ -110,6 +110,19 @@ def fuzzy_graph(lists: Lists, connectivity: float, mix: float) -> Graph:
     return Graph(starts, columns, joined[kept])
 
 
+def with_lengths(graph: Graph, lists: Lists) -> Graph:
+    """Return a graph of memberships with the lengths of the lists, of which it has all edges or some, in their place.
+    """
+    size = graph.size
+    keys = np.repeat(np.arange(size), np.diff(graph.starts)) * size + graph.indices
+    lengths = np.zeros(len(keys))
+    for way in (lists.rows * size + lists.indices, lists.indices * size + lists.rows):
+        places = np.minimum(np.searchsorted(keys, way), len(keys) - 1)
+        there = keys[places] == way
+        lengths[places[there]] = np.maximum(lengths[places[there]], lists.lengths[there])
+    return Graph(graph.starts, graph.indices, lengths)
+
+
 def class_distance(weight: float) -> float:
     """Return the distance between classes, in widths of a membership, at a weight from 0 to 1: infinite at 1."""
     return APART / (1 - weight) if weight < 1 else np.inf

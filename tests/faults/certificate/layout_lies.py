@@ -37,6 +37,25 @@ def moved(change: Callable[[Array], Array]) -> Callable[[Model], Model]:
     return at_others
 
 
+def with_goodness(change: Callable[[Array], Array]) -> Callable[[Model], Model]:
+    """The model with another stress of its points."""
+    def of_others(model: Model) -> Model:
+        assert model.goodness is not None
+        return replace(model, goodness=replace(model.goodness, points=change(np.array(model.goodness.points))))
+
+    return of_others
+
+
+def worse(stresses: Array) -> Array:
+    stresses[2] *= 1.001
+    return stresses
+
+
+GOODNESS: dict[str, tuple[Callable[[Model], Model], set[str]]] = {
+    "another stress of a point": (with_goodness(worse), {"goodness"}),
+    "stress of points in another order": (with_goodness(lambda stresses: np.roll(stresses, 1)), {"goodness"})}
+
+
 def turned(points: Array) -> Array:
     cosine, sine = np.cos(1e-6), np.sin(1e-6)
     return points @ np.array([[cosine, -sine], [sine, cosine]])

@@ -12,7 +12,7 @@ from mlcli.base.types import Array
 from mlcli.base.values.inputs import Spatial
 from mlcli.errors import DataError, GeometryError
 from mlcli.methods import Model
-from tests.faults.certificate.layout_lies import checked, fit_of, moved, stated, turned
+from tests.faults.certificate.layout_lies import GOODNESS, checked, fit_of, moved, stated, turned
 from tests.support import Notes, dissimilarities, features
 
 RANDOM = np.random.default_rng(6)
@@ -42,7 +42,7 @@ LIES: dict[str, tuple[Callable[[Model], Model], set[str]]] = {
     "off the center": (moved(lambda points: points + 1e-9), {"axes"}),
     "axes in another order": (moved(lambda points: points[:, ::-1].copy()), {"axes"}),
     "larger": (moved(lambda points: points * 1.001), {"stationarity", "size", "stress"}),
-    "another stress": (stated(stress=lambda value: value * 1.0001), {"stress"})}
+    "another stress": (stated(stress=lambda value: value * 1.0001), {"stress"}), **GOODNESS}
 
 
 @pytest.mark.parametrize("name", NAMES)

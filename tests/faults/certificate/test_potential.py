@@ -10,7 +10,7 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.methods import Model
-from tests.faults.certificate.layout_lies import checked, fit_of, stated, turned
+from tests.faults.certificate.layout_lies import GOODNESS, checked, fit_of, stated, turned
 from tests.faults.certificate.test_layouts import HOSTILE, POINTS
 from tests.support import features
 
@@ -75,6 +75,13 @@ def test_lies_are_seen(landmarks: int | None, lie: str) -> None:
     assert {check.verdict for check in checked(method, data, model)} <= {"pass", "skipped"}
     change, seen = LIES[lie]
     assert {check.name for check in checked(method, data, change(model)) if check.verdict == "fail"} & seen
+
+
+@pytest.mark.parametrize("lie", GOODNESS)
+def test_a_stress_of_points_that_is_not_theirs_is_seen(lie: str) -> None:
+    method, data, model = fitted()
+    change, seen = GOODNESS[lie]
+    assert {check.name for check in checked(method, data, change(model)) if check.verdict == "fail"} == seen
 
 
 def test_points_of_other_clusters_are_seen() -> None:

@@ -93,6 +93,29 @@ def test_affinities_have_the_edges_of_the_graph(mlcli: Caller) -> None:
     assert np.allclose(weights.data, np.exp(-1e-13 * graph.data**2), rtol=1e-9, atol=0)
 
 
+@pytest.mark.parametrize("data", ["points.npy", "labeled.csv"])
+def test_the_fuzzy_graph_is_kept_with_lengths_and_memberships(mlcli: Caller, points: Array, data: str) -> None:
+    """Of umap, also where labels take edges away; memberships given as affinities have the same layout."""
+    Path("labeled.csv").write_text("a,b,c,group\n" + "".join(
+        f"{','.join(map(repr, row))},{'xy'[place % 2]}\n" for place, row in enumerate(points.tolist())))
+    more = ["--set", "method.target_weight=1"] * (data == "labeled.csv")
+    shared = "--set", "method.epochs=20", "--format", "npy"
+    kept(mlcli, "umap", "graph,weights", "-k", "6", *shared, *more, data=data)
+    graph, weights = (sparse.load_npz(f"umap/{name}.npz") for name in ("graph", "weights"))
+    fit = json.loads(Path("umap/run.json").read_text())["fit"]
+    rows, columns = weights.tocoo().coords
+    assert np.array_equal(graph.indices, weights.indices) and np.array_equal(graph.indptr, weights.indptr)
+    assert np.allclose(graph.data, distances(points)[rows, columns], rtol=1e-12, atol=0)
+    assert weights.nnz == 2 * fit["edges"] and weights.sum() == pytest.approx(fit["membership"], rel=1e-12)
+    assert abs(weights - weights.T).max() < 1e-15 and weights.max() <= 1
+    if more:
+        assert ((rows + columns) % 2 == 0).all()
+    called = mlcli.bare("umap/weights.npz", "-m", "umap", "--set", "input.kind=graph", "--set",
+                        "input.edges=affinities", *shared, "-o", "again", "-q")
+    assert called.code == 0, called.err
+    assert Path("umap/embedding.npy").read_bytes() == Path("again/embedding.npy").read_bytes()
+
+
 @pytest.mark.medium
 def test_files_are_named_hashed_reproduced_and_replaced(mlcli: Caller) -> None:
     kept(mlcli, "isomap", "graph,distances,kernel,graph", "-k", "6")

@@ -139,3 +139,31 @@ def test_distances_that_are_not_euclidean_are_told_of_in_blocks_too(mlcli: Calle
     called = mlcli("embed", "bray.npy", "--dissimilarities", "-m", "mds", "-o", "run", "--set",
                    f"input.stream={stream}")
     assert called.code == 0 and "W-NEGATIVE" in called.err
+
+
+@pytest.mark.medium
+def test_a_layout_shows_its_measures_beside_those_of_pca(mlcli: Caller) -> None:
+    """In quality.json those that a run of PCA has; on the page a column and a sentence; the summary is as before."""
+    np.save("data.npy", np.random.default_rng(11).standard_normal((60, 5)) * [5, 4, 3, 2, 1])
+    called = mlcli("embed", "data.npy", "-m", "smacof", "-p", 2, "-o", "layout", "--json", "-q")
+    assert called.code == mlcli("embed", "data.npy", "-m", "pca", "-p", 2, "-o", "linear", "-q").code == 0
+    found, expected = (written(run) for run in ("layout", "linear"))
+    beside = found["baseline"]
+    assert (beside.pop("method"), beside.pop("components")) == ("pca", 2) and "baseline" not in expected
+    assert beside.pop("reconstruction_error") is None
+    assert beside == {name: expected[name] for name in beside} and beside["trustworthiness"] != found["trustworthiness"]
+    page = Path("layout/report.html").read_text(encoding="utf-8")
+    kept, rank = beside["q_nx"]["values"][found["neighbors"] - 1], beside["shepard_correlation"]
+    said = f"PCA on 2 axes keeps {kept:.0%} of the neighbors and distances with a rank correlation of {rank:.2f}."
+    assert said in page
+    assert ">PCA</th>" in page and f"{beside['trustworthiness']:,.6g}" in page
+    assert "baseline" not in json.loads(called.out)["quality"]
+    assert mlcli("report", "layout", "-q").code == mlcli("compare", "layout", "linear", "-q").code == 0
+
+
+def test_a_layout_of_a_graph_has_no_baseline(mlcli: Caller) -> None:
+    Path("edges.csv").write_text("source,target,length\n" + "".join(f"{i},{j},{1 + (i * j) % 3}\n" for i in range(20)
+                                                     for j in range(i + 1, min(i + 5, 20))))
+    called = mlcli("embed", "edges.csv", "-m", "tsne", "--set", "input.kind=graph", "-o", "run", "-q")
+    assert called.code == 0, called.err
+    assert "baseline" not in written("run")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mlcli import native
 from mlcli.base.types import Array
 from mlcli.stages.layout import entering
 from mlcli.stages.layout.entering import enter
@@ -31,8 +32,27 @@ def test_places_are_where_the_divergence_is_least_nearby(dof: float, monkeypatch
         assert np.all(divergence(places + step, dof) >= divergence(places, dof) - 1e-12)
 
 
-def test_each_point_is_on_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    together = enter(SHARES, INDICES, POINTS, 1.0)
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_each_point_is_on_its_own(axes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the last bit with the native kernels, whatever block it is in and whatever other points come with it."""
+    points = 3 * np.random.default_rng(axes).standard_normal((80, axes))
+    together = enter(SHARES, INDICES, points, 1.0)
+    some = np.array([17, 4, 29])
+    few = enter(SHARES[some], INDICES[some], points, 1.0)
     monkeypatch.setattr(entering, "BLOCK", 1)
-    assert np.allclose(enter(SHARES, INDICES, POINTS, 1.0), together, rtol=0, atol=1e-12)
+    alone = enter(SHARES, INDICES, points, 1.0)
+    if native.available():
+        assert np.array_equal(alone, together) and np.array_equal(few, together[some])
+    assert np.allclose(alone, together, rtol=0, atol=1e-12)
+
+
+def test_no_new_points_have_no_places() -> None:
     assert enter(SHARES[:0], INDICES[:0], POINTS, 1.0).shape == (0, 2)
+
+
+def test_kernels_and_numpy_find_the_same_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    for dof in (1.0, 0.5):
+        found = enter(SHARES, INDICES, POINTS, dof)
+        monkeypatch.setattr(native, "available", lambda: False)
+        assert np.allclose(enter(SHARES, INDICES, POINTS, dof), found, rtol=0, atol=1e-10)
+        monkeypatch.undo()

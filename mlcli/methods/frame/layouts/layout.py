@@ -19,6 +19,7 @@ class LayoutMethod(Method):
     rules: ClassVar[tuple[str, ...]] = ()
     has_loadings: ClassVar = False
     variance_shares: ClassVar = False
+    beside_baseline: ClassVar = True
 
 
 class NeighborEmbedding(LayoutMethod):

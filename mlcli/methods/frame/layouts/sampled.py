@@ -1,5 +1,6 @@
 """The base of layouts by negative sampling: their fuzzy graph, start and epochs, and where new points go."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from mlcli.base.values.inputs import (
     Labeled,
     WeightedGraph,
 )
+from mlcli.base.values.products import Name
 from mlcli.base.values.quantity import Quantity
 from mlcli.errors import ConfigError
 from mlcli.methods.frame.layouts.layout import NeighborEmbedding, centered_axes
@@ -27,12 +29,13 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterated
 from mlcli.stages.algebra.krylov import SPARE
 from mlcli.stages.algebra.metrics.points import training_points
-from mlcli.stages.chain.sampling import class_graph, edge_lengths, fuzzy_graph_of, known_classes, start_points
+from mlcli.stages.chain.sampling import class_graph, fuzzy_graph_of, known_classes, lists_of, start_points
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.graph.neighbors import NeighborCount
 from mlcli.stages.layout.curve import MembershipCurve, fit_curve
 from mlcli.stages.layout.density import Density, DensityTerm, density_term
+from mlcli.stages.layout.memberships import with_lengths
 from mlcli.stages.layout.sampling import Epoch, Sampling, follow_edges
 from mlcli.stages.similarities.layouts.sampling import SampledForces
 from mlcli.stages.similarities.projector import NoProjection, Projector
@@ -53,6 +56,7 @@ class Layout:
     """A layout with what it was made of: graph of memberships, curve, start, how points moved, and the density term."""
 
     graph: Graph
+    neighbors: Graph  # with lengths, or given affinities, in place of memberships
     curve: MembershipCurve
     start: Array  # n x p
     sampling: Sampling
@@ -86,6 +90,10 @@ class SampledMethod(NeighborEmbedding):
         """Return the sentence on what its pictures do not show: with a density term, densities in part."""
         return self.loses if self.density is None else self.loses_less
 
+    def makes(self, kind: str = "features") -> tuple[Name, ...]:
+        """Return the intermediate results that a run may keep: the neighbor graph, and its memberships."""
+        return "graph", "weights"
+
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Return the neighbors; raises ConfigError for options that a given graph has no use for, or without labels."""
         if self.target_weight is not None and not isinstance(data, Labeled):
@@ -117,16 +125,17 @@ class SampledMethod(NeighborEmbedding):
 
     def layout(self, data: Joined, seed: int) -> Layout:
         """Return the graph, the curve, the start, and the layout after all epochs, from a seed."""
-        neighbors, epochs = Nearest(self.neighbors.count), self.epochs_of(data)
-        graph = fuzzy_graph_of(data, neighbors, self.local_connectivity, self.mix_ratio)
+        lists, epochs = lists_of(data, Nearest(self.neighbors.count)), self.epochs_of(data)
+        graph = fuzzy_graph_of(data, lists, self.local_connectivity, self.mix_ratio)
         if self.target_weight is not None and isinstance(data, Labeled):
             graph = class_graph(graph, data, self.target_weight)
         generator, curve = np.random.default_rng(seed), fit_curve(self.min_dist, self.spread)
         start = start_points(data, graph, self.start, self.axes.count, generator)
         sampling = self.sampling(epochs, self.learning_rate, int(generator.integers(2**62)))
-        term = None if self.density is None else density_term(
-            self.density, graph, edge_lengths(data, neighbors, graph), epochs)
-        return Layout(graph, curve, start, sampling, follow_edges(graph, start, sampling, curve, term), term)
+        neighbors = with_lengths(graph, lists)
+        term = None if self.density is None else density_term(self.density, graph, neighbors.lengths, epochs)
+        return Layout(graph, neighbors, curve=curve, start=start, sampling=sampling,
+                      ended=follow_edges(graph, start, sampling, curve, term), term=term)
 
     def solve(self, data: Joined, compute: Compute) -> Model:
         """Compute the layout, on principal axes, from the run's seed."""
@@ -139,7 +148,9 @@ class SampledMethod(NeighborEmbedding):
                      fit={"a": found.curve.a, "b": found.curve.b, "edges": found.graph.edges, "seed": compute.seed,
                           "membership": float(found.graph.lengths.sum()), "kernel": describe(),
                           **({} if found.term is None else {"radius_correlation": correlation}),
-                          **self.class_facts(data), **found.ended.facts})
+                          **self.class_facts(data), **found.ended.facts},
+                     products={"graph": found.neighbors.product(), "weights": replace(
+                         found.graph.product(), carried="input" if isinstance(data, AffinityGraph) else "none")})
 
     def class_facts(self, data: Joined) -> dict[str, int]:
         """Return the number of classes and of rows without one, where labels are used."""

@@ -41,7 +41,7 @@ def potential_checks(method: Any, data: Any, model: Any, *, full: bool) -> list[
     noise = NOISE * float(np.linalg.norm(potentials, axis=1).max())
     lengths = condensed_distances(potentials, exact)
     lengths[lengths <= noise] = 0.0
-    return [*checks, *layout_checks(layout, lengths, model.fit, weights=np.ones_like(lengths), squared=False,
+    return [*checks, *layout_checks(layout, lengths, model, weights=np.ones_like(lengths), squared=False,
                                     tolerance=method.iterate.tolerance, noise=noise)]
 
 

@@ -1,16 +1,15 @@
 """The stress of a layout, computed again from distances of another library, and its stationarity."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.base.values.check import EPS, Check, ratio, skipped
 from mlcli.base.values.inputs import Spatial
+from mlcli.methods.frame.model import Model
 from mlcli.methods.identities.stationarity import AT_LIMIT
 from mlcli.stages.algebra.metrics.points import squares
 
+ROUNDING = 1e-10  # error of a metric stress
 LOOSE = 10.0  # times the tolerance: estimates of the distance from the limit are rough
 
 
@@ -37,9 +36,20 @@ def axes_check(points: Array) -> Check:
                  "axes are centered, uncorrelated and in the order of their variances")
 
 
-def stress_checks(data: Spatial, points: Array, stated: Mapping[str, Any], *, power: float, squared: bool,
-                  tolerance: float) -> list[Check]:
-    """Check a metric layout (n x p): axes, stress Σ w (δ - d)² / Σ w δ² as stated, and that a step moves no point.
+def goodness_check(stated: Array, squares: Array, size: float, errors: float) -> Check:
+    """Check the stress of each point (n), of condensed squares and the sum by which they are divided, Σ w δ² or Σ d².
+
+    The square of a point's is half its share of the squared stress; `errors` bounds those of the squares.
+    """
+    from scipy.spatial.distance import squareform
+
+    found = squareform(squares).sum(axis=1) / (2 * size if size else 1.0)
+    wrong = np.abs(stated**2 - found).max(initial=0.0) if stated.shape == found.shape else np.inf
+    return ratio("goodness", float(wrong), errors, "the stress of each point, by distances of SciPy, in stress.csv")
+
+
+def stress_checks(data: Spatial, model: Model, *, power: float, squared: bool, tolerance: float) -> list[Check]:
+    """Check a metric layout: axes, stress Σ w (δ - d)² / Σ w δ² as stated, also by point, and that no step moves one.
 
     Weights are powers of dissimilarities.
     With all but one point fixed, majorization moves it to Σ w (xⱼ + δ (x - xⱼ) / d) / Σ w.
@@ -48,23 +58,27 @@ def stress_checks(data: Spatial, points: Array, stated: Mapping[str, Any], *, po
     top = float(lengths.max(initial=0.0)) or 1.0
     weights = np.power(lengths / top, power, out=np.zeros_like(lengths), where=lengths > 0) if power else np.ones_like(
         lengths)
-    return [axes_check(points), *layout_checks(points, lengths, stated, weights=weights, squared=squared,
+    points = np.asarray(model.embedding)
+    return [axes_check(points), *layout_checks(points, lengths, model, weights=weights, squared=squared,
                                                tolerance=tolerance)]
 
 
-def layout_checks(points: Array, lengths: Array, stated: Mapping[str, Any], *, weights: Array, squared: bool,
-                  tolerance: float, noise: float = 0.0) -> list[Check]:
+def layout_checks(points: Array, lengths: Array, model: Model, *, weights: Array, squared: bool, tolerance: float,
+                  noise: float = 0.0) -> list[Check]:
     """Check the stress of points (n x p) and that a step moves none, for condensed dissimilarities and weights.
 
-    Dissimilarities have errors up to `noise`.
+    Dissimilarities have errors up to `noise`. The model states the stress, also by point where it has that.
     """
-    distances = distances_of(points)
+    stated, distances = model.fit, distances_of(points)
     size = float(np.sum(weights * lengths**2))
-    share = float(np.sum(weights * (lengths - distances) ** 2)) / size if size else 0.0  # points that are all equal
+    squares = weights * (lengths - distances) ** 2
+    share = float(np.sum(squares)) / size if size else 0.0  # points that are all equal
     found = share if squared else np.sqrt(share)
     rounding = noise * np.sqrt(np.sum(weights) / size) if size else 0.0
-    checks = [ratio("stress", float(abs(found - stated["stress"])), 1e-10 + rounding,
+    checks = [ratio("stress", float(abs(found - stated["stress"])), ROUNDING + rounding,
                     "the stress, by distances of SciPy, as stated")]
+    if model.goodness is not None:
+        checks.append(goodness_check(model.goodness.points, squares, size, ROUNDING + rounding))
     if not stated["converged"]:
         return [*checks, skipped("stationarity", AT_LIMIT)]
     extent = float(np.linalg.norm(points - points.mean(axis=0)) / np.sqrt(len(points)))
@@ -83,8 +97,9 @@ def largest_step(points: Array, lengths: Array, *, distances: Array, weights: Ar
     return float(np.linalg.norm(steps / np.where(totals > 0, totals, 1.0)[:, None], axis=1).max(initial=0.0))
 
 
-def rank_checks(data: Spatial, points: Array, stated: Mapping[str, Any], *, ties: str, tolerance: float) -> list[Check]:
-    """Check a non-metric layout (n x p): axes, size, stress-1 as stated, and that no direction lowers it."""
+def rank_checks(data: Spatial, model: Model, *, ties: str, tolerance: float) -> list[Check]:
+    """Check a non-metric layout: axes, size, stress-1 as stated, also by point, and that no direction lowers it."""
+    points, stated = np.asarray(model.embedding), model.fit
     lengths, distances = condensed(data), distances_of(points)
     spread = float(distances @ distances)
     fitted = monotone(lengths, distances, ties) if spread else distances  # of points that are all equal
@@ -93,6 +108,8 @@ def rank_checks(data: Spatial, points: Array, stated: Mapping[str, Any], *, ties
     checks = [axes_check(points),
               ratio("size", abs(spread - size), 1e-12 * size, "Σ d² is that of the dissimilarities"),
               ratio("stress", abs(stress - stated["stress"]), 1e-9, "stress-1, by distances of SciPy, as stated")]
+    if model.goodness is not None:
+        checks.append(goodness_check(model.goodness.points, (distances - fitted) ** 2, spread, 1e-9))
     if not stated["converged"]:
         return [*checks, skipped("stationarity", AT_LIMIT)]
     if not spread:

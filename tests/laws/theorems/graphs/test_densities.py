@@ -10,11 +10,12 @@ from mlcli.base.values.inputs import AffinityGraph, Labeled
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
 from mlcli.native.sampling import Edges
-from mlcli.stages.chain.sampling import edge_lengths, fuzzy_graph_of
+from mlcli.stages.chain.sampling import fuzzy_graph_of, lists_of
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.layout.density import LEAST, Density, DensityTerm, data_radii, density_term, move_by_density
 from mlcli.stages.layout.forces import WORD
+from mlcli.stages.layout.memberships import with_lengths
 from tests.support import Notes, dissimilarities, distances, features, fit
 
 RANDOM = np.random.default_rng(4)
@@ -25,9 +26,10 @@ RING = np.stack([np.cos(np.arange(32) * np.pi / 16), np.sin(np.arange(32) * np.p
 
 
 def term_of(values: np.ndarray, options: Density | None = None, epochs: int = 100) -> DensityTerm | None:
-    data, neighbors = features(values), Nearest(8)
-    graph = fuzzy_graph_of(data, neighbors, 1.0, 1.0)
-    return density_term(options or Density(), graph, edge_lengths(data, neighbors, graph), epochs)
+    data = features(values)
+    lists = lists_of(data, Nearest(8))
+    graph = fuzzy_graph_of(data, lists, 1.0, 1.0)
+    return density_term(options or Density(), graph, with_lengths(graph, lists).lengths, epochs)
 
 
 TERM = term_of(GROUPS)
