@@ -15,6 +15,7 @@ from mlcli.certify.subject import Subject
 EMPTY = 0.5  # of an answer, in tables of two by two
 SMALL, REPLACED = 1e-12, 1e-10
 MOVE, LOST = 1e-3, 1e-9  # a move that lowers the likelihood, and the rounding of SciPy's integral in it
+STEEP, CURVED = 0.9, 1e-6  # a correlation up to which the likelihood is a parabola nearby, but for so much
 FAR = 12.0
 FEW, ALL = 3, 30  # pairs in a run, and in full
 
@@ -53,18 +54,22 @@ def correlation_checks(subject: Subject) -> Iterator[Check]:
     yield ratio("thresholds", wrong, 16 * EPS, "thresholds are normal quantiles of cumulative shares")
     first, second = np.triu_indices(len(correlations), 1)
     chosen = np.random.default_rng(0).permutation(len(first))[: ALL if subject.plan.full else FEW]
-    worst = 0.0
+    worst, farthest = 0.0, 0.0
     for pair in chosen.tolist():
         one, other = int(first[pair]), int(second[pair])
         table = np.array([[np.sum((points[:, one] == left) & (points[:, other] == right)) for right in levels[other]]
                           for left in levels[one]], dtype=np.float64)
         table = (np.where(table == 0, EMPTY, table) if table.shape == (2, 2) else table) / len(points)
         rho = correlations[one, other]
-        here, *beside = (likelihood(np.clip(value, -1 + 1e-9, 1 - 1e-9), table, thresholds[one], thresholds[other])
-                         for value in (rho, rho - MOVE, rho + MOVE))
-        worst = max(worst, max(beside) - here)
-    yield ratio("correlations", max(worst, 0.0), LOST, f"no correlation {MOVE:g} away is more likely, of "
-                f"{len(chosen)} pairs of items")
+        here, below, above = (
+            likelihood(np.clip(value, -1 + 1e-9, 1 - 1e-9), table, thresholds[one], thresholds[other])
+            for value in (rho, rho - MOVE, rho + MOVE))
+        worst = max(worst, below - here, above - here)
+        bend = above - 2 * here + below
+        if abs(rho) < STEEP and bend < 0:  # the top of the parabola through the three
+            farthest = max(farthest, abs(0.5 * MOVE * (above - below) / bend))
+    yield ratio("correlations", max(worst / LOST, farthest / CURVED), 1.0, f"no correlation {MOVE:g} away is more "
+                f"likely, and the maximum is no farther than {CURVED:g}, of {len(chosen)} pairs of items")
 
 
 def likelihood(rho: float, table: Array, one: Array, other: Array) -> float:

@@ -63,3 +63,22 @@ def test_polychoric_runs_are_verified_and_place_new_people(mlcli: Caller, estima
     assert np.allclose(placed, scores, rtol=1e-9)
     fit = json.loads(Path("one/run.json").read_text())["fit"]
     assert len(fit["polychoric"]) == 6 and [len(row) for row in fit["thresholds"]] == [3] * 6
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("options", [
+    ("--correlations", "polychoric", "-p", "auto"),
+    ("--correlations", "polychoric", "-p", "1", "--set", "method.noise=equal"),
+    ("--set", "method.estimator=minres", "-p", "1", "--set", "prepare.missing=model", "--where", "q1 > 0")], ids=str)
+def test_other_fits_of_short_scales_are_verified_as_well(mlcli: Caller, options: tuple[str, ...]) -> None:
+    coded = ("--answers", ",".join(WORDS), "--reverse", "q2,n2", "--range", "1,6")
+    assert mlcli.bare("words.csv", "-m", "fa", *coded, *options, "-o", "one").code == 0
+    assert mlcli("verify", "one", "--full").code == 0
+
+
+@pytest.mark.medium
+def test_wide_tables_are_fitted_by_least_squares_too(mlcli: Caller) -> None:
+    np.savetxt("wide.csv", np.random.default_rng(5).standard_normal((10, 15)), delimiter=",",
+               header=",".join(f"x{place}" for place in range(15)), comments="")
+    assert mlcli.bare("wide.csv", "-m", "fa", "-p", "2", "--set", "method.estimator=minres", "-o", "one").code == 0
+    assert mlcli("verify", "one", "--full").code == 0

@@ -29,6 +29,7 @@ EIGENVALUES, COORDINATES = 1e-11, 1e-9  # of the largest
 SINGLE = 1e-6  # the same where one of two runs has distances in single precision
 # Fits that end where an iteration comes to rest, not at an eigenproblem: coordinates agree to `repeat_tolerance`.
 ITERATED = ("gplvm", "gpdm", "lgssm", "mvgplvm")
+REFLECTED = ("fa",)  # whose signs earlier versions had from scores, not loadings
 LONG = 100  # iterations of L-BFGS by which rounding has grown to all digits: only the objective is comparable then
 LEVELS = {"base": set(), "v3": {"avx2", "fma", "bmi2"}, "v4": NEEDED, "none": set()}
 
@@ -176,6 +177,8 @@ def apart(left: Path, right: Path) -> float:
     """How far two runs are apart, over what they may be: the largest of spectra, coordinates and objectives."""
     method = yaml.safe_load((left / "config.yaml").read_text(encoding="utf-8"))["method"]
     one, other = coordinates(left), coordinates(right)
+    if method["name"] in REFLECTED and one is not None and other is not None:
+        other = other * np.where((one * other).sum(axis=0) < 0, -1.0, 1.0)
     iterated = METHODS[method["name"]].repeat_tolerance if method["name"] in ITERATED else 0.0
     if precision(left) != precision(right):
         iterated = SINGLE
