@@ -1,7 +1,8 @@
 """Writes the generated pages from the declarations they describe; `--check` only compares.
 
 Made here: docs/methods/*.md, docs/gallery.sh, docs/tutorials/*.sh, docs/config.md, docs/errors.md, docs/stages.md,
-docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, docs/methods.md, and the list of methods in the README.
+docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, docs/methods.md, mlcli/sklearn/__init__.pyi, and the list of
+methods in the README.
 """
 
 import ast
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from estimators import stubs
 from manual import manual
 
 import mlcli
@@ -44,6 +46,7 @@ def pages() -> dict[Path, str]:
     made[ROOT / "docs" / "stages.md"] = stages_page()
     made[ROOT / "docs" / "metrics.md"] = metrics_page()
     made[ROOT / "docs" / "mlcli.1"] = manual()
+    made[ROOT / "mlcli" / "sklearn" / "__init__.pyi"] = stubs()
     made |= {page.with_suffix(".sh"): script(page) for page in SCRIPTS}
     made[ROOT / "README.md"], made[ROOT / "docs/methods.md"] = readme(), methods_page()
     made[ROOT / "configs" / "mlcli.schema.json"] = json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"

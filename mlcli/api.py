@@ -1,6 +1,6 @@
 """The Python door: a finished run opened, and a run of an array without files. `mlcli` exports what is public."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from functools import cached_property
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.context import set_context
+from mlcli.base.context import context, set_context
 from mlcli.base.frozen import frozen
 from mlcli.base.machine.threads import limit_threads
 from mlcli.base.types import Array
@@ -20,16 +20,17 @@ from mlcli.cli.line.flags import FLAGS
 from mlcli.config.build import build
 from mlcli.config.explain import suggestion
 from mlcli.config.layers import Layer, assignment, value_of
+from mlcli.config.run_config import RunConfig
 from mlcli.data.read.arrays import new_rows, table_of
 from mlcli.data.read.frames import HERE
 from mlcli.data.table.table import Table, axis_names
-from mlcli.errors import MlcliError, UsageError
+from mlcli.errors import MlcliError, Spelling, UsageError, as_assignment
 from mlcli.findings.frame.contents import Rows
 from mlcli.findings.spectrum import TABLE as SPECTRUM
 from mlcli.report.drawing.text import visible
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.manifest import read_manifest, require_intact
-from mlcli.rundir.placement import FinishedModel, read_model
+from mlcli.rundir.placement import FinishedModel, model_from_bytes, model_to_bytes, read_model
 from mlcli.rundir.reading import csv_of
 
 OPTIONS = ("components", "neighbors", "radius", "paths", "metric", "kernel", "transform", "top_variance", "scale",
@@ -44,13 +45,18 @@ WARNING = 160  # characters of a warning that it shows
 
 
 @contextmanager
-def call() -> Iterator[None]:
-    """Carry out one call at a time, with options in its messages as `embed` takes them in Python."""
-    with TURN, set_context(spelling=as_keyword):
+def call(spelling: Spelling | None = None) -> Iterator[None]:
+    """Carry out one call at a time, with options in its messages as keywords: those of `embed`, or by `spelling`.
+
+    A call inside of another one has the spelling of that.
+    """
+    outer = context().spelling
+    spelling = spelling or (as_keyword if outer is as_assignment else outer)
+    with TURN, set_context(spelling=spelling):
         try:
             yield
         except MlcliError as error:
-            raise error.spelled(as_keyword) from error.__cause__
+            raise error.spelled(spelling) from error.__cause__
 
 
 def as_keyword(path: str, value: str) -> str:
@@ -126,10 +132,21 @@ class Run:
         with call(), limit_threads(Compute().thread_count()):
             return features_of(model, new_rows(coordinates, axis_names(count), (), "features").values)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds the model in its own format (model.json and model.npz), or the run directory's path."""
+        parts = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "source"}
+        stored = self.source if isinstance(self.source, Path) else model_to_bytes(self.source)
+        return _of_pickle, (parts, stored)
+
     @cached_property
     def _model(self) -> FinishedModel:
         """The model that places rows."""
         return self.source if isinstance(self.source, FinishedModel) else read_model(self.source)
+
+
+def _of_pickle(parts: Mapping[str, Any], stored: Path | Sequence[bytes]) -> Run:
+    """The run of a pickle; raises UnsafeFile where its model was changed."""
+    return Run(**parts, source=stored if isinstance(stored, Path) else model_from_bytes(stored))
 
 
 def open_run(path: str | PathLike[str]) -> Run:
@@ -142,28 +159,38 @@ def open_run(path: str | PathLike[str]) -> Run:
 
 def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequence[Any] | None = None,
           columns: Sequence[str] | None = None, labels: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
-          set: Mapping[str, Any] | None = None, **options: Any) -> Run:
+          view: Any = None, set: Mapping[str, Any] | None = None, **options: Any) -> Run:
     """Runs a method on an array (n x d), or on a matrix of pairs (n x n) of a `kind`, as `mlcli embed` does.
 
     The array may be a data frame of pandas or Polars or a table of Arrow (the index gives ids, column names the
-    columns, text columns the labels), or a sparse array of SciPy. `ids` name the rows and `columns` the columns;
-    `labels`, one column or several by their names, go with the rows, the first ones are the classes of lda. `options`
-    are flags of the command by their names: components=3, neighbors, radius, paths, metric, kernel, transform,
-    top_variance, scale="standard", reduce, seed, threads, memory_limit. `set` has all others by their config paths:
-    {"method.graph": "mutual"}. Numbers are certified as those of a command. Raises UsageError and ConfigError for
-    unsuitable options, DataError and GeometryError for unsuitable data, NumericalError if the result is wrong, and
-    RefusedByPlan if it would need too much memory.
+    columns, text columns the labels), a sparse array of SciPy, an AnnData object, or the path of a file, of a
+    directory or of a finished run, which is read as the command reads it. `ids` name the rows and `columns` the
+    columns; `labels`, one column or several by their names, go with the rows, the first ones are the classes of lda.
+    `view` is a second array of the same rows, for methods of two views. `options` are flags of the command by their
+    names: components=3, neighbors, radius, paths, metric, kernel, transform, top_variance, scale="standard", reduce,
+    seed, threads, memory_limit. `set` has all others by their config paths: {"method.graph": "mutual"}. Numbers are
+    certified as those of a command. Raises UsageError and ConfigError for unsuitable options, DataError and
+    GeometryError for unsuitable data, NumericalError if the result is wrong, and RefusedByPlan if it would need too
+    much memory.
     """
+    names = {"ids": ids, "columns": columns, "labels": labels}
+    with call():
+        if isinstance(array, str | PathLike):
+            _require_unnamed(names)
+            return fit(build(_layer(str(array), method, kind, set or {}, options, view)))
+        config = build(_layer(HERE, method, kind, set or {}, options))
+        return fit(config, lambda: table_of(array, config.input, config.compute, **names, view=view,
+                                            streams=config.streams))
 
+
+def fit(config: RunConfig, read: Callable[[], Table] | None = None) -> Run:
+    """Return the certified run of a configuration, of the table that `read` gives instead of the input's path."""
     from mlcli.pipeline.certify import certificate_of, require_passed
     from mlcli.pipeline.run import compute
     from mlcli.pipeline.session import Session
 
-    config = build(_layer(method, kind, set or {}, options))
-    with call(), Session.open(config) as session:
-        table = table_of(array, config.input, config.compute, ids=ids, columns=columns, labels=labels,
-                         streams=config.streams)
-        result = compute(session, table)
+    with Session.open(config) as session:
+        result = compute(session, None if read is None else read())
         require_passed(certificate_of(result, None))
     model = result.model
     rows = result.config.method.axes_options.written(model.embedding.shape[1])
@@ -171,6 +198,21 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
                                                             model.spectrum.proportions[:rows])
     model_of_run = result.start.finished(config.input, result.embedding, model)
     return _run(result.config.method.name, result.embedding, spectrum, session.journal.noted("W-"), model_of_run)
+
+
+def unwritten(path: str, method: str) -> Layer:
+    """Return the layer of a run of a method that writes nothing, of a file or of an array in memory (`HERE`)."""
+    layer = assignment("input.path", path, "array").over(assignment("method.name", method, "method"))
+    return assignment("output", "-", "output").over(layer)
+
+
+def _require_unnamed(names: Mapping[str, Any]) -> None:
+    """Raise UsageError for names that are given beside a file, which has its own."""
+    for name, value in names.items():
+        if value is not None:
+            raise UsageError("NAMES-OF-FILE", f"{name} cannot be given with a file, which has its own", where="embed",
+                             hint="leave it out; options of reading are given as set={'input.id_column': ...}, "
+                             "'input.columns' and 'input.label_columns'")
 
 
 def _run(method: str, table: Table, spectrum: Spectrum | None, warnings: Iterable[Mapping[str, Any]],
@@ -188,10 +230,12 @@ def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:
     return Spectrum(*(np.array(rows.numbers(name)) for name in ("eigenvalue", "proportion")))
 
 
-def _layer(method: str, kind: str | None, others: Mapping[str, Any], options: Mapping[str, Any]) -> Layer:
+def _layer(path: str, method: str, kind: str | None, others: Mapping[str, Any], options: Mapping[str, Any],
+           view: Any = None) -> Layer:
     """Return the arguments as a layer of options, as flags would set them; raises UsageError for an unknown name."""
-    layer = assignment("input.path", HERE, "array").over(assignment("method.name", method, "method"))
-    layer = assignment("output", "-", "output").over(layer)
+    layer = unwritten(path, method)
+    if view is not None:
+        layer = assignment("input.view.path", str(view), "view").over(layer)
     if kind is not None:
         layer = assignment("input.kind", kind, "kind").over(layer)
     for path, value in others.items():

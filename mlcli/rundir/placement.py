@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from mlcli.base.frozen import frozen
@@ -49,5 +50,24 @@ class FinishedModel:
 def read_model(folder: Path) -> FinishedModel:
     """Loads a run's model; raises InputMissing where there is none and UnsafeFile where it was changed."""
     require_intact(folder, read_manifest(folder), (names.MODEL, names.ARRAYS))
+    return _loaded(folder)
+
+
+def _loaded(folder: Path) -> FinishedModel:
     stored = archive.load(folder, whole=True)
     return FinishedModel(**{part.name: stored[part.name] for part in fields(FinishedModel)})
+
+
+def model_to_bytes(model: FinishedModel) -> tuple[bytes, ...]:
+    """Return the contents of model.json and model.npz, as a run writes them."""
+    with TemporaryDirectory() as folder:
+        archive.save(Path(folder), {**vars(model), "unfolded": None})  # which only the certificate of a run reads
+        return tuple((Path(folder) / name).read_bytes() for name in (names.MODEL, names.ARRAYS))
+
+
+def model_from_bytes(files: Sequence[bytes]) -> FinishedModel:
+    """Return the model of the contents of model.json and model.npz; raises UnsafeFile where they were changed."""
+    with TemporaryDirectory() as folder:
+        for name, content in zip((names.MODEL, names.ARRAYS), files, strict=True):
+            (Path(folder) / name).write_bytes(content)
+        return _loaded(Path(folder))

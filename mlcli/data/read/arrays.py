@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from mlcli.data.formats.block_file import SMALL
 from mlcli.data.options.input import NO_IDS, Input
 from mlcli.data.options.wording import counted
 from mlcli.data.pairs.square import check_square
+from mlcli.data.read.annotated import is_annotated, read_annotated
 from mlcli.data.read.blocks import after_first_pass
 from mlcli.data.read.frames import HERE, KINDS, FrameData, is_frame, is_sparse_array, read_frame
 from mlcli.data.read.match import match_columns
@@ -27,27 +29,48 @@ from mlcli.data.table.cells import refuse_negative, refuse_nonfinite
 from mlcli.data.table.row_numbers import RowNumbers
 from mlcli.data.table.sheet import FEWER, Sheet, numbered_names, require_content, require_unique_ids
 from mlcli.data.table.table import Source, Table
-from mlcli.errors import DataError, option, options_in
+from mlcli.data.table.views import errors_for_view
+from mlcli.errors import ConfigError, DataError, option, options_in
 
 Names = Sequence[Any] | None
+CHOICES = ("rows", "where", "columns")
+OF_FILES = ("format", "header", "separator", "decimal", "encoding", "missing_markers", "rows", "where", "labels",
+            "view", "decompress_ratio", "decompress_limit")  # options of reading that arrays have no use for
+OF_ANNOTATED = ("key", "label_columns", "columns")
 
 
 @stage("read")
 def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, columns: Names = None,
-             labels: Any = None, streams: bool = False) -> Table:
-    """Return the table of an (n, d) array or a data frame, or of an (n, n) matrix of pairs by the kind of `input`.
+             labels: Any = None, view: Any = None, streams: bool = False) -> Table:
+    """Return the table of an (n, d) array, a data frame or AnnData, or of an (n, n) matrix of pairs by its kind.
 
-    Names as arguments take precedence over those of a frame. A large sparse array keeps its sparse form if
-    the next step `streams`, else it gets its zeros. Raises DataError as reading a file does, and if names
-    do not fit.
+    Names as arguments take precedence over those of a frame. `view` is a second table of the same rows. A large sparse
+    array keeps its sparse form if the next step `streams`, else it gets its zeros. Raises DataError as reading a file
+    does, and if names do not fit.
     """
-    frame = read_frame(array) if is_frame(array) else None
+    require_effect(input, annotated=is_annotated(array))
+    if is_annotated(array):
+        frame = read_annotated(array, input)
+        array = frame.values
+    else:
+        frame = read_frame(array) if is_frame(array) else None
+        array = array if frame is None else frame.values
     labels, columns = labels_of(labels), columns if frame is None or columns is not None else frame.columns
     ids = ids if frame is None or ids is not None else frame.ids
     labels = labels if frame is None else {**frame.labels, **labels}
     if is_sparse_array(array):
-        return _of_sparse(array, input, compute, ids=ids, columns=columns, labels=labels, streams=streams)
-    values = doubles(array if frame is None else frame.values)
+        table = _of_sparse(array, input, compute, ids=ids, columns=columns, labels=labels, streams=streams)
+    else:
+        table = _of_dense(doubles(array), input, ids=ids, columns=columns, labels=labels)
+    if view is None:
+        return table
+    other = None if is_annotated(view) or is_frame(view) else ids
+    with errors_for_view(0):
+        return replace(table, view=table_of(view, Input(path=HERE), compute, ids=other))
+
+
+def _of_dense(values: Array, input: Input, *, ids: Names, columns: Names, labels: Mapping[str, Sequence[Any]]) -> Table:
+    """Return the table of an (n, d) array of doubles; raises DataError."""
     names = numbered_names("x", values.shape[1]) if columns is None else texts(columns, values.shape[1], "columns")
     told = {str(name): texts(given, len(values), f"the label {name}") for name, given in labels.items()}
     rows = None if ids is None else texts(ids, len(values), "ids")
@@ -63,6 +86,15 @@ def table_of(array: Any, input: Input, compute: Compute, *, ids: Names = None, c
     return table
 
 
+def require_effect(input: Input, *, annotated: bool) -> None:
+    """Raise ConfigError for options of reading that have no effect on an array, with some more on AnnData alone."""
+    for name in (*OF_FILES, *(() if annotated else OF_ANNOTATED)):
+        if input.chosen(name) and getattr(input, name) != type(input).model_fields[name].default:
+            raise ConfigError("INPUT-OPTION", f"{name} cannot be used with an array", where=f"input.{name}",
+                              hint="leave it out, and choose rows and columns of the array" if name in CHOICES else
+                              "leave it out")
+
+
 def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, columns: Names,
                labels: Mapping[str, Sequence[Any]], streams: bool) -> Table:
     """Return the table of a sparse array, by its entries or with its zeros; raises DataError."""
@@ -75,7 +107,7 @@ def _of_sparse(array: Any, input: Input, compute: Compute, *, ids: Names, column
     size = 8.0 * matrix.shape[0] * matrix.shape[1]
     if not streams or size <= SMALL or not np.isfinite(matrix.data).all():
         compute.require(2 * size, "a sparse array with all its zeros", FEWER)
-        return table_of(matrix.toarray(), input, compute, ids=ids, columns=columns, labels=labels)
+        return _of_dense(matrix.toarray(), input, ids=ids, columns=columns, labels=labels)
     names = numbered_names("x", matrix.shape[1]) if columns is None else texts(columns, matrix.shape[1], "columns")
     rows = RowNumbers.up_to(matrix.shape[0]) if ids is None else texts(ids, matrix.shape[0], "ids")
     require_unique_ids(rows, HERE)

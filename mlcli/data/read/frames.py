@@ -80,6 +80,18 @@ def _numbers(column: AnyArray) -> Array | None:
     return None
 
 
+def is_text_column(column: AnyArray) -> bool:
+    """Whether a column holds texts, or nothing but missing values among them."""
+    return column.dtype.kind in "OUST" and all(isinstance(cell, str) or _is_none(cell) for cell in column.tolist())
+
+
+def text_column(name: str, column: AnyArray) -> tuple[str, ...]:
+    """Return a column as texts, missing ones empty; numbers as they are written."""
+    if is_text_column(column):
+        return _texts(name, column)
+    return tuple("" if _is_none(cell) else str(cell) for cell in column.tolist())
+
+
 def _texts(name: str, column: AnyArray) -> tuple[str, ...]:
     """Return a column of texts, missing ones empty; raises DataError for dates, lists and other objects."""
     cells = ["" if _is_none(cell) else cell for cell in column.tolist()]

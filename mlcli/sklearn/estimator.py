@@ -1,0 +1,198 @@
+"""The estimator of a method: fit, transform and back, by the same code as the command."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_array
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from mlcli.api import as_keyword, call, fit
+from mlcli.base.types import Array
+from mlcli.base.values.inputs import Dissimilarities, Features, Labeled, Viewed
+from mlcli.config.build import build
+from mlcli.config.run_config import RunConfig
+from mlcli.data.read.arrays import table_of
+from mlcli.errors import ConfigError, MlcliError
+from mlcli.methods import Method
+from mlcli.rundir.journal import recording
+from mlcli.sklearn.errors import for_sklearn, refused
+from mlcli.sklearn.parameters import Parameter, config_layer, spelled
+
+UNCONVERGED = "W-UNCONVERGED"
+ROWS = ("array", "input", "method.name", "")  # places of errors that are about the rows or the method as a whole
+PARTS_OF_ROWS = {"input.rows": "X[rows]", "input.where": "X[rows]", "input.columns": "X[:, columns]",
+                 "input.label_columns": "y", "input.view.path": "y"}  # that options of reading choose from files
+
+
+def leads_back(estimator: "Estimator") -> bool:
+    """Whether coordinates lead back to features with these parameters; raises ConfigError for wrong ones."""
+    return estimator.configuration().method.leads_back(estimator.kind_of_rows)
+
+
+class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped
+    """The base of all estimators: a subclass has a method and its parameters."""
+
+    method: ClassVar[type[Method]]
+    parameters: ClassVar[Mapping[str, Parameter]]
+
+    def fit(self, X: Any, y: Any = None) -> "Estimator":
+        """Fit the method to rows `X`, (n, d), or to a matrix of pairs, (n, n), by `kind`.
+
+        `y` holds the classes (n) for a method of classes, and the second view (n, e) for a method of two; others
+        ignore it. Raises DataError, ConfigError and GeometryError, which are also ValueError or TypeError.
+        """
+        with self.carried_out():
+            values, labels, view = self._given(X, y)
+            config = self.configuration()
+            run = fit(config, lambda: table_of(values, config.input, config.compute, columns=self._names(),
+                                               labels=labels, view=view, streams=config.streams))
+            for text in run.warnings:
+                warn(text)
+        self.run_ = run
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Return the coordinates (n, p) of the rows that the method is fitted to; a row left out has NaN."""
+        return self.fit(X, y).embedding_
+
+    def transform(self, X: Any) -> Array:
+        """Return coordinates (m, p) of new rows (m, d); of pairs, a row holds the numbers to the points of the fit."""
+        with self.carried_out(), recording() as journal:
+            self._require_fitted()
+            with refusals():
+                values = validate_data(self, X, reset=False, **self._rules())
+            placed = self.run_.project(values)
+            for item in journal.noted("W-"):
+                warn(f"{item['code']}: {item['message']}")
+        return placed
+
+    @available_if(leads_back)
+    def inverse_transform(self, X: Any) -> Array:
+        """Return features (m, d) of coordinates (m, p)."""
+        with self.carried_out(), recording():
+            self._require_fitted()
+            with refusals():
+                values = check_array(X, dtype=np.float64, estimator=self)
+            return self.run_.reconstruct(values)
+
+    @property
+    def embedding_(self) -> Array:
+        """The coordinates (n, p) of the rows of the fit; a row that the fit left out has NaN."""
+        placed = np.full((self.n_samples_fit_, self.run_.embedding.shape[1]), np.nan)
+        placed[np.array(self.run_.ids, dtype=np.int64) - 1] = self.run_.embedding
+        return placed
+
+    @property
+    def kind_of_rows(self) -> str:
+        """The kind of input: features, dissimilarities or a kernel."""
+        known = self.parameters.get("kind")
+        return str(self.kind) if known and known.path == "input.kind" else Features.kind
+
+    def configuration(self) -> RunConfig:
+        """Return the configuration of a fit with these parameters; raises ConfigError for wrong ones."""
+        return build(config_layer(self.method.model_fields["name"].default, self.parameters, vars(self)))
+
+    @contextmanager
+    def carried_out(self) -> Iterator[None]:
+        """Carry out a call, with parameters in its messages, and errors that are also those of scikit-learn."""
+        try:
+            with call(self._spelled):
+                yield
+        except MlcliError as error:
+            where = spelled(self.parameters, error.where, "") or error.where
+            raise for_sklearn(error.changed(where=self._place() if where in ROWS else where)) from error.__cause__
+
+    def _place(self) -> str:
+        """Return the place of errors about rows: `X`, with the size of those that the estimator was last given."""
+        size = [f"{name}={vars(self)[f'{name}_']}" for name in ("n_samples_fit", "n_features_in") if f"{name}_" in vars(
+            self)]
+        return f"X ({', '.join(size).replace('_fit', '').replace('_in', '')})" if size else "X"
+
+    def _spelled(self, path: str, value: str) -> str:
+        """Return an option as a keyword of this estimator, or of `mlcli.embed` where it has none."""
+        return spelled(self.parameters, path, value) or PARTS_OF_ROWS.get(path) or (
+            f"{as_keyword(path, value)} of mlcli.embed")
+
+    def _given(self, X: Any, y: Any) -> tuple[Any, Any, Any]:
+        """Return the rows, their labels and their second view, checked; raises DataError."""
+        rules = {**self._rules(), "ensure_min_samples": 2}
+        wants_classes, wants_view = self._takes(Labeled), self._takes(Viewed)
+        labels, view = None, None
+        with refusals():
+            if not (wants_classes or wants_view or self._supervised()):
+                values = validate_data(self, X, **rules)
+            else:
+                values, y = validate_data(self, X, y, multi_output=wants_view, y_numeric=wants_view, **rules)
+                if wants_view:
+                    view = np.reshape(y, (len(y), -1)).astype(np.float64)
+                else:
+                    check_classification_targets(y)
+                    labels = [str(name) for name in y.tolist()]
+        self.n_samples_fit_ = values.shape[0]
+        return values, labels, view
+
+    def _rules(self) -> dict[str, Any]:
+        """Return the rules by which scikit-learn checks rows."""
+        tags = self.__sklearn_tags__().input_tags
+        amounts = {"ensure_non_negative": True} if tags.positive_only else {}
+        return {"accept_sparse": "csr" if tags.sparse else False, "dtype": np.float64,
+                "ensure_all_finite": "allow-nan" if tags.allow_nan else True, **amounts}
+
+    def _takes(self, kind: type) -> bool:
+        """Whether the method takes only inputs of this kind beside the rows."""
+        return all(issubclass(accepted, kind) for accepted in self.method.accepts)
+
+    def _supervised(self) -> bool:
+        """Whether classes of the rows take part, where that is an option of the method."""
+        return getattr(self, "target_weight", None) is not None
+
+    def _names(self) -> list[str] | None:
+        """Return the names of the columns, where a frame had names."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None or self.kind_of_rows != Features.kind else list(names)
+
+    def _require_fitted(self) -> None:
+        if not hasattr(self, "run_"):
+            raise ConfigError("NOT-FITTED", f"this {type(self).__name__} instance is not fitted yet",
+                              hint="call fit with the rows first")
+
+    @property
+    def _n_features_out(self) -> int:
+        """The number of axes, for `get_feature_names_out`."""
+        return int(self.run_.embedding.shape[1])
+
+    def __sklearn_tags__(self) -> Tags:
+        """The tags that tell scikit-learn what the estimator takes."""
+        tags = super().__sklearn_tags__()
+        features = self.kind_of_rows == Features.kind
+        tags.input_tags.pairwise = not features
+        tags.input_tags.sparse = features and not self._takes(Viewed)
+        tags.input_tags.positive_only = self.method.domain == "amounts" or self.kind_of_rows == Dissimilarities.kind
+        tags.input_tags.categorical = self.method.domain == "answers"
+        tags.input_tags.allow_nan = getattr(self, "missing", "error") != "error"
+        tags.target_tags.required = self._takes(Labeled) or self._takes(Viewed)
+        tags.target_tags.multi_output = self._takes(Viewed)
+        return tags
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Raise what scikit-learn's own checks find as errors of mlcli, in the same words."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if isinstance(error, MlcliError):
+            raise
+        raise refused(error) from None
+
+
+def warn(text: str) -> None:
+    """Warn of what a run warned of; a ConvergenceWarning where an iteration stopped at its limit."""
+    warnings.warn(text, ConvergenceWarning if text.startswith(UNCONVERGED) else UserWarning, stacklevel=4)

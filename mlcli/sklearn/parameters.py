@@ -1,0 +1,123 @@
+"""Parameters of an estimator: the options of its method, each under one keyword.
+
+A keyword is the option's config path below `method` with underscores (`eigensolve_solver`), or the keyword that
+`mlcli.embed` has for it (`neighbors`). An option that belongs to one of several alternatives, as the rate of a
+gaussian kernel, is None unless it is given; so is one whose default depends on the data.
+"""
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from mlcli.api import OPTIONS, unwritten
+from mlcli.base.frozen import frozen
+from mlcli.base.values.choices import TAG
+from mlcli.base.values.compute import Compute
+from mlcli.base.values.inputs import Dissimilarities, Features, Similarities
+from mlcli.base.values.options import Options
+from mlcli.cli.line.flags import FLAGS
+from mlcli.config.describe import SECTION, Row, rows
+from mlcli.config.layers import Layer, assignment, value_of
+from mlcli.data.prepare.prepare import Prepare
+from mlcli.data.read.frames import HERE
+from mlcli.methods import Method
+
+PLACES = {path: name for name in OPTIONS for path in (FLAGS[name].path, FLAGS[name].also) if path}
+CONNECTED = "method.neighbors.pieces"  # an estimator has to place every row, also those of a fold
+AXES = "components"  # whose default is clipped to the axes that the data has
+PAIRS = (Dissimilarities, Similarities)
+RESOURCES = ("seed", "threads", "memory_limit")
+
+
+@frozen
+class Parameter:
+    """A parameter of an estimator."""
+
+    path: str  # of the option
+    default: Any  # a text, a number, a tuple or None
+    words: str  # type and range
+    sentence: str
+    usual: Any = None  # the option's default, where the data may change it and `default` is None
+
+    def layer(self, name: str, value: Any) -> Layer:
+        """Return a chosen value as a layer of options: a mapping is a whole section."""
+        whole = isinstance(value, Mapping) and self.path.rpartition(".")[2] in (TAG, "algorithm")
+        path = self.path.rpartition(".")[0] if whole else self.path
+        return assignment(path, plain(dict(value) if isinstance(value, Mapping) else value), name)
+
+    def chosen(self, value: Any) -> bool:
+        """Whether a value is not the default."""
+        return not (type(value) is type(self.default) and value == self.default)
+
+
+def parameters_of(method: type[Method]) -> dict[str, Parameter]:
+    """Return the parameters of the estimator of a method by their keywords."""
+    found: dict[str, Parameter] = {}
+    usual = method.model_construct()
+    for row in rows(method, "method", fields=[field for field in method.model_fields if field != TAG]):
+        keyword = PLACES.get(row.path) or row.path.removeprefix("method.").removesuffix(f".{TAG}").replace(".", "_")
+        if row.path in PLACES or (row.type != SECTION and keyword not in found):
+            default, adapts = default_of(usual, row)
+            found[keyword] = Parameter(row.path, None if adapts else default, row.words, row.sentence,
+                                       default if adapts else None)
+    kinds = [Features.kind, *(accepted.kind for accepted in method.accepts if issubclass(accepted, PAIRS))]
+    if len(dict.fromkeys(kinds)) > 1:
+        found["kind"] = Parameter("input.kind", Features.kind, " or ".join(map(repr, dict.fromkeys(kinds))),
+                                  "What the rows hold: features, or numbers of pairs in a square matrix.")
+    if method.missing:
+        found["missing"] = described("prepare", Prepare, "missing")
+    return {**found, **{name: described("compute", Compute, name) for name in RESOURCES}}
+
+
+def described(section: str, options: type[Options], name: str) -> Parameter:
+    """Return the parameter of an option outside of the method."""
+    [row] = rows(options, section, fields=[name])
+    return Parameter(row.path, options.model_fields[name].default, row.words, row.sentence)
+
+
+def default_of(usual: Options, row: Row) -> tuple[Any, bool]:
+    """Return the default of an option, of a method's `usual` options, and whether the data may change it.
+
+    The default is None for an option of one of several alternatives.
+    """
+    if row.path == CONNECTED:
+        return "connect", False
+    if row.only:
+        return None, False
+    *sections, last = row.path.split(".")[1:]
+    holder = reduce(lambda found, name: None if found is None else getattr(found, name), sections, usual)
+    if not isinstance(holder, Options):
+        return None, False
+    value = getattr(holder, last)
+    return None if isinstance(value, Options) else value, holder.adapts_to_data(last) or last == AXES
+
+
+def config_layer(method: str, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Layer:
+    """Return the configuration of a fit: the parameters that are not at their defaults, and those of estimators."""
+    layer = unwritten(HERE, method)
+    for name, parameter in parameters.items():
+        if parameter.chosen(values[name]):
+            layer = parameter.layer(name, values[name]).over(layer)
+        elif parameter.path == CONNECTED:
+            layer = assignment(CONNECTED, parameter.default, name).over(layer)
+    return layer
+
+
+def plain(value: Any) -> Any:
+    """Return a value in Python's own types, as a grid of NumPy's numbers holds others."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def spelled(parameters: Mapping[str, Parameter], path: str, value: str) -> str | None:
+    """Return an option with its value as a keyword of an estimator; None where it has none."""
+    names = {parameter.path: name for name, parameter in parameters.items()}
+    for known in (path, f"{path}.{TAG}"):
+        if known in names:
+            return f"{names[known]}={value_of(value, path)!r}" if value else names[known]
+    return None
